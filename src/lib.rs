@@ -1,0 +1,16 @@
+//! Megaton: a Lichess bot that plays atomic chess, and the engine inside it.
+//!
+//! The rooms of the house, highest floor first; a room may use the floors below its own only.
+//! `docs/architecture.md` is the plan.
+
+pub mod practice;
+pub mod uci;
+
+pub mod bot;
+
+pub mod config;
+
+pub mod engine;
+pub mod lichess;
+
+pub mod rules;

@@ -1,0 +1,1 @@
+//! The lichess room.
