@@ -1,0 +1,125 @@
+//! How a setting with a unit is written: a whole number in the file, a typed value in the program.
+//!
+//! TOML has no "nothing", so 0 or an empty text stands for "not set" where that makes sense.
+
+/// A time in whole seconds.
+pub(super) mod seconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(in crate::config) fn serialize<S: Serializer>(
+        time: &Duration,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        out.serialize_u64(time.as_secs())
+    }
+
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
+        input: D,
+    ) -> Result<Duration, D::Error> {
+        u64::deserialize(input).map(Duration::from_secs)
+    }
+}
+
+/// A time in whole milliseconds.
+pub(super) mod millis {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(in crate::config) fn serialize<S: Serializer>(
+        time: &Duration,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        out.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
+        input: D,
+    ) -> Result<Duration, D::Error> {
+        u64::deserialize(input).map(Duration::from_millis)
+    }
+}
+
+/// A time limit in whole milliseconds, 0 for none.
+pub(super) mod millis_limit {
+    use std::time::Duration;
+
+    use serde::{Deserializer, Serializer};
+
+    #[expect(clippy::ref_option, reason = "the shape that serde calls")]
+    pub(in crate::config) fn serialize<S: Serializer>(
+        time: &Option<Duration>,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        super::millis::serialize(&time.unwrap_or_default(), out)
+    }
+
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
+        input: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        super::millis::deserialize(input).map(|time| (!time.is_zero()).then_some(time))
+    }
+}
+
+/// A limit in whole numbers, 0 for none.
+pub(super) mod limit {
+    use std::num::NonZeroU64;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[expect(clippy::ref_option, reason = "the shape that serde calls")]
+    pub(in crate::config) fn serialize<S: Serializer>(
+        limit: &Option<NonZeroU64>,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        out.serialize_u64(limit.map_or(0, NonZeroU64::get))
+    }
+
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
+        input: D,
+    ) -> Result<Option<NonZeroU64>, D::Error> {
+        u64::deserialize(input).map(NonZeroU64::new)
+    }
+}
+
+/// A text, empty for none.
+pub(super) mod text {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[expect(clippy::ref_option, reason = "the shape that serde calls")]
+    pub(in crate::config) fn serialize<S: Serializer>(
+        text: &Option<String>,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        out.serialize_str(text.as_deref().unwrap_or_default())
+    }
+
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
+        input: D,
+    ) -> Result<Option<String>, D::Error> {
+        String::deserialize(input).map(|text| Some(text).filter(|text| !text.is_empty()))
+    }
+}
+
+/// A path, empty for none.
+pub(super) mod path {
+    use std::path::PathBuf;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::ref_option, reason = "the shape that serde calls")]
+    pub(in crate::config) fn serialize<S: Serializer>(
+        path: &Option<PathBuf>,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        path.clone().unwrap_or_default().serialize(out)
+    }
+
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
+        input: D,
+    ) -> Result<Option<PathBuf>, D::Error> {
+        PathBuf::deserialize(input).map(|path| Some(path).filter(|path| path.as_os_str() != ""))
+    }
+}
