@@ -14,11 +14,11 @@ fn complaint(text: &str) -> String {
 }
 
 fn names(text: &str) -> BTreeSet<(String, String)> {
-    let table: toml::Table = text.parse().unwrap();
+    let table: toml::Table = text.parse().expect("TOML");
     table
         .iter()
         .flat_map(|(section, entries)| {
-            let entries = entries.as_table().unwrap().keys();
+            let entries = entries.as_table().expect("a section").keys();
             entries.map(move |name| (section.clone(), name.clone()))
         })
         .collect()
@@ -165,7 +165,7 @@ fn a_token_in_the_config_is_refused_and_never_repeated() {
     }
     for text in [
         format!("token = {secret}"),
-        format!("{secret}"),
+        secret.to_owned(),
         format!("[lichess\n{secret}"),
     ] {
         assert!(!complaint(&text).contains("Sesame"), "{text}");

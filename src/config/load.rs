@@ -56,8 +56,8 @@ struct Source<'t>(&'t str);
 
 impl Source<'_> {
     fn line(&self, offset: usize) -> usize {
-        let before = self.0.as_bytes().get(..offset).unwrap_or_default();
-        before.iter().filter(|byte| **byte == b'\n').count() + 1
+        let before = self.0.get(..offset).unwrap_or_default();
+        before.matches('\n').count() + 1
     }
 
     fn fault(&self, offset: usize, key: impl Into<String>, what: impl Into<String>) -> Fault {

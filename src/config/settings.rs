@@ -208,7 +208,7 @@ impl Default for Game {
     fn default() -> Self {
         Self {
             overhead_floor: Duration::from_millis(100),
-            overhead_ceiling: Duration::from_millis(1000),
+            overhead_ceiling: Duration::from_secs(1),
             abort_bots: Duration::from_secs(30),
             abort_humans: Duration::from_secs(60),
             accept_draws: true,

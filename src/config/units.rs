@@ -69,7 +69,11 @@ pub(super) mod limit {
 
     use serde::{Deserialize, Deserializer, Serializer};
 
-    #[expect(clippy::ref_option, reason = "the shape that serde calls")]
+    #[expect(
+        clippy::ref_option,
+        clippy::trivially_copy_pass_by_ref,
+        reason = "as serde calls it"
+    )]
     pub(in crate::config) fn serialize<S: Serializer>(
         limit: &Option<NonZeroU64>,
         out: S,

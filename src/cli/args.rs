@@ -1,0 +1,96 @@
+//! What may be typed after `megaton`, with the help that teaches it.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use super::failure::Failure;
+use super::{bench, check, perft, practice, run, uci, upgrade};
+
+const EXAMPLES: &str = "\
+First steps:
+  megaton practice              play against it in your browser, no account needed
+  megaton practice --games 2 --headless
+                                two whole games against the built-in partners
+  megaton check                 is the token good, is the account a bot, what would it accept?
+  megaton run                   play on Lichess until Ctrl-C (once: finish the games; twice: now)
+
+The settings are in config.toml, if there is one (see config.example.toml); the API token is in
+the variable LICHESS_BOT_TOKEN or in the file that `token_file` names.
+
+Exit status: 0 done, 1 failed at work, 2 wrong command line, config, token or account.";
+
+/// A Lichess bot that plays atomic chess, with its own engine inside.
+///
+/// In atomic chess a capture explodes: the capturing and the captured man are gone, and so is every
+/// man on the eight squares around, pawns excepted. Whoever blows up the king wins.
+#[derive(Debug, Parser)]
+#[command(name = "megaton", version, after_help = EXAMPLES, disable_help_subcommand = false)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Args),
+    Practice(practice::Args),
+    Check(check::Args),
+    UpgradeAccount(upgrade::Args),
+    Uci(uci::Args),
+    Bench(bench::Args),
+    Perft(perft::Args),
+}
+
+/// Does what the command line says; the status is for the shell.
+#[inline(never)]
+pub(crate) fn start() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Some(command) => command.execute(),
+        None => help(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+impl Command {
+    fn execute(self) -> Result<(), Failure> {
+        match self {
+            Self::Run(args) => run::execute(&args),
+            Self::Practice(args) => practice::execute(&args),
+            Self::Check(args) => check::execute(&args),
+            Self::UpgradeAccount(args) => upgrade::execute(&args),
+            Self::Uci(args) => uci::execute(&args),
+            Self::Bench(args) => bench::execute(&args),
+            Self::Perft(args) => perft::execute(&args),
+        }
+    }
+}
+
+fn help() -> Result<(), Failure> {
+    let text = Cli::command().render_help();
+    write!(io::stdout().lock(), "{text}")?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_explains_itself_with_an_example() {
+        for command in Cli::command().get_subcommands() {
+            let name = command.get_name();
+            let help = command.clone().render_long_help().to_string();
+            assert!(help.contains(&format!("megaton {name}")), "{name}: {help}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Where the log goes: lines to stderr, written by a thread of its own.
+//!
+//! A stuck terminal or a full pipe costs lines, which are counted, never a move. Results of
+//! commands do not pass through here: stdout is theirs.
+
+use std::env;
+use std::io::{self, IsTerminal, Write};
+
+use megaton::config::{Format, Log};
+use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
+use tracing_subscriber::filter::EnvFilter;
+
+use super::failure::Failure;
+
+/// The variables that go before the config's level, in this order.
+const FILTERS: [&str; 2] = ["MEGATON_LOG", "RUST_LOG"];
+/// Lines kept for a slow reader of stderr before any are dropped.
+const BACKLOG: usize = 16_384;
+
+/// The running log; dropping it writes out what is left.
+#[derive(Debug)]
+pub(super) struct Logging {
+    dropped: ErrorCounter,
+    worker: Option<WorkerGuard>,
+}
+
+/// Starts the log of this process.
+pub(super) fn start(log: &Log) -> Result<Logging, Failure> {
+    let (writer, worker) = NonBlockingBuilder::default()
+        .lossy(true)
+        .buffered_lines_limit(BACKLOG)
+        .thread_name("log")
+        .finish(io::stderr());
+    let dropped = writer.error_counter();
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter(log)?)
+        .with_writer(writer);
+    let begun = match log.format {
+        Format::Text => builder.with_ansi(io::stderr().is_terminal()).try_init(),
+        Format::Json => builder.json().flatten_event(true).try_init(),
+    };
+    begun.map_err(|error| Failure::failed(format!("cannot start the log: {error}")))?;
+    Ok(Logging {
+        dropped,
+        worker: Some(worker),
+    })
+}
+
+fn filter(log: &Log) -> Result<EnvFilter, Failure> {
+    for name in FILTERS {
+        let Ok(text) = env::var(name) else { continue };
+        return EnvFilter::builder().parse(&text).map_err(|error| {
+            Failure::setup(format!("the variable {name} is no log filter: {error}"))
+        });
+    }
+    Ok(EnvFilter::new(log.level.to_string()))
+}
+
+impl Drop for Logging {
+    fn drop(&mut self) {
+        // Writes out what is left, or gives up after a moment.
+        self.worker = None;
+        let dropped = self.dropped.dropped_lines();
+        if dropped > 0 {
+            let _ = writeln!(
+                io::stderr().lock(),
+                "megaton: {dropped} log lines were dropped"
+            );
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What several commands need before they can begin: the config and the log options.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use megaton::config::{Config, Format, Level, Log};
+
+use super::failure::Failure;
+
+/// The config that is read when none is named and this exists.
+const USUAL_CONFIG: &str = "config.toml";
+
+/// Where the settings come from.
+#[derive(Debug, Args)]
+pub(super) struct ConfigArgs {
+    /// Config file [default: config.toml if there is one, else every default]
+    #[arg(short, long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl ConfigArgs {
+    /// The settings, and the file that they came from.
+    pub(super) fn load(&self) -> Result<(Config, Option<PathBuf>), Failure> {
+        let usual = Path::new(USUAL_CONFIG);
+        let path = match &self.config {
+            Some(path) => path.clone(),
+            None if usual.exists() => usual.to_owned(),
+            None => return Ok((Config::default(), None)),
+        };
+        Ok((Config::read(&path)?, Some(path)))
+    }
+}
+
+/// How it logs, over the config.
+#[derive(Debug, Args)]
+pub(super) struct LogArgs {
+    /// How much to log: off, error, warn, info, debug or trace
+    #[arg(long, value_name = "LEVEL", value_parser = parse_level)]
+    log_level: Option<Level>,
+    /// Log as text, or as one JSON object a line
+    #[arg(long, value_name = "text|json", value_parser = parse_format)]
+    log_format: Option<Format>,
+}
+
+impl LogArgs {
+    /// The settings with what was typed put over them.
+    pub(super) fn over(&self, log: &Log) -> Log {
+        Log {
+            level: self.log_level.unwrap_or(log.level),
+            format: self.log_format.unwrap_or(log.format),
+        }
+    }
+}
+
+fn parse_level(word: &str) -> Result<Level, String> {
+    Ok(match word {
+        "off" => Level::Off,
+        "error" => Level::Error,
+        "warn" => Level::Warn,
+        "info" => Level::Info,
+        "debug" => Level::Debug,
+        "trace" => Level::Trace,
+        _ => return Err("use off, error, warn, info, debug or trace".to_owned()),
+    })
+}
+
+fn parse_format(word: &str) -> Result<Format, String> {
+    match word {
+        "text" => Ok(Format::Text),
+        "json" => Ok(Format::Json),
+        _ => Err("use text or json".to_owned()),
+    }
+}

@@ -1,0 +1,17 @@
+//! `megaton uci`: the engine for chess programs.
+
+use super::failure::Failure;
+
+/// Be an engine for chess programs (UCI)
+///
+/// Speaks the Universal Chess Interface on stdin and stdout, for boards, match runners and
+/// analysis. The variant is always atomic; `UCI_Variant` is offered for programs that insist.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  megaton uci
+  printf 'position startpos moves g1f3\\ngo movetime 500\\n' | megaton uci")]
+pub(super) struct Args {}
+
+pub(super) fn execute(_: &Args) -> Result<(), Failure> {
+    Err(Failure::failed("this build has no UCI"))
+}
