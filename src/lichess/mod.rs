@@ -1,1 +1,31 @@
-//! The lichess room.
+//! The Bot API of Lichess, typed: calls, streams, errors.
+//!
+//! This room speaks and listens. It decides nothing, knows no chess and keeps nothing on disk; what
+//! to do about an event or an error is the caller's affair.
+
+mod challenge;
+mod error;
+mod event;
+mod game_event;
+mod ids;
+mod player;
+mod reading;
+mod timing;
+mod token;
+mod words;
+
+pub use challenge::{Challenge, ChallengeOptions, Challenges, TimeControl};
+pub use error::{Error, ErrorBody, FieldError, RateLimit};
+pub use event::{Compat, Event, GameInfo, Playing};
+pub use game_event::{
+    ChatLine, ClockSetting, Expiration, GameEvent, GameFull, GameState, OpponentGone,
+};
+pub use ids::{ChallengeId, GameId, UserId};
+pub use player::{Account, Perf, Player, TokenInfo};
+pub use reading::{Misfit, Read};
+pub use timing::Timing;
+pub use token::{TOKEN_VARIABLE, Token, TokenError};
+pub use words::{
+    BySide, ChallengeStatus, ColorChoice, DeclineReason, Direction, Room, Side, Speed, Status,
+    Variant,
+};

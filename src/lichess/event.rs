@@ -1,0 +1,250 @@
+//! What the account's event stream says.
+//!
+//! A position in an event is for the eye: it is not read here, and after an explosion it lacks a
+//! king. Positions come from the move list of the game stream.
+
+use std::time::Duration;
+
+use super::challenge::{Challenge, variant};
+use super::ids::GameId;
+use super::player::Player;
+use super::reading::{FromObject, Misfit, Object, Read, read};
+use super::words::{Side, Speed, Status, Variant};
+
+/// One line of the event stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A game is on; repeated for every running game each time the stream is opened.
+    GameStart(Box<GameInfo>),
+    /// A game has ended. Not sent for games that ended while nobody listened.
+    GameFinish(Box<GameInfo>),
+    /// A challenge, ours too.
+    Challenge {
+        /// The challenge.
+        challenge: Box<Challenge>,
+        /// Whether the game could be played; unknown for those sent at the opening.
+        compat: Option<Compat>,
+    },
+    /// A challenge was withdrawn, perhaps by us.
+    ChallengeCanceled(Box<Challenge>),
+    /// A challenge was declined, perhaps by us.
+    ChallengeDeclined(Box<Challenge>),
+    /// Something this program does not know.
+    Unknown {
+        /// What the server calls it.
+        kind: String,
+    },
+}
+
+impl Event {
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// When the line is no object, or lacks what its kind cannot be understood without.
+    pub fn from_line(line: &str) -> Result<Read<Self>, Misfit> {
+        read(line)
+    }
+}
+
+impl FromObject for Event {
+    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+        let kind: String = object.required("type")?;
+        Ok(match kind.as_str() {
+            "gameStart" => Self::GameStart(Box::new(object.required_nested("game")?)),
+            "gameFinish" => Self::GameFinish(Box::new(object.required_nested("game")?)),
+            "challenge" => Self::Challenge {
+                challenge: Box::new(object.required_nested("challenge")?),
+                compat: object.nested("compat"),
+            },
+            "challengeCanceled" => {
+                Self::ChallengeCanceled(Box::new(object.required_nested("challenge")?))
+            }
+            "challengeDeclined" => {
+                Self::ChallengeDeclined(Box::new(object.required_nested("challenge")?))
+            }
+            _ => Self::Unknown { kind },
+        })
+    }
+}
+
+/// Through which interfaces a game may be played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compat {
+    /// By a bot.
+    pub bot: bool,
+    /// By a physical board.
+    pub board: bool,
+}
+
+impl FromObject for Compat {
+    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+        Ok(Self {
+            bot: object.required("bot")?,
+            board: object.flag("board"),
+        })
+    }
+}
+
+/// A game as the event stream and the list of running games show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GameInfo {
+    /// Its public id. The private one is never kept.
+    pub id: GameId,
+    /// Our colour.
+    pub color: Option<Side>,
+    /// Where the game came from: `friend`, `ai`, `arena` …
+    pub source: Option<String>,
+    /// Where it stands; absent in some lists.
+    pub status: Option<Status>,
+    /// What is played.
+    pub variant: Variant,
+    /// The speed class.
+    pub speed: Speed,
+    /// Whether ratings are at stake.
+    pub rated: bool,
+    /// Whether we have moved.
+    pub has_moved: bool,
+    /// Whether it is our turn.
+    pub is_my_turn: bool,
+    /// The other side.
+    pub opponent: Player,
+    /// Our remaining time; absent when unlimited.
+    pub time_left: Option<Duration>,
+    /// Our rating when the game began.
+    pub rating: Option<i32>,
+    /// What the game did to our rating; absent where it did not count.
+    pub rating_diff: Option<i32>,
+    /// The arena it belongs to.
+    pub tournament: Option<String>,
+    /// Who won.
+    pub winner: Option<Side>,
+    /// Whether we may play it here; unknown in lists.
+    pub compat: Option<Compat>,
+}
+
+impl FromObject for GameInfo {
+    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+        let id: Option<String> = object.optional("gameId");
+        let id = match id {
+            Some(id) => id,
+            None => object.required("id")?,
+        };
+        Ok(Self {
+            id: GameId::new(id),
+            color: object.optional("color"),
+            source: object.optional("source"),
+            status: status(object),
+            variant: variant(object),
+            speed: object.optional("speed").unwrap_or(Speed::Unknown),
+            rated: object.flag("rated"),
+            has_moved: object.flag("hasMoved"),
+            is_my_turn: object.flag("isMyTurn"),
+            opponent: object.nested("opponent").unwrap_or_default(),
+            time_left: object.count("secondsLeft").map(Duration::from_secs),
+            rating: object.small("rating"),
+            rating_diff: object.small("ratingDiff"),
+            tournament: object.optional("tournamentId"),
+            winner: object.optional("winner"),
+            compat: object.nested("compat"),
+        })
+    }
+}
+
+/// A status: a word in streams, an object in events, absent in places.
+pub(super) fn status(object: &Object<'_>) -> Option<Status> {
+    let raw = object.raw("status")?;
+    if raw.starts_with('{') {
+        let status = object.object("status")?;
+        return match status.optional::<String>("name") {
+            Some(name) => Some(Status::from_word(&name)),
+            None => status.count("id").map(Status::from_number),
+        };
+    }
+    if raw.starts_with('"') {
+        return object.optional("status");
+    }
+    object.count("status").map(Status::from_number)
+}
+
+/// The games of the account that are running now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Playing {
+    /// The games, most urgent first.
+    pub games: Vec<GameInfo>,
+}
+
+impl FromObject for Playing {
+    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+        if object.raw("nowPlaying").is_none() {
+            return Err(Misfit {
+                path: "nowPlaying".into(),
+                reason: "missing".into(),
+            });
+        }
+        Ok(Self {
+            games: object.list("nowPlaying"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn game(json: &str) -> GameInfo {
+        let read = read::<GameInfo>(json).unwrap();
+        assert_eq!(read.dropped, [], "{json}");
+        read.value
+    }
+
+    #[test]
+    fn a_status_is_read_as_word_as_object_as_number_and_as_nothing() {
+        let cases = [
+            (
+                r#"{"id":"a","status":"variantEnd"}"#,
+                Some(Status::VariantEnd),
+            ),
+            (
+                r#"{"id":"a","status":{"id":60,"name":"variantEnd"}}"#,
+                Some(Status::VariantEnd),
+            ),
+            (r#"{"id":"a","status":{"id":60}}"#, Some(Status::VariantEnd)),
+            (r#"{"id":"a","status":60}"#, Some(Status::VariantEnd)),
+            (r#"{"id":"a","status":null}"#, None),
+            (r#"{"id":"a"}"#, None),
+            (r#"{"id":"a","status":"exploded"}"#, Some(Status::Unknown)),
+        ];
+        for (json, expected) in cases {
+            assert_eq!(game(json).status, expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn the_public_id_is_read_from_either_name() {
+        assert_eq!(game(r#"{"gameId":"q7ZxVt2B"}"#).id, GameId::new("q7ZxVt2B"));
+        assert_eq!(game(r#"{"id":"q7ZxVt2B"}"#).id, GameId::new("q7ZxVt2B"));
+        assert!(read::<GameInfo>(r#"{"fullId":"q7ZxVt2BkM4s"}"#).is_err());
+    }
+
+    #[test]
+    fn missing_compat_is_unknown_and_not_false() {
+        let line = r#"{"type":"challenge","challenge":{"id":"c0Rr3sPd"}}"#;
+        let Event::Challenge { compat, .. } = Event::from_line(line).unwrap().value else {
+            panic!("no challenge");
+        };
+        assert_eq!(compat, None);
+    }
+
+    #[test]
+    fn an_unknown_kind_is_no_error() {
+        let read = Event::from_line(r#"{"type":"simulStart","x":1}"#).unwrap();
+        let kind = "simulStart".to_owned();
+        assert_eq!(read.value, Event::Unknown { kind });
+    }
+
+    #[test]
+    fn the_position_is_never_read() {
+        let line = r#"{"type":"gameFinish","game":{"id":"a","fen":17,"lastMove":[]}}"#;
+        assert!(Event::from_line(line).unwrap().dropped.is_empty());
+    }
+}

@@ -1,0 +1,119 @@
+//! The names things have on the server: games, challenges, users.
+//!
+//! An id is opaque text. It is made safe for a URL where the URL is built, never here; a user id is
+//! always lower case, so that two of them compare as the server compares them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! text_id {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(from = "String")]
+        pub struct $name(Box<str>);
+
+        impl $name {
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+    };
+}
+
+text_id! {
+    /// The public id of a game, eight characters.
+    GameId
+}
+
+text_id! {
+    /// The id of a challenge; the game that grows out of it normally has the same id.
+    ChallengeId
+}
+
+text_id! {
+    /// A user's id: the name in lower case.
+    UserId
+}
+
+impl GameId {
+    /// The id with this text.
+    pub fn new(text: impl Into<Box<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// The challenge this game grew out of, if it grew out of one.
+    pub fn as_challenge(&self) -> ChallengeId {
+        ChallengeId(self.0.clone())
+    }
+}
+
+impl ChallengeId {
+    /// The id with this text.
+    pub fn new(text: impl Into<Box<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// The game this challenge becomes once it is accepted. A rematch may get another id.
+    pub fn as_game(&self) -> GameId {
+        GameId(self.0.clone())
+    }
+}
+
+impl UserId {
+    /// The id of the user with this name, in whatever case it is written.
+    pub fn new(name: &str) -> Self {
+        Self(name.to_lowercase().into_boxed_str())
+    }
+}
+
+impl From<String> for GameId {
+    fn from(text: String) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<String> for ChallengeId {
+    fn from(text: String) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<String> for UserId {
+    fn from(name: String) -> Self {
+        Self::new(&name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_id_is_the_lower_cased_name() {
+        assert_eq!(UserId::new("BlastCap"), UserId::new("blastcap"));
+        let read: UserId = serde_json::from_str("\"BlastCap\"").unwrap();
+        assert_eq!(read.as_str(), "blastcap");
+    }
+
+    #[test]
+    fn a_challenge_becomes_the_game_of_the_same_id() {
+        let challenge = ChallengeId::new("q7ZxVt2B");
+        assert_eq!(challenge.as_game(), GameId::new("q7ZxVt2B"));
+        assert_eq!(challenge.as_game().as_challenge(), challenge);
+    }
+}

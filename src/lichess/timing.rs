@@ -1,0 +1,116 @@
+//! Every duration of the client in one value.
+//!
+//! The default is what production uses; tests and the practice server run the same value scaled
+//! down, so that a silence of ten seconds takes a tenth of one.
+
+use std::time::Duration;
+
+/// How long the client waits, and for what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// The server's pause between two keep-alive lines.
+    pub keep_alive: Duration,
+    /// Silence after which a game stream counts as dead.
+    pub game_idle: Duration,
+    /// Silence after which the event stream counts as dead.
+    pub event_idle: Duration,
+    /// Silence after which the stream of a kept challenge counts as dead: it blinks slowly.
+    pub challenge_idle: Duration,
+    /// To establish a connection, TLS included.
+    pub connect: Duration,
+    /// For a whole call, from asking to the last byte of the answer.
+    pub call: Duration,
+    /// For posting a move.
+    pub move_call: Duration,
+    /// Idleness of the move connection after which it is warmed.
+    pub warm_after: Duration,
+    /// The wait after a 429 that does not say how long.
+    pub rate_limit: Duration,
+    /// Life after which a stream counts as having been healthy.
+    pub healthy_life: Duration,
+    /// Waits before the reopenings of a game stream; the last one repeats.
+    pub game_backoff: Vec<Duration>,
+    /// First wait before a reopening of the event stream; doubles each time.
+    pub event_backoff: Duration,
+    /// Longest such wait.
+    pub event_backoff_max: Duration,
+    /// The span over which openings of the event stream are counted.
+    pub opening_window: Duration,
+    /// How many openings that span may hold.
+    pub openings: usize,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self {
+            keep_alive: seconds(7),
+            game_idle: seconds(10),
+            event_idle: seconds(15),
+            challenge_idle: seconds(90),
+            connect: seconds(5),
+            call: seconds(10),
+            move_call: seconds(3),
+            warm_after: seconds(20),
+            rate_limit: seconds(60),
+            healthy_life: seconds(60),
+            game_backoff: vec![
+                Duration::from_millis(500),
+                seconds(1),
+                seconds(2),
+                seconds(4),
+                seconds(5),
+            ],
+            event_backoff: seconds(1),
+            event_backoff_max: seconds(60),
+            opening_window: seconds(600),
+            openings: 20,
+        }
+    }
+}
+
+impl Timing {
+    /// The same timing, `factor` times faster. What is counted stays; what a loopback connection
+    /// needs in any case (connecting, calling) is never under two seconds.
+    #[must_use]
+    pub fn faster(&self, factor: u32) -> Self {
+        let floor = Duration::from_secs(2);
+        Self {
+            keep_alive: self.keep_alive / factor,
+            game_idle: self.game_idle / factor,
+            event_idle: self.event_idle / factor,
+            challenge_idle: self.challenge_idle / factor,
+            connect: (self.connect / factor).max(floor),
+            call: (self.call / factor).max(floor),
+            move_call: (self.move_call / factor).max(floor),
+            warm_after: self.warm_after / factor,
+            rate_limit: self.rate_limit / factor,
+            healthy_life: self.healthy_life / factor,
+            game_backoff: self.game_backoff.iter().map(|&d| d / factor).collect(),
+            event_backoff: self.event_backoff / factor,
+            event_backoff_max: self.event_backoff_max / factor,
+            opening_window: self.opening_window / factor,
+            openings: self.openings,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_keep_alive_may_be_late_but_not_missing() {
+        let timing = Timing::default();
+        assert!(timing.keep_alive < timing.game_idle);
+        assert!(timing.event_idle < timing.keep_alive * 3);
+    }
+
+    #[test]
+    fn faster_timing_keeps_the_proportions() {
+        let timing = Timing::default().faster(100);
+        assert_eq!(timing.keep_alive, Duration::from_millis(70));
+        assert_eq!(timing.game_idle, Duration::from_millis(100));
+        assert_eq!(timing.openings, 20);
+    }
+}
