@@ -1,1 +1,49 @@
-//! The rules room.
+//! Atomic chess as Lichess plays it: positions, moves, blasts, outcomes, notation.
+//!
+//! This room is a chess library that could stand alone. It has no clock, no thread and no I/O, and
+//! no input, however broken, makes it panic.
+//!
+//! The rules in one breath: a capture removes the captured man, the capturing man and every
+//! non-pawn on the eight squares around the landing square. Exploding the enemy king wins; a
+//! capture whose blast holds the own king is illegal, so kings never capture. Kings may touch, and
+//! while they do, nobody is in check.
+
+mod attacks;
+mod bitboard;
+mod castling;
+mod check;
+mod color;
+mod fen;
+mod game;
+mod generate;
+mod legality;
+mod magics;
+mod make;
+mod material;
+mod moves;
+mod outcome;
+mod perft;
+mod piece;
+mod position;
+mod san;
+mod square;
+mod threats;
+mod uci;
+mod zobrist;
+
+pub use attacks::{
+    between, bishop_attacks, king_attacks, knight_attacks, line, pawn_attacks, queen_attacks,
+    role_attacks, rook_attacks,
+};
+pub use bitboard::Bitboard;
+pub use castling::{CastlingRights, CastlingSide};
+pub use color::{ByColor, Color};
+pub use fen::{FenError, FenField};
+pub use game::{Game, GameError, RepetitionRule};
+pub use moves::{Move, MoveList, UciStyle};
+pub use outcome::{Draw, Outcome, Win};
+pub use piece::{Piece, Role};
+pub use position::Position;
+pub use san::SanError;
+pub use square::Square;
+pub use uci::UciError;

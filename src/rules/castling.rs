@@ -1,0 +1,144 @@
+//! Castling: who still may, and when the board lets him.
+
+use super::{Bitboard, Color, Move, Position, Role, Square, between, king_attacks};
+
+/// A wing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CastlingSide {
+    /// Short: the king goes to the g-file.
+    King,
+    /// Long: the king goes to the c-file.
+    Queen,
+}
+
+impl CastlingSide {
+    /// Short first.
+    pub const ALL: [Self; 2] = [Self::King, Self::Queen];
+
+    /// The file the rook starts from, 7 or 0.
+    pub const fn rook_file(self) -> u8 {
+        match self {
+            Self::King => 7,
+            Self::Queen => 0,
+        }
+    }
+
+    /// The king's and the rook's landing files.
+    const fn landing(self) -> (u8, u8) {
+        match self {
+            Self::King => (6, 5),
+            Self::Queen => (2, 3),
+        }
+    }
+}
+
+/// The four castling rights in the low bits of a byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct CastlingRights(u8);
+
+/// What is left of the rights when something happens on a square.
+const KEPT: [u8; 64] = {
+    let mut kept = [15; 64];
+    kept[Square::E1.index()] = 0b1100;
+    kept[Square::H1.index()] = 0b1110;
+    kept[Square::A1.index()] = 0b1101;
+    kept[Square::E8.index()] = 0b0011;
+    kept[Square::H8.index()] = 0b1011;
+    kept[Square::A8.index()] = 0b0111;
+    kept
+};
+
+/// The squares on which rights can be lost.
+pub(crate) const RIGHTS_SQUARES: Bitboard = Bitboard(0x9100_0000_0000_0091);
+
+impl CastlingRights {
+    /// Nobody may castle.
+    pub const NONE: Self = Self(0);
+
+    const fn bit(color: Color, side: CastlingSide) -> u8 {
+        1 << ((color as u8) << 1 | side as u8)
+    }
+
+    /// Whether a side may still castle on a wing.
+    #[inline]
+    pub const fn has(self, color: Color, side: CastlingSide) -> bool {
+        self.0 & Self::bit(color, side) != 0
+    }
+
+    /// Whether a side may still castle on either wing.
+    #[inline]
+    pub const fn any(self, color: Color) -> bool {
+        self.0 >> ((color as u8) << 1) & 3 != 0
+    }
+
+    /// Below 16, for tables.
+    #[inline]
+    pub const fn index(self) -> usize {
+        (self.0 & 15) as usize
+    }
+
+    pub(crate) const fn grant(&mut self, color: Color, side: CastlingSide) {
+        self.0 |= Self::bit(color, side);
+    }
+
+    /// Drops what depends on a man on this square.
+    #[inline]
+    pub(crate) const fn touch(&mut self, square: Square) {
+        self.0 &= KEPT[square.index()];
+    }
+}
+
+/// Where king and rook stand before and after castling.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CastlingSquares {
+    pub(crate) king_from: Square,
+    pub(crate) king_to: Square,
+    pub(crate) rook_from: Square,
+    pub(crate) rook_to: Square,
+}
+
+impl CastlingSquares {
+    #[inline]
+    pub(crate) const fn new(color: Color, side: CastlingSide) -> Self {
+        let rank = color.back_rank();
+        let (king_file, rook_file) = side.landing();
+        Self {
+            king_from: Square::from_coords(4, rank),
+            king_to: Square::from_coords(king_file, rank),
+            rook_from: Square::from_coords(side.rook_file(), rank),
+            rook_to: Square::from_coords(rook_file, rank),
+        }
+    }
+}
+
+impl Position {
+    /// The castling move on a wing, if it is legal now.
+    ///
+    /// Each square of the king's way must be free of attacks or next to the enemy king, judged with
+    /// the king off the board; on the goal square the rook stands on its new square already.
+    pub(crate) fn castling_move(&self, side: CastlingSide) -> Option<Move> {
+        let us = self.turn();
+        if !self.castling_rights().has(us, side) {
+            return None;
+        }
+        let squares = CastlingSquares::new(us, side);
+        let occupied = self.occupied();
+        if between(squares.king_from, squares.rook_from).intersects(occupied) {
+            return None;
+        }
+        let beside_king = self.king(!us).map_or(Bitboard::EMPTY, king_attacks);
+        let safe = |square, occupied| {
+            beside_king.contains(square)
+                || (self.attackers_to(square, occupied) & self.by_color(!us))
+                    .is_subset(self.by_role(Role::King))
+        };
+        let lifted = occupied ^ squares.king_from;
+        let goal_board = lifted ^ squares.rook_from ^ squares.rook_to;
+        let legal = safe(squares.king_from, lifted)
+            && between(squares.king_from, squares.king_to)
+                .into_iter()
+                .all(|sq| safe(sq, lifted))
+            && safe(squares.king_to, goal_board);
+        legal.then(|| Move::castling(squares.king_from, squares.king_to))
+    }
+}

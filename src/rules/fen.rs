@@ -1,0 +1,374 @@
+//! FEN in and out.
+//!
+//! Reading is lenient exactly where Lichess is: rights without king and rook on their squares and
+//! en-passant squares without a legal capture are dropped, missing clocks read as 0 and 1, a
+//! half-move clock above 100 is cut. Everything else that is wrong is refused by name.
+
+use std::fmt;
+
+use super::{Bitboard, CastlingRights, CastlingSide, Color, Piece, Position, Role, Square};
+
+/// The parts of a FEN, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FenField {
+    /// The men, eight ranks from the eighth to the first.
+    Board,
+    /// `w` or `b`.
+    Turn,
+    /// Castling rights.
+    Castling,
+    /// En-passant square.
+    EnPassant,
+    /// Half-moves since the last pawn move or capture.
+    HalfmoveClock,
+    /// Number of the move.
+    FullmoveNumber,
+    /// Something after the last field.
+    End,
+}
+
+impl fmt::Display for FenField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Board => "board (field 1)",
+            Self::Turn => "side to move (field 2)",
+            Self::Castling => "castling (field 3)",
+            Self::EnPassant => "en passant (field 4)",
+            Self::HalfmoveClock => "half-move clock (field 5)",
+            Self::FullmoveNumber => "move number (field 6)",
+            Self::End => "end (after field 6)",
+        })
+    }
+}
+
+/// Why a FEN is refused: which field, what is wrong, what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("fen, {field}: {reason}")]
+pub struct FenError {
+    /// Where it went wrong.
+    pub field: FenField,
+    /// What is wrong and what would be right.
+    pub reason: String,
+}
+
+type Parsed<T> = Result<T, FenError>;
+
+fn refuse<T>(field: FenField, reason: impl Into<String>) -> Parsed<T> {
+    Err(FenError {
+        field,
+        reason: reason.into(),
+    })
+}
+
+/// At most twenty characters of foreign text, quoted.
+fn quote(text: &str) -> String {
+    let mut shown: String = text.chars().take(20).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    format!("{shown:?}")
+}
+
+impl Position {
+    pub(crate) fn start() -> Self {
+        Self::from_fen("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1")
+            .expect("the start position is a valid FEN")
+    }
+
+    /// Reads a position. A board with one king is a finished game and is accepted.
+    pub fn from_fen(fen: &str) -> Result<Self, FenError> {
+        let mut fields = fen.split_ascii_whitespace();
+        let mut next = |field, what: &str| match fields.next() {
+            Some(text) => Ok(text),
+            None => refuse(field, format!("missing; expected {what}")),
+        };
+        let mut position = read_board(next(FenField::Board, "eight ranks joined by /")?)?;
+        position.check_men()?;
+        position.turn = read_turn(next(FenField::Turn, "w or b")?)?;
+        let castling = next(FenField::Castling, "some of KQkq, or -")?;
+        position.rights = position.read_rights(castling)?;
+        let ep = read_ep(next(FenField::EnPassant, "a square like e3, or -")?)?;
+        position.halfmove_clock =
+            read_number(FenField::HalfmoveClock, fields.next(), 0)?.min(100) as u16;
+        position.fullmoves = read_number(FenField::FullmoveNumber, fields.next(), 1)?.max(1);
+        if let Some(more) = fields.next() {
+            return refuse(
+                FenField::End,
+                format!("{} is too much; a FEN has 6 fields", quote(more)),
+            );
+        }
+        if position.is_attacked(!position.turn) {
+            let (waits, moves) = (!position.turn, position.turn);
+            return refuse(
+                FenField::Turn,
+                format!("{moves} is to move but {waits} is in check; only the side to move may be"),
+            );
+        }
+        position.refresh();
+        position.key = position.recomputed_key();
+        if let Some(square) = ep.filter(|&square| position.was_passed(square)) {
+            position.offer_ep(square);
+        }
+        Ok(position)
+    }
+
+    /// The canonical FEN: en-passant square only if a capture is legal.
+    pub fn fen(&self) -> String {
+        self.to_string()
+    }
+
+    fn write_fen(&self, out: &mut impl fmt::Write) -> fmt::Result {
+        for rank in (0..8).rev() {
+            self.write_rank(rank, out)?;
+            out.write_char(if rank == 0 { ' ' } else { '/' })?;
+        }
+        write!(out, "{} ", self.turn.char())?;
+        for color in Color::ALL {
+            for side in CastlingSide::ALL {
+                if self.rights.has(color, side) {
+                    let letter = if side == CastlingSide::King {
+                        Role::King
+                    } else {
+                        Role::Queen
+                    };
+                    out.write_char(
+                        Piece {
+                            color,
+                            role: letter,
+                        }
+                        .char(),
+                    )?;
+                }
+            }
+        }
+        if self.rights == CastlingRights::NONE {
+            out.write_char('-')?;
+        }
+        match self.ep {
+            Some(square) => write!(out, " {square}")?,
+            None => out.write_str(" -")?,
+        }
+        write!(out, " {} {}", self.halfmove_clock, self.fullmoves)
+    }
+
+    fn write_rank(&self, rank: u8, out: &mut impl fmt::Write) -> fmt::Result {
+        let mut gap = 0;
+        for file in 0..8 {
+            let Some(piece) = self.piece_at(Square::from_coords(file, rank)) else {
+                gap += 1;
+                continue;
+            };
+            if gap > 0 {
+                write!(out, "{gap}")?;
+            }
+            gap = 0;
+            out.write_char(piece.char())?;
+        }
+        if gap > 0 {
+            write!(out, "{gap}")
+        } else {
+            Ok(())
+        }
+    }
+
+    fn check_men(&self) -> Parsed<()> {
+        let men = self.occupied().count();
+        if men > 32 {
+            return refuse(FenField::Board, format!("{men} men; there are at most 32"));
+        }
+        let stray = self.by_role(Role::Pawn) & Bitboard::BACK_RANKS;
+        if let Some(square) = stray.first() {
+            let reason = format!("a pawn on {square}; pawns stand on ranks 2 to 7 only");
+            return refuse(FenField::Board, reason);
+        }
+        if self.by_role(Role::King).is_empty() {
+            return refuse(
+                FenField::Board,
+                "no king at all; at least one side has its king",
+            );
+        }
+        Color::ALL
+            .into_iter()
+            .try_for_each(|color| self.check_side(color))
+    }
+
+    fn check_side(&self, color: Color) -> Parsed<()> {
+        let count = |role| self.by_piece(color, role).count();
+        let kings = count(Role::King);
+        let officers = self.by_color(color).count() - kings - count(Role::Pawn);
+        if kings > 1 {
+            return refuse(
+                FenField::Board,
+                format!("{color} has {kings} kings; one is right"),
+            );
+        }
+        if officers > 15 {
+            let reason =
+                format!("{color} has {officers} men beside king and pawns; at most 15 are right");
+            return refuse(FenField::Board, reason);
+        }
+        // Pawn counts are not looked at; these limits keep every move list within its bounds.
+        for (role, name, most) in [
+            (Role::Queen, "queens", 9),
+            (Role::Rook, "rooks", 10),
+            (Role::Bishop, "bishops", 10),
+            (Role::Knight, "knights", 10),
+        ] {
+            let found = count(role);
+            if found > most {
+                let reason = format!("{color} has {found} {name}; at most {most} are right");
+                return refuse(FenField::Board, reason);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_rights(&self, field: &str) -> Parsed<CastlingRights> {
+        let mut rights = CastlingRights::NONE;
+        if field == "-" {
+            return Ok(rights);
+        }
+        for letter in field.chars() {
+            let color = if letter.is_ascii_uppercase() {
+                Color::White
+            } else {
+                Color::Black
+            };
+            let rank = color.back_rank();
+            let (king, corner, side) = (
+                Square::from_coords(4, rank),
+                |side: CastlingSide| Square::from_coords(side.rook_file(), rank),
+                match letter.to_ascii_lowercase() {
+                    'k' | 'h' => Some(CastlingSide::King),
+                    'q' | 'a' => Some(CastlingSide::Queen),
+                    'b'..='g' => None,
+                    _ => {
+                        let reason =
+                            format!("{} is not made of KQkq or file letters, or -", quote(field));
+                        return refuse(FenField::Castling, reason);
+                    }
+                },
+            );
+            let rooks = self.by_piece(color, Role::Rook);
+            if let Some(side) = side
+                && self.king(color) == Some(king)
+                && rooks.contains(corner(side))
+            {
+                rights.grant(color, side);
+            }
+        }
+        Ok(rights)
+    }
+
+    /// Whether the board allows that a pawn of the side that waits has just passed this square.
+    fn was_passed(&self, square: Square) -> bool {
+        let (rank, victim_rank, start_rank) = match self.turn {
+            Color::White => (5, 4, 6),
+            Color::Black => (2, 3, 1),
+        };
+        let on = |rank| Square::from_coords(square.file(), rank);
+        let pawns = self.by_piece(!self.turn, Role::Pawn);
+        square.rank() == rank
+            && pawns.contains(on(victim_rank))
+            && !self.occupied().contains(square)
+            && !self.occupied().contains(on(start_rank))
+    }
+}
+
+fn read_board(field: &str) -> Parsed<Position> {
+    let mut position = Position::empty();
+    let ranks = field.split('/').count();
+    if ranks != 8 {
+        return refuse(
+            FenField::Board,
+            format!("{ranks} ranks; expected 8, joined by /"),
+        );
+    }
+    for (row, text) in field.split('/').enumerate() {
+        let rank = 7 - row as u8;
+        let mut file = 0;
+        for letter in text.chars() {
+            if let Some(gap @ 1..=8) = letter.to_digit(10) {
+                file += gap as u8;
+            } else if let Some(piece) = Piece::from_char(letter) {
+                if file < 8 {
+                    position.put(piece, Square::from_coords(file, rank));
+                }
+                file += 1;
+            } else {
+                let reason = format!(
+                    "{letter:?} in rank {}; expected pnbrqk, PNBRQK or 1 to 8",
+                    rank + 1
+                );
+                return refuse(FenField::Board, reason);
+            }
+            if file > 8 {
+                break;
+            }
+        }
+        if file != 8 {
+            let how = if file > 8 { "more" } else { "fewer" };
+            let reason = format!(
+                "rank {} has {how} than 8 squares; exactly 8 are right",
+                rank + 1
+            );
+            return refuse(FenField::Board, reason);
+        }
+    }
+    Ok(position)
+}
+
+fn read_turn(field: &str) -> Parsed<Color> {
+    match field {
+        "w" => Ok(Color::White),
+        "b" => Ok(Color::Black),
+        _ => refuse(
+            FenField::Turn,
+            format!("{} is neither w nor b", quote(field)),
+        ),
+    }
+}
+
+fn read_ep(field: &str) -> Parsed<Option<Square>> {
+    if field == "-" {
+        return Ok(None);
+    }
+    match field.parse() {
+        Ok(square) => Ok(Some(square)),
+        Err(_) => refuse(
+            FenField::EnPassant,
+            format!("{} is neither a square nor -", quote(field)),
+        ),
+    }
+}
+
+fn read_number(field: FenField, text: Option<&str>, missing: u32) -> Parsed<u32> {
+    let Some(text) = text else { return Ok(missing) };
+    match text.parse::<u32>() {
+        Ok(number) if number <= 1_000_000 && text.as_bytes()[0] != b'+' => Ok(number),
+        _ => refuse(
+            field,
+            format!("{} is not a number from 0 to 1000000", quote(text)),
+        ),
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_fen(f)
+    }
+}
+
+impl fmt::Debug for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Position({self})")
+    }
+}
+
+impl std::str::FromStr for Position {
+    type Err = FenError;
+
+    fn from_str(fen: &str) -> Result<Self, FenError> {
+        Self::from_fen(fen)
+    }
+}

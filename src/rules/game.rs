@@ -1,0 +1,153 @@
+//! A game: a start position, the moves played, and what only the history can tell.
+
+use super::{Draw, Move, Outcome, Position, UciError};
+
+/// Lichess draws a game that reaches this many half-moves.
+const PLY_CAP: usize = 600;
+
+/// Which repetition ends a game.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RepetitionRule {
+    /// The third occurrence: games with a bot, and any claimed draw.
+    Threefold,
+    /// The fifth occurrence, which needs no claim.
+    Fivefold,
+}
+
+/// A text that is not a line of legal moves.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("half-move {} is no good: {error}", ply + 1)]
+pub struct GameError {
+    /// How many half-moves had been read before.
+    pub ply: usize,
+    /// The word that failed.
+    pub token: String,
+    /// Why it failed.
+    pub error: UciError,
+}
+
+/// A game with its whole history.
+#[derive(Debug, Clone)]
+pub struct Game {
+    positions: Vec<Position>,
+    keys: Vec<u64>,
+    moves: Vec<Move>,
+}
+
+impl Game {
+    /// A game from the start position.
+    pub fn new() -> Self {
+        Self::from_position(Position::default())
+    }
+
+    /// A game from any position.
+    pub fn from_position(start: Position) -> Self {
+        Self {
+            positions: vec![start],
+            keys: vec![start.key()],
+            moves: Vec::new(),
+        }
+    }
+
+    /// A game from the start position by moves in UCI, parted by blanks.
+    pub fn from_uci_moves(moves: &str) -> Result<Self, GameError> {
+        let mut game = Self::new();
+        game.push_uci_moves(moves)?;
+        Ok(game)
+    }
+
+    /// Plays moves in UCI, parted by blanks; on an error those before it have been played.
+    pub fn push_uci_moves(&mut self, moves: &str) -> Result<(), GameError> {
+        for token in moves.split_ascii_whitespace() {
+            let ply = self.ply();
+            self.push_uci(token).map_err(|error| GameError {
+                ply,
+                token: token.to_owned(),
+                error,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Plays a move in UCI.
+    pub fn push_uci(&mut self, text: &str) -> Result<Move, UciError> {
+        let mv = self.position().parse_uci(text)?;
+        self.push(mv);
+        Ok(mv)
+    }
+
+    /// Plays a legal move.
+    pub fn push(&mut self, mv: Move) {
+        let child = self.position().play(mv);
+        self.positions.push(child);
+        self.keys.push(child.key());
+        self.moves.push(mv);
+    }
+
+    /// Takes half-moves back, as many as asked or as there are.
+    pub fn takeback(&mut self, plies: usize) {
+        let left = self.moves.len().saturating_sub(plies);
+        self.moves.truncate(left);
+        self.positions.truncate(left + 1);
+        self.keys.truncate(left + 1);
+    }
+
+    /// The position on the board.
+    pub fn position(&self) -> &Position {
+        &self.positions[self.positions.len() - 1]
+    }
+
+    /// Every position from the first to the present one.
+    pub fn positions(&self) -> &[Position] {
+        &self.positions
+    }
+
+    /// The keys of all positions from the first to the present one.
+    pub fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+
+    /// The moves played.
+    pub fn moves(&self) -> &[Move] {
+        &self.moves
+    }
+
+    /// Half-moves played.
+    pub fn ply(&self) -> usize {
+        self.moves.len()
+    }
+
+    /// How often the present position has stood, this time included.
+    pub fn repetitions(&self) -> usize {
+        let key = self.position().key();
+        let reach = self.position().halfmove_clock() as usize + 1;
+        self.keys
+            .iter()
+            .rev()
+            .take(reach)
+            .step_by(2)
+            .filter(|&&earlier| earlier == key)
+            .count()
+    }
+
+    /// The end of the game, if it has ended by itself.
+    pub fn outcome(&self, rule: RepetitionRule) -> Option<Outcome> {
+        let needed = match rule {
+            RepetitionRule::Threefold => (3, Draw::Threefold),
+            RepetitionRule::Fivefold => (5, Draw::Fivefold),
+        };
+        self.position().outcome().or_else(|| {
+            if self.repetitions() >= needed.0 {
+                Some(Outcome::Draw(needed.1))
+            } else {
+                (self.ply() >= PLY_CAP).then_some(Outcome::Draw(Draw::PlyCap))
+            }
+        })
+    }
+}
+
+impl Default for Game {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,92 @@
+//! How a game ends, as far as one position can tell.
+
+use super::{Color, Position};
+
+/// The end of a game.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// Somebody has won.
+    Win {
+        /// Who.
+        winner: Color,
+        /// How.
+        by: Win,
+    },
+    /// Nobody has won.
+    Draw(Draw),
+}
+
+/// How a game is won on the board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Win {
+    /// The other king has exploded.
+    Explosion,
+    /// The other king is in check and its side has no legal move.
+    Mate,
+}
+
+/// How a game is drawn by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Draw {
+    /// The side to move is not in check and has no legal move.
+    Stalemate,
+    /// Too little material, or a closed position.
+    Insufficient,
+    /// A hundred half-moves without a pawn move or a capture.
+    FiftyMoves,
+    /// The position stands for the third time.
+    Threefold,
+    /// The position stands for the fifth time.
+    Fivefold,
+    /// Lichess plays no game beyond 600 half-moves.
+    PlyCap,
+}
+
+impl Outcome {
+    /// Who has won, if anybody.
+    pub const fn winner(self) -> Option<Color> {
+        match self {
+            Self::Win { winner, .. } => Some(winner),
+            Self::Draw(_) => None,
+        }
+    }
+
+    /// `1-0`, `0-1` or `1/2-1/2`.
+    pub const fn result(self) -> &'static str {
+        match self.winner() {
+            Some(Color::White) => "1-0",
+            Some(Color::Black) => "0-1",
+            None => "1/2-1/2",
+        }
+    }
+}
+
+impl Position {
+    /// The end of the game if this position is one; repetition and game length are not seen here.
+    ///
+    /// If several apply, the order is win, stalemate, insufficient material, fifty moves.
+    pub fn outcome(&self) -> Option<Outcome> {
+        for color in Color::ALL {
+            if self.king(color).is_none() {
+                return Some(Outcome::Win {
+                    winner: !color,
+                    by: Win::Explosion,
+                });
+            }
+        }
+        if self.count_moves() == 0 {
+            return Some(if self.in_check() {
+                Outcome::Win {
+                    winner: !self.turn(),
+                    by: Win::Mate,
+                }
+            } else {
+                Outcome::Draw(Draw::Stalemate)
+            });
+        }
+        if self.insufficient_material() {
+            return Some(Outcome::Draw(Draw::Insufficient));
+        }
+        (self.halfmove_clock() >= 100).then_some(Outcome::Draw(Draw::FiftyMoves))
+    }
+}

@@ -1,0 +1,190 @@
+//! SAN in and out: as in chess, the blast unmentioned, `#` for mate and for an exploded king.
+
+use std::fmt::Write as _;
+
+use super::{Bitboard, CastlingSide, Move, Position, Role, Square};
+
+/// Why a text is not a legal SAN move here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SanError {
+    /// Not the shape of a SAN move.
+    #[error("{0:?} is not a move in SAN")]
+    Syntax(String),
+    /// Well formed, but no legal move fits.
+    #[error("no legal move is written {0}")]
+    Illegal(String),
+    /// Several legal moves fit.
+    #[error("{0} fits more than one legal move")]
+    Ambiguous(String),
+}
+
+impl Position {
+    /// The SAN of a legal move, with `+` or `#` where due.
+    pub fn san(&self, mv: Move) -> String {
+        let mut san = String::with_capacity(8);
+        self.write_body(mv, &mut san);
+        let child = self.play(mv);
+        if child.king(child.turn()).is_none() || child.in_check() && child.count_moves() == 0 {
+            san.push('#');
+        } else if child.in_check() {
+            san.push('+');
+        }
+        san
+    }
+
+    fn write_body(&self, mv: Move, san: &mut String) {
+        if let Some(side) = mv.castling_side() {
+            san.push_str(match side {
+                CastlingSide::King => "O-O",
+                CastlingSide::Queen => "O-O-O",
+            });
+            return;
+        }
+        let (from, to) = (mv.from(), mv.to());
+        match self.role_at(from) {
+            None => return,
+            Some(Role::Pawn) => {
+                if self.is_capture(mv) {
+                    san.push(file_char(from));
+                }
+            }
+            Some(role) => {
+                san.push(role.char().to_ascii_uppercase());
+                self.write_origin(mv, role, san);
+            }
+        }
+        if self.is_capture(mv) {
+            san.push('x');
+        }
+        let _ = write!(san, "{to}");
+        if let Some(role) = mv.promotion() {
+            san.push('=');
+            san.push(role.char().to_ascii_uppercase());
+        }
+    }
+
+    /// File, else rank, else both, if another legal move of the same kind of man lands there too.
+    fn write_origin(&self, mv: Move, role: Role, san: &mut String) {
+        let from = mv.from();
+        let twins: Bitboard = self
+            .legal_moves()
+            .into_iter()
+            .filter(|other| other.to() == mv.to() && !other.is_castling())
+            .map(Move::from)
+            .filter(|&other| other != from && self.role_at(other) == Some(role))
+            .collect();
+        if twins.is_empty() {
+            return;
+        }
+        let shares_file = twins.intersects(Bitboard::file(from.file()));
+        let shares_rank = twins.intersects(Bitboard::rank(from.rank()));
+        if !shares_file || shares_rank {
+            san.push(file_char(from));
+        }
+        if shares_file {
+            san.push(rank_char(from));
+        }
+    }
+
+    /// The legal move that a SAN text means.
+    ///
+    /// Check signs, `!`, `?` and a missing or superfluous `x` or origin are forgiven; ambiguity and
+    /// a missing promotion are not.
+    pub fn parse_san(&self, text: &str) -> Result<Move, SanError> {
+        let shown = || text.chars().take(20).collect::<String>();
+        let body = text.trim_end_matches(['+', '#', '!', '?']);
+        let wanted = Wanted::parse(body).ok_or_else(|| SanError::Syntax(shown()))?;
+        let mut found = self
+            .legal_moves()
+            .into_iter()
+            .filter(|&mv| wanted.fits(self, mv));
+        match (found.next(), found.next()) {
+            (Some(mv), None) => Ok(mv),
+            (None, _) => Err(SanError::Illegal(shown())),
+            (Some(_), Some(_)) => Err(SanError::Ambiguous(shown())),
+        }
+    }
+}
+
+/// What a SAN text says about a move.
+enum Wanted {
+    Castling(CastlingSide),
+    Step {
+        role: Role,
+        file: Option<u8>,
+        rank: Option<u8>,
+        to: Square,
+        promotion: Option<Role>,
+    },
+}
+
+impl Wanted {
+    fn parse(body: &str) -> Option<Self> {
+        match body {
+            "O-O" | "0-0" => return Some(Self::Castling(CastlingSide::King)),
+            "O-O-O" | "0-0-0" => return Some(Self::Castling(CastlingSide::Queen)),
+            _ => {}
+        }
+        let mut rest = body.as_bytes();
+        let mut role = Role::Pawn;
+        if let [letter @ (b'N' | b'B' | b'R' | b'Q' | b'K'), tail @ ..] = rest {
+            role = Role::from_char(char::from(letter.to_ascii_lowercase()))?;
+            rest = tail;
+        }
+        let mut promotion = None;
+        if let [head @ .., letter @ (b'N' | b'B' | b'R' | b'Q')] = rest {
+            promotion = Role::from_char(char::from(letter.to_ascii_lowercase()));
+            rest = head.strip_suffix(b"=").unwrap_or(head);
+        }
+        let [head @ .., file @ b'a'..=b'h', rank @ b'1'..=b'8'] = rest else {
+            return None;
+        };
+        let to = Square::from_coords(file - b'a', rank - b'1');
+        let (file, rank) = match head.strip_suffix(b"x").unwrap_or(head) {
+            [] => (None, None),
+            [file @ b'a'..=b'h'] => (Some(file - b'a'), None),
+            [rank @ b'1'..=b'8'] => (None, Some(rank - b'1')),
+            [file @ b'a'..=b'h', rank @ b'1'..=b'8'] => (Some(file - b'a'), Some(rank - b'1')),
+            _ => return None,
+        };
+        Some(Self::Step {
+            role,
+            file,
+            rank,
+            to,
+            promotion,
+        })
+    }
+
+    fn fits(&self, position: &Position, mv: Move) -> bool {
+        match *self {
+            Self::Castling(side) => mv.castling_side() == Some(side),
+            Self::Step {
+                role,
+                file,
+                rank,
+                to,
+                promotion,
+            } => {
+                let from = mv.from();
+                // A bare pawn text means an advance: captures name the file.
+                let named = role != Role::Pawn || file.is_some() || from.file() == to.file();
+                !mv.is_castling()
+                    && mv.to() == to
+                    && mv.promotion() == promotion
+                    && position.role_at(from) == Some(role)
+                    && file.is_none_or(|file| file == from.file())
+                    && rank.is_none_or(|rank| rank == from.rank())
+                    && named
+            }
+        }
+    }
+}
+
+fn file_char(square: Square) -> char {
+    char::from(b'a' + square.file())
+}
+
+fn rank_char(square: Square) -> char {
+    char::from(b'1' + square.rank())
+}

@@ -1,0 +1,71 @@
+//! Explosions to come: who can blow up whose king with the next move.
+
+use super::{Bitboard, Color, Move, Position, Role, king_attacks};
+
+impl Position {
+    /// Whether a move takes a man, en passant included.
+    #[inline]
+    pub fn is_capture(&self, mv: Move) -> bool {
+        mv.is_en_passant() || self.them().contains(mv.to())
+    }
+
+    /// Whether a legal move explodes the enemy king and so wins at once.
+    #[inline]
+    pub fn explodes_king(&self, mv: Move) -> bool {
+        self.is_capture(mv)
+            && self
+                .king(!self.turn())
+                .is_some_and(|king| king_attacks(king).contains(mv.to()))
+    }
+
+    /// The men of `color`'s enemy that `color` wins by taking: next to their king, not to its own.
+    ///
+    /// Whoever attacks one of them wins with that capture, pinned or in check or not.
+    #[inline]
+    pub fn fuses(&self, color: Color) -> Bitboard {
+        match (self.king(color), self.king(!color)) {
+            (Some(own), Some(enemy)) => {
+                (king_attacks(enemy) & self.by_color(!color)) - king_attacks(own)
+            }
+            _ => Bitboard::EMPTY,
+        }
+    }
+
+    /// Whether the side to move can explode the enemy king now.
+    pub fn can_explode(&self) -> bool {
+        self.reaches_fuse(self.turn()) || self.ep_explodes()
+    }
+
+    /// As `can_explode`, when the squares our men other than the king attack are known already.
+    #[inline]
+    pub fn can_explode_with(&self, attacked: Bitboard) -> bool {
+        self.fuses(self.turn()).intersects(attacked) || self.ep_explodes()
+    }
+
+    /// Whether the opponent could explode our king if it were his turn.
+    pub fn is_threatened(&self) -> bool {
+        self.reaches_fuse(!self.turn())
+    }
+
+    /// As `is_threatened`, when the squares his men other than the king attack are known already.
+    #[inline]
+    pub fn is_threatened_with(&self, attacked: Bitboard) -> bool {
+        self.fuses(!self.turn()).intersects(attacked)
+    }
+
+    fn reaches_fuse(&self, color: Color) -> bool {
+        let takers = self.by_color(color) - self.by_role(Role::King);
+        let occupied = self.occupied();
+        self.fuses(color)
+            .into_iter()
+            .any(|fuse| self.attackers_to(fuse, occupied).intersects(takers))
+    }
+
+    #[inline]
+    fn ep_explodes(&self) -> bool {
+        match (self.ep, self.king(!self.turn())) {
+            (Some(to), Some(king)) => king_attacks(king).contains(to),
+            _ => false,
+        }
+    }
+}
