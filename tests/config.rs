@@ -43,6 +43,24 @@ fn the_example_the_settings_and_the_key_table_name_the_same_keys() {
 }
 
 #[test]
+fn the_readme_lists_every_key_with_its_default() {
+    let readme = include_str!("../README.md");
+    let defaults: toml::Table = toml::to_string(&Config::default())
+        .unwrap()
+        .parse()
+        .unwrap();
+    let mut rows = readme.lines();
+    for key in KEYS {
+        let default = &defaults[key.section][key.name];
+        let row = format!("| `{}` | `{default}` | ", key.name);
+        assert!(
+            rows.any(|line| line.contains(&row)),
+            "README.md lacks, in its order: {row}"
+        );
+    }
+}
+
+#[test]
 fn every_range_ends_where_its_key_says() {
     for key in KEYS {
         let Takes::Whole { min, max, .. } = key.takes else {

@@ -1,6 +1,9 @@
 //! `megaton check`: says what would happen, before it does.
 
+use std::io::{self, Write};
+
 use super::failure::Failure;
+use super::report;
 use super::setup::ConfigArgs;
 
 /// Check config, token and account, and say what would be accepted
@@ -20,7 +23,23 @@ pub(super) struct Args {
 }
 
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
-    let (_, _) = args.config.load()?;
-    let _ = args.offline;
+    let (config, path) = args.config.load()?;
+    let came_from = path.map_or_else(
+        || "every default, no config.toml here".to_owned(),
+        |path| format!("{}, good", path.display()),
+    );
+    say("config", &came_from)?;
+    say("server", &config.lichess.url)?;
+    say("engine", &report::engine(&config.engine))?;
+    say("accepts", &report::accepts(&config.challenge))?;
+    if args.offline {
+        return Ok(());
+    }
     Err(Failure::failed("this build cannot ask Lichess"))
+}
+
+/// One line of the result: what it is about, and what there is to say.
+fn say(about: &str, what: &str) -> Result<(), Failure> {
+    writeln!(io::stdout().lock(), "{about:<8} {what}")?;
+    Ok(())
 }

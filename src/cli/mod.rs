@@ -11,6 +11,7 @@ mod failure;
 mod logging;
 mod perft;
 mod practice;
+mod report;
 mod run;
 mod runtime;
 mod setup;

@@ -1,0 +1,274 @@
+//! What the config and the account mean for a bot, in lines for a person. Pure.
+
+use std::time::{Duration, SystemTime};
+
+use megaton::config::{Challenge, Engine};
+use megaton::lichess::{Account, TokenInfo};
+
+/// The scope without which nothing works.
+pub(super) const PLAY_SCOPE: &str = "bot:play";
+/// Scopes that are of use beside it, and what for.
+const USEFUL_SCOPES: [(&str, &str); 2] = [
+    ("challenge:read", "to list the challenges that wait"),
+    ("challenge:write", "to challenge others"),
+];
+/// Less than this left of a token's life is worth a warning.
+const ENDS_SOON: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// Which challenges the config accepts.
+pub(super) fn accepts(challenge: &Challenge) -> String {
+    let modes = either(challenge.rated, "rated", challenge.casual, "casual");
+    let players = either(challenge.bots, "bots", challenge.humans, "humans");
+    let (Some(modes), Some(players)) = (modes, players) else {
+        return "nothing: [challenge] allows no kind of game, or no kind of opponent".to_owned();
+    };
+    let blocked = match challenge.block.len() {
+        0 => String::new(),
+        1 => ", one account blocked".to_owned(),
+        more => format!(", {more} accounts blocked"),
+    };
+    format!(
+        "{modes} atomic against {players}; {} s on the clock, {} s added a move; \
+         up to {} at a time{blocked}",
+        span(challenge.min_base, challenge.max_base),
+        span(challenge.min_increment, challenge.max_increment),
+        challenge.concurrency,
+    )
+}
+
+/// What the engine may use.
+pub(super) fn engine(engine: &Engine) -> String {
+    let cores = match engine.cores() {
+        1 => "one core".to_owned(),
+        more => format!("{more} cores"),
+    };
+    let limits = [
+        engine.nodes.map(|nodes| format!("{nodes} nodes")),
+        engine.depth.map(|depth| format!("depth {depth}")),
+        engine
+            .movetime
+            .map(|time| format!("{} ms", time.as_millis())),
+    ];
+    let limits: Vec<String> = limits.into_iter().flatten().collect();
+    let limited = match limits.as_slice() {
+        [] => String::new(),
+        limits => format!("; each move limited to {}, for tests", limits.join(", ")),
+    };
+    format!("{} MB table, {cores}{limited}", engine.hash)
+}
+
+/// Whose token it is and what it allows.
+pub(super) fn token(token: &TokenInfo, now: SystemTime) -> Vec<String> {
+    let mut lines = vec![format!(
+        "of {}, allows {}",
+        token.user,
+        token.scopes.join(" ")
+    )];
+    for (scope, what_for) in USEFUL_SCOPES {
+        if !token.allows(scope) {
+            lines.push(format!(
+                "lacks {scope}, of use {what_for}; not needed to play"
+            ));
+        }
+    }
+    let Some(end) = token.expires else {
+        return lines;
+    };
+    match end.duration_since(now) {
+        Ok(left) if left < ENDS_SOON => {
+            lines.push(format!(
+                "WARNING: ends in {}: make a new one in time",
+                days(left)
+            ));
+        }
+        Ok(left) => lines.push(format!("ends in {}", days(left))),
+        Err(_) => lines.push("WARNING: has ended".to_owned()),
+    }
+    lines
+}
+
+/// Who the account is.
+pub(super) fn account(account: &Account) -> Vec<String> {
+    let title = account.title.as_deref().unwrap_or("no");
+    let rating = account
+        .atomic()
+        .and_then(|perf| perf.rating.map(|rating| (perf, rating)));
+    let rating = match rating {
+        Some((perf, rating)) if perf.provisional => format!("atomic {rating}, provisional"),
+        Some((_, rating)) => format!("atomic {rating}"),
+        None => "no atomic game yet".to_owned(),
+    };
+    let mut lines = vec![format!("{}, title {title}, {rating}", account.username)];
+    if account.is_bot() && account.bio.as_deref().unwrap_or_default().trim().is_empty() {
+        lines.push(
+            "its profile is empty: Lichess wants a bot's to say what it is and whose".to_owned(),
+        );
+    }
+    lines
+}
+
+/// What keeps this token and account from playing, if anything, and what to do.
+pub(super) fn obstacle(url: &str, token: Option<&TokenInfo>, account: &Account) -> Option<String> {
+    let name = &account.username;
+    if let Some(token) = token.filter(|token| !token.allows(PLAY_SCOPE)) {
+        let have = match token.scopes.as_slice() {
+            [] => "none".to_owned(),
+            scopes => scopes.join(" "),
+        };
+        return Some(format!(
+            "the token lacks the scope {PLAY_SCOPE} (it has: {have}); make a new token with it \
+             at {url}/account/oauth/token/create?scopes[]={PLAY_SCOPE}"
+        ));
+    }
+    if account.disabled {
+        return Some(format!("the account {name} is closed"));
+    }
+    if account.tos_violation {
+        return Some(format!(
+            "the account {name} is marked for breaking the terms of service; ask {url}/contact"
+        ));
+    }
+    if !account.is_bot() {
+        return Some(format!(
+            "{name} is not a bot account; turn it into one, for good, with \
+             `megaton upgrade-account`"
+        ));
+    }
+    None
+}
+
+fn either(one: bool, first: &str, other: bool, second: &str) -> Option<String> {
+    match (one, other) {
+        (true, true) => Some(format!("{first} and {second}")),
+        (true, false) => Some(first.to_owned()),
+        (false, true) => Some(second.to_owned()),
+        (false, false) => None,
+    }
+}
+
+fn span(least: Duration, most: Duration) -> String {
+    if least == most {
+        return least.as_secs().to_string();
+    }
+    format!("{} to {}", least.as_secs(), most.as_secs())
+}
+
+fn days(left: Duration) -> String {
+    match left.as_secs() / (24 * 3600) {
+        0 => "less than a day".to_owned(),
+        1 => "a day".to_owned(),
+        days => format!("{days} days"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use megaton::config::Config;
+    use megaton::lichess::UserId;
+
+    use super::*;
+
+    fn token_with(scopes: &[&str]) -> TokenInfo {
+        TokenInfo {
+            user: UserId::new("megaton"),
+            scopes: scopes.iter().map(|&scope| scope.to_owned()).collect(),
+            expires: None,
+        }
+    }
+
+    fn account_titled(title: Option<&str>) -> Account {
+        Account {
+            id: UserId::new("megaton"),
+            username: "Megaton".to_owned(),
+            title: title.map(str::to_owned),
+            perfs: std::collections::HashMap::new(),
+            games: None,
+            created_at: None,
+            bio: None,
+            disabled: false,
+            tos_violation: false,
+        }
+    }
+
+    #[test]
+    fn what_is_accepted_is_said_in_one_line() {
+        let mut config = Config::default().challenge;
+        assert_eq!(
+            accepts(&config),
+            "rated and casual atomic against bots and humans; 0 to 1800 s on the clock, \
+             0 to 60 s added a move; up to 4 at a time"
+        );
+        config.casual = false;
+        config.humans = false;
+        config.min_increment = config.max_increment;
+        config.block.push("someone".to_owned());
+        assert_eq!(
+            accepts(&config),
+            "rated atomic against bots; 0 to 1800 s on the clock, 60 s added a move; \
+             up to 4 at a time, one account blocked"
+        );
+        config.rated = false;
+        assert!(accepts(&config).starts_with("nothing: "));
+    }
+
+    #[test]
+    fn each_obstacle_names_what_is_missing_and_what_to_do() {
+        let url = "https://lichess.org";
+        let bot = account_titled(Some("BOT"));
+        let good = token_with(&["bot:play"]);
+        assert_eq!(obstacle(url, Some(&good), &bot), None);
+        assert_eq!(obstacle(url, None, &bot), None);
+        let scope = obstacle(url, Some(&token_with(&["msg:write"])), &bot).unwrap();
+        assert!(
+            scope.contains("lacks the scope bot:play (it has: msg:write)"),
+            "{scope}"
+        );
+        let title = obstacle(url, Some(&good), &account_titled(None)).unwrap();
+        assert!(title.contains("megaton upgrade-account"), "{title}");
+        let closed = Account {
+            disabled: true,
+            ..account_titled(Some("BOT"))
+        };
+        assert!(
+            obstacle(url, Some(&good), &closed)
+                .unwrap()
+                .contains("is closed")
+        );
+        let marked = Account {
+            tos_violation: true,
+            ..account_titled(Some("BOT"))
+        };
+        assert!(
+            obstacle(url, Some(&good), &marked)
+                .unwrap()
+                .contains("terms of service")
+        );
+    }
+
+    #[test]
+    fn a_token_that_ends_soon_is_warned_of() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        let ending = |seconds: u64| TokenInfo {
+            expires: Some(now + Duration::from_secs(seconds)),
+            ..token_with(&["bot:play", "challenge:read", "challenge:write"])
+        };
+        let last = |info: &TokenInfo| token(info, now).pop().unwrap();
+        assert_eq!(last(&ending(300 * 86_400)), "ends in 300 days");
+        assert!(last(&ending(86_400)).starts_with("WARNING: ends in a day"));
+        assert_eq!(
+            token(&ending(9), now + Duration::from_secs(60))
+                .pop()
+                .unwrap(),
+            "WARNING: has ended"
+        );
+    }
+
+    #[test]
+    fn test_limits_are_pointed_out() {
+        let mut settings = Config::default().engine;
+        settings.threads = 3;
+        assert_eq!(engine(&settings), "256 MB table, 3 cores");
+        settings.nodes = std::num::NonZeroU64::new(9);
+        assert!(engine(&settings).ends_with("each move limited to 9 nodes, for tests"));
+    }
+}

@@ -1,0 +1,6 @@
+//! The house as a whole: its walls, its papers, and the program as a user starts it.
+
+mod layers;
+mod papers;
+mod program;
+mod words;

@@ -1,0 +1,145 @@
+//! The program as a user starts it: help, exit status, complaints.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What came of one start of the program.
+pub(super) struct Ran {
+    pub(super) status: Option<i32>,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+/// The program with an environment that holds no settings of ours.
+pub(super) fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_megaton"));
+    command.args(arguments).stdin(Stdio::null());
+    for name in ["LICHESS_BOT_TOKEN", "MEGATON_LOG", "RUST_LOG"] {
+        command.env_remove(name);
+    }
+    command.env("RUST_BACKTRACE", "1");
+    command
+}
+
+/// Runs the program to its end.
+pub(super) fn megaton(arguments: &[&str]) -> Ran {
+    ran(&mut command(arguments))
+}
+
+fn ran(command: &mut Command) -> Ran {
+    let output = command.output().expect("the program starts");
+    Ran {
+        status: output.status.code(),
+        stdout: String::from_utf8(output.stdout).expect("stdout is text"),
+        stderr: String::from_utf8(output.stderr).expect("stderr is text"),
+    }
+}
+
+/// Runs `check --offline` on a config of this text.
+fn check_config(text: &str) -> Ran {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("config.toml");
+    fs::write(&path, text).expect("a config");
+    megaton(&[
+        "check",
+        "--offline",
+        "--config",
+        &path.display().to_string(),
+    ])
+}
+
+#[test]
+fn bare_megaton_prints_its_help() {
+    let bare = megaton(&[]);
+    assert_eq!(bare.status, Some(0));
+    for command in [
+        "run",
+        "practice",
+        "check",
+        "upgrade-account",
+        "uci",
+        "bench",
+        "perft",
+    ] {
+        assert!(
+            bare.stdout.contains(&format!("  {command} ")),
+            "{}",
+            bare.stdout
+        );
+    }
+    assert_eq!(bare.stderr, "");
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_two() {
+    for arguments in [&["fly"][..], &["perft", "deep"], &["run", "--fast"]] {
+        let ran = megaton(arguments);
+        assert_eq!(ran.status, Some(2), "{arguments:?}");
+        assert_eq!(ran.stdout, "");
+        assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_wrong_config_ends_every_command_with_one_clear_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("config.toml");
+    fs::write(&path, "[engine]\nhsah = 64\n").expect("a config");
+    let config = path.display().to_string();
+    for command in ["run", "check", "upgrade-account"] {
+        let ran = megaton(&[command, "--config", &config]);
+        assert_eq!(ran.status, Some(2), "{command}: {}", ran.stderr);
+        let expected =
+            format!("megaton: {config}:2: [engine] hsah: unknown key; did you mean `hash`?\n");
+        assert_eq!(ran.stderr, expected);
+    }
+}
+
+#[test]
+fn a_config_that_is_named_must_exist() {
+    let ran = megaton(&["check", "--offline", "--config", "no/such.toml"]);
+    assert_eq!(ran.status, Some(2));
+    assert!(ran.stderr.contains("no/such.toml"), "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+}
+
+#[test]
+fn a_token_in_the_config_is_not_repeated() {
+    let ran = check_config("[lichess]\ntoken = \"lip_Sesame0pen\"\n");
+    assert_eq!(ran.status, Some(2));
+    assert!(ran.stderr.contains("token_file"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("Sesame"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_example_config_passes_the_check() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("config.example.toml");
+    let ran = megaton(&[
+        "check",
+        "--offline",
+        "--config",
+        &example.display().to_string(),
+    ]);
+    assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    for arguments in [
+        &["--help"][..],
+        &["check", "--offline"],
+        &["perft", "2", "--divide"],
+    ] {
+        let mut child = command(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("the program ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.contains("panicked"), "{arguments:?}: {said}");
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {said}");
+    }
+}
