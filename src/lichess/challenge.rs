@@ -143,6 +143,34 @@ impl FromObject for Challenges {
     }
 }
 
+/// News of a challenge of ours that is kept alive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChallengeUpdate {
+    /// It stands; the first news.
+    Created(Box<Challenge>),
+    /// It was accepted, declined or cancelled; the last news.
+    Done(ChallengeStatus),
+}
+
+impl FromObject for ChallengeUpdate {
+    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+        if object.has("done") {
+            return Ok(Self::Done(object.required("done")?));
+        }
+        let challenge = created(object)?;
+        Ok(Self::Created(Box::new(challenge)))
+    }
+}
+
+/// The challenge in the answer that created it: bare, or wrapped as older servers do.
+pub(super) fn created(object: &Object<'_>) -> Result<Challenge, Misfit> {
+    if object.has("challenge") {
+        object.required_nested("challenge")
+    } else {
+        Challenge::from_object(object)
+    }
+}
+
 /// What is asked of a user we challenge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChallengeOptions {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
+use super::governor::Scope;
 use super::reading::excerpt;
 
 /// Longest piece of a body that is kept or shown.
@@ -138,6 +139,14 @@ impl Error {
         }
     }
 
+    /// The refusal of a call whose kind pauses; nothing was sent.
+    pub(super) fn paused(scope: Scope, rest: Duration) -> Self {
+        Self::RateLimited {
+            wait: Some(rest),
+            body: Box::new(ErrorBody::of(format!("{scope:?} calls pause"))),
+        }
+    }
+
     /// The status the server answered with, if it did.
     pub fn status(&self) -> Option<u16> {
         match self {
@@ -146,6 +155,14 @@ impl Error {
             Self::Refused { status, .. } => Some(*status),
             Self::Gone { .. } => Some(404),
             Self::Protocol { .. } => None,
+        }
+    }
+
+    /// How long to wait before such a call, where a limit was hit and the wait is known.
+    pub fn wait(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited { wait, .. } => *wait,
+            _ => None,
         }
     }
 

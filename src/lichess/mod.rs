@@ -3,26 +3,39 @@
 //! This room speaks and listens. It decides nothing, knows no chess and keeps nothing on disk; what
 //! to do about an event or an error is the caller's affair.
 
+mod agent;
+mod backoff;
+mod calls;
 mod challenge;
+mod client;
+mod connect;
 mod error;
 mod event;
 mod game_event;
+mod governor;
 mod ids;
+mod lines;
 mod player;
 mod reading;
+mod stream;
 mod timing;
 mod token;
 mod words;
 
-pub use challenge::{Challenge, ChallengeOptions, Challenges, TimeControl};
+pub use backoff::{EventReopening, GameReopening, OpeningBudget};
+pub use calls::{OfferDraw, Reply};
+pub use challenge::{Challenge, ChallengeOptions, ChallengeUpdate, Challenges, TimeControl};
+pub use client::{Client, ClientOptions, SetupError};
 pub use error::{Error, ErrorBody, FieldError, RateLimit};
 pub use event::{Compat, Event, GameInfo, Playing};
 pub use game_event::{
     ChatLine, ClockSetting, Expiration, GameEvent, GameFull, GameState, OpponentGone,
 };
+pub use governor::{Governor, Scope};
 pub use ids::{ChallengeId, GameId, UserId};
 pub use player::{Account, Perf, Player, TokenInfo};
 pub use reading::{Misfit, Read};
+pub use stream::{Arrival, ChallengeStream, EventStream, GameStream, StreamLoss};
 pub use timing::Timing;
 pub use token::{TOKEN_VARIABLE, Token, TokenError};
 pub use words::{

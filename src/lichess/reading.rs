@@ -235,6 +235,11 @@ impl<'a> Object<'a> {
         self.fields.keys().map(String::as_str)
     }
 
+    /// The raw texts of all fields.
+    pub(super) fn values(&self) -> impl Iterator<Item = &'a str> {
+        self.fields.values().map(|raw| raw.get())
+    }
+
     /// A word that stands bare or as the `inner` field of an object, as `variant` and `status` do.
     pub(super) fn word(&self, key: &str, inner: &str) -> Option<String> {
         if self.raw(key)?.starts_with('{') {

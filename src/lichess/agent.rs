@@ -1,0 +1,101 @@
+//! How the client calls itself: name, version, contact and, once it is known, the account.
+//!
+//! The server answers 401 to everything when the account named here is not the token's owner, so
+//! the name can be taken back.
+
+use std::sync::{Mutex, PoisonError};
+
+use reqwest::header::HeaderValue;
+
+/// The user agent of every request.
+#[derive(Debug)]
+pub(super) struct Agent {
+    nameless: HeaderValue,
+    named: Mutex<Option<HeaderValue>>,
+}
+
+impl Agent {
+    /// An agent that does not know its account yet; none if the contact cannot stand in a header.
+    pub(super) fn new(contact: Option<&str>) -> Option<Self> {
+        let version = env!("CARGO_PKG_VERSION");
+        let text = match contact.map(str::trim).filter(|text| !text.is_empty()) {
+            Some(contact) if contact.bytes().all(|byte| (b' '..=b'~').contains(&byte)) => {
+                format!("Megaton/{version} (+{contact})")
+            }
+            Some(_) => return None,
+            None => format!("Megaton/{version}"),
+        };
+        Some(Self {
+            nameless: HeaderValue::from_str(&text).ok()?,
+            named: Mutex::new(None),
+        })
+    }
+
+    /// The header for the next request, and whether it names the account.
+    pub(super) fn header(&self) -> (HeaderValue, bool) {
+        let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*named {
+            Some(header) => (header.clone(), true),
+            None => (self.nameless.clone(), false),
+        }
+    }
+
+    /// The header without a name.
+    pub(super) fn nameless(&self) -> HeaderValue {
+        self.nameless.clone()
+    }
+
+    /// Names the account from now on, if its name has the form that the server looks for.
+    pub(super) fn learn_name(&self, name: &str) {
+        let fits = (2..=31).contains(&name.len())
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+        let nameless = self.nameless.to_str().unwrap_or_default();
+        let header = HeaderValue::from_str(&format!("{nameless} user:{name}"));
+        self.set(header.ok().filter(|_| fits));
+    }
+
+    /// Goes without a name from now on.
+    pub(super) fn forget_name(&self) {
+        self.set(None);
+    }
+
+    fn set(&self, header: Option<HeaderValue>) {
+        *self.named.lock().unwrap_or_else(PoisonError::into_inner) = header;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(agent: &Agent) -> String {
+        agent.header().0.to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn the_account_is_named_once_it_is_known() {
+        let agent = Agent::new(Some("a@example.org")).unwrap();
+        let version = env!("CARGO_PKG_VERSION");
+        let nameless = format!("Megaton/{version} (+a@example.org)");
+        assert_eq!(shown(&agent), nameless);
+        agent.learn_name("MegatonBot");
+        assert_eq!(shown(&agent), format!("{nameless} user:MegatonBot"));
+        agent.forget_name();
+        assert_eq!(shown(&agent), nameless);
+    }
+
+    #[test]
+    fn a_name_of_another_form_is_left_out() {
+        let agent = Agent::new(None).unwrap();
+        agent.learn_name("no body\r\n");
+        assert!(!agent.header().1);
+    }
+
+    #[test]
+    fn a_contact_that_would_break_the_header_is_refused() {
+        assert!(Agent::new(Some("a\r\nX-Evil: 1")).is_none());
+        assert!(Agent::new(Some("  ")).is_some());
+    }
+}

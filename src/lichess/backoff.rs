@@ -1,0 +1,231 @@
+//! When a lost stream is opened again: pure rules, with time and chance as data.
+//!
+//! A stream that lived long is reopened at once; one that keeps dying young is reopened slower and
+//! slower. Life resets the back-off, a mere line does not. The event stream has a budget of openings
+//! besides, well under the server's, because overdrawing it makes the bot deaf for ten minutes.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use super::stream::StreamLoss;
+use super::timing::Timing;
+
+/// The reopening of one game's stream.
+#[derive(Clone, Debug)]
+pub struct GameReopening {
+    waits: Vec<Duration>,
+    healthy_life: Duration,
+    attempts: usize,
+}
+
+impl GameReopening {
+    /// The rules of `timing`.
+    pub fn new(timing: &Timing) -> Self {
+        Self {
+            waits: timing.game_backoff.clone(),
+            healthy_life: timing.healthy_life,
+            attempts: 0,
+        }
+    }
+
+    /// How long to wait before the next opening, after a stream that lived for `lived` (nought if
+    /// it never opened). A wait the server advised is left to the caller, who knows the clock.
+    pub fn after_loss(&mut self, lived: Duration) -> Duration {
+        if lived >= self.healthy_life {
+            self.attempts = 0;
+            return Duration::ZERO;
+        }
+        let last = self.waits.len().saturating_sub(1);
+        let wait = self.waits.get(self.attempts.min(last)).copied();
+        self.attempts += 1;
+        wait.unwrap_or_default()
+    }
+}
+
+/// The reopening of the event stream.
+#[derive(Clone, Debug)]
+pub struct EventReopening {
+    first: Duration,
+    longest: Duration,
+    healthy_life: Duration,
+    attempts: u32,
+    budget: OpeningBudget,
+}
+
+impl EventReopening {
+    /// The rules of `timing`.
+    pub fn new(timing: &Timing) -> Self {
+        Self {
+            first: timing.event_backoff,
+            longest: timing.event_backoff_max,
+            healthy_life: timing.healthy_life,
+            attempts: 0,
+            budget: OpeningBudget::new(timing.opening_window, timing.openings),
+        }
+    }
+
+    /// An opening is tried at `now`, the very first one too.
+    pub fn opening(&mut self, now: Instant) {
+        self.budget.spend(now);
+    }
+
+    /// How long to wait at `now` before the next opening, after `loss` of a stream that lived for
+    /// `lived` (nought if it never opened). `chance` is a random number in `0.0..1.0`.
+    pub fn after_loss(
+        &mut self,
+        loss: &StreamLoss,
+        lived: Duration,
+        now: Instant,
+        chance: f64,
+    ) -> Duration {
+        let own = if lived >= self.healthy_life {
+            self.attempts = 0;
+            Duration::ZERO
+        } else {
+            let full = self.first.saturating_mul(1 << self.attempts.min(16));
+            self.attempts += 1;
+            jittered(full.min(self.longest), chance)
+        };
+        let demanded = match loss {
+            StreamLoss::Unopened(error) if error.is_unauthorized() => self.longest,
+            StreamLoss::Unopened(error) => error.wait().unwrap_or_default(),
+            _ => Duration::ZERO,
+        };
+        own.max(demanded).max(self.budget.wait(now))
+    }
+}
+
+/// Between half of `full` and all of it, so that a crowd of clients does not come back as one.
+fn jittered(full: Duration, chance: f64) -> Duration {
+    full.mul_f64(0.5 + chance.clamp(0.0, 1.0) / 2.0)
+}
+
+/// So many openings in any span of time.
+#[derive(Clone, Debug)]
+pub struct OpeningBudget {
+    window: Duration,
+    limit: usize,
+    spent: VecDeque<Instant>,
+}
+
+impl OpeningBudget {
+    /// At most `limit` openings (one at least) in any `window`.
+    pub fn new(window: Duration, limit: usize) -> Self {
+        Self {
+            window,
+            limit: limit.max(1),
+            spent: VecDeque::new(),
+        }
+    }
+
+    /// Counts an opening.
+    pub fn spend(&mut self, now: Instant) {
+        if self.spent.len() == self.limit {
+            self.spent.pop_front();
+        }
+        self.spent.push_back(now);
+    }
+
+    /// How long until one more opening fits.
+    pub fn wait(&self, now: Instant) -> Duration {
+        if self.spent.len() < self.limit {
+            return Duration::ZERO;
+        }
+        let free_again = self.spent.front().map(|&oldest| oldest + self.window);
+        free_again.map_or(Duration::ZERO, |at| at.saturating_duration_since(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::error::{Error, ErrorBody};
+    use super::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn secs(secs: u64) -> Duration {
+        Duration::from_secs(secs)
+    }
+
+    #[test]
+    fn a_game_stream_is_reopened_at_once_after_a_life_and_slower_after_each_death() {
+        let mut reopening = GameReopening::new(&Timing::default());
+        let table = [
+            (60, 0),
+            (59, 500),
+            (0, 1000),
+            (3, 2000),
+            (0, 4000),
+            (0, 5000),
+            (0, 5000),
+            (61, 0),
+            (0, 500),
+        ];
+        for (row, (lived, wait)) in table.into_iter().enumerate() {
+            assert_eq!(reopening.after_loss(secs(lived)), ms(wait), "row {row}");
+        }
+    }
+
+    #[test]
+    fn the_event_stream_backs_off_from_one_second_to_sixty() {
+        let mut reopening = EventReopening::new(&Timing::default());
+        let now = Instant::now();
+        let mut wait = |lived, chance| {
+            let wait = reopening.after_loss(&StreamLoss::Ended, secs(lived), now, chance);
+            wait.as_millis()
+        };
+        let full: Vec<_> = (0..8).map(|_| wait(0, 1.0)).collect();
+        assert_eq!(full, [1000, 2000, 4000, 8000, 16000, 32000, 60000, 60000]);
+        assert_eq!(wait(0, 0.0), 30000);
+        assert_eq!(wait(60, 0.3), 0);
+        assert_eq!(wait(59, 0.0), 500);
+    }
+
+    #[test]
+    fn never_more_than_the_budget_of_openings_in_any_window() {
+        let timing = Timing::default();
+        let mut reopening = EventReopening::new(&timing);
+        let mut now = Instant::now();
+        let mut openings: Vec<Instant> = Vec::new();
+        for _ in 0..200 {
+            reopening.opening(now);
+            openings.push(now);
+            // Streams that live just long enough to be reopened at once: the worst case.
+            let lived = if openings.len() % 2 == 0 {
+                secs(60)
+            } else {
+                secs(0)
+            };
+            now += if lived.is_zero() { secs(0) } else { ms(1) };
+            now += reopening.after_loss(&StreamLoss::Ended, lived, now, 0.0);
+        }
+        for (index, &opening) in openings.iter().enumerate() {
+            let within = openings[index..]
+                .iter()
+                .take_while(|&&other| other < opening + timing.opening_window)
+                .count();
+            assert!(within <= timing.openings, "{within} openings in a window");
+        }
+    }
+
+    #[test]
+    fn the_wait_of_a_429_is_honoured_and_a_401_is_not_hammered() {
+        let mut reopening = EventReopening::new(&Timing::default());
+        let limited = StreamLoss::Unopened(Error::RateLimited {
+            wait: Some(secs(300)),
+            body: Box::default(),
+        });
+        let unauthorized = StreamLoss::Unopened(Error::Refused {
+            status: 401,
+            body: Box::<ErrorBody>::default(),
+        });
+        let now = Instant::now();
+        assert_eq!(reopening.after_loss(&limited, secs(0), now, 0.5), secs(300));
+        assert_eq!(
+            reopening.after_loss(&unauthorized, secs(0), now, 0.5),
+            secs(60)
+        );
+    }
+}

@@ -1,0 +1,503 @@
+//! One client for the account: how a request is built, sent and its answer judged.
+//!
+//! It never retries on its own but for one thing: a 401 that our name in the user agent may have
+//! caused is asked again without the name. It never waits for a pause: what is paused is refused on
+//! the spot, and a move is never refused.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use reqwest::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue,
+    USER_AGENT,
+};
+use reqwest::{Method, Request, Response, Url};
+
+use super::agent::Agent;
+use super::connect::Pools;
+use super::error::{self, Error};
+use super::governor::{Governor, Scope};
+use super::reading::{self, FromObject, Misfit};
+use super::stream::{Complaints, StreamLoss};
+use super::timing::Timing;
+use super::token::Token;
+
+/// Most of a body that is read.
+const BODY_LIMIT: usize = 64 << 10;
+
+const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
+
+/// What a client is made of.
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    /// Where the server is, `https://lichess.org` in earnest.
+    pub base_url: String,
+    /// The key to the account.
+    pub token: Token,
+    /// How the operator can be reached, shown to the server.
+    pub contact: Option<String>,
+    /// All durations.
+    pub timing: Timing,
+}
+
+/// Why there can be no client.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// The address of the server cannot be used.
+    #[error("lichess.url {url:?} cannot be used: {problem}")]
+    BadUrl {
+        /// The address.
+        url: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The contact cannot stand in a header.
+    #[error("the contact {0:?} cannot be sent: only printable ASCII characters can")]
+    BadContact(String),
+    /// The connections cannot be set up.
+    #[error("cannot set up connections: {0}")]
+    Connections(String),
+}
+
+/// The Bot API of one server, for one account. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    base: Url,
+    pools: Pools,
+    token: Token,
+    authorization: HeaderValue,
+    timing: Timing,
+    agent: Agent,
+    governor: Mutex<Governor>,
+    complaints: Complaints,
+    /// When the connection of the moves was last used.
+    moves_used: Mutex<Option<Instant>>,
+}
+
+/// One call.
+pub(super) struct Call {
+    scope: Scope,
+    method: Method,
+    url: Url,
+    body: Option<(HeaderValue, Bytes)>,
+    accept: HeaderValue,
+    limit: usize,
+}
+
+impl Call {
+    /// Nothing is sent but the question.
+    pub(super) fn get(scope: Scope, url: Url) -> Self {
+        Self {
+            scope,
+            method: Method::GET,
+            url,
+            body: None,
+            accept: JSON,
+            limit: BODY_LIMIT,
+        }
+    }
+
+    /// A command without parameters.
+    pub(super) fn post(scope: Scope, url: Url) -> Self {
+        Self {
+            method: Method::POST,
+            ..Self::get(scope, url)
+        }
+    }
+
+    /// With these parameters, as a form.
+    pub(super) fn form(mut self, fields: &[(&str, &str)]) -> Self {
+        let mut encoder = Url::parse("form:").expect("a constant URL");
+        encoder.query_pairs_mut().extend_pairs(fields);
+        let body = encoder.query().unwrap_or_default().to_owned();
+        self.body = Some((FORM, body.into()));
+        self
+    }
+
+    /// With this plain text.
+    pub(super) fn text(mut self, text: &str) -> Self {
+        self.body = Some((TEXT, text.to_owned().into()));
+        self
+    }
+
+    /// Asks for one JSON document a line, and reads up to `limit` bytes of them.
+    pub(super) fn many(mut self, limit: usize) -> Self {
+        self.accept = NDJSON;
+        self.limit = limit;
+        self
+    }
+}
+
+impl Client {
+    /// A client; nothing is sent yet.
+    ///
+    /// # Errors
+    /// When the options cannot be used; says which.
+    pub fn new(options: ClientOptions) -> Result<Self, SetupError> {
+        let base = base_url(&options.base_url)?;
+        let agent = Agent::new(options.contact.as_deref())
+            .ok_or_else(|| SetupError::BadContact(options.contact.clone().unwrap_or_default()))?;
+        let pools = Pools::new(base.scheme() == "https", &options.timing)
+            .map_err(|error| SetupError::Connections(error::describe(&error)))?;
+        Ok(Self(Arc::new(Inner {
+            base,
+            pools,
+            authorization: options.token.header(),
+            token: options.token,
+            governor: Mutex::new(Governor::new(options.timing.rate_limit)),
+            timing: options.timing,
+            agent,
+            complaints: Complaints::default(),
+            moves_used: Mutex::new(None),
+        })))
+    }
+
+    /// The durations in use.
+    pub fn timing(&self) -> &Timing {
+        &self.0.timing
+    }
+
+    /// How many calls of one kind went out.
+    pub fn calls(&self, scope: Scope) -> u64 {
+        self.governor().calls(scope)
+    }
+
+    /// The rest of the pause of one kind of call, if it pauses.
+    pub fn pause(&self, scope: Scope) -> Option<Duration> {
+        self.governor().pause(scope, Instant::now())
+    }
+
+    fn governor(&self) -> MutexGuard<'_, Governor> {
+        lock(&self.0.governor)
+    }
+
+    /// The bare token, for the one call that asks about it.
+    pub(super) fn token(&self) -> &str {
+        self.0.token.expose()
+    }
+
+    pub(super) fn agent(&self) -> &Agent {
+        &self.0.agent
+    }
+
+    pub(super) fn complaints(&self) -> Complaints {
+        self.0.complaints.clone()
+    }
+
+    /// The address of a resource; the parts are escaped, whatever they hold.
+    pub(super) fn url(&self, parts: &[&str]) -> Url {
+        let mut url = self.0.base.clone();
+        url.path_segments_mut()
+            .expect("checked when the client was made")
+            .pop_if_empty()
+            .extend(parts);
+        url
+    }
+
+    /// How long the connection of the moves has been idle; none if it was never used.
+    pub(super) fn moves_idle(&self) -> Option<Duration> {
+        let used = *lock(&self.0.moves_used);
+        used.map(|at| at.elapsed())
+    }
+
+    /// Notes that the connection of the moves is being used.
+    pub(super) fn use_moves(&self) {
+        *lock(&self.0.moves_used) = Some(Instant::now());
+    }
+
+    fn request(&self, call: &Call, agent: HeaderValue) -> Request {
+        let mut request = Request::new(call.method.clone(), call.url.clone());
+        let headers = request.headers_mut();
+        headers.insert(AUTHORIZATION, self.0.authorization.clone());
+        headers.insert(USER_AGENT, agent);
+        headers.insert(ACCEPT, call.accept.clone());
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        match &call.body {
+            Some((kind, body)) => {
+                headers.insert(CONTENT_TYPE, kind.clone());
+                *request.body_mut() = Some(body.clone().into());
+            }
+            None if call.method == Method::POST => {
+                headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+            }
+            None => {}
+        }
+        request
+    }
+
+    fn pool(&self, scope: Scope) -> &reqwest::Client {
+        if matches!(scope, Scope::Move | Scope::Warm) {
+            self.use_moves();
+            &self.0.pools.moves
+        } else {
+            &self.0.pools.rest
+        }
+    }
+
+    /// Sends, once more without our name if that may be what the server objects to.
+    async fn exchange(&self, call: &Call) -> Result<Response, Error> {
+        let (agent, named) = self.0.agent.header();
+        let pool = self.pool(call.scope);
+        let send = |agent| pool.execute(self.request(call, agent));
+        let no_answer = |error: reqwest::Error| Error::no_answer(&error.without_url());
+        let response = send(agent).await.map_err(no_answer)?;
+        if response.status() != 401 || !named {
+            return Ok(response);
+        }
+        drop(response);
+        let response = send(self.0.agent.nameless()).await.map_err(no_answer)?;
+        if response.status() != 401 {
+            self.0.agent.forget_name();
+            tracing::warn!("the server refuses our name in the user agent: going without it");
+        }
+        Ok(response)
+    }
+
+    /// Makes a call and returns the body of the success.
+    pub(super) async fn call(&self, call: Call) -> Result<Bytes, Error> {
+        let time = match call.scope {
+            Scope::Move => self.0.timing.move_call,
+            _ => self.0.timing.call,
+        };
+        self.admit(call.scope)?;
+        let exchange = async {
+            let mut response = self.exchange(&call).await?;
+            let status = response.status().as_u16();
+            let body = read_body(&mut response, call.limit).await;
+            judge(status, response.headers(), body)
+        };
+        let outcome = match tokio::time::timeout(time, exchange).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Error::Transient {
+                status: None,
+                reason: format!("no answer within {:.1} s", time.as_secs_f64()),
+            }),
+        };
+        self.settle(call.scope, outcome)
+    }
+
+    /// Opens a stream: the answer's head within the connect time and one idle limit.
+    pub(super) async fn open(
+        &self,
+        mut call: Call,
+        idle: Duration,
+    ) -> Result<Response, StreamLoss> {
+        call.accept = NDJSON;
+        self.admit(call.scope).map_err(StreamLoss::Unopened)?;
+        let exchange = async {
+            let mut response = self.exchange(&call).await?;
+            let status = response.status().as_u16();
+            if status == 200 && !error::is_html(response.headers(), b"") {
+                return Ok(response);
+            }
+            let body = read_body(&mut response, BODY_LIMIT).await;
+            match judge(status, response.headers(), body) {
+                Err(error) => Err(error),
+                Ok(_) => Err(Error::Protocol {
+                    reason: format!("status {status} instead of a stream"),
+                }),
+            }
+        };
+        let time = self.0.timing.connect + idle;
+        let Ok(outcome) = tokio::time::timeout(time, exchange).await else {
+            return Err(StreamLoss::Silent(time));
+        };
+        self.settle(call.scope, outcome)
+            .map_err(StreamLoss::Unopened)
+    }
+
+    fn admit(&self, scope: Scope) -> Result<(), Error> {
+        let asked = self.governor().ask(scope, Instant::now());
+        asked.map_err(|rest| Error::paused(scope, rest))
+    }
+
+    /// Tells the governor what came of it, and the caller how long a pause is.
+    fn settle<T>(&self, scope: Scope, outcome: Result<T, Error>) -> Result<T, Error> {
+        match outcome {
+            Err(Error::RateLimited { wait, body }) => {
+                let pause = self.governor().limited(scope, wait, Instant::now());
+                let seconds = pause.as_secs_f64();
+                tracing::warn!(?scope, seconds, answer = %body.message, "rate limited");
+                let wait = Some(pause);
+                Err(Error::RateLimited { wait, body })
+            }
+            Err(error @ Error::Transient { .. }) => Err(error),
+            other => {
+                self.governor().answered(scope);
+                other
+            }
+        }
+    }
+
+    /// Makes a call whose answer is one JSON object.
+    pub(super) async fn ask<T: FromObject>(&self, call: Call) -> Result<T, Error> {
+        let body = self.call(call).await?;
+        self.understand(&body)
+    }
+
+    /// Reads an answer that is one JSON object.
+    pub(super) fn understand<T: FromObject>(&self, body: &[u8]) -> Result<T, Error> {
+        let text = std::str::from_utf8(body).map_err(|_| Error::Protocol {
+            reason: "the answer is not UTF-8".into(),
+        })?;
+        let read = reading::read::<T>(text).map_err(|misfit| Error::Protocol {
+            reason: misfit.to_string(),
+        })?;
+        for misfit in &read.dropped {
+            self.complain(misfit);
+        }
+        Ok(read.value)
+    }
+
+    /// Logs, once, that a part of an answer was left out.
+    pub(super) fn complain(&self, misfit: &Misfit) {
+        if self.0.complaints.is_new(format!("answer {misfit}")) {
+            let (path, reason) = (&misfit.path, &misfit.reason);
+            tracing::warn!(%path, %reason, "a field of an answer does not fit and is left out");
+        }
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client")
+            .field("base", &self.0.base.as_str())
+            .finish_non_exhaustive()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn base_url(text: &str) -> Result<Url, SetupError> {
+    let bad = |problem: &str| SetupError::BadUrl {
+        url: text.to_owned(),
+        problem: problem.to_owned(),
+    };
+    let url = Url::parse(text).map_err(|error| bad(&error.to_string()))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(bad("it must begin with https:// or http://"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(bad("it must not hold a user or a password"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(bad("it must not hold a query or a fragment"));
+    }
+    Ok(url)
+}
+
+/// The body, as far as it comes and fits. What was cut or broke off is no reason to lose the rest.
+async fn read_body(response: &mut Response, limit: usize) -> Body {
+    let mut bytes = Vec::new();
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) => {
+                let room = limit - bytes.len();
+                bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
+                if chunk.len() > room {
+                    return Body {
+                        bytes,
+                        whole: false,
+                    };
+                }
+            }
+            Ok(None) => return Body { bytes, whole: true },
+            Err(_) => {
+                return Body {
+                    bytes,
+                    whole: false,
+                };
+            }
+        }
+    }
+}
+
+struct Body {
+    bytes: Vec<u8>,
+    whole: bool,
+}
+
+/// A success is a 2xx that is no web page and came whole.
+fn judge(status: u16, headers: &HeaderMap, body: Body) -> Result<Bytes, Error> {
+    if !(200..300).contains(&status) {
+        return Err(Error::classify(status, headers, &body.bytes));
+    }
+    let problem = if error::is_html(headers, &body.bytes) {
+        "a web page where an answer should be"
+    } else if !body.whole {
+        "the answer broke off or is too long"
+    } else {
+        return Ok(body.bytes.into());
+    };
+    Err(Error::Transient {
+        status: Some(status),
+        reason: problem.into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(base_url: &str) -> Result<Client, SetupError> {
+        Client::new(ClientOptions {
+            base_url: base_url.into(),
+            token: Token::parse("lip_verysecret", "here").unwrap(),
+            contact: Some("operator@example.org".into()),
+            timing: Timing::default(),
+        })
+    }
+
+    #[test]
+    fn the_parts_of_an_address_are_escaped() {
+        let client = client("http://127.0.0.1:9/").unwrap();
+        let url = client.url(&["api", "bot", "game", "../../x?y#z", "abort"]);
+        assert_eq!(url.path(), "/api/bot/game/..%2F..%2Fx%3Fy%23z/abort");
+        assert_eq!(url.query(), None);
+    }
+
+    #[test]
+    fn the_address_of_the_server_may_hold_a_path() {
+        let client = client("http://127.0.0.1:9/lichess").unwrap();
+        assert_eq!(
+            client.url(&["api", "account"]).path(),
+            "/lichess/api/account"
+        );
+    }
+
+    #[test]
+    fn an_address_that_cannot_be_used_is_named() {
+        for bad in ["lichess.org", "ftp://x", "http://a:b@x", "https://x/?y", ""] {
+            let error = client(bad).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("lichess.url {bad:?}")),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_shows_the_token() {
+        let client = client("http://127.0.0.1:9").unwrap();
+        let call = Call::get(Scope::Lookup, client.url(&["api"]));
+        let request = client.request(&call, HeaderValue::from_static("x"));
+        let shown = format!("{client:?} {request:?}");
+        assert!(!shown.contains("verysecret"), "{shown}");
+    }
+
+    #[test]
+    fn a_form_is_encoded() {
+        let client = client("http://127.0.0.1:9").unwrap();
+        let call = Call::post(Scope::Chat, client.url(&["x"])).form(&[("text", "a&b=ü c")]);
+        let (_, body) = call.body.unwrap();
+        assert_eq!(body, "text=a%26b%3D%C3%BC+c");
+    }
+}

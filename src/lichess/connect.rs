@@ -1,0 +1,103 @@
+//! Connections: TLS with the roots of the platform, HTTP/1.1, no redirects, no delay.
+//!
+//! Streams and other calls share one pool, moves have one to themselves: a chat line can never take
+//! the warm connection from under a move. Roots are loaded once, and only where TLS is spoken.
+
+use std::sync::Arc;
+
+use reqwest::redirect;
+use rustls::{ClientConfig, RootCertStore};
+use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
+
+use super::timing::Timing;
+
+/// The two pools of connections.
+#[derive(Clone, Debug)]
+pub(super) struct Pools {
+    /// For moves and the calls that keep their connection warm.
+    pub(super) moves: reqwest::Client,
+    /// For everything else.
+    pub(super) rest: reqwest::Client,
+}
+
+impl Pools {
+    /// Pools for a server that speaks TLS or, like one on the loopback, does not.
+    pub(super) fn new(tls: bool, timing: &Timing) -> Result<Self, reqwest::Error> {
+        let config = tls_config(tls);
+        let pool = || {
+            reqwest::Client::builder()
+                .tls_backend_preconfigured(config.clone())
+                .http1_only()
+                .tcp_nodelay(true)
+                .redirect(redirect::Policy::none())
+                .retry(reqwest::retry::never())
+                .connect_timeout(timing.connect)
+                .build()
+        };
+        Ok(Self {
+            moves: pool()?,
+            rest: pool()?,
+        })
+    }
+}
+
+/// The TLS both pools share, the memory of earlier sessions included.
+fn tls_config(needed: bool) -> ClientConfig {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let roots = if needed {
+        roots()
+    } else {
+        RootCertStore::empty()
+    };
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("ring speaks the default versions of TLS")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config
+}
+
+/// The roots the operator's system trusts; those of Mozilla where it has none, as in a slim image.
+fn roots() -> RootCertStore {
+    let mut store = RootCertStore::empty();
+    let native = rustls_native_certs::load_native_certs();
+    let (trusted, unreadable) = store.add_parsable_certificates(native.certs);
+    if trusted == 0 {
+        let embedded = TLS_SERVER_ROOT_CERTS.iter().cloned();
+        store.add_parsable_certificates(embedded);
+        tracing::debug!(
+            roots = store.len(),
+            "the system has no root certificates: embedded ones"
+        );
+    } else {
+        tracing::debug!(
+            roots = trusted,
+            unreadable,
+            "root certificates of the system"
+        );
+    }
+    store
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_embedded_roots_can_all_be_used() {
+        let mut store = RootCertStore::empty();
+        let embedded = TLS_SERVER_ROOT_CERTS.iter().cloned();
+        let (added, ignored) = store.add_parsable_certificates(embedded);
+        assert!(
+            added > 50 && ignored == 0,
+            "{added} added, {ignored} ignored"
+        );
+    }
+
+    #[test]
+    fn there_are_always_roots_where_tls_is_spoken() {
+        assert!(!roots().is_empty());
+        assert!(Pools::new(true, &Timing::default()).is_ok());
+    }
+}

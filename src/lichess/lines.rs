@@ -1,0 +1,226 @@
+//! The byte adapter under `ndjson-stream`: hands on one line at a time and keeps the books.
+//!
+//! It stamps the moment of every arrival, blank lines included, counts lines and bytes, keeps the
+//! head of the line at hand for complaints, and cuts a stream whose line never ends. It parses
+//! nothing.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+
+use bytes::Bytes;
+use futures::Stream;
+
+/// Longest line a stream may hold. A game of 600 plies is four kilobytes.
+pub(super) const LINE_LIMIT: usize = 1 << 20;
+
+/// Bytes of a line that are kept for a complaint about it.
+const HEAD_BYTES: usize = 256;
+
+/// Why the bytes end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// The transport failed.
+    Reset(String),
+    /// A line went over the bound.
+    LineTooLong,
+}
+
+/// What is known of a stream's bytes so far.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    /// When the last bytes came.
+    pub(super) heard: Instant,
+    /// The line at hand, counted from one, blank lines too.
+    pub(super) line: u64,
+    /// Where in the stream that line begins.
+    pub(super) offset: u64,
+    /// How the line begins.
+    head: Vec<u8>,
+    /// Bytes of the line so far.
+    length: usize,
+    /// Bytes of the stream so far.
+    total: u64,
+    /// Whether the last byte ended a line.
+    at_start: bool,
+}
+
+impl Ledger {
+    fn new(now: Instant) -> Self {
+        Self {
+            heard: now,
+            line: 0,
+            offset: 0,
+            head: Vec::new(),
+            length: 0,
+            total: 0,
+            at_start: true,
+        }
+    }
+
+    fn enter(&mut self, piece: &[u8]) {
+        if self.at_start {
+            self.line += 1;
+            self.offset = self.total;
+            self.length = 0;
+            self.head.clear();
+        }
+        let room = HEAD_BYTES.saturating_sub(self.head.len());
+        self.head.extend_from_slice(&piece[..piece.len().min(room)]);
+        self.length += piece.len();
+        self.total += piece.len() as u64;
+        self.at_start = piece.last() == Some(&b'\n');
+    }
+
+    /// The beginning of the line at hand.
+    pub(super) fn head(&self) -> String {
+        String::from_utf8_lossy(&self.head).trim_end().to_owned()
+    }
+}
+
+/// The ledger, seen from both sides of the parser.
+#[derive(Clone, Debug)]
+pub(super) struct Books(Arc<Mutex<Ledger>>);
+
+impl Books {
+    fn new(now: Instant) -> Self {
+        Self(Arc::new(Mutex::new(Ledger::new(now))))
+    }
+
+    pub(super) fn look(&self) -> MutexGuard<'_, Ledger> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A stream of chunks turned into a stream of pieces, each within one line.
+#[derive(Debug)]
+pub(super) struct Lines<S> {
+    chunks: S,
+    pending: Bytes,
+    limit: usize,
+    books: Books,
+}
+
+impl<S> Lines<S> {
+    /// Reads `chunks`, whose lines may have `limit` bytes.
+    pub(super) fn new(chunks: S, limit: usize) -> Self {
+        Self {
+            chunks,
+            pending: Bytes::new(),
+            limit,
+            books: Books::new(Instant::now()),
+        }
+    }
+
+    /// The books, to look into while somebody else reads.
+    pub(super) fn books(&self) -> Books {
+        self.books.clone()
+    }
+
+    /// The next piece of the chunk at hand, to the end of a line at most.
+    fn piece(&mut self) -> Result<Bytes, Cut> {
+        let newline = self.pending.iter().position(|&byte| byte == b'\n');
+        let end = newline.map_or(self.pending.len(), |at| at + 1);
+        let piece = self.pending.split_to(end);
+        let mut ledger = self.books.look();
+        ledger.enter(&piece);
+        if ledger.length > self.limit {
+            return Err(Cut::LineTooLong);
+        }
+        Ok(piece)
+    }
+}
+
+impl<S, E> Stream for Lines<S>
+where
+    S: Stream<Item = Result<Bytes, E>> + Unpin,
+    E: std::error::Error,
+{
+    type Item = Result<Bytes, Cut>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            if !self.pending.is_empty() {
+                return Poll::Ready(Some(self.piece()));
+            }
+            match ready!(Pin::new(&mut self.chunks).poll_next(cx)) {
+                Some(Ok(chunk)) => {
+                    self.books.look().heard = Instant::now();
+                    self.pending = chunk;
+                }
+                Some(Err(error)) => {
+                    let reason = super::error::describe(&error);
+                    return Poll::Ready(Some(Err(Cut::Reset(reason))));
+                }
+                None => return Poll::Ready(None),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::{FutureExt, StreamExt, stream};
+
+    use super::*;
+
+    fn lines(
+        chunks: &[&'static str],
+        limit: usize,
+    ) -> Lines<impl Stream<Item = Result<Bytes, std::io::Error>> + Unpin + use<>> {
+        let chunks: Vec<_> = chunks
+            .iter()
+            .map(|chunk| Ok(Bytes::from_static(chunk.as_bytes())))
+            .collect();
+        Lines::new(stream::iter(chunks), limit)
+    }
+
+    fn pull<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
+        stream.next().now_or_never().expect("nothing to wait for")
+    }
+
+    #[test]
+    fn a_chunk_of_many_lines_is_handed_on_line_by_line() {
+        let mut lines = lines(&["a\n\nb", "c\r\nd"], 10);
+        let books = lines.books();
+        let mut seen = Vec::new();
+        while let Some(piece) = pull(&mut lines) {
+            let ledger = books.look();
+            seen.push((piece.unwrap(), ledger.line, ledger.offset));
+        }
+        let expected = [
+            ("a\n", 1, 0),
+            ("\n", 2, 2),
+            ("b", 3, 3),
+            ("c\r\n", 3, 3),
+            ("d", 4, 7),
+        ];
+        assert_eq!(
+            seen,
+            expected.map(|(p, l, o)| (Bytes::from_static(p.as_bytes()), l, o))
+        );
+    }
+
+    #[test]
+    fn the_bound_counts_bytes_of_one_line_over_all_its_chunks() {
+        let mut fitting = lines(&["12345\n12345\n", "12", "345\n"], 6);
+        while let Some(piece) = pull(&mut fitting) {
+            piece.unwrap();
+        }
+        let mut too_long = lines(&["123", "456", "7\n"], 6);
+        pull(&mut too_long).unwrap().unwrap();
+        pull(&mut too_long).unwrap().unwrap();
+        assert_eq!(pull(&mut too_long), Some(Err(Cut::LineTooLong)));
+    }
+
+    #[test]
+    fn the_head_of_a_line_is_kept_over_its_chunks_and_bounded() {
+        let long: &'static str = "x".repeat(500).leak();
+        let mut lines = lines(&["ab", "cd", long], 1000);
+        let books = lines.books();
+        while pull(&mut lines).is_some() {}
+        let head = books.look().head();
+        assert!(head.starts_with("abcdxx") && head.len() == HEAD_BYTES);
+    }
+}
