@@ -1,0 +1,122 @@
+// The page's conductor: which game is being played or watched, its stream of snapshots, and what
+// becomes of the visitor's deeds. Remembers the ticket, so that a reload comes back to the game.
+
+import { Game } from "./game.js";
+import { Start } from "./start.js";
+import { command, newGame, playEvents, Refused, sendMove, Stream, watchEvents } from "./wire.js";
+
+const TICKET = "megaton-ticket";
+const TROUBLE_FOR = 6000;
+
+const find = (id) => document.getElementById(id);
+const connection = find("connection");
+const trouble = find("trouble");
+
+let ticket = null;
+let stream = null;
+let troubleTimer = null;
+
+function complain(text) {
+  trouble.textContent = text;
+  trouble.hidden = false;
+  clearTimeout(troubleTimer);
+  troubleTimer = setTimeout(() => (trouble.hidden = true), TROUBLE_FOR);
+}
+
+function keep(value) {
+  ticket = value;
+  try {
+    if (value) sessionStorage.setItem(TICKET, value);
+    else sessionStorage.removeItem(TICKET);
+  } catch {
+    // Without storage a reload starts afresh.
+  }
+}
+
+function kept() {
+  try {
+    return sessionStorage.getItem(TICKET);
+  } catch {
+    return null;
+  }
+}
+
+/** Carries out a deed of the visitor; a refusal is told in words, never thrown. */
+async function attempt(deed, otherwise) {
+  try {
+    trouble.hidden = true;
+    await deed();
+  } catch (error) {
+    const why = error instanceof Refused ? error.message : "the server cannot be reached just now";
+    complain(`${otherwise}: ${why}.`.replace(/\.\.$/, "."));
+    return false;
+  }
+  return true;
+}
+
+async function move(uci) {
+  if (!(await attempt(() => sendMove(ticket, uci), "That move did not count"))) game.undo();
+}
+
+const game = new Game({
+  move,
+  resign: () => attempt(() => command(ticket, "resign"), "You are still playing"),
+  abort: () => attempt(() => command(ticket, "abort"), "The game goes on"),
+  draw: (answer) => attempt(() => command(ticket, `draw/${answer}`), "The offer did not go through"),
+  rematch: () => attempt(() => command(ticket, "rematch"), "There was no rematch"),
+  again: () => start.open(),
+});
+
+const start = new Start({
+  async onPlay(wishes) {
+    const answer = await newGame(wishes);
+    keep(answer.ticket);
+    follow(playEvents(ticket), false);
+  },
+  onWatch(id) {
+    keep(null);
+    follow(watchEvents(id), true);
+  },
+});
+
+/** Follows a game: every snapshot is the whole truth about it. */
+function follow(path, watching) {
+  stream?.close();
+  connection.hidden = true;
+  let fresh = true;
+  stream = new Stream(path, {
+    onSnapshot(snapshot) {
+      if (fresh) game.clear();
+      fresh = false;
+      game.apply(snapshot, { watching });
+      const busy = !watching && snapshot.phase === "playing";
+      find("open-start").hidden = busy;
+    },
+    onLost() {
+      connection.textContent = "The connection is lost. Trying to reach the server again …";
+      connection.hidden = false;
+    },
+    onBack() {
+      connection.hidden = true;
+    },
+    onGone() {
+      connection.hidden = true;
+      keep(null);
+      game.clear();
+      find("open-start").hidden = false;
+      complain("That game is no longer on the server.");
+      start.open();
+    },
+  });
+}
+
+find("open-start").addEventListener("click", () => start.open());
+find("flip").addEventListener("click", () => game.flip());
+document.addEventListener("keydown", (event) => {
+  if (event.key.toLowerCase() !== "f" || event.altKey || event.ctrlKey || event.metaKey) return;
+  if (!document.querySelector("dialog[open]")) game.flip();
+});
+
+ticket = kept();
+if (ticket) follow(playEvents(ticket), false);
+else start.open();

@@ -1,0 +1,82 @@
+// The explosion: a flash, a shock wave and sparks over the three by three squares of a blast.
+// Decoration only; what the blast did is said by the board itself (men gone, squares scorched)
+// and in words. Where motion is unwanted the sparks stay away and a still glow fades.
+
+import { place } from "./fen.js";
+
+const SPARKS = 22;
+const LIFE = { motion: 900, still: 1100 };
+
+const prefersStillness = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)");
+
+/** Whether the visitor asked for less motion. */
+export function stillness() {
+  return prefersStillness?.matches ?? false;
+}
+
+function child(parent, name) {
+  const made = document.createElement("span");
+  made.className = name;
+  parent.append(made);
+  return made;
+}
+
+function spark(blast) {
+  const angle = Math.random() * 2 * Math.PI;
+  const reach = 0.7 + Math.random() * 1.1;
+  const size = 0.06 + Math.random() * 0.14;
+  const ember = child(blast, "blast-spark");
+  // One unit is a square: the blast is three squares wide.
+  ember.style.width = `${(size * 100) / 3}%`;
+  const away = (part) => {
+    const x = Math.cos(angle) * reach * part;
+    const y = Math.sin(angle) * reach * part + 0.35 * part * part;
+    return `translate(-50%, -50%) translate(calc(var(--square) * ${x}), calc(var(--square) * ${y}))`;
+  };
+  ember.animate(
+    [
+      { transform: away(0.15), opacity: 1 },
+      { transform: away(0.8), opacity: 1, offset: 0.45 },
+      { transform: `${away(1)} scale(0.2)`, opacity: 0 },
+    ],
+    { duration: 450 + Math.random() * 400, easing: "cubic-bezier(.1,.8,.3,1)", fill: "both" },
+  );
+}
+
+/** Shows a blast centred on a square in the board's layer of effects, and clears it away. */
+export function showBlast(layer, centre, orientation) {
+  const { x, y } = place(centre, orientation);
+  const still = stillness();
+  const blast = child(layer, still ? "blast blast-still" : "blast");
+  blast.style.left = `${(x - 1) * 12.5}%`;
+  blast.style.top = `${(y - 1) * 12.5}%`;
+  child(blast, "blast-glow");
+  if (!still) {
+    child(blast, "blast-flash");
+    child(blast, "blast-wave");
+    for (let count = 0; count < SPARKS; count += 1) spark(blast);
+  }
+  setTimeout(() => blast.remove(), still ? LIFE.still : LIFE.motion);
+}
+
+/** Throws a man of the blast outwards from its centre while it burns up, then removes it. */
+export function burnUp(man, from, centre, orientation) {
+  if (stillness()) {
+    man.remove();
+    return;
+  }
+  const here = place(from, orientation);
+  const middle = place(centre, orientation);
+  const [x, y] = [(here.x - middle.x) * 28, (here.y - middle.y) * 28];
+  const spin = (Math.random() - 0.5) * 70;
+  man.classList.add("burning");
+  man.firstElementChild.animate(
+    [
+      { transform: "none", filter: "brightness(1)", opacity: 1 },
+      { transform: "scale(1.12)", filter: "brightness(2.6) sepia(1) saturate(4)", opacity: 1, offset: 0.25 },
+      { transform: `translate(${x}%, ${y}%) rotate(${spin}deg) scale(.55)`, filter: "brightness(.4)", opacity: 0 },
+    ],
+    { duration: 420, easing: "cubic-bezier(.2,.7,.4,1)", fill: "both" },
+  );
+  setTimeout(() => man.remove(), 420);
+}

@@ -1,0 +1,287 @@
+// A board on the page: men that slide, blasts, marks, and the ways of making a move on it
+// (drag, click, keyboard). It is told what is legal and says what was chosen; it knows no rules,
+// no network and no clock. The practice page and the operator's page both use it.
+
+import { burnUp, showBlast, stillness } from "./blast.js";
+import { around, men, place } from "./fen.js";
+import { Gestures } from "./gestures.js";
+import { drawMan } from "./pieces.js";
+import { askPromotion } from "./promotion.js";
+import { Squares } from "./squares.js";
+
+const SLIDE = 170;
+const BLAST_PAUSE = 380;
+
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function layer(host, name) {
+  const made = document.createElement("div");
+  made.className = name;
+  host.append(made);
+  return made;
+}
+
+export class Board {
+  #men = new Map();
+  #legal = {};
+  #promotions = new Set();
+  #selected = null;
+  #lent = null;
+  #show = 0;
+
+  /**
+   * @param host an empty element; the board fills its width
+   * @param options.label what a screen reader calls it
+   * @param options.orientation the side at the bottom
+   * @param options.onMove called with `{ from, to, promotion }` ("q" … or null); without it the
+   *   board is for looking at only
+   */
+  constructor(host, { label = "Chess board", orientation = "white", onMove = null } = {}) {
+    this.host = host;
+    this.onMove = onMove;
+    this.orientation = orientation;
+    host.classList.add("board");
+    host.classList.toggle("playable", Boolean(onMove));
+    this.squares = new Squares(layer(host, "squares"), {
+      label,
+      focusable: Boolean(onMove),
+      onEnter: (square) => this.choose(square),
+      onEscape: () => this.deselect(),
+      onFocus: (square) => this.aim(square),
+    });
+    this.pieces = layer(host, "men");
+    this.pieces.setAttribute("aria-hidden", "true");
+    this.effects = layer(host, "effects");
+    this.view = { fen: "8/8/8/8/8/8/8/8", last: [], blast: [], check: null };
+    this.squares.build(orientation);
+    if (onMove) this.gestures = new Gestures(this);
+  }
+
+  /** Turns the board to a side. */
+  turnTo(orientation) {
+    if (orientation === this.orientation) return;
+    this.orientation = orientation;
+    this.squares.build(orientation);
+    this.host.classList.add("instant");
+    for (const [square, man] of this.#men) this.#put(man.element, square);
+    this.#settle();
+    this.#marks();
+  }
+
+  /**
+   * Shows a position: `{ fen, last: [from, to], blast: [squares], check }`. `motion` says how the
+   * men get there: "forward" plays the move, and its blast once the capturer has arrived, "back"
+   * slides them home, "none" just sets them up. Resolves when the eye has had time for it.
+   */
+  async show(view, { motion = "forward" } = {}) {
+    const turn = (this.#show += 1);
+    const moving = motion !== "none" && !document.hidden && !stillness();
+    const blast = motion === "forward" && !document.hidden ? (view.blast ?? []) : [];
+    const lent = this.#lent;
+    this.view = { last: [], blast: [], check: null, ...view };
+    this.deselect();
+    this.host.classList.toggle("instant", !moving);
+    const next = men(view.fen);
+    if (blast.length > 0) {
+      const arrived = lent && lent.join() === this.view.last.join();
+      if (moving && !arrived && this.#slideTo(...this.view.last)) {
+        await wait(SLIDE);
+        if (turn !== this.#show) return;
+      }
+      showBlast(this.effects, this.view.last[1] ?? blast[0], this.orientation);
+    }
+    this.#lent = null;
+    this.#reconcile(next, blast);
+    this.#marks();
+    if (!moving) this.#settle();
+    if (moving) await wait(blast.length > 0 ? BLAST_PAUSE : SLIDE);
+  }
+
+  /** What may be chosen now: `{ e2: ["e3", "e4"] }` and the from-to pairs that promote. */
+  allow(legal, promotions = []) {
+    this.#legal = legal;
+    this.#promotions = new Set(promotions);
+    this.deselect();
+    this.host.classList.toggle("our-turn", Object.keys(legal).length > 0);
+  }
+
+  /** Whether the man on a square may move. */
+  canMove(square) {
+    return Boolean(this.#legal[square]?.length);
+  }
+
+  /** Whether the man chosen may go to a square. */
+  canReach(square) {
+    return Boolean(this.#selected && this.#legal[this.#selected]?.includes(square));
+  }
+
+  get selected() {
+    return this.#selected;
+  }
+
+  /** The element of the man on a square, for the hand that drags it. */
+  manOn(square) {
+    return this.#men.get(square)?.element ?? null;
+  }
+
+  /** Chooses a man, or a goal for the man chosen. */
+  choose(square) {
+    if (this.canReach(square)) this.attempt(this.#selected, square);
+    else if (square !== this.#selected && this.canMove(square)) this.select(square);
+    else this.deselect();
+  }
+
+  select(square) {
+    this.#selected = square;
+    const goals = this.#legal[square] ?? [];
+    const taken = goals.filter((goal) => this.#takes(square, goal));
+    this.squares.mark({ selected: [square], target: goals, capture: taken });
+    this.#label();
+  }
+
+  deselect() {
+    if (this.#selected === null) return;
+    this.#selected = null;
+    this.squares.mark({ selected: [], target: [], capture: [], hover: [], aim: [] });
+    this.#label();
+  }
+
+  /** Shows what a capture on the square pointed at would reach; null for nothing. */
+  aim(square) {
+    const taking = this.canReach(square) && this.#takes(this.#selected, square);
+    this.squares.mark({ aim: taking ? around(square) : [] });
+  }
+
+  /** Makes a legal move on the board at once and hands it on; `restore` takes it back. */
+  async attempt(from, to) {
+    const man = this.#men.get(from);
+    let promotion = null;
+    if (this.#promotions.has(from + to)) {
+      // A man that takes is blown up whatever it became: there is nothing to choose.
+      promotion = this.#men.has(to) || from[0] !== to[0] ? "q" : await this.#ask(to, man.piece.color);
+      if (promotion === null || !this.#legal[from]?.includes(to)) {
+        this.restore();
+        return;
+      }
+    }
+    this.allow({});
+    this.#lent = [from, to];
+    this.#slideTo(from, to);
+    this.onMove({ from, to, promotion });
+  }
+
+  /** Puts the men back where the position shown has them. */
+  restore() {
+    this.#lent = null;
+    this.deselect();
+    for (const [square, man] of this.#men) this.#put(man.element, square);
+  }
+
+  #ask(square, color) {
+    this.deselect();
+    return askPromotion(this.effects, { square, color, orientation: this.orientation });
+  }
+
+  /** Taking en passant is the pawn's one step aside to an empty square. */
+  #takes(from, to) {
+    const pawn = this.#men.get(from)?.piece.role === "pawn";
+    return this.#men.has(to) || (pawn && from[0] !== to[0]);
+  }
+
+  #slideTo(from, to) {
+    const man = this.#men.get(from);
+    if (man) this.#put(man.element, to, "moving");
+    return Boolean(man);
+  }
+
+  #put(element, square, state = "") {
+    const { x, y } = place(square, this.orientation);
+    element.style.transform = `translate(${x * 100}%, ${y * 100}%)`;
+    element.className = state ? `man ${state}` : "man";
+  }
+
+  #create(square, piece) {
+    const element = document.createElement("div");
+    element.append(drawMan(piece));
+    this.#put(element, square);
+    if (!this.host.classList.contains("instant")) element.classList.add("arriving");
+    this.pieces.append(element);
+    return { element, piece };
+  }
+
+  /** Lets the men stand as they are before sliding is allowed again. */
+  #settle() {
+    void this.host.offsetWidth;
+    this.host.classList.remove("instant");
+  }
+
+  #marks() {
+    const { last, blast, check } = this.view;
+    this.squares.mark({ last, scorched: blast, check: check ? [check] : [] });
+    this.#label();
+  }
+
+  #label() {
+    const goals = new Set(this.#selected ? this.#legal[this.#selected] : []);
+    this.squares.label((square) => {
+      const piece = this.#men.get(square)?.piece;
+      const words = [square, piece ? `${piece.color} ${piece.role}` : "empty"];
+      if (square === this.view.check) words.push("in check");
+      if (this.view.blast.includes(square)) words.push("blasted");
+      if (square === this.#selected) words.push("chosen");
+      if (goals.has(square)) words.push(this.#takes(this.#selected, square) ? "can explode here" : "can move here");
+      return words.join(", ");
+    });
+  }
+
+  /** Brings the men from what stands to what should stand, moving those that can be matched. */
+  #reconcile(next, blast) {
+    const [from, to] = this.view.last;
+    const same = (a, b) => a && b && a.color === b.color && a.role === b.role;
+    const leaving = new Map([...this.#men].filter(([square, man]) => !same(man.piece, next.get(square))));
+    const coming = [...next].filter(([square, piece]) => !same(this.#men.get(square)?.piece, piece));
+    const settled = new Map([...this.#men].filter(([square]) => !leaving.has(square)));
+    for (const [square, piece] of coming) {
+      const source = sourceOf(square, piece, leaving, { from, to });
+      const man = source === null ? this.#create(square, piece) : leaving.get(source);
+      leaving.delete(source);
+      if (!same(man.piece, piece)) man.element.replaceChildren(drawMan(piece));
+      settled.set(square, { element: man.element, piece });
+    }
+    for (const [square, man] of leaving) this.#remove(man.element, square, blast, { from, to });
+    this.#men = settled;
+    for (const [square, man] of settled) {
+      if (man.element.classList.contains("arriving")) continue;
+      const { x, y } = place(square, this.orientation);
+      const home = `translate(${x * 100}%, ${y * 100}%)`;
+      if (man.element.style.transform !== home) this.#put(man.element, square, "moving");
+      else man.element.className = "man";
+    }
+  }
+
+  #remove(element, square, blast, { from, to }) {
+    const stood = square === from ? to : square;
+    if (blast.includes(stood)) burnUp(element, stood, to ?? blast[0], this.orientation);
+    else element.remove();
+  }
+}
+
+/** Where the man that shall stand on a square comes from: the move's own start, or the nearest twin. */
+function sourceOf(square, piece, leaving, { from, to }) {
+  const mover = leaving.get(from)?.piece;
+  if (square === to && mover?.color === piece.color && (mover.role === piece.role || mover.role === "pawn")) {
+    return from;
+  }
+  let best = null;
+  for (const [other, man] of leaving) {
+    if (other === from && square !== to && to) continue;
+    if (man.piece.color !== piece.color || man.piece.role !== piece.role) continue;
+    if (best === null || distance(other, square) < distance(best, square)) best = other;
+  }
+  return best;
+}
+
+function distance(a, b) {
+  const [one, two] = [place(a), place(b)];
+  return Math.hypot(one.x - two.x, one.y - two.y);
+}

@@ -1,0 +1,101 @@
+// The pointer on the board, mouse, pen or finger alike: a press chooses a man, a drag carries it,
+// a click on a goal sends it. Decides nothing about legality: it asks the board.
+
+import { place, squareAt } from "./fen.js";
+
+const DRAG_AFTER = 4;
+
+export class Gestures {
+  #held = null;
+
+  constructor(board) {
+    this.board = board;
+    this.area = board.squares.grid;
+    this.area.addEventListener("pointerdown", (event) => this.#press(event));
+    this.area.addEventListener("pointermove", (event) => this.#move(event));
+    this.area.addEventListener("pointerup", (event) => this.#release(event));
+    this.area.addEventListener("pointercancel", () => this.#drop());
+    this.area.addEventListener("pointerleave", () => this.board.aim(null));
+    // Choosing with a pointer leaves the keyboard's focus where it is.
+    this.area.addEventListener("mousedown", (event) => event.preventDefault());
+  }
+
+  #at(event) {
+    const box = this.area.getBoundingClientRect();
+    const x = ((event.clientX - box.left) / box.width) * 8;
+    const y = ((event.clientY - box.top) / box.height) * 8;
+    return { x, y, square: squareAt(Math.floor(x), Math.floor(y), this.board.orientation) };
+  }
+
+  #press(event) {
+    if (event.button !== 0 || !event.isPrimary) return;
+    const { square } = this.#at(event);
+    if (!square) return;
+    if (this.board.canReach(square) || !this.board.canMove(square)) {
+      this.board.choose(square);
+      return;
+    }
+    const again = this.board.selected === square;
+    if (!again) this.board.select(square);
+    this.#held = { square, again, start: [event.clientX, event.clientY], man: null };
+    this.area.setPointerCapture(event.pointerId);
+  }
+
+  #move(event) {
+    const held = this.#held;
+    this.board.aim(this.#at(event).square);
+    if (!held) return;
+    if (!this.board.canMove(held.square)) {
+      this.#drop();
+      return;
+    }
+    if (!held.man) {
+      const [x, y] = held.start;
+      if (Math.hypot(event.clientX - x, event.clientY - y) < DRAG_AFTER) return;
+      held.man = this.board.manOn(held.square);
+      held.man.classList.add("dragged");
+    }
+    const { x, y, square } = this.#at(event);
+    held.man.style.transform = `translate(${(x - 0.5) * 100}%, ${(y - 0.5) * 100}%)`;
+    this.board.squares.mark({ hover: square && this.board.canReach(square) ? [square] : [] });
+  }
+
+  #release(event) {
+    const held = this.#held;
+    if (!held) return;
+    this.#held = null;
+    const { square } = this.#at(event);
+    this.board.squares.mark({ hover: [] });
+    if (!held.man) {
+      if (held.again) this.board.deselect();
+      return;
+    }
+    if (square !== held.square && this.board.canReach(square)) {
+      this.#land(held.man, square);
+      this.board.attempt(held.square, square);
+    } else {
+      this.#home(held);
+    }
+  }
+
+  /** A man let go over its goal is put down, not sent sliding from where it came. */
+  #land(man, square) {
+    man.classList.add("put-down");
+    const { x, y } = place(square, this.board.orientation);
+    man.style.transform = `translate(${x * 100}%, ${y * 100}%)`;
+    void man.offsetWidth;
+    man.classList.remove("put-down");
+  }
+
+  #home(held) {
+    held.man.classList.remove("dragged");
+    const { x, y } = place(held.square, this.board.orientation);
+    held.man.style.transform = `translate(${x * 100}%, ${y * 100}%)`;
+  }
+
+  #drop() {
+    if (this.#held?.man) this.#home(this.#held);
+    this.#held = null;
+    this.board.squares.mark({ hover: [] });
+  }
+}

@@ -1,0 +1,112 @@
+// The list of moves in SAN, and walking through it: by its own buttons, by a click on a move, by
+// the keyboard. Shows which move the board stands at; it does not move the board itself.
+
+import { announceMove } from "./words.js";
+
+function button(text, label, onClick) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.textContent = text;
+  if (label) made.setAttribute("aria-label", label);
+  made.addEventListener("click", onClick);
+  return made;
+}
+
+export class MoveList {
+  #moves = [];
+  #cells = [];
+  #at = 0;
+
+  /** `onBrowse(ply)` when the visitor wants to see the position after that many plies. */
+  constructor({ list, first, back, forward, last }, onBrowse) {
+    this.list = list;
+    this.onBrowse = onBrowse;
+    this.controls = { first, back, forward, last };
+    first.addEventListener("click", () => this.#go(0));
+    back.addEventListener("click", () => this.#go(this.#at - 1));
+    forward.addEventListener("click", () => this.#go(this.#at + 1));
+    last.addEventListener("click", () => this.#go(this.#moves.length));
+    document.addEventListener("keydown", (event) => this.#onKey(event));
+  }
+
+  /** Takes the game's moves; keeps what is already listed. */
+  update(moves, verdict) {
+    const kept = this.#moves.findIndex((move, index) => move.uci !== moves[index]?.uci);
+    const same = kept === -1 ? this.#moves.length : kept;
+    this.#cells.splice(same).forEach((cell) => cell.remove());
+    for (const row of [...this.list.children]) {
+      if (row.classList.contains("verdict") || row.childElementCount < 2) row.remove();
+    }
+    this.#moves = moves;
+    moves.slice(same).forEach((move, index) => this.#append(move, same + index));
+    if (verdict) this.#conclude(verdict);
+  }
+
+  /** Marks the move after which the board stands. */
+  at(ply) {
+    this.#cells[this.#at - 1]?.removeAttribute("aria-current");
+    this.#at = ply;
+    const cell = this.#cells[ply - 1];
+    cell?.setAttribute("aria-current", "true");
+    const { first, back, forward, last } = this.controls;
+    first.disabled = back.disabled = ply === 0;
+    last.disabled = forward.disabled = ply >= this.#moves.length;
+    this.#reveal(cell);
+  }
+
+  #append(move, index) {
+    let row = this.list.querySelector(":scope > li:last-child");
+    if (index % 2 === 0 || !row) {
+      row = document.createElement("li");
+      const number = document.createElement("span");
+      number.className = "move-number";
+      number.textContent = String(Math.floor(index / 2) + 1);
+      row.append(number);
+      this.list.append(row);
+    }
+    const label = announceMove(move, index % 2 === 0 ? "white" : "black");
+    const cell = button(move.san, label, () => this.#go(index + 1));
+    cell.className = (move.blast ?? []).length > 0 ? "move exploded" : "move";
+    cell.dataset.ply = String(index + 1);
+    this.#cells[index] = cell;
+    row.append(cell);
+  }
+
+  #conclude({ score, reason }) {
+    const row = document.createElement("li");
+    row.className = "verdict";
+    const [points, why] = [document.createElement("strong"), document.createElement("span")];
+    points.textContent = score;
+    why.textContent = reason;
+    row.append(points, why);
+    this.list.append(row);
+  }
+
+  #go(ply) {
+    const wanted = Math.max(0, Math.min(ply, this.#moves.length));
+    if (wanted !== this.#at) this.onBrowse(wanted);
+  }
+
+  /** Scrolls the list, never the page. */
+  #reveal(cell) {
+    const box = this.list;
+    if (!cell || this.#at === this.#moves.length) {
+      box.scrollTop = cell ? box.scrollHeight : 0;
+      return;
+    }
+    const row = cell.parentElement;
+    const top = row.offsetTop - box.offsetTop;
+    if (top < box.scrollTop) box.scrollTop = top;
+    const bottom = top + row.offsetHeight;
+    if (bottom > box.scrollTop + box.clientHeight) box.scrollTop = bottom - box.clientHeight;
+  }
+
+  #onKey(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.defaultPrevented) return;
+    if (document.querySelector("dialog[open]") || event.target.closest?.("input, select, textarea")) return;
+    const goals = { ArrowLeft: this.#at - 1, ArrowRight: this.#at + 1, Home: 0, End: this.#moves.length };
+    if (!(event.key in goals)) return;
+    event.preventDefault();
+    this.#go(goals[event.key]);
+  }
+}

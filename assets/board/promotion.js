@@ -1,0 +1,55 @@
+// The choice of a man when a pawn arrives: four buttons over the file it arrives on.
+
+import { place } from "./fen.js";
+import { drawMan } from "./pieces.js";
+
+const CHOICES = [
+  ["q", "queen"],
+  ["n", "knight"],
+  ["r", "rook"],
+  ["b", "bishop"],
+];
+
+/** Asks in `layer`; resolves with the letter of the man chosen, or null when called off. */
+export function askPromotion(layer, { square, color, orientation }) {
+  return new Promise((resolve) => {
+    const { x, y } = place(square, orientation);
+    const box = document.createElement("div");
+    box.className = "promotion";
+    box.setAttribute("role", "dialog");
+    box.setAttribute("aria-modal", "true");
+    box.setAttribute("aria-label", "Promote to");
+
+    const finish = (letter) => {
+      box.remove();
+      resolve(letter);
+    };
+    const column = document.createElement("div");
+    column.className = y < 4 ? "promotion-choices" : "promotion-choices from-below";
+    column.style.left = `${x * 12.5}%`;
+    const buttons = CHOICES.map(([letter, role]) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.setAttribute("aria-label", role);
+      button.dataset.promotion = letter;
+      button.append(drawMan({ color, role }));
+      button.addEventListener("click", () => finish(letter));
+      return button;
+    });
+    column.append(...buttons);
+    box.append(column);
+    // The layer's own gestures (choosing and dragging men) must not see these.
+    box.addEventListener("pointerdown", (event) => event.stopPropagation());
+    box.addEventListener("click", (event) => event.target === box && finish(null));
+    box.addEventListener("keydown", (event) => {
+      const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: 3, ArrowLeft: 3, Tab: event.shiftKey ? 3 : 1 }[event.key];
+      event.stopPropagation();
+      if (event.key === "Escape") finish(null);
+      if (!step) return;
+      event.preventDefault();
+      buttons[(buttons.indexOf(document.activeElement) + step) % 4].focus();
+    });
+    layer.append(box);
+    buttons[0].focus();
+  });
+}

@@ -1,0 +1,84 @@
+// The two players beside the board: name, title, rating, what each has lost, and the clock.
+
+import { spokenClock } from "./clock.js";
+import { men } from "./fen.js";
+import { drawMan } from "./pieces.js";
+import { capital, other } from "./words.js";
+
+const ORDER = ["queen", "rook", "bishop", "knight", "pawn"];
+const FULL = { queen: 1, rook: 2, bishop: 2, knight: 2, pawn: 8 };
+
+function text(parent, className, content) {
+  const made = document.createElement("span");
+  made.className = className;
+  made.textContent = content;
+  parent.append(made);
+  return made;
+}
+
+/** How many men of each role a side no longer has. */
+export function losses(fen, color) {
+  const left = {};
+  for (const man of men(fen).values()) {
+    if (man.color === color) left[man.role] = (left[man.role] ?? 0) + 1;
+  }
+  return ORDER.map((role) => [role, Math.max(0, FULL[role] - (left[role] ?? 0))]);
+}
+
+export class Seat {
+  constructor(host) {
+    this.host = host;
+    this.who = host.querySelector(".who");
+    this.lost = host.querySelector(".lost");
+    this.clock = host.querySelector(".clock");
+  }
+
+  /** Seats a player: `{ name, title, rating }`, with the rating's change once the game is over. */
+  sit(color, player, change) {
+    this.color = color;
+    this.host.dataset.color = color;
+    this.clock.setAttribute("aria-label", `${capital(color)}'s clock`);
+    this.who.replaceChildren();
+    if (player?.title) text(this.who, "title", player.title);
+    text(this.who, "name", player?.name ?? capital(color));
+    if (player?.rating) text(this.who, "rating", String(player.rating));
+    if (change) {
+      const sign = change > 0 ? "+" : "−";
+      text(this.who, `change ${change > 0 ? "up" : "down"}`, `${sign}${Math.abs(change)}`);
+    }
+  }
+
+  /** Shows what this side has lost in a position. */
+  tally(fen) {
+    const gone = losses(fen, this.color).filter(([, count]) => count > 0);
+    this.lost.replaceChildren(
+      ...gone.map(([role, count]) => {
+        const group = document.createElement("span");
+        group.className = "lost-men";
+        const drawings = Array.from({ length: count }, () => drawMan({ color: this.color, role }));
+        group.append(...drawings);
+        return group;
+      }),
+    );
+    const words = gone.map(([role, count]) => `${count} ${role}${count === 1 ? "" : "s"}`);
+    this.lost.setAttribute("aria-label", words.length > 0 ? `lost: ${words.join(", ")}` : "nothing lost");
+  }
+
+  /** Draws the clock's face. */
+  time({ text: face, urgent, running, ms }) {
+    this.clock.textContent = face;
+    this.clock.title = spokenClock(ms);
+    this.clock.classList.toggle("running", running);
+    this.clock.classList.toggle("urgent", urgent);
+  }
+
+  /** Whether it is this side's turn. */
+  turn(theirs) {
+    this.host.classList.toggle("to-move", theirs);
+  }
+}
+
+/** The seats above and below a board that shows `orientation` at the bottom. */
+export function seating(top, bottom, orientation) {
+  return { [orientation]: bottom, [other(orientation)]: top };
+}

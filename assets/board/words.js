@@ -1,0 +1,88 @@
+// Chess in plain words: moves for a screen reader, and how a game came to its end.
+// Pure: takes what the server said and gives text.
+
+import { identity, quietPlies, START } from "./fen.js";
+
+const ROLES = { N: "knight", B: "bishop", R: "rook", Q: "queen", K: "king" };
+
+export const other = (color) => (color === "white" ? "black" : "white");
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** `Nxd5` as "knight takes d5". */
+export function spokenMove(san) {
+  const bare = san.replace(/[+#]/g, "");
+  if (bare === "O-O") return "castles on the king's side";
+  if (bare === "O-O-O") return "castles on the queen's side";
+  const promotion = bare.match(/=([NBRQ])/);
+  const role = ROLES[bare[0]] ?? "pawn";
+  const rest = bare.replace(/=.*/, "").replace(/^[NBRQK]/, "");
+  const [from, to] = rest.includes("x") ? rest.split("x") : [rest.slice(0, -2), rest.slice(-2)];
+  const words = [role, from && role !== "pawn" ? `from ${from}` : "", rest.includes("x") ? "takes" : "to", to];
+  if (promotion) words.push(`and becomes a ${ROLES[promotion[1]]}`);
+  return words.filter(Boolean).join(" ");
+}
+
+/** A move as it is announced: who, what, what blew up, and whether it is check. */
+export function announceMove(move, color) {
+  const words = [`${capital(color)}: ${spokenMove(move.san)}.`];
+  const blast = move.blast ?? [];
+  if (blast.length > 0) words.push(`Explosion on ${blast.join(", ")}.`);
+  if (move.san.includes("+")) words.push("Check.");
+  return words.join(" ");
+}
+
+function drawReason(moves) {
+  const last = moves.at(-1)?.fen ?? START;
+  const times = [START, ...moves.map((move) => move.fen)].filter((fen) => identity(fen) === identity(last)).length;
+  if (times >= 3) return "Draw by repetition";
+  if (quietPlies(last) >= 100) return "Draw by the fifty-move rule";
+  if (moves.length >= 600) return "Draw: the game reached 600 plies";
+  const men = last.split(" ")[0].replace(/[^a-zA-Z]/g, "").length;
+  if (men <= 4) return "Draw: too little material to win";
+  return "Draw agreed";
+}
+
+/** Why a game ended, in a sentence without a full stop. */
+export function endReason({ status, winner, moves = [] }) {
+  const loser = winner ? capital(other(winner)) : null;
+  switch (status) {
+    case "variantEnd":
+      return loser ? `${loser}'s king exploded` : "A king exploded";
+    case "mate":
+      return "Checkmate";
+    case "resign":
+      return loser ? `${loser} resigned` : "Resignation";
+    case "outoftime":
+      return loser ? `${loser} ran out of time` : "Time ran out, but nobody could win: a draw";
+    case "timeout":
+      return loser ? `${loser} left the game` : "A player left: a draw";
+    case "noStart":
+      return loser ? `${loser} did not make a first move` : "The game never began";
+    case "aborted":
+      return "Nobody loses anything";
+    case "stalemate":
+      return "Stalemate";
+    case "insufficientMaterialClaim":
+      return "Draw: too little material to win";
+    case "draw":
+      return drawReason(moves);
+    case "cheat":
+      return "Ended for foul play";
+    default:
+      return winner ? "The game is decided" : "The game has ended";
+  }
+}
+
+/** The headline of a result, from the visitor's side or a spectator's. */
+export function endHeadline({ status, winner, color, opponent }, watching) {
+  if (status === "aborted") return "Game aborted";
+  if (!winner) return "A draw";
+  if (watching) return `${capital(winner)} won`;
+  return winner === color ? "You won" : `${opponent?.name ?? "Your opponent"} won`;
+}
+
+/** `1-0`, `0-1`, `½-½`, or a dash for a game that was not played. */
+export function score({ status, winner }) {
+  if (status === "aborted") return "–";
+  return { white: "1–0", black: "0–1" }[winner] ?? "½–½";
+}
