@@ -1,1 +1,50 @@
-//! The engine room.
+//! The engine room: thinks about a position and says what to play.
+//!
+//! A plain threaded library that knows the rules and nothing else: no network, no configuration
+//! file, no output. The rest of the program sees a [`Pool`] of cores, a game's lease on it
+//! ([`Engine`]), what is asked ([`Limits`]) and what came of it ([`Thought`]).
+//!
+//! ```
+//! use megaton::engine::{EngineOptions, Limits, Pool};
+//! use megaton::rules::Game;
+//!
+//! let pool = Pool::new(&EngineOptions { hash_mb: 1, threads: 1 });
+//! let engine = pool.lease();
+//! let game = Game::from_uci_moves("g1f3 a7a6 f3g5 a6a5").expect("a line of legal moves");
+//! let thought = engine.think(&game, Limits::nodes(1000)).wait();
+//! assert_eq!(thought.best.expect("the game goes on").to_string(), "g5f7");
+//! ```
+
+pub mod bench;
+mod eval;
+mod flight;
+mod gate;
+mod history;
+mod limits;
+mod lmr;
+mod movepick;
+mod params;
+mod pool;
+mod score;
+mod search;
+mod see;
+pub mod suite;
+mod thought;
+mod time;
+mod tt;
+
+pub use bench::{BenchReport, bench};
+pub use flight::{OnDone, Search};
+pub use limits::{Clock, Limits};
+pub use pool::{Engine, EngineOptions, Pool};
+pub use score::Score;
+pub use thought::{Ended, Info, ScoreBound, Thought};
+
+use crate::rules::Position;
+
+/// The static evaluation in centipawns for the side to move; `None` once a king is gone.
+pub fn static_evaluation(position: &Position) -> Option<i32> {
+    let both =
+        position.king(position.turn()).is_some() && position.king(!position.turn()).is_some();
+    both.then(|| eval::evaluate(position, &eval::Attacks::of(position)))
+}

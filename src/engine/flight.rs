@@ -1,0 +1,195 @@
+//! A search under way: the handle outside, and what it shares with the thread that thinks.
+//!
+//! Everything here may be called from any thread at any moment and returns at once, but `wait`.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+use super::thought::Thought;
+use crate::rules::Move;
+
+/// Called with the answer, on the search thread (or at once, if the answer is there already).
+pub type OnDone = Box<dyn FnOnce(Thought) + Send>;
+
+/// A running search. Dropping it stops the search.
+#[derive(Debug)]
+pub struct Search(Arc<Flight>);
+
+impl Search {
+    pub(super) fn new(flight: Arc<Flight>) -> Search {
+        Search(flight)
+    }
+
+    /// Ask for the answer now. It comes within a few milliseconds by the ordinary way.
+    pub fn stop(&self) {
+        self.0.stop();
+    }
+
+    /// The opponent has played the move pondered on: from now on the clock runs.
+    pub fn ponderhit(&self) {
+        self.0.ponderhit();
+    }
+
+    /// The best move known at this moment; `None` only where no move is legal.
+    pub fn best(&self) -> Option<Move> {
+        self.0.best()
+    }
+
+    /// Whether the answer is there.
+    pub fn is_done(&self) -> bool {
+        matches!(*self.0.outcome(), Outcome::Done(_))
+    }
+
+    /// Have `callback` called with the answer. A second callback replaces the first.
+    pub fn on_done(&self, callback: OnDone) {
+        self.0.on_done(callback);
+    }
+
+    /// Wait for the answer. Blocks: never to be called by an asynchronous task.
+    pub fn wait(&self) -> Thought {
+        self.0.wait()
+    }
+}
+
+impl Drop for Search {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+/// What a handle and a search thread share.
+pub(super) struct Flight {
+    pub(super) started: Instant,
+    stopped: AtomicBool,
+    pondering: AtomicBool,
+    /// When the ponder move was played, in nanoseconds after `started`.
+    ponder_hit: AtomicU64,
+    /// The bits of the best move; 0 is no move.
+    best: AtomicU16,
+    /// To be woken by a stop while it waits for its turn.
+    thread: OnceLock<Thread>,
+    outcome: Mutex<Outcome>,
+    landed: Condvar,
+}
+
+enum Outcome {
+    Thinking(Option<OnDone>),
+    Done(Thought),
+}
+
+impl fmt::Debug for Flight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Flight");
+        out.field("best", &self.best())
+            .field("stopped", &self.is_stopped())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Flight {
+    pub(super) fn new(pondering: bool, first: Option<Move>) -> Flight {
+        Flight {
+            started: Instant::now(),
+            stopped: AtomicBool::new(false),
+            pondering: AtomicBool::new(pondering),
+            ponder_hit: AtomicU64::new(0),
+            best: AtomicU16::new(first.map_or(0, Move::bits)),
+            thread: OnceLock::new(),
+            outcome: Mutex::new(Outcome::Thinking(None)),
+            landed: Condvar::new(),
+        }
+    }
+
+    /// The thread that a stop has to wake.
+    pub(super) fn set_thread(&self, thread: Thread) {
+        // Set once, before the search can begin.
+        let _ = self.thread.set(thread);
+    }
+
+    pub(super) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    fn ponderhit(&self) {
+        let elapsed = self.started.elapsed().as_nanos() as u64;
+        self.ponder_hit.store(elapsed, Ordering::Release);
+        self.pondering.store(false, Ordering::Release);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(super) fn is_pondering(&self) -> bool {
+        self.pondering.load(Ordering::Acquire)
+    }
+
+    /// When the clock began to run: at the start, or when the ponder move was played.
+    pub(super) fn clock_start(&self) -> Instant {
+        self.started + Duration::from_nanos(self.ponder_hit.load(Ordering::Acquire))
+    }
+
+    pub(super) fn best(&self) -> Option<Move> {
+        let bits = self.best.load(Ordering::Relaxed);
+        (bits != 0).then(|| Move::from_bits(bits))
+    }
+
+    pub(super) fn set_best(&self, best: Move) {
+        self.best.store(best.bits(), Ordering::Relaxed);
+    }
+
+    /// Hand in the answer. A callback that panics harms nobody.
+    pub(super) fn land(&self, thought: Thought) {
+        let mut outcome = self.outcome();
+        let before = std::mem::replace(&mut *outcome, Outcome::Done(thought.clone()));
+        drop(outcome);
+        self.landed.notify_all();
+        if let Outcome::Thinking(Some(callback)) = before {
+            // The panic hook has reported it; there is nothing to add.
+            let _ = catch_unwind(AssertUnwindSafe(|| callback(thought)));
+        }
+    }
+
+    fn on_done(&self, callback: OnDone) {
+        let mut outcome = self.outcome();
+        match &mut *outcome {
+            Outcome::Thinking(slot) => *slot = Some(callback),
+            Outcome::Done(thought) => {
+                let thought = thought.clone();
+                drop(outcome);
+                callback(thought);
+            }
+        }
+    }
+
+    fn wait(&self) -> Thought {
+        let mut outcome = self.outcome();
+        loop {
+            if let Outcome::Done(thought) = &*outcome {
+                return thought.clone();
+            }
+            outcome = self
+                .landed
+                .wait(outcome)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn outcome(&self) -> MutexGuard<'_, Outcome> {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

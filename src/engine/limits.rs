@@ -1,0 +1,81 @@
+//! What is asked of a search: how long, how deep, over which moves.
+//!
+//! Plain data; `time` turns it into deadlines. Nothing set means: search until stopped or until
+//! the greatest depth.
+
+use std::time::{Duration, Instant};
+
+use crate::rules::Move;
+
+/// The limits of one search; the first one met ends it. `Default` sets none.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    /// Finish this many iterations.
+    pub depth: Option<u32>,
+    /// Visit about this many positions.
+    pub nodes: Option<u64>,
+    /// Think exactly this long.
+    pub movetime: Option<Duration>,
+    /// Play on this clock: the engine divides the time itself.
+    pub clock: Option<Clock>,
+    /// Answer by this moment whatever else is asked.
+    pub hard_deadline: Option<Instant>,
+    /// Consider these moves only; empty means all.
+    pub searchmoves: Vec<Move>,
+    /// Report this many lines; 0 means 1.
+    pub multipv: usize,
+    /// Stop once a win in so many moves is proved.
+    pub mate: Option<u32>,
+    /// Give no answer before being stopped.
+    pub infinite: bool,
+    /// Think on the opponent's time: no clock runs, and no answer is given, before
+    /// [`Search::ponderhit`](super::Search::ponderhit) or a stop.
+    pub ponder: bool,
+}
+
+/// The clock of the side to move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// Time left.
+    pub time: Duration,
+    /// Added after every move.
+    pub increment: Duration,
+    /// Moves until the next time control, where there is one.
+    pub moves_to_go: Option<u32>,
+    /// What is lost between the answer and the clock that counts.
+    pub overhead: Duration,
+}
+
+impl Limits {
+    /// Finish `depth` iterations.
+    pub fn depth(depth: u32) -> Limits {
+        Limits {
+            depth: Some(depth),
+            ..Limits::default()
+        }
+    }
+
+    /// Visit about `nodes` positions.
+    pub fn nodes(nodes: u64) -> Limits {
+        Limits {
+            nodes: Some(nodes),
+            ..Limits::default()
+        }
+    }
+
+    /// Think for `time`.
+    pub fn movetime(time: Duration) -> Limits {
+        Limits {
+            movetime: Some(time),
+            ..Limits::default()
+        }
+    }
+
+    /// Play on a clock.
+    pub fn clock(clock: Clock) -> Limits {
+        Limits {
+            clock: Some(clock),
+            ..Limits::default()
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The pool: the owner of the cores and of the one table, and the lease each game holds on it.
+//!
+//! A lease has one thread of its own, started when first needed and parked between searches, so
+//! that a move costs no thread start and no large allocation. However many leases there are, no
+//! more than `threads` of them compute at once.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
+use std::thread::{self, Thread};
+
+use super::flight::{Flight, Search};
+use super::gate::Gate;
+use super::limits::Limits;
+use super::params;
+use super::score::Score;
+use super::search::{Searcher, Task, safe_move};
+use super::thought::{Ended, Info, Thought};
+use super::tt::Table;
+use crate::rules::Game;
+
+/// What a pool is given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineOptions {
+    /// The memory of the one table, in megabytes.
+    pub hash_mb: usize,
+    /// How many searches may compute at once.
+    pub threads: usize,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        EngineOptions {
+            hash_mb: params::DEFAULT_HASH_MB,
+            threads: 1,
+        }
+    }
+}
+
+/// Where a search reports to.
+pub(super) type Report = Box<dyn FnMut(&Info) + Send>;
+
+/// The cores and the memory of all games together. Clones are the same pool.
+#[derive(Clone, Debug)]
+pub struct Pool(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    table: Arc<Table>,
+    gate: Arc<Gate>,
+    in_background: bool,
+}
+
+impl Pool {
+    /// A pool whose threads run at ordinary priority.
+    pub fn new(options: &EngineOptions) -> Pool {
+        Pool::build(options, false)
+    }
+
+    /// A pool whose threads give way to the rest of the program.
+    pub fn in_background(options: &EngineOptions) -> Pool {
+        Pool::build(options, true)
+    }
+
+    fn build(options: &EngineOptions, in_background: bool) -> Pool {
+        Pool(Arc::new(Shared {
+            table: Arc::new(Table::new(options.hash_mb)),
+            gate: Arc::new(Gate::new(options.threads)),
+            in_background,
+        }))
+    }
+
+    /// A game's right to think.
+    pub fn lease(&self) -> Engine {
+        Engine {
+            pool: self.clone(),
+            worker: Mutex::new(None),
+            current: Mutex::new(Weak::new()),
+        }
+    }
+
+    /// Forget every position stored, of all games.
+    pub fn clear_hash(&self) {
+        self.0.table.clear();
+    }
+}
+
+/// One game's lease on a [`Pool`]. Dropping it stops its search and ends its thread.
+pub struct Engine {
+    pool: Pool,
+    worker: Mutex<Option<Worker>>,
+    current: Mutex<Weak<Flight>>,
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("pool", &self.pool)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug)]
+struct Worker {
+    jobs: mpsc::Sender<Job>,
+    thread: Thread,
+}
+
+enum Job {
+    NewGame,
+    Think(Box<Task>),
+}
+
+impl Engine {
+    /// The pool this lease is of.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// A new game begins: forget what was learnt in the last one. The thread is ready afterwards.
+    pub fn new_game(&self) {
+        self.send(Job::NewGame);
+    }
+
+    /// Start to think about the present position of `game`; a search still running is stopped.
+    pub fn think(&self, game: &Game, limits: Limits) -> Search {
+        self.start(game, limits, None)
+    }
+
+    /// As [`Engine::think`], with reports on the way; they come from the search thread.
+    pub fn think_with(
+        &self,
+        game: &Game,
+        limits: Limits,
+        report: impl FnMut(&Info) + Send + 'static,
+    ) -> Search {
+        self.start(game, limits, Some(Box::new(report)))
+    }
+
+    fn start(&self, game: &Game, limits: Limits, report: Option<Report>) -> Search {
+        let first = safe_move(game.position(), &limits.searchmoves);
+        let flight = Arc::new(Flight::new(limits.ponder, first));
+        let former = std::mem::replace(&mut *lock(&self.current), Arc::downgrade(&flight));
+        if let Some(former) = former.upgrade() {
+            former.stop();
+        }
+        let search = Search::new(Arc::clone(&flight));
+        let task = Task::new(game, limits, report, Arc::clone(&flight));
+        if !self.send(Job::Think(Box::new(task))) {
+            land_safely(&flight);
+        }
+        search
+    }
+
+    /// False if there is no thread to take the job.
+    fn send(&self, job: Job) -> bool {
+        let mut slot = lock(&self.worker);
+        if slot.is_none() {
+            *slot = Worker::start(&self.pool.0);
+        }
+        let Some(worker) = slot.as_ref() else {
+            return false;
+        };
+        if let Job::Think(task) = &job {
+            task.flight.set_thread(worker.thread.clone());
+        }
+        let sent = worker.jobs.send(job).is_ok();
+        if !sent {
+            *slot = None;
+        }
+        sent
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if let Some(flight) = lock(&self.current).upgrade() {
+            flight.stop();
+        }
+    }
+}
+
+impl Worker {
+    /// `None` if the system gives no thread.
+    fn start(shared: &Arc<Shared>) -> Option<Worker> {
+        let (jobs, inbox) = mpsc::channel();
+        let shared = Arc::clone(shared);
+        let thread = thread::Builder::new()
+            .name("search".to_owned())
+            .stack_size(params::STACK_BYTES)
+            .spawn(move || work(&shared, &inbox))
+            .ok()?;
+        Some(Worker {
+            jobs,
+            thread: thread.thread().clone(),
+        })
+    }
+}
+
+/// The life of a search thread. It ends when its lease is dropped.
+fn work(shared: &Shared, inbox: &mpsc::Receiver<Job>) {
+    if shared.in_background {
+        // On Linux this is the priority of the thread, not of the process. Failing is harmless.
+        let _ = rustix::process::nice(params::BACKGROUND_NICENESS);
+    }
+    let mut searcher = Searcher::new(Arc::clone(&shared.table), Arc::clone(&shared.gate));
+    for job in inbox {
+        match job {
+            Job::NewGame => searcher.forget(),
+            Job::Think(task) => {
+                let flight = Arc::clone(&task.flight);
+                match catch_unwind(AssertUnwindSafe(|| searcher.run(*task))) {
+                    Ok(thought) => flight.land(thought),
+                    Err(_) => {
+                        land_safely(&flight);
+                        searcher =
+                            Searcher::new(Arc::clone(&shared.table), Arc::clone(&shared.gate));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The answer of a search that failed: the best known so far, or the safe move it began with.
+fn land_safely(flight: &Flight) {
+    let best = flight.best();
+    flight.land(Thought {
+        best,
+        ponder: None,
+        score: Score::Cp(0),
+        depth: 0,
+        seldepth: 0,
+        nodes: 0,
+        time: flight.started.elapsed(),
+        line: best.into_iter().collect(),
+        ended: Ended::Failed,
+    });
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,123 @@
+//! Scores: centipawns or a mate, and the search's own integers behind them.
+//!
+//! The search counts in [`Value`]s, where a mate is worth `MATE` less one for every ply until it.
+//! Everything outside sees [`Score`] only. No position is judged here.
+
+use std::fmt;
+
+/// The search's own measure: centipawns, or a distance to mate near ±[`MATE`].
+pub(super) type Value = i32;
+
+/// Larger than any score.
+pub(super) const INFINITE: Value = 32_500;
+/// The value of having mated already.
+pub(super) const MATE: Value = 32_000;
+/// The deepest ply the search reaches.
+pub(super) const MAX_PLY: usize = 128;
+/// At or above this a value tells of a mate within [`MAX_PLY`] plies.
+pub(super) const MATE_BOUND: Value = MATE - MAX_PLY as Value;
+/// A draw.
+pub(super) const DRAW: Value = 0;
+/// "No value known", fits the sixteen bits of the table.
+pub(super) const NO_VALUE: Value = 32_700;
+
+/// Mated by force `ply` plies from the root.
+#[inline]
+pub(super) const fn mated_in(ply: usize) -> Value {
+    ply as Value - MATE
+}
+
+/// Mates by force `ply` plies from the root.
+#[inline]
+pub(super) const fn mate_in(ply: usize) -> Value {
+    MATE - ply as Value
+}
+
+/// A proved mate for either side.
+#[inline]
+pub(super) const fn is_decisive(value: Value) -> bool {
+    value.abs() >= MATE_BOUND
+}
+
+/// What a position is worth to the side to move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Score {
+    /// Hundredths of a pawn.
+    Cp(i32),
+    /// The game is decided in so many moves of the side to move: positive, it wins (by mate or by
+    /// blowing up the king); zero or negative, it loses.
+    Mate(i32),
+}
+
+impl Score {
+    pub(super) const fn from_value(value: Value) -> Score {
+        if value >= MATE_BOUND {
+            Score::Mate((MATE - value + 1) / 2)
+        } else if value <= -MATE_BOUND {
+            Score::Mate(-(MATE + value) / 2)
+        } else {
+            Score::Cp(value)
+        }
+    }
+
+    /// One number for comparisons: centipawns, a mate being worth about ±32,000.
+    pub const fn centipawns(self) -> i32 {
+        match self {
+            Score::Cp(cp) => cp,
+            Score::Mate(moves) if moves > 0 => MATE - (2 * moves - 1),
+            Score::Mate(moves) => -MATE - 2 * moves,
+        }
+    }
+
+    /// Does the side to move win by force?
+    pub const fn is_win(self) -> bool {
+        matches!(self, Score::Mate(moves) if moves > 0)
+    }
+
+    /// Does the side to move lose by force?
+    pub const fn is_loss(self) -> bool {
+        matches!(self, Score::Mate(moves) if moves <= 0)
+    }
+}
+
+impl fmt::Display for Score {
+    /// As UCI writes it: `cp 35`, `mate -2`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Score::Cp(cp) => write!(f, "cp {cp}"),
+            Score::Mate(moves) => write!(f, "mate {moves}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mate_is_counted_in_moves_of_the_side_to_move() {
+        assert_eq!(Score::from_value(mate_in(1)), Score::Mate(1));
+        assert_eq!(Score::from_value(mate_in(3)), Score::Mate(2));
+        assert_eq!(Score::from_value(mated_in(0)), Score::Mate(0));
+        assert_eq!(Score::from_value(mated_in(2)), Score::Mate(-1));
+        assert_eq!(Score::from_value(mated_in(4)), Score::Mate(-2));
+        assert_eq!(Score::from_value(-35), Score::Cp(-35));
+    }
+
+    #[test]
+    fn centipawns_keep_the_order_of_values() {
+        let values = [
+            mated_in(0),
+            mated_in(2),
+            -900,
+            0,
+            35,
+            mate_in(5),
+            mate_in(1),
+        ];
+        for value in values {
+            assert_eq!(Score::from_value(value).centipawns(), value);
+        }
+        assert!(Score::Mate(0).is_loss() && !Score::Mate(0).is_win() && Score::Mate(1).is_win());
+    }
+}

@@ -1,0 +1,150 @@
+//! When to stop: nodes, clock, deadline, or the handle's word.
+//!
+//! The inner search asks once a node; a look at the clock, and at who waits for the core, comes
+//! every few hundred nodes only.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::Searcher;
+use crate::engine::flight::Flight;
+use crate::engine::limits::Limits;
+use crate::engine::params;
+use crate::engine::thought::Ended;
+use crate::engine::time::TimePlan;
+
+/// The limits of the search under way, ready to be checked.
+pub(super) struct Control {
+    pub(super) flight: Arc<Flight>,
+    plan: TimePlan,
+    deadline: Option<Instant>,
+    node_limit: u64,
+    next_check: u64,
+    on_clock: bool,
+    /// The soft end passed while pondering: answer as soon as the ponder move is played.
+    pub(super) ends_on_hit: bool,
+    /// Why the search must unwind now.
+    pub(super) halted: Option<Ended>,
+}
+
+impl Control {
+    /// Nothing to do.
+    pub(super) fn idle() -> Control {
+        Control::new(&Limits::default(), Arc::new(Flight::new(false, None)))
+    }
+
+    pub(super) fn new(limits: &Limits, flight: Arc<Flight>) -> Control {
+        Control {
+            flight,
+            plan: TimePlan::new(limits),
+            deadline: limits.hard_deadline,
+            node_limit: limits.nodes.unwrap_or(u64::MAX),
+            next_check: limits.nodes.unwrap_or(u64::MAX).min(params::CHECK_EVERY),
+            on_clock: limits.clock.is_some(),
+            ends_on_hit: false,
+            halted: None,
+        }
+    }
+
+    /// Whether the engine divides its own time, so that an early answer saves some.
+    pub(super) fn plays_on_clock(&self) -> bool {
+        self.on_clock && !self.flight.is_pondering()
+    }
+
+    /// The soft end, stretched; `None` if there is none.
+    pub(super) fn is_past_soft(&self, factor: f64) -> bool {
+        let elapsed = self.flight.started.elapsed();
+        self.plan
+            .soft
+            .is_some_and(|soft| elapsed >= self.within_hard(soft.mul_f64(factor)))
+    }
+
+    fn within_hard(&self, soft: Duration) -> Duration {
+        self.plan.hard.map_or(soft, |hard| soft.min(hard))
+    }
+
+    /// The moment by which the search should have its answer: its urgency among others.
+    fn urgency(&self, now: Instant) -> Instant {
+        if self.flight.is_pondering() {
+            return now + params::PONDER_PATIENCE;
+        }
+        let start = self.flight.clock_start();
+        let soft = self.plan.soft.or(self.plan.hard).map(|soft| start + soft);
+        let due = [soft, self.deadline, Some(now + params::PATIENCE)];
+        due.into_iter().flatten().min().unwrap_or(now)
+    }
+
+    /// The end that may not be overstepped, once the clock runs.
+    fn hard_end(&self) -> Option<Instant> {
+        let hard = if self.flight.is_pondering() {
+            None
+        } else {
+            self.plan.hard.map(|hard| self.flight.clock_start() + hard)
+        };
+        [hard, self.deadline].into_iter().flatten().min()
+    }
+
+    pub(super) fn deadline_passed(&self) -> bool {
+        self.deadline.is_some_and(|end| Instant::now() >= end)
+    }
+
+    /// What ends the search now, by the clock or by the handle.
+    fn verdict(&self, now: Instant) -> Option<Ended> {
+        if self.flight.is_stopped() {
+            Some(Ended::Stopped)
+        } else if self.hard_end().is_some_and(|end| now >= end)
+            || (self.ends_on_hit && !self.flight.is_pondering())
+        {
+            Some(Ended::Time)
+        } else {
+            None
+        }
+    }
+
+    /// How long a thread without a core may sleep before it must look at its limits again.
+    pub(super) fn is_over(&self) -> bool {
+        self.verdict(Instant::now()).is_some()
+    }
+}
+
+impl Searcher {
+    /// Count a node; true if the search must unwind.
+    #[inline]
+    pub(super) fn enter_node(&mut self) -> bool {
+        self.nodes += 1;
+        if self.nodes >= self.control.next_check || self.control.flight.is_stopped() {
+            self.checkpoint();
+        }
+        self.control.halted.is_some()
+    }
+
+    /// Whether the search must unwind.
+    #[inline]
+    pub(super) fn is_halted(&self) -> bool {
+        self.control.halted.is_some()
+    }
+
+    /// Wait for a core before the first node.
+    pub(super) fn take_turn(&mut self) {
+        let control = &self.control;
+        let urgency = control.urgency(Instant::now());
+        if !self.turn.take(urgency, &|| control.is_over()) {
+            self.control.halted = control.verdict(Instant::now()).or(Some(Ended::Stopped));
+        }
+    }
+
+    #[cold]
+    fn checkpoint(&mut self) {
+        let now = Instant::now();
+        self.control.next_check = (self.nodes + params::CHECK_EVERY).min(self.control.node_limit);
+        self.control.halted = if self.nodes >= self.control.node_limit {
+            Some(Ended::Nodes)
+        } else {
+            self.control.verdict(now)
+        };
+        if self.control.halted.is_none() && self.turn.is_over(now, params::TIME_SLICE) {
+            self.turn.release();
+            self.take_turn();
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! One node of the principal variation search.
+//!
+//! `search` is the list of its steps; the techniques themselves are in `pruning` and `lmr`.
+//! Scores are fail-soft and seen from the side to move.
+
+use arrayvec::ArrayVec;
+
+use super::{Searcher, may_be_insufficient, winning_move};
+use crate::engine::eval::{Attacks, evaluate};
+use crate::engine::history::{self, Context, man_on_square};
+use crate::engine::lmr::MoveClass;
+use crate::engine::movepick::{MovePicker, Picked, Wanted};
+use crate::engine::params;
+use crate::engine::score::{
+    DRAW, INFINITE, MATE_BOUND, MAX_PLY, NO_VALUE, Value, is_decisive, mate_in, mated_in,
+};
+use crate::engine::tt::{Bound, Entry, value_to_store};
+use crate::rules::{Move, Position};
+
+/// Where a node lies: on the principal variation, or off it with an expectation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Pv,
+    Cut,
+    All,
+}
+
+impl Kind {
+    /// The kind of a null-window child after the first.
+    pub(super) const fn child(self) -> Kind {
+        match self {
+            Kind::Cut => Kind::All,
+            Kind::Pv | Kind::All => Kind::Cut,
+        }
+    }
+}
+
+/// What is known of a node before its moves are tried.
+pub(super) struct Node<'a> {
+    pub(super) position: &'a Position,
+    pub(super) kind: Kind,
+    pub(super) alpha: Value,
+    pub(super) beta: Value,
+    pub(super) depth: i32,
+    pub(super) ply: usize,
+    /// The static evaluation; `NO_VALUE` in check.
+    pub(super) eval: Value,
+    pub(super) in_check: bool,
+    /// The opponent could explode our king now.
+    pub(super) is_threatened: bool,
+    /// The evaluation is better than two plies before.
+    pub(super) is_improving: bool,
+    pub(super) table_move: Option<Move>,
+    pub(super) context: Context,
+}
+
+/// How the move loop of a node ended.
+struct Verdict {
+    value: Value,
+    best: Option<Move>,
+    /// Whether any move was legal.
+    had_moves: bool,
+}
+
+impl Searcher {
+    /// The value of a position within a window, `depth` plies deep.
+    pub(super) fn search(
+        &mut self,
+        position: &Position,
+        kind: Kind,
+        window: (Value, Value),
+        depth: i32,
+        ply: usize,
+    ) -> Value {
+        let (mut alpha, mut beta) = window;
+        self.frame(ply).pv.clear();
+        if depth <= 0 {
+            return self.quiescence(position, kind, window, ply);
+        }
+        if self.enter_node() {
+            return DRAW;
+        }
+        self.seldepth = self.seldepth.max(ply);
+        if self.is_draw(position, ply) {
+            return DRAW;
+        }
+        let attacks = Attacks::of(position);
+        if ply >= MAX_PLY - 1 {
+            return evaluate(position, &attacks);
+        }
+        if let Some(value) = self.win_now(position, &attacks, kind, ply) {
+            return value;
+        }
+        alpha = alpha.max(mated_in(ply));
+        beta = beta.min(mate_in(ply + 1));
+        if alpha >= beta {
+            return alpha;
+        }
+
+        let key = table_key(position);
+        let entry = self.table.probe(key);
+        if let Some(value) =
+            entry.and_then(|entry| table_cutoff(&entry, position, kind, (alpha, beta), depth, ply))
+        {
+            return value;
+        }
+        let mut node = self.node(position, kind, (alpha, beta), depth, ply, &attacks, entry);
+
+        if let Some(value) = node.reverse_futility() {
+            return value;
+        }
+        if let Some(value) = self.null_move(&node) {
+            return value;
+        }
+        node.depth -= node.internal_reduction();
+
+        let verdict = self.try_moves(&node);
+        if self.is_halted() {
+            return DRAW;
+        }
+        if !verdict.had_moves {
+            return if node.in_check { mated_in(ply) } else { DRAW };
+        }
+        self.remember(key, &node, &verdict);
+        verdict.value
+    }
+
+    /// Drawn by the rules, as far as the search looks at them before searching.
+    #[inline]
+    pub(super) fn is_draw(&self, position: &Position, ply: usize) -> bool {
+        let clock = position.halfmove_clock();
+        if clock >= 100 {
+            return !position.in_check() || position.count_moves() > 0;
+        }
+        (clock >= 4 && self.is_repetition(position, ply))
+            || (may_be_insufficient(position) && position.insufficient_material())
+    }
+
+    /// The side to move explodes the king: no search is needed.
+    #[inline]
+    pub(super) fn win_now(
+        &mut self,
+        position: &Position,
+        attacks: &Attacks,
+        kind: Kind,
+        ply: usize,
+    ) -> Option<Value> {
+        if !position.can_explode_with(attacks.by(position.turn())) {
+            return None;
+        }
+        if let (Kind::Pv, Some(mv)) = (kind, winning_move(position)) {
+            let pv = &mut self.frame(ply).pv;
+            pv.clear();
+            pv.push(mv);
+        }
+        Some(mate_in(ply + 1))
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a node is made of just these, once"
+    )]
+    fn node<'a>(
+        &mut self,
+        position: &'a Position,
+        kind: Kind,
+        (alpha, beta): (Value, Value),
+        depth: i32,
+        ply: usize,
+        attacks: &Attacks,
+        entry: Option<Entry>,
+    ) -> Node<'a> {
+        let in_check = position.in_check();
+        let eval = if in_check {
+            NO_VALUE
+        } else {
+            self.static_eval(position, attacks, entry)
+        };
+        let before = self.frames[ply].static_eval;
+        self.frame(ply).static_eval = eval;
+        if let Some(frame) = self.frames.get_mut(super::BEFORE_ROOT + ply + 2) {
+            frame.killer = None;
+        }
+        let theirs = attacks.by(!position.turn());
+        Node {
+            position,
+            kind,
+            alpha,
+            beta,
+            depth,
+            ply,
+            eval: bounded_eval(eval, entry, position, ply),
+            in_check,
+            is_threatened: position.is_threatened_with(theirs),
+            is_improving: !in_check && before != NO_VALUE && eval > before,
+            table_move: entry.and_then(|entry| entry.best),
+            context: self.context(position, theirs, ply),
+        }
+    }
+
+    /// The evaluation, from the table if it is there.
+    #[inline]
+    pub(super) fn static_eval(
+        &self,
+        position: &Position,
+        attacks: &Attacks,
+        entry: Option<Entry>,
+    ) -> Value {
+        match entry {
+            Some(entry) if entry.eval != NO_VALUE => entry.eval,
+            _ => {
+                let value = evaluate(position, attacks);
+                value.clamp(1 - MATE_BOUND, MATE_BOUND - 1)
+            }
+        }
+    }
+
+    fn try_moves(&mut self, node: &Node<'_>) -> Verdict {
+        let (position, ply) = (node.position, node.ply);
+        let killer = self.frame(ply).killer;
+        let mut picker = MovePicker::new(position, Wanted::All, node.table_move, killer);
+        let mut verdict = Verdict {
+            value: -INFINITE,
+            best: None,
+            had_moves: false,
+        };
+        let mut tried: ArrayVec<(Move, MoveClass), 64> = ArrayVec::new();
+        let (mut alpha, mut count) = (node.alpha, 0);
+
+        while let Some(picked) = picker.next(position, &self.histories, &node.context) {
+            verdict.had_moves = true;
+            if verdict.value > -MATE_BOUND && node.skips(&picked, count, &mut picker) {
+                continue;
+            }
+            count += 1;
+            let value = self.try_move(node, &picked, alpha, count);
+            if self.is_halted() {
+                return verdict;
+            }
+            if value > verdict.value {
+                verdict.value = value;
+                if value > alpha {
+                    verdict.best = Some(picked.mv);
+                    if node.kind == Kind::Pv {
+                        self.update_pv(ply, picked.mv);
+                    }
+                    if value >= node.beta {
+                        self.learn(node, &picked, &tried);
+                        break;
+                    }
+                    alpha = value;
+                }
+            }
+            // The sixty-fifth move without a cutoff goes unpunished.
+            let _ = tried.try_push((picked.mv, picked.class));
+        }
+        verdict
+    }
+
+    /// Search one move: in full, or reduced first and in full only if it surprises.
+    fn try_move(&mut self, node: &Node<'_>, picked: &Picked, alpha: Value, count: usize) -> Value {
+        let (ply, mv) = (node.ply, picked.mv);
+        let child = node.position.play(mv);
+        self.table.prefetch(table_key(&child));
+        let gives_check = child.in_check();
+        self.descend(&child, man_on_square(node.position, mv), ply);
+        let depth = node.depth - 1 + node.extension();
+        let beta = node.beta;
+
+        let mut value = -INFINITE;
+        let mut is_open = true;
+        if count > 1 {
+            let reduced = node.reduced_depth(picked, count, depth, gives_check);
+            let narrow = (-alpha - 1, -alpha);
+            let kind = if reduced < depth {
+                Kind::Cut
+            } else {
+                node.kind.child()
+            };
+            value = -self.search(&child, kind, narrow, reduced, ply + 1);
+            if value > alpha && reduced < depth {
+                value = -self.search(&child, node.kind.child(), narrow, depth, ply + 1);
+            }
+            is_open = value > alpha && value < beta;
+        }
+        if is_open && (count == 1 || node.kind == Kind::Pv) {
+            let kind = if node.kind == Kind::Pv {
+                Kind::Pv
+            } else {
+                node.kind.child()
+            };
+            value = -self.search(&child, kind, (-beta, -alpha), depth, ply + 1);
+        }
+        self.ascend();
+        value
+    }
+
+    /// A move refuted the node: raise its histories, lower those of the moves tried before it.
+    fn learn(&mut self, node: &Node<'_>, picked: &Picked, tried: &[(Move, MoveClass)]) {
+        let bonus = history::bonus(node.depth);
+        let position = node.position;
+        if picked.class == MoveClass::Quiet {
+            self.frame(node.ply).killer = Some(picked.mv);
+            self.histories
+                .reward_quiet(position, &node.context, picked.mv, bonus);
+            for (mv, _) in tried.iter().filter(|(_, class)| *class == MoveClass::Quiet) {
+                self.histories
+                    .reward_quiet(position, &node.context, *mv, -bonus);
+            }
+        } else {
+            self.histories.reward_capture(position, picked.mv, bonus);
+        }
+        for (mv, _) in tried.iter().filter(|(_, class)| *class == MoveClass::Noisy) {
+            self.histories.reward_capture(position, *mv, -bonus);
+        }
+    }
+
+    fn remember(&mut self, key: u64, node: &Node<'_>, verdict: &Verdict) {
+        let bound = if verdict.value >= node.beta {
+            Bound::Lower
+        } else if verdict.value > node.alpha {
+            Bound::Exact
+        } else {
+            Bound::Upper
+        };
+        let entry = Entry {
+            best: verdict.best,
+            value: value_to_store(verdict.value, node.ply),
+            eval: self.frame(node.ply).static_eval,
+            depth: node.depth,
+            bound,
+            was_pv: node.kind == Kind::Pv,
+        };
+        self.table.store(key, entry);
+    }
+}
+
+/// The key of a position in the table: near the fifty-move draw the count matters.
+#[inline]
+pub(super) fn table_key(position: &Position) -> u64 {
+    let stage = u64::from(position.halfmove_clock() / params::TT_CLOCK_STEP);
+    position.key() ^ stage.wrapping_mul(params::TT_CLOCK_KEY)
+}
+
+/// The stored value, if it settles a node off the principal variation.
+#[inline]
+pub(super) fn table_cutoff(
+    entry: &Entry,
+    position: &Position,
+    kind: Kind,
+    (alpha, beta): (Value, Value),
+    depth: i32,
+    ply: usize,
+) -> Option<Value> {
+    let value = entry.value_at(ply, position.halfmove_clock());
+    let is_deep =
+        entry.depth >= depth + i32::from(value >= beta && entry.bound == Bound::Lower && depth > 0);
+    let settles = kind != Kind::Pv
+        && is_deep
+        && value != NO_VALUE
+        && position.halfmove_clock() < params::TT_CUTOFF_CLOCK
+        && entry.bound.settles(value, alpha, beta);
+    settles.then_some(value)
+}
+
+/// The evaluation, corrected by what the table has proved.
+#[inline]
+fn bounded_eval(eval: Value, entry: Option<Entry>, position: &Position, ply: usize) -> Value {
+    let Some(entry) = entry.filter(|_| eval != NO_VALUE) else {
+        return eval;
+    };
+    let value = entry.value_at(ply, position.halfmove_clock());
+    if value == NO_VALUE || is_decisive(value) {
+        return eval;
+    }
+    let is_better = match entry.bound {
+        Bound::Exact => true,
+        Bound::Lower => value > eval,
+        Bound::Upper => value < eval,
+        Bound::None => false,
+    };
+    if is_better { value } else { eval }
+}

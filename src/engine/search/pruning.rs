@@ -1,0 +1,169 @@
+//! The techniques that cut a node or a move short, one function each.
+//!
+//! None of them trusts a static score in check or under a threatened explosion, and each returns
+//! the value to return, or nothing.
+
+use super::Searcher;
+use super::node::{Kind, Node};
+use crate::engine::history::NO_CONTEXT;
+use crate::engine::lmr::{self, MoveClass};
+use crate::engine::movepick::{MovePicker, Picked};
+use crate::engine::params;
+use crate::engine::score::{MATE_BOUND, MAX_PLY, Value, is_decisive};
+use crate::engine::see;
+use crate::rules::Role;
+
+impl Node<'_> {
+    /// Neither in check nor about to be blown up: the static evaluation means something.
+    #[inline]
+    fn is_calm(&self) -> bool {
+        !self.in_check && !self.is_threatened
+    }
+
+    /// Far enough above beta that no reply is expected to bring it down.
+    #[inline]
+    pub(super) fn reverse_futility(&self) -> Option<Value> {
+        let depth = self.depth - params::RFP_IMPROVING * i32::from(self.is_improving);
+        let holds = self.kind != Kind::Pv
+            && self.is_calm()
+            && self.depth <= params::RFP_DEPTH
+            && !is_decisive(self.beta)
+            && !is_decisive(self.eval)
+            && self.eval - params::RFP_MARGIN * depth >= self.beta;
+        holds.then(|| i32::midpoint(self.eval, self.beta))
+    }
+
+    /// Without a table move a deep search is not worth its price yet.
+    #[inline]
+    pub(super) fn internal_reduction(&self) -> i32 {
+        let reduces =
+            self.table_move.is_none() && self.kind != Kind::All && self.depth >= params::IIR_DEPTH;
+        i32::from(reduces)
+    }
+
+    /// Answers to a check are forced: look one ply further.
+    #[inline]
+    pub(super) fn extension(&self) -> i32 {
+        i32::from(self.in_check && self.ply < 2 * MAX_PLY / 3)
+    }
+
+    /// Leave this move out, once a move that does not lose at once is known? May also end all quiet
+    /// moves.
+    #[inline]
+    pub(super) fn skips(&self, picked: &Picked, count: usize, picker: &mut MovePicker) -> bool {
+        if self.in_check || count == 0 {
+            return false;
+        }
+        match picked.class {
+            MoveClass::Noisy => self.loses_by_capture(picked),
+            MoveClass::Quiet => {
+                if self.kind != Kind::Pv && self.is_late(count) {
+                    picker.skip_quiets();
+                }
+                !self.is_threatened
+                    && !picked.threatens
+                    && (self.has_bad_history(picked) || self.loses_by_step(picked))
+            }
+        }
+    }
+
+    /// Late move pruning.
+    #[inline]
+    fn is_late(&self, count: usize) -> bool {
+        let squared = (self.depth * self.depth) as usize;
+        let most = (params::LMP_BASE as usize + squared) / (2 - usize::from(self.is_improving));
+        self.depth <= params::LMP_DEPTH && self.is_calm() && count > most
+    }
+
+    #[inline]
+    fn has_bad_history(&self, picked: &Picked) -> bool {
+        self.kind != Kind::Pv
+            && self.depth <= params::HISTORY_PRUNE_DEPTH
+            && picked.worth < params::HISTORY_PRUNE_MARGIN * self.depth
+    }
+
+    #[inline]
+    fn loses_by_capture(&self, picked: &Picked) -> bool {
+        self.depth <= params::SEE_PRUNE_DEPTH
+            && picked.worth < -params::SEE_CAPTURE_MARGIN * self.depth
+    }
+
+    #[inline]
+    fn loses_by_step(&self, picked: &Picked) -> bool {
+        self.depth <= params::SEE_PRUNE_DEPTH
+            && see::quiet(self.position, picked.mv) < -params::SEE_QUIET_MARGIN * self.depth
+    }
+
+    /// The depth a late move is searched to at first.
+    pub(super) fn reduced_depth(
+        &self,
+        picked: &Picked,
+        count: usize,
+        depth: i32,
+        gives_check: bool,
+    ) -> i32 {
+        if self.depth < params::LMR_DEPTH || count <= params::LMR_MOVES {
+            return depth;
+        }
+        let mut reduction = lmr::base(picked.class, self.depth, count);
+        reduction += params::LMR_CUT_NODE * i32::from(self.kind == Kind::Cut);
+        reduction -= params::LMR_PV * i32::from(self.kind == Kind::Pv);
+        reduction += params::LMR_NOT_IMPROVING * i32::from(!self.is_improving);
+        reduction -= params::LMR_CHECK * i32::from(gives_check);
+        reduction -= params::LMR_PRESSED * i32::from(self.in_check || self.is_threatened);
+        reduction -= params::LMR_CREATES_THREAT * i32::from(picked.threatens);
+        reduction -= params::LMR_KILLER * i32::from(picked.is_killer);
+        if picked.class == MoveClass::Quiet {
+            reduction -= picked.worth * lmr::PLY / params::LMR_HISTORY_DIVISOR;
+        }
+        (depth - reduction / lmr::PLY).clamp(1.min(depth), depth)
+    }
+}
+
+impl Searcher {
+    /// If passing is good enough, some move will be too. Not with few men, where having to move can
+    /// be a misfortune.
+    pub(super) fn null_move(&mut self, node: &Node<'_>) -> Option<Value> {
+        let position = node.position;
+        let simple = position.by_role(Role::King) | position.by_role(Role::Pawn);
+        let may_pass = node.kind == Kind::Cut
+            && node.depth >= params::NULL_DEPTH
+            && node.is_calm()
+            && node.eval >= node.beta
+            && node.beta > -MATE_BOUND
+            && node.ply >= self.null_from
+            && node.context.before[0] != NO_CONTEXT
+            && (position.us() - simple).count() >= params::NULL_MEN;
+        if !may_pass {
+            return None;
+        }
+        let lead = (node.eval - node.beta) / params::NULL_EVAL_DIVISOR;
+        let reduction = params::NULL_BASE
+            + node.depth / params::NULL_DEPTH_DIVISOR
+            + lead.min(params::NULL_EVAL_MOST);
+        let depth = node.depth - reduction;
+        let window = (-node.beta, 1 - node.beta);
+        let child = position.pass();
+        self.descend(&child, NO_CONTEXT, node.ply);
+        let value = -self.search(&child, Kind::All, window, depth, node.ply + 1);
+        self.ascend();
+        if self.is_halted() || value < node.beta {
+            return None;
+        }
+        let value = if is_decisive(value) { node.beta } else { value };
+        if node.depth < params::NULL_VERIFY_DEPTH {
+            return Some(value);
+        }
+        self.verify_null(node, depth).then_some(value)
+    }
+
+    /// Whether a real search, reduced as the null move was, still reaches beta.
+    fn verify_null(&mut self, node: &Node<'_>, depth: i32) -> bool {
+        let before = self.null_from;
+        self.null_from = node.ply + (depth.max(0) as usize) * 3 / 4 + 1;
+        let window = (node.beta - 1, node.beta);
+        let value = self.search(node.position, Kind::Cut, window, depth, node.ply);
+        self.null_from = before;
+        !self.is_halted() && value >= node.beta
+    }
+}

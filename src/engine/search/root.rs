@@ -1,0 +1,410 @@
+//! The root: iterative deepening, aspiration windows, and the answer.
+//!
+//! Whatever ends the search, the answer is the best move of the last iteration, or a better one
+//! already proved in the iteration it broke off.
+
+use std::thread;
+use std::time::Duration;
+
+use super::node::{Kind, table_key};
+use super::{Searcher, Task};
+use crate::engine::eval::{Attacks, evaluate};
+use crate::engine::flight::Flight;
+use crate::engine::history::man_on_square;
+use crate::engine::lmr::{self, MoveClass};
+use crate::engine::movepick::is_noisy;
+use crate::engine::params;
+use crate::engine::pool::Report;
+use crate::engine::score::{
+    INFINITE, MATE, MATE_BOUND, MAX_PLY, Score, Value, is_decisive, mate_in, mated_in,
+};
+use crate::engine::see;
+use crate::engine::thought::{Ended, Info, ScoreBound, Thought};
+use crate::engine::time::{Progress, soft_factor};
+use crate::rules::{Move, Position};
+
+/// A move of the root position and what is known of it.
+#[derive(Clone, Debug)]
+struct RootMove {
+    mv: Move,
+    value: Value,
+    line: Vec<Move>,
+    nodes: u64,
+}
+
+/// The search of one root position.
+struct Root<'a> {
+    searcher: &'a mut Searcher,
+    position: Position,
+    moves: Vec<RootMove>,
+    report: Option<Report>,
+    lines: usize,
+    /// The last iteration finished.
+    depth: i32,
+}
+
+/// Think about a task until something ends it.
+pub(super) fn think(searcher: &mut Searcher, task: Task) -> Thought {
+    let Task {
+        root: position,
+        limits,
+        report,
+        ..
+    } = task;
+    let moves = ranked_moves(searcher, &position, &limits.searchmoves);
+    let Some(first) = moves.first() else {
+        return nothing_to_play(&position, &searcher.control.flight);
+    };
+    searcher.control.flight.set_best(first.mv);
+    let lines = limits.multipv.clamp(1, moves.len());
+    let mut root = Root {
+        searcher,
+        position,
+        moves,
+        report,
+        lines,
+        depth: 0,
+    };
+    let mut ended = root.at_once();
+    if ended.is_none() {
+        root.searcher.take_turn();
+        let most = limits
+            .depth
+            .map_or(MAX_PLY as i32 - 1, |depth| depth.clamp(1, 127) as i32);
+        ended = Some(root.deepen(most, limits.mate));
+    }
+    root.searcher.turn.release();
+    let held_back = root.hold_back(limits.infinite);
+    root.answer(held_back.or(ended).unwrap_or(Ended::Depth))
+}
+
+/// The legal moves asked for, the table's move first, then as a look one ply ahead ranks them.
+fn ranked_moves(searcher: &Searcher, position: &Position, wanted: &[Move]) -> Vec<RootMove> {
+    let table_move = searcher
+        .table
+        .probe(table_key(position))
+        .and_then(|entry| entry.best);
+    let mut moves: Vec<(Value, RootMove)> = position
+        .legal_moves()
+        .into_iter()
+        .filter(|mv| wanted.is_empty() || wanted.contains(mv))
+        .map(|mv| {
+            let rank = if Some(mv) == table_move {
+                MATE - 1
+            } else {
+                first_glance(position, mv)
+            };
+            (
+                rank,
+                RootMove {
+                    mv,
+                    value: -INFINITE,
+                    line: vec![mv],
+                    nodes: 0,
+                },
+            )
+        })
+        .collect();
+    moves.sort_by_key(|(rank, _)| -rank);
+    moves.into_iter().map(|(_, root_move)| root_move).collect()
+}
+
+/// What a move seems to be worth at first sight.
+fn first_glance(position: &Position, mv: Move) -> Value {
+    if position.explodes_king(mv) {
+        return MATE;
+    }
+    let child = position.play(mv);
+    let attacks = Attacks::of(&child);
+    if child.can_explode_with(attacks.by(child.turn())) {
+        return -MATE;
+    }
+    let exposed = if is_noisy(position, mv) {
+        0
+    } else {
+        see::quiet(position, mv)
+    };
+    exposed - evaluate(&child, &attacks)
+}
+
+fn nothing_to_play(position: &Position, flight: &Flight) -> Thought {
+    let is_lost = position.king(position.turn()).is_none() || position.in_check();
+    Thought {
+        best: None,
+        ponder: None,
+        score: if is_lost {
+            Score::Mate(0)
+        } else {
+            Score::Cp(0)
+        },
+        depth: 0,
+        seldepth: 0,
+        nodes: 0,
+        time: flight.started.elapsed(),
+        line: Vec::new(),
+        ended: Ended::NoMove,
+    }
+}
+
+impl Root<'_> {
+    /// What needs no search: an explosion, or on a clock the only move.
+    fn at_once(&mut self) -> Option<Ended> {
+        if self.lines > 1 {
+            return None;
+        }
+        if let Some(win) = self
+            .moves
+            .iter()
+            .position(|it| self.position.explodes_king(it.mv))
+        {
+            self.moves.swap(0, win);
+            self.moves[0].value = mate_in(1);
+            self.searcher.control.flight.set_best(self.moves[0].mv);
+            self.depth = 1;
+            self.tell(0, ScoreBound::Exact);
+            return Some(Ended::Decided);
+        }
+        (self.moves.len() == 1 && self.searcher.control.plays_on_clock()).then_some(Ended::OnlyMove)
+    }
+
+    fn deepen(&mut self, most: i32, mate: Option<u32>) -> Ended {
+        let mut stable_for = 0;
+        for depth in 1..=most {
+            let (best_before, value_before) = (self.moves[0].mv, self.moves[0].value);
+            for line in 0..self.lines {
+                self.aspire(depth, line);
+                if let Some(ended) = self.searcher.control.halted {
+                    return ended;
+                }
+            }
+            self.depth = depth;
+            for line in 0..self.lines {
+                self.tell(line, ScoreBound::Exact);
+            }
+            stable_for = if self.moves[0].mv == best_before {
+                stable_for + 1
+            } else {
+                0
+            };
+            let value_before = if depth == 1 {
+                self.moves[0].value
+            } else {
+                value_before
+            };
+            if let Some(ended) = self.is_enough(mate, stable_for, value_before) {
+                return ended;
+            }
+        }
+        Ended::Depth
+    }
+
+    /// Between two iterations: is there reason to stop?
+    fn is_enough(&mut self, mate: Option<u32>, stable_for: u32, before: Value) -> Option<Ended> {
+        let best = &self.moves[0];
+        let (value, share) = (
+            best.value,
+            best.nodes as f64 / self.searcher.nodes.max(1) as f64,
+        );
+        if mate.is_some_and(|moves| value >= mate_in(2 * moves.clamp(1, 64) as usize - 1)) {
+            return Some(Ended::Decided);
+        }
+        let control = &mut self.searcher.control;
+        if is_decisive(value) && MATE - value.abs() <= self.depth && control.plays_on_clock() {
+            return Some(Ended::Decided);
+        }
+        let progress = Progress {
+            best_move_share: share,
+            stable_for,
+            score_drop: before - value,
+        };
+        if control.is_past_soft(soft_factor(progress)) {
+            if !control.flight.is_pondering() {
+                return Some(Ended::Time);
+            }
+            control.ends_on_hit = true;
+        }
+        None
+    }
+
+    /// Search one line to a depth, in a window around its last value at first.
+    fn aspire(&mut self, depth: i32, line: usize) {
+        let last = self.moves[line].value;
+        let (mut alpha, mut beta) = (-INFINITE, INFINITE);
+        let mut delta =
+            params::ASPIRATION_DELTA + last.abs().min(MATE) * params::ASPIRATION_SCORE_SHARE / 256;
+        if depth >= params::ASPIRATION_DEPTH && last.abs() < MATE_BOUND {
+            (alpha, beta) = (last - delta, last + delta);
+        }
+        let mut shallower = 0;
+        loop {
+            let value = self.search_moves(line, (alpha, beta), (depth - shallower).max(1));
+            self.moves[line..].sort_by_key(|root_move| -root_move.value);
+            if self.searcher.is_halted() {
+                return;
+            }
+            let bound = if value <= alpha {
+                beta = i32::midpoint(alpha, beta);
+                alpha = (value - delta).max(-INFINITE);
+                shallower = 0;
+                ScoreBound::Upper
+            } else if value >= beta {
+                beta = (value + delta).min(INFINITE);
+                if !is_decisive(value) {
+                    shallower = (shallower + 1).min(params::ASPIRATION_SHALLOWER);
+                }
+                ScoreBound::Lower
+            } else {
+                return;
+            };
+            delta = delta * params::ASPIRATION_GROWTH / 100;
+            if delta > params::ASPIRATION_MOST || is_decisive(value) {
+                (alpha, beta) = (-INFINITE, INFINITE);
+            }
+            let elapsed = self.searcher.control.flight.started.elapsed();
+            if self.lines == 1 && elapsed >= params::REPORT_BOUNDS_AFTER {
+                self.tell(line, bound);
+            }
+        }
+    }
+
+    /// One pass over the root moves from `line` on.
+    fn search_moves(&mut self, line: usize, window: (Value, Value), depth: i32) -> Value {
+        let (mut alpha, beta) = window;
+        let mut best = -INFINITE;
+        for index in line..self.moves.len() {
+            let nodes_before = self.searcher.nodes;
+            let value = self.search_move(index, index - line, (alpha, beta), depth);
+            if self.searcher.is_halted() {
+                return best;
+            }
+            let root_move = &mut self.moves[index];
+            root_move.nodes += self.searcher.nodes - nodes_before;
+            best = best.max(value);
+            if index > line && value <= alpha {
+                root_move.value = -INFINITE;
+                continue;
+            }
+            root_move.value = value;
+            if value > alpha {
+                root_move.line.truncate(1);
+                root_move.line.extend_from_slice(&self.searcher.frame(1).pv);
+                if line == 0 {
+                    self.searcher.control.flight.set_best(root_move.mv);
+                }
+                if value >= beta {
+                    break;
+                }
+                alpha = value;
+            }
+        }
+        best
+    }
+
+    fn search_move(
+        &mut self,
+        index: usize,
+        rank: usize,
+        (alpha, beta): (Value, Value),
+        depth: i32,
+    ) -> Value {
+        let (mv, searcher) = (self.moves[index].mv, &mut *self.searcher);
+        let child = self.position.play(mv);
+        searcher.descend(&child, man_on_square(&self.position, mv), 0);
+        let full = depth - 1;
+        let mut value = -INFINITE;
+        if rank > 0 {
+            let narrow = (-alpha - 1, -alpha);
+            let reduced = full - root_reduction(&self.position, mv, &child, rank, depth);
+            value = -searcher.search(&child, Kind::Cut, narrow, reduced.clamp(0, full), 1);
+            if value > alpha && reduced < full {
+                value = -searcher.search(&child, Kind::Cut, narrow, full, 1);
+            }
+        }
+        if rank == 0 || (value > alpha && value < beta) {
+            value = -searcher.search(&child, Kind::Pv, (-beta, -alpha), full, 1);
+        }
+        searcher.ascend();
+        value
+    }
+
+    fn tell(&mut self, line: usize, bound: ScoreBound) {
+        let Some(report) = &mut self.report else {
+            return;
+        };
+        let (root_move, control) = (&self.moves[line], &self.searcher.control);
+        report(&Info {
+            depth: self.depth.max(1) as u32,
+            seldepth: self.searcher.seldepth as u32,
+            multipv: line + 1,
+            score: Score::from_value(root_move.value),
+            bound,
+            nodes: self.searcher.nodes,
+            time: control.flight.started.elapsed(),
+            hashfull: self.searcher.table.fullness(),
+            line: root_move.line.clone(),
+        });
+    }
+
+    /// With no right to answer yet, sleep until there is one.
+    fn hold_back(&self, is_infinite: bool) -> Option<Ended> {
+        let flight = &self.searcher.control.flight;
+        let mut held_back = None;
+        while !flight.is_stopped() && (is_infinite || flight.is_pondering()) {
+            held_back = Some(Ended::Stopped);
+            if self.searcher.control.deadline_passed() {
+                return Some(Ended::Time);
+            }
+            thread::park_timeout(Duration::from_millis(50));
+        }
+        held_back
+    }
+
+    fn answer(self, ended: Ended) -> Thought {
+        let best = &self.moves[0];
+        let child = self.position.play(best.mv);
+        let value = if best.value == -INFINITE {
+            -first_value(&child)
+        } else {
+            best.value
+        };
+        let table_reply = || {
+            let entry = self.searcher.table.probe(table_key(&child))?;
+            entry.best.filter(|&mv| child.is_legal(mv))
+        };
+        Thought {
+            best: Some(best.mv),
+            ponder: best.line.get(1).copied().or_else(table_reply),
+            score: Score::from_value(value),
+            depth: self.depth.max(0) as u32,
+            seldepth: self.searcher.seldepth as u32,
+            nodes: self.searcher.nodes,
+            time: self.searcher.control.flight.started.elapsed(),
+            line: best.line.clone(),
+            ended,
+        }
+    }
+}
+
+/// The value of a position nobody has searched.
+fn first_value(position: &Position) -> Value {
+    if position.king(position.turn()).is_none() {
+        return mated_in(1);
+    }
+    evaluate(position, &Attacks::of(position))
+}
+
+fn root_reduction(position: &Position, mv: Move, child: &Position, rank: usize, depth: i32) -> i32 {
+    let is_spared = depth < params::ROOT_LMR_DEPTH
+        || rank < params::ROOT_LMR_MOVES
+        || position.in_check()
+        || child.in_check();
+    if is_spared {
+        return 0;
+    }
+    let class = if is_noisy(position, mv) {
+        MoveClass::Noisy
+    } else {
+        MoveClass::Quiet
+    };
+    (lmr::base(class, depth, rank) / lmr::PLY - 1).max(0)
+}

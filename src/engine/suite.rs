@@ -1,0 +1,164 @@
+//! Tactical suites: positions with one right move, searched with a cold table.
+//!
+//! Reads EPD lines with the opcodes `c0` (the right move in UCI), `id` and `dm` (win in so many
+//! moves). What a solver's share means is said beside the suite, not here.
+
+use std::io::{self, Write};
+
+use super::{EngineOptions, Limits, Pool};
+use crate::rules::{FenError, Game, Position};
+
+/// One position of a suite.
+#[derive(Clone, Debug)]
+pub struct Puzzle {
+    /// Its name.
+    pub id: String,
+    /// The position.
+    pub position: Position,
+    /// The right move, in UCI.
+    pub answer: String,
+    /// The win's length in moves, if the suite says so.
+    pub mate_in: Option<u32>,
+}
+
+/// A line that is no puzzle.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SuiteError {
+    /// The position is no good.
+    #[error("line {line}: {error}")]
+    Fen {
+        /// Counted from 1.
+        line: usize,
+        /// Why.
+        error: FenError,
+    },
+    /// No opcode `c0`.
+    #[error("line {line}: no answer (opcode c0)")]
+    NoAnswer {
+        /// Counted from 1.
+        line: usize,
+    },
+}
+
+/// How a suite went.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SuiteReport {
+    /// Positions searched.
+    pub total: usize,
+    /// Positions whose final best move is the right one.
+    pub solved: usize,
+    /// The names of the others.
+    pub missed: Vec<String>,
+}
+
+impl SuiteReport {
+    /// The share solved, in percent.
+    pub fn percent(&self) -> f64 {
+        100.0 * self.solved as f64 / self.total.max(1) as f64
+    }
+}
+
+/// Read a suite; blank lines and lines starting with `#` are skipped.
+pub fn parse(text: &str) -> Result<Vec<Puzzle>, SuiteError> {
+    text.lines()
+        .enumerate()
+        .map(|(index, line)| (index + 1, line.trim()))
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+        .map(|(number, line)| puzzle(number, line))
+        .collect()
+}
+
+fn puzzle(line: usize, text: &str) -> Result<Puzzle, SuiteError> {
+    let fields: Vec<&str> = text.split_ascii_whitespace().take(4).collect();
+    let position = Position::from_fen(&format!("{} 0 1", fields.join(" ")))
+        .map_err(|error| SuiteError::Fen { line, error })?;
+    let opcode = |name: &str| {
+        text.split(';').find_map(|part| {
+            // The first opcode follows the position in the same part.
+            let words: Vec<&str> = part.split_ascii_whitespace().collect();
+            let at = words.iter().rposition(|&word| word == name)?;
+            words
+                .get(at + 1)
+                .map(|value| value.trim_matches('"').to_owned())
+        })
+    };
+    let answer = opcode("c0").ok_or(SuiteError::NoAnswer { line })?;
+    Ok(Puzzle {
+        id: opcode("id").unwrap_or_else(|| format!("line {line}")),
+        position,
+        answer,
+        mate_in: opcode("dm").and_then(|moves| moves.parse().ok()),
+    })
+}
+
+/// Search every puzzle for `nodes` nodes, each with an empty table, and write a line for each one
+/// missed and for the whole.
+pub fn run(puzzles: &[Puzzle], nodes: u64, output: &mut impl Write) -> io::Result<SuiteReport> {
+    let pool = Pool::new(&EngineOptions {
+        hash_mb: 16,
+        threads: 1,
+    });
+    let engine = pool.lease();
+    let mut report = SuiteReport {
+        total: puzzles.len(),
+        ..SuiteReport::default()
+    };
+    for puzzle in puzzles {
+        pool.clear_hash();
+        engine.new_game();
+        let game = Game::from_position(puzzle.position);
+        let thought = engine.think(&game, Limits::nodes(nodes)).wait();
+        let played = thought
+            .best
+            .map(|best| best.to_string())
+            .unwrap_or_default();
+        if played == puzzle.answer {
+            report.solved += 1;
+            continue;
+        }
+        let (id, answer, score) = (&puzzle.id, &puzzle.answer, thought.score);
+        writeln!(output, "{id}: {played} ({score}) instead of {answer}")?;
+        report.missed.push(puzzle.id.clone());
+    }
+    let (solved, total, percent) = (report.solved, report.total, report.percent());
+    writeln!(
+        output,
+        "{solved} of {total} solved ({percent:.1}%) at {nodes} nodes a position"
+    )?;
+    Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = "1k5r/1p2bR2/8/p2p4/3P3P/2P1p3/PP1B2P1/R3K3 b Q - bm exd2#; dm 1; \
+                        id \"atac.001\"; c0 \"e3d2\"; c1 \"A\";";
+
+    #[test]
+    fn a_puzzle_is_read_with_its_opcodes() {
+        let puzzles = parse(&format!("# comment\n\n{LINE}\n")).unwrap();
+        let [puzzle] = &puzzles[..] else {
+            panic!("one puzzle expected")
+        };
+        assert_eq!(
+            (puzzle.id.as_str(), puzzle.answer.as_str()),
+            ("atac.001", "e3d2")
+        );
+        assert_eq!(puzzle.mate_in, Some(1));
+    }
+
+    #[test]
+    fn a_line_without_an_answer_is_refused_with_its_number() {
+        let error = parse("\n8/8/8/8/8/8/8/K1k5 w - - bm Kb1;").unwrap_err();
+        assert_eq!(error, SuiteError::NoAnswer { line: 2 });
+    }
+
+    #[test]
+    fn a_solved_suite_is_reported_as_such() {
+        let mut output = Vec::new();
+        let report = run(&parse(LINE).unwrap(), 200, &mut output).unwrap();
+        assert_eq!((report.solved, report.total), (1, 1));
+        assert!(String::from_utf8(output).unwrap().contains("1 of 1 solved"));
+    }
+}

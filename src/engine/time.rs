@@ -1,0 +1,144 @@
+//! Time: from limits to a soft end (start no further iteration) and a hard one (answer now).
+//!
+//! Pure arithmetic on durations handed in; nothing here looks at a clock.
+
+use std::time::Duration;
+
+use super::limits::{Clock, Limits};
+use super::params;
+
+/// The two ends of a search, from its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct TimePlan {
+    /// What the move deserves; stretched and shrunk by [`soft_factor`].
+    pub(super) soft: Option<Duration>,
+    /// What it may never exceed.
+    pub(super) hard: Option<Duration>,
+}
+
+impl TimePlan {
+    pub(super) fn new(limits: &Limits) -> TimePlan {
+        let clock = limits
+            .clock
+            .map(|clock| TimePlan::on_clock(&clock))
+            .unwrap_or_default();
+        let hard = [clock.hard, limits.movetime].into_iter().flatten().min();
+        TimePlan {
+            soft: clock.soft,
+            hard,
+        }
+    }
+
+    fn on_clock(clock: &Clock) -> TimePlan {
+        let usable = clock
+            .time
+            .saturating_sub(clock.overhead)
+            .max(params::LEAST_TIME);
+        let moves = clock.moves_to_go.map_or(params::MOVES_AHEAD, |moves| {
+            f64::from(moves.max(1)).min(params::MOVES_AHEAD)
+        });
+        let increment = clock.increment.mul_f64(params::INCREMENT_SHARE);
+        // The last move before a time control may use nearly all there is.
+        let share = if moves < params::LAST_MOVES {
+            params::LAST_SHARE
+        } else {
+            params::HARD_SHARE
+        };
+        let hard = usable.mul_f64(
+            share
+                / if moves < params::LAST_MOVES {
+                    moves
+                } else {
+                    1.0
+                },
+        );
+        let soft = (usable.div_f64(moves) + increment).min(hard);
+        TimePlan {
+            soft: Some(soft),
+            hard: Some(hard),
+        }
+    }
+}
+
+/// What the finished iterations say about the need for more time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Progress {
+    /// Share of all nodes spent on the best move, 0 to 1.
+    pub(super) best_move_share: f64,
+    /// Iterations since the best move changed.
+    pub(super) stable_for: u32,
+    /// How far the score fell since the last iteration, in centipawns; negative if it rose.
+    pub(super) score_drop: i32,
+}
+
+/// The factor on the soft limit.
+pub(super) fn soft_factor(progress: Progress) -> f64 {
+    let nodes = params::TIME_NODES_BASE - params::TIME_NODES_SLOPE * progress.best_move_share;
+    let stable = f64::from(progress.stable_for.min(params::TIME_STABLE_MOST));
+    let stability = params::TIME_STABLE_BASE - params::TIME_STABLE_SLOPE * stable;
+    let drop = f64::from(progress.score_drop) / params::TIME_DROP_SCALE;
+    let falling = 1.0 + drop.clamp(-params::TIME_DROP_LEAST, params::TIME_DROP_MOST);
+    nodes * stability * falling
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clock(time: u64, increment: u64, moves_to_go: Option<u32>) -> TimePlan {
+        TimePlan::new(&Limits::clock(Clock {
+            time: Duration::from_millis(time),
+            increment: Duration::from_millis(increment),
+            moves_to_go,
+            overhead: Duration::from_millis(10),
+        }))
+    }
+
+    #[test]
+    fn the_soft_end_never_lies_behind_the_hard_one() {
+        for time in [0, 1, 5, 20, 100, 1000, 60_000, 600_000] {
+            for increment in [0, 20, 2000, 30_000] {
+                for moves in [None, Some(0), Some(1), Some(2), Some(5), Some(40)] {
+                    let plan = clock(time, increment, moves);
+                    assert!(plan.soft <= plan.hard, "{time} {increment} {moves:?}");
+                    let most = Duration::from_millis(time.saturating_sub(10).max(1));
+                    assert!(plan.hard.unwrap() <= most, "{time} {increment} {moves:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_two_second_game_gives_about_a_hundred_milliseconds_a_move() {
+        let soft = clock(2000, 20, None).soft.unwrap();
+        assert!((80..130).contains(&soft.as_millis()), "{soft:?}");
+    }
+
+    #[test]
+    fn movetime_is_a_hard_end_only() {
+        let plan = TimePlan::new(&Limits::movetime(Duration::from_millis(70)));
+        assert_eq!(
+            plan,
+            TimePlan {
+                soft: None,
+                hard: Some(Duration::from_millis(70))
+            }
+        );
+    }
+
+    #[test]
+    fn an_unsettled_search_gets_more_time_than_a_settled_one() {
+        let unsettled = Progress {
+            best_move_share: 0.3,
+            stable_for: 0,
+            score_drop: 40,
+        };
+        let settled = Progress {
+            best_move_share: 0.95,
+            stable_for: 9,
+            score_drop: -5,
+        };
+        assert!(soft_factor(unsettled) > 1.5);
+        assert!(soft_factor(settled) < 0.7);
+    }
+}

@@ -1,0 +1,421 @@
+//! The transposition table: one memory for all games and threads, without locks.
+//!
+//! A cluster is 32 bytes: three entries of one 64-bit word each and a fourth word with their three
+//! 16-bit keys. Words are read and written with relaxed atomics, so that a torn cluster can at
+//! worst yield an entry of another position: whoever uses a move from here validates it first.
+//! The memory comes zeroed from the system and is touched only where something is stored.
+
+use std::alloc::{self, Layout};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+
+use super::params;
+use super::score::{MATE_BOUND, NO_VALUE, Value};
+use crate::rules::Move;
+
+const ENTRIES: usize = 3;
+/// Ages are counted modulo this.
+const AGES: u8 = 32;
+
+/// How a stored score bounds the true one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bound {
+    None = 0,
+    Upper = 1,
+    Lower = 2,
+    Exact = 3,
+}
+
+impl Bound {
+    const fn from_bits(bits: u64) -> Bound {
+        match bits & 3 {
+            0 => Bound::None,
+            1 => Bound::Upper,
+            2 => Bound::Lower,
+            _ => Bound::Exact,
+        }
+    }
+
+    /// Does a true score bounded like this lie outside the window, or is it known exactly?
+    #[inline]
+    pub(super) const fn settles(self, value: Value, alpha: Value, beta: Value) -> bool {
+        match self {
+            Bound::None => false,
+            Bound::Exact => true,
+            Bound::Lower => value >= beta,
+            Bound::Upper => value <= alpha,
+        }
+    }
+}
+
+/// What the table knows of a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Not validated: may belong to another position.
+    pub(super) best: Option<Move>,
+    /// Mate distances count from this position, see [`Entry::value_at`].
+    pub(super) value: Value,
+    /// The static evaluation, [`NO_VALUE`] if none was made.
+    pub(super) eval: Value,
+    pub(super) depth: i32,
+    pub(super) bound: Bound,
+    pub(super) was_pv: bool,
+}
+
+impl Entry {
+    /// The score as seen from the root, for a node `ply` below it. A mate that the fifty-move count
+    /// makes unprovable is read as a plain good score.
+    #[inline]
+    pub(super) fn value_at(&self, ply: usize, halfmove_clock: u32) -> Value {
+        let (value, ply) = (self.value, ply as Value);
+        if value == NO_VALUE {
+            return NO_VALUE;
+        }
+        let room = 100 - halfmove_clock as Value;
+        if value >= MATE_BOUND {
+            if super::score::MATE - value > room {
+                MATE_BOUND - 1
+            } else {
+                value - ply
+            }
+        } else if value <= -MATE_BOUND {
+            if super::score::MATE + value > room {
+                1 - MATE_BOUND
+            } else {
+                value + ply
+            }
+        } else {
+            value
+        }
+    }
+}
+
+/// The inverse of [`Entry::value_at`].
+#[inline]
+pub(super) const fn value_to_store(value: Value, ply: usize) -> Value {
+    if value == NO_VALUE {
+        value
+    } else if value >= MATE_BOUND {
+        value + ply as Value
+    } else if value <= -MATE_BOUND {
+        value - ply as Value
+    } else {
+        value
+    }
+}
+
+/// One word: move 0-15, score 16-31, eval 32-47, depth 48-55, bound 56-57, pv 58, age 59-63.
+#[derive(Clone, Copy)]
+struct Word(u64);
+
+impl Word {
+    fn new(entry: &Entry, age: u8) -> Word {
+        let best = entry.best.map_or(0, Move::bits);
+        Word(
+            u64::from(best)
+                | u64::from(entry.value as i16 as u16) << 16
+                | u64::from(entry.eval as i16 as u16) << 32
+                | u64::from(entry.depth.clamp(0, 255) as u8) << 48
+                | (entry.bound as u64) << 56
+                | u64::from(entry.was_pv) << 58
+                | u64::from(age) << 59,
+        )
+    }
+
+    fn entry(self) -> Entry {
+        let best = self.0 as u16;
+        Entry {
+            best: (best != 0).then(|| Move::from_bits(best)),
+            value: Value::from((self.0 >> 16) as i16),
+            eval: Value::from((self.0 >> 32) as i16),
+            depth: self.depth(),
+            bound: Bound::from_bits(self.0 >> 56),
+            was_pv: self.0 >> 58 & 1 == 1,
+        }
+    }
+
+    const fn depth(self) -> i32 {
+        (self.0 >> 48) as u8 as i32
+    }
+
+    const fn age(self) -> u8 {
+        (self.0 >> 59) as u8
+    }
+
+    const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// What it is worth to keep: depth, less so with every search that has passed since.
+    const fn worth(self, age: u8) -> i32 {
+        let distance = (AGES + age - self.age()) % AGES;
+        self.depth() - params::TT_AGE_WEIGHT * distance as i32
+    }
+}
+
+#[repr(C, align(32))]
+struct Cluster([AtomicU64; ENTRIES + 1]);
+
+impl Cluster {
+    fn word(&self, slot: usize) -> Word {
+        Word(self.0[slot].load(Relaxed))
+    }
+
+    fn key(&self, slot: usize) -> u16 {
+        (self.0[ENTRIES].load(Relaxed) >> (16 * slot)) as u16
+    }
+
+    fn set(&self, slot: usize, key: u16, word: Word) {
+        let shift = 16 * slot;
+        let exchange = |keys: u64| Some(keys & !(0xffff << shift) | u64::from(key) << shift);
+        if self.key(slot) != key {
+            // Never fails: the closure always returns a value.
+            let _ = self.0[ENTRIES].fetch_update(Relaxed, Relaxed, exchange);
+        }
+        self.0[slot].store(word.0, Relaxed);
+    }
+}
+
+/// The table.
+pub(super) struct Table {
+    clusters: NonNull<Cluster>,
+    count: usize,
+    age: AtomicU8,
+}
+
+#[expect(
+    unsafe_code,
+    reason = "the clusters are atomics in memory this table owns alone"
+)]
+// SAFETY: the memory is owned by the table and reached through shared references to atomics only.
+unsafe impl Send for Table {}
+#[expect(
+    unsafe_code,
+    reason = "the clusters are atomics in memory this table owns alone"
+)]
+// SAFETY: as above; every access is an atomic one.
+unsafe impl Sync for Table {}
+
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Table")
+            .field("clusters", &self.count)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Table {
+    /// A table of `megabytes` (at least one), untouched until used.
+    pub(super) fn new(megabytes: usize) -> Table {
+        let count = (megabytes.max(1) << 20) / size_of::<Cluster>();
+        Table {
+            clusters: allocate(count),
+            count,
+            age: AtomicU8::new(0),
+        }
+    }
+
+    /// Forget everything. Pages never written stay untouched.
+    pub(super) fn clear(&self) {
+        for word in self.clusters().iter().flat_map(|cluster| &cluster.0) {
+            if word.load(Relaxed) != 0 {
+                word.store(0, Relaxed);
+            }
+        }
+        self.age.store(0, Relaxed);
+    }
+
+    /// A new search begins: what is stored from now on is younger.
+    pub(super) fn new_search(&self) {
+        self.age.store((self.age.load(Relaxed) + 1) % AGES, Relaxed);
+    }
+
+    pub(super) fn probe(&self, key: u64) -> Option<Entry> {
+        let cluster = self.cluster(key);
+        (0..ENTRIES)
+            .find(|&slot| cluster.key(slot) == key as u16 && !cluster.word(slot).is_empty())
+            .map(|slot| cluster.word(slot).entry())
+    }
+
+    /// Remember `entry`; a missing move keeps the one known before.
+    pub(super) fn store(&self, key: u64, mut entry: Entry) {
+        let (cluster, age) = (self.cluster(key), self.age.load(Relaxed));
+        let own = (0..ENTRIES).find(|&slot| cluster.key(slot) == key as u16);
+        let slot = own.unwrap_or_else(|| cheapest(cluster, age));
+        if own.is_some() {
+            let old = cluster.word(slot);
+            let known = old.entry();
+            entry.best = entry.best.or(known.best);
+            let keeps = entry.bound != Bound::Exact
+                && old.age() == age
+                && known.bound != Bound::None
+                && known.depth > entry.depth + params::TT_KEEP_MARGIN;
+            if keeps {
+                return;
+            }
+        }
+        cluster.set(slot, key as u16, Word::new(&entry, age));
+    }
+
+    /// Ask the processor to fetch what [`Table::probe`] will read.
+    #[inline]
+    #[expect(unsafe_code, reason = "a prefetch is an intrinsic")]
+    pub(super) fn prefetch(&self, key: u64) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: SSE is part of x86-64, and a prefetch of a valid address changes nothing.
+            unsafe {
+                _mm_prefetch(
+                    std::ptr::from_ref(self.cluster(key)).cast::<i8>(),
+                    _MM_HINT_T0,
+                )
+            };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = key;
+    }
+
+    /// Thousandths of a sample that were written by the present search.
+    pub(super) fn fullness(&self) -> u32 {
+        let (age, sample) = (self.age.load(Relaxed), self.count.min(1000));
+        let young = |cluster: &Cluster| {
+            let is_young = |&slot: &usize| {
+                let word = cluster.word(slot);
+                !word.is_empty() && word.age() == age
+            };
+            (0..ENTRIES).filter(is_young).count()
+        };
+        let used: usize = self.clusters()[..sample].iter().map(young).sum();
+        (used * 1000 / (sample * ENTRIES)) as u32
+    }
+
+    #[inline]
+    fn cluster(&self, key: u64) -> &Cluster {
+        let place = (u128::from(key) * self.count as u128) >> 64;
+        &self.clusters()[place as usize]
+    }
+
+    #[inline]
+    #[expect(unsafe_code, reason = "the clusters live in memory allocated by hand")]
+    fn clusters(&self) -> &[Cluster] {
+        // SAFETY: `count` clusters were allocated zeroed, which is a valid state of an atomic, and
+        // live as long as the table.
+        unsafe { std::slice::from_raw_parts(self.clusters.as_ptr(), self.count) }
+    }
+}
+
+fn cheapest(cluster: &Cluster, age: u8) -> usize {
+    let worth = |&slot: &usize| {
+        let word = cluster.word(slot);
+        if word.is_empty() {
+            i32::MIN
+        } else {
+            word.worth(age)
+        }
+    };
+    (0..ENTRIES).min_by_key(worth).unwrap_or(0)
+}
+
+fn layout(count: usize) -> Layout {
+    Layout::array::<Cluster>(count).expect("a table is smaller than the address space")
+}
+
+#[expect(
+    unsafe_code,
+    reason = "zeroed memory straight from the system is touched lazily"
+)]
+fn allocate(count: usize) -> NonNull<Cluster> {
+    let layout = layout(count);
+    // SAFETY: the layout is not empty, `count` is at least one.
+    let memory = unsafe { alloc::alloc_zeroed(layout) };
+    NonNull::new(memory.cast::<Cluster>()).unwrap_or_else(|| alloc::handle_alloc_error(layout))
+}
+
+impl Drop for Table {
+    #[expect(unsafe_code, reason = "the memory was allocated by hand")]
+    fn drop(&mut self) {
+        // SAFETY: allocated by `allocate` with this very layout, freed once; atomics need no drop.
+        unsafe { alloc::dealloc(self.clusters.as_ptr().cast::<u8>(), layout(self.count)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::score::{mate_in, mated_in};
+
+    fn entry(bits: u16, value: Value, depth: i32, bound: Bound) -> Entry {
+        let best = (bits != 0).then(|| Move::from_bits(bits));
+        Entry {
+            best,
+            value,
+            eval: -7,
+            depth,
+            bound,
+            was_pv: false,
+        }
+    }
+
+    #[test]
+    fn what_is_stored_is_found_again() {
+        let table = Table::new(1);
+        let stored = entry(0x123, -321, 9, Bound::Lower);
+        table.store(0xdead_beef_0123_4567, stored);
+        assert_eq!(table.probe(0xdead_beef_0123_4567), Some(stored));
+        assert_eq!(table.probe(0xdead_beef_0123_4568), None);
+        table.clear();
+        assert_eq!(table.probe(0xdead_beef_0123_4567), None);
+    }
+
+    #[test]
+    fn a_store_without_a_move_keeps_the_known_move() {
+        let table = Table::new(1);
+        table.store(5, entry(0x77, 10, 3, Bound::Exact));
+        table.store(5, entry(0, 20, 4, Bound::Upper));
+        let found = table.probe(5).unwrap();
+        assert_eq!((found.best, found.value), (Some(Move::from_bits(0x77)), 20));
+    }
+
+    #[test]
+    fn the_least_worthy_of_three_is_replaced() {
+        let table = Table::new(1);
+        for (key, depth) in [(1, 9), (2, 2), (3, 7)] {
+            table.store(key, entry(0x11, 0, depth, Bound::Exact));
+        }
+        table.store(4, entry(0x11, 0, 1, Bound::Exact));
+        assert!(table.probe(2).is_none());
+        assert!([1, 3, 4].iter().all(|&key| table.probe(key).is_some()));
+        table.new_search();
+        table.new_search();
+        table.store(5, entry(0x11, 0, 1, Bound::Exact));
+        assert!(table.probe(4).is_none() && table.probe(5).is_some());
+    }
+
+    #[test]
+    fn mates_count_from_their_own_node_in_the_table() {
+        for (value, ply) in [(mate_in(7), 4), (mated_in(8), 4), (120, 4)] {
+            let stored = Entry {
+                value: value_to_store(value, ply),
+                ..entry(1, 0, 1, Bound::Exact)
+            };
+            assert_eq!(stored.value_at(ply, 0), value);
+            assert_eq!(stored.value_at(ply, 99).abs() >= MATE_BOUND, false);
+        }
+    }
+
+    #[test]
+    fn fullness_counts_the_present_search_only() {
+        let table = Table::new(1);
+        assert_eq!(table.fullness(), 0);
+        for key in 0..400_000u64 {
+            table.store(
+                key.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+                entry(1, 0, 1, Bound::Exact),
+            );
+        }
+        assert!(table.fullness() > 900);
+        table.new_search();
+        assert_eq!(table.fullness(), 0);
+    }
+}
