@@ -1,10 +1,14 @@
 //! `megaton check`: says what would happen, before it does.
 
 use std::io::{self, Write};
+use std::time::SystemTime;
+
+use megaton::lichess::Client;
 
 use super::failure::Failure;
-use super::report;
+use super::identity::{self, Identity};
 use super::setup::ConfigArgs;
+use super::{report, runtime};
 
 /// Check config, token and account, and say what would be accepted
 ///
@@ -35,7 +39,28 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     if args.offline {
         return Ok(());
     }
-    Err(Failure::failed("this build cannot ask Lichess"))
+    let client = identity::client(&config)?;
+    runtime::block_on(online(&client, &config.lichess.url))
+}
+
+async fn online(client: &Client, url: &str) -> Result<(), Failure> {
+    let Identity { token, account } = identity::ask(client, url).await?;
+    match &token {
+        Some(token) => say_all("token", &report::token(token, SystemTime::now()))?,
+        None => say("token", "good; what it allows, this server does not tell")?,
+    }
+    say_all("account", &report::account(&account))?;
+    if let Some(obstacle) = report::obstacle(url, token.as_ref(), &account) {
+        return Err(Failure::setup(obstacle));
+    }
+    say(
+        "result",
+        &format!("`megaton run` plays as {}", account.username),
+    )
+}
+
+fn say_all(about: &str, lines: &[String]) -> Result<(), Failure> {
+    lines.iter().try_for_each(|line| say(about, line))
 }
 
 /// One line of the result: what it is about, and what there is to say.

@@ -8,6 +8,7 @@ mod args;
 mod bench;
 mod check;
 mod failure;
+mod identity;
 mod logging;
 mod perft;
 mod practice;

@@ -1,6 +1,7 @@
 //! `megaton run`: plays on Lichess until it is told to stop.
 
 use super::failure::Failure;
+use super::identity;
 use super::logging;
 use super::runtime::{self, Shutdown};
 use super::setup::{ConfigArgs, LogArgs};
@@ -27,10 +28,11 @@ pub(super) struct Args {
 
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     let (config, _) = args.config.load()?;
+    let client = identity::client(&config)?;
     let _log = logging::start(&args.log.over(&config.log))?;
     runtime::block_on(async {
         let Shutdown { drain, now } = runtime::listen()?;
-        let _ = (drain, now);
+        let _ = (drain, now, client);
         Err(Failure::failed("this build cannot play on Lichess"))
     })
 }

@@ -1,7 +1,13 @@
 //! `megaton upgrade-account`: turns an account into a bot account, for good.
 
+use std::io::{self, BufRead, Write};
+
+use megaton::lichess::{Client, Error};
+
 use super::failure::Failure;
+use super::identity::{self, Identity};
 use super::setup::ConfigArgs;
+use super::{report, runtime};
 
 /// Turn the token's account into a bot account, for good
 ///
@@ -20,7 +26,74 @@ pub(super) struct Args {
 }
 
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
-    let (_, _) = args.config.load()?;
-    let _ = args.yes;
-    Err(Failure::failed("this build cannot ask Lichess"))
+    let (config, _) = args.config.load()?;
+    let client = identity::client(&config)?;
+    runtime::block_on(upgrade(&client, &config.lichess.url, args.yes))
+}
+
+async fn upgrade(client: &Client, url: &str, sure: bool) -> Result<(), Failure> {
+    let who = identity::ask(client, url).await?;
+    let name = &who.account.username;
+    if who.account.is_bot() {
+        return say(&format!("{name} is a bot account already; nothing to do"));
+    }
+    if let Some(obstacle) = obstacle(url, &who) {
+        return Err(Failure::setup(obstacle));
+    }
+    if !sure && !agreed(name, url)? {
+        return Err(Failure::failed(
+            "nothing was changed: that is not the account's name",
+        ));
+    }
+    client.upgrade_to_bot().await.map_err(|error| match error {
+        Error::Refused { status: 400, body } => {
+            Failure::setup(format!("{url} refuses to upgrade {name}: {}", body.message))
+        }
+        error => Failure::failed(identity::trouble(url, &error)),
+    })?;
+    say(&format!(
+        "{name} is a bot account now; `megaton check` says what it would accept"
+    ))
+}
+
+/// What keeps an account that is no bot's from becoming one.
+fn obstacle(url: &str, who: &Identity) -> Option<String> {
+    let name = &who.account.username;
+    if who
+        .token
+        .as_ref()
+        .is_some_and(|token| !token.allows(report::PLAY_SCOPE))
+    {
+        return report::obstacle(url, who.token.as_ref(), &who.account);
+    }
+    match who.account.games.unwrap_or_default() {
+        0 => None,
+        games => Some(format!(
+            "{name} has played {games} games: only an account that never played can become a \
+             bot's; make a new one at {url}/signup"
+        )),
+    }
+}
+
+/// Explains and asks; the account's name is the only yes.
+fn agreed(name: &str, url: &str) -> Result<bool, Failure> {
+    let mut out = io::stdout().lock();
+    write!(
+        out,
+        "{name} on {url} will become a bot account, FOR GOOD:\n\
+         - it can never be a human's account again;\n\
+         - it plays through the Bot API alone: no lobby, no pools, no puzzles;\n\
+         - it leaves its tournaments, and its streamer page is deleted.\n\
+         Type the account's name to go on, anything else to leave it as it is: "
+    )?;
+    out.flush()?;
+    drop(out);
+    let mut typed = String::new();
+    io::stdin().lock().read_line(&mut typed)?;
+    Ok(typed.trim().eq_ignore_ascii_case(name))
+}
+
+fn say(what: &str) -> Result<(), Failure> {
+    writeln!(io::stdout().lock(), "{what}")?;
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! The house as a whole: its walls, its papers, and the program as a user starts it.
 
+mod account;
 mod layers;
 mod papers;
 mod program;

@@ -1,0 +1,143 @@
+//! Who we are on the server: the client of the config, and what the server says of token and
+//! account.
+
+use megaton::config::Config;
+use megaton::lichess::{Account, Client, ClientOptions, Error, Timing, Token, TokenInfo};
+
+use super::failure::Failure;
+
+/// What the server says of us.
+#[derive(Debug)]
+pub(super) struct Identity {
+    /// What the token is worth; `None` where the server does not tell.
+    pub(super) token: Option<TokenInfo>,
+    /// The account it belongs to.
+    pub(super) account: Account,
+}
+
+/// A client for the server and the token of this config; nothing is sent yet.
+pub(super) fn client(config: &Config) -> Result<Client, Failure> {
+    let token = Token::from_env_or_file(config.lichess.token_file.as_deref())
+        .map_err(|error| Failure::Setup(error.into()))?;
+    let options = ClientOptions {
+        base_url: config.lichess.url.clone(),
+        token,
+        contact: config.lichess.contact.clone(),
+        timing: Timing::default(),
+    };
+    Client::new(options).map_err(|error| Failure::Setup(error.into()))
+}
+
+/// Asks the server, once; whatever keeps it from answering well ends the command with status 2.
+pub(super) async fn ask(client: &Client, url: &str) -> Result<Identity, Failure> {
+    let token = match client.test_token().await {
+        Ok(Some(token)) => Some(token),
+        Ok(None) => return Err(Failure::setup(unknown_token(url))),
+        // Not every server that speaks the Bot API tells what a token is worth.
+        Err(Error::Gone { .. }) => None,
+        Err(error) => return Err(Failure::setup(trouble(url, &error))),
+    };
+    let account = client.account().await;
+    let account = account.map_err(|error| Failure::setup(trouble(url, &error)))?;
+    Ok(Identity { token, account })
+}
+
+/// What a call that failed means for the operator, and what to do.
+pub(super) fn trouble(url: &str, error: &Error) -> String {
+    match error {
+        Error::Transient {
+            status: None,
+            reason,
+        } => {
+            format!("cannot reach {url}: {reason}; `megaton run` would wait and try again")
+        }
+        Error::Transient { .. } => {
+            format!("{url} is out of order ({error}); `megaton run` would wait and try again")
+        }
+        Error::RateLimited { wait, .. } => {
+            let wait = wait.map_or(60, |wait| wait.as_secs().max(1));
+            format!(
+                "{url} has had too many requests from here ({error}); leave it alone for {wait} s"
+            )
+        }
+        Error::Refused { status: 401, .. } => unknown_token(url),
+        Error::Refused { .. } => format!("{url} does not let this token: {error}"),
+        Error::Gone { .. } | Error::Protocol { .. } => {
+            format!("{url} does not answer as Lichess does ({error}); is [lichess] url right?")
+        }
+    }
+}
+
+fn unknown_token(url: &str) -> String {
+    format!(
+        "{url} does not know the token: mistyped, revoked, or another server's; \
+         make a new one at {url}/account/oauth/token"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use megaton::lichess::ErrorBody;
+
+    use super::*;
+
+    #[test]
+    fn every_class_of_trouble_says_what_to_do() {
+        let body = || {
+            Box::new(ErrorBody {
+                message: "sorry".to_owned(),
+                ..ErrorBody::default()
+            })
+        };
+        let offline = Error::Transient {
+            status: None,
+            reason: "dns error".to_owned(),
+        };
+        let busy = Error::Transient {
+            status: Some(503),
+            reason: "deploying".to_owned(),
+        };
+        let limited = Error::RateLimited {
+            wait: Some(Duration::from_secs(90)),
+            body: body(),
+        };
+        let cases = [
+            (
+                offline,
+                "cannot reach https://x: dns error; `megaton run` would wait",
+            ),
+            (
+                busy,
+                "out of order (status 503: deploying); `megaton run` would wait",
+            ),
+            (limited, "leave it alone for 90 s"),
+            (
+                Error::Refused {
+                    status: 401,
+                    body: body(),
+                },
+                "does not know the token",
+            ),
+            (
+                Error::Refused {
+                    status: 403,
+                    body: body(),
+                },
+                "does not let this token",
+            ),
+            (Error::Gone { body: body() }, "is [lichess] url right?"),
+            (
+                Error::Protocol {
+                    reason: "cats".to_owned(),
+                },
+                "is [lichess] url right?",
+            ),
+        ];
+        for (error, expected) in cases {
+            let said = trouble("https://x", &error);
+            assert!(said.contains(expected), "{said}");
+        }
+    }
+}
