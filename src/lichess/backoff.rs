@@ -138,7 +138,8 @@ impl OpeningBudget {
 
 #[cfg(test)]
 mod tests {
-    use super::super::error::{Error, ErrorBody};
+    use super::super::error::Error;
+    use super::super::error_body::ErrorBody;
     use super::*;
 
     fn ms(ms: u64) -> Duration {
@@ -193,7 +194,7 @@ mod tests {
             reopening.opening(now);
             openings.push(now);
             // Streams that live just long enough to be reopened at once: the worst case.
-            let lived = if openings.len() % 2 == 0 {
+            let lived = if openings.len().is_multiple_of(2) {
                 secs(60)
             } else {
                 secs(0)

@@ -7,7 +7,7 @@
 use serde_json::value::RawValue;
 
 use super::challenge::{self, Challenge, ChallengeOptions, Challenges};
-use super::client::{Call, Client};
+use super::client::Client;
 use super::error::Error;
 use super::event::Playing;
 use super::game_event::ChatLine;
@@ -15,6 +15,7 @@ use super::governor::Scope;
 use super::ids::{ChallengeId, GameId, UserId};
 use super::player::{Account, TokenInfo};
 use super::reading::{FromObject, Misfit, Object, read};
+use super::request::Call;
 use super::stream::{ChallengeStream, EventStream, GameStream, StreamLoss};
 use super::words::{DeclineReason, Room};
 
@@ -101,7 +102,9 @@ impl Client {
     pub async fn events(&self) -> Result<EventStream, StreamLoss> {
         let url = self.url(&["api", "stream", "event"]);
         let idle = self.timing().event_idle;
-        let response = self.open(Call::get(Scope::EventStream, url), idle).await?;
+        let response = self
+            .open(Call::get(Scope::EventStream, url).stream(), idle)
+            .await?;
         let subject = "events".to_owned();
         Ok(EventStream::new(response, idle, subject, self.complaints()))
     }
@@ -113,7 +116,9 @@ impl Client {
     pub async fn game(&self, game: &GameId) -> Result<GameStream, StreamLoss> {
         let url = self.url(&["api", "bot", "game", "stream", game.as_str()]);
         let idle = self.timing().game_idle;
-        let response = self.open(Call::get(Scope::GameStream, url), idle).await?;
+        let response = self
+            .open(Call::get(Scope::GameStream, url).stream(), idle)
+            .await?;
         let subject = game.to_string();
         Ok(GameStream::new(response, idle, subject, self.complaints()))
     }
@@ -137,7 +142,7 @@ impl Client {
 
     /// Makes a call whose answer says no more than that it worked.
     async fn command(&self, call: Call) -> Result<(), Error> {
-        self.call(call).await.map(drop)
+        self.call(call.command()).await.map(drop)
     }
 
     /// Reads an answer of many objects: one a line, or a JSON array. What does not fit is left out.
@@ -251,7 +256,7 @@ impl Client {
     ) -> Result<ChallengeStream, StreamLoss> {
         let call = self.challenge_call(user, options, true);
         let idle = self.timing().challenge_idle;
-        let response = self.open(call, idle).await?;
+        let response = self.open(call.stream(), idle).await?;
         let subject = format!("challenge to {user}");
         Ok(ChallengeStream::new(
             response,

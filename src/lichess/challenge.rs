@@ -92,22 +92,20 @@ impl FromObject for Challenge {
         let rematch_of: Option<String> = object.optional("rematchOf");
         Ok(Self {
             id: ChallengeId::new(id),
-            status: object
-                .optional("status")
-                .unwrap_or(ChallengeStatus::Created),
+            status: object.word("status").unwrap_or(ChallengeStatus::Created),
             challenger: someone(object, "challenger"),
             dest_user: someone(object, "destUser"),
             variant: variant(object),
             rated: object.flag("rated"),
-            speed: object.optional("speed").unwrap_or(Speed::Unknown),
+            speed: object.word("speed").unwrap_or(Speed::Unknown),
             time_control: object.nested("timeControl").unwrap_or(TimeControl::Unknown),
-            color: object.optional("color").unwrap_or(ColorChoice::Unknown),
+            color: object.word("color").unwrap_or(ColorChoice::Unknown),
             final_color: object.optional("finalColor"),
-            direction: object.optional("direction"),
+            direction: object.word("direction"),
             initial_fen: object.optional("initialFen"),
             rematch_of: rematch_of.map(GameId::new),
             rules: object.optional("rules").unwrap_or_default(),
-            decline_reason: object.optional("declineReasonKey"),
+            decline_reason: object.word("declineReasonKey"),
             open: object.raw("open").is_some(),
         })
     }
@@ -121,8 +119,9 @@ fn someone(object: &Object<'_>, key: &str) -> Option<Player> {
 
 /// The variant key, an object in streams and a bare word in exports.
 pub(super) fn variant(object: &Object<'_>) -> Variant {
-    let word = object.word("variant", "key");
-    word.map_or(Variant::Unknown, |word| Variant::from_word(&word))
+    object
+        .word_within("variant", "key")
+        .unwrap_or(Variant::Unknown)
 }
 
 /// All pending challenges, both ways.

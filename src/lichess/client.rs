@@ -8,28 +8,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use reqwest::header::{
-    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue,
-    USER_AGENT,
-};
-use reqwest::{Method, Request, Response, Url};
+use reqwest::header::HeaderValue;
+use reqwest::{Response, Url};
 
 use super::agent::Agent;
+use super::answer::{BODY_LIMIT, Body, judge};
 use super::connect::Pools;
 use super::error::{self, Error};
 use super::governor::{Governor, Scope};
 use super::reading::{self, FromObject, Misfit};
+use super::request::Call;
 use super::stream::{Complaints, StreamLoss};
 use super::timing::Timing;
 use super::token::Token;
-
-/// Most of a body that is read.
-const BODY_LIMIT: usize = 64 << 10;
-
-const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
-const TEXT: HeaderValue = HeaderValue::from_static("text/plain");
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 
 /// What a client is made of.
 #[derive(Clone, Debug)]
@@ -78,60 +69,6 @@ struct Inner {
     complaints: Complaints,
     /// When the connection of the moves was last used.
     moves_used: Mutex<Option<Instant>>,
-}
-
-/// One call.
-pub(super) struct Call {
-    scope: Scope,
-    method: Method,
-    url: Url,
-    body: Option<(HeaderValue, Bytes)>,
-    accept: HeaderValue,
-    limit: usize,
-}
-
-impl Call {
-    /// Nothing is sent but the question.
-    pub(super) fn get(scope: Scope, url: Url) -> Self {
-        Self {
-            scope,
-            method: Method::GET,
-            url,
-            body: None,
-            accept: JSON,
-            limit: BODY_LIMIT,
-        }
-    }
-
-    /// A command without parameters.
-    pub(super) fn post(scope: Scope, url: Url) -> Self {
-        Self {
-            method: Method::POST,
-            ..Self::get(scope, url)
-        }
-    }
-
-    /// With these parameters, as a form.
-    pub(super) fn form(mut self, fields: &[(&str, &str)]) -> Self {
-        let mut encoder = Url::parse("form:").expect("a constant URL");
-        encoder.query_pairs_mut().extend_pairs(fields);
-        let body = encoder.query().unwrap_or_default().to_owned();
-        self.body = Some((FORM, body.into()));
-        self
-    }
-
-    /// With this plain text.
-    pub(super) fn text(mut self, text: &str) -> Self {
-        self.body = Some((TEXT, text.to_owned().into()));
-        self
-    }
-
-    /// Asks for one JSON document a line, and reads up to `limit` bytes of them.
-    pub(super) fn many(mut self, limit: usize) -> Self {
-        self.accept = NDJSON;
-        self.limit = limit;
-        self
-    }
 }
 
 impl Client {
@@ -211,26 +148,6 @@ impl Client {
         *lock(&self.0.moves_used) = Some(Instant::now());
     }
 
-    fn request(&self, call: &Call, agent: HeaderValue) -> Request {
-        let mut request = Request::new(call.method.clone(), call.url.clone());
-        let headers = request.headers_mut();
-        headers.insert(AUTHORIZATION, self.0.authorization.clone());
-        headers.insert(USER_AGENT, agent);
-        headers.insert(ACCEPT, call.accept.clone());
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        match &call.body {
-            Some((kind, body)) => {
-                headers.insert(CONTENT_TYPE, kind.clone());
-                *request.body_mut() = Some(body.clone().into());
-            }
-            None if call.method == Method::POST => {
-                headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
-            }
-            None => {}
-        }
-        request
-    }
-
     fn pool(&self, scope: Scope) -> &reqwest::Client {
         if matches!(scope, Scope::Move | Scope::Warm) {
             self.use_moves();
@@ -244,7 +161,7 @@ impl Client {
     async fn exchange(&self, call: &Call) -> Result<Response, Error> {
         let (agent, named) = self.0.agent.header();
         let pool = self.pool(call.scope);
-        let send = |agent| pool.execute(self.request(call, agent));
+        let send = |agent| pool.execute(call.request(&self.0.authorization, agent));
         let no_answer = |error: reqwest::Error| Error::no_answer(&error.without_url());
         let response = send(agent).await.map_err(no_answer)?;
         if response.status() != 401 || !named {
@@ -261,34 +178,37 @@ impl Client {
 
     /// Makes a call and returns the body of the success.
     pub(super) async fn call(&self, call: Call) -> Result<Bytes, Error> {
+        self.admit(call.scope)?;
+        let begun = Instant::now();
         let time = match call.scope {
             Scope::Move => self.0.timing.move_call,
             _ => self.0.timing.call,
         };
-        self.admit(call.scope)?;
-        let exchange = async {
-            let mut response = self.exchange(&call).await?;
-            let status = response.status().as_u16();
-            let body = read_body(&mut response, call.limit).await;
-            judge(status, response.headers(), body)
-        };
-        let outcome = match tokio::time::timeout(time, exchange).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(Error::Transient {
-                status: None,
-                reason: format!("no answer within {:.1} s", time.as_secs_f64()),
-            }),
-        };
+        let outcome = self.attempt(&call, begun + time).await;
+        let ms = begun.elapsed().as_secs_f64() * 1e3;
+        match &outcome {
+            Ok(_) => tracing::debug!(scope = ?call.scope, ms, "call"),
+            Err(error) => tracing::debug!(scope = ?call.scope, ms, %error, "call failed"),
+        }
         self.settle(call.scope, outcome)
     }
 
+    async fn attempt(&self, call: &Call, deadline: Instant) -> Result<Bytes, Error> {
+        let exchange = tokio::time::timeout_at(deadline.into(), self.exchange(call));
+        let mut response = exchange.await.map_err(|_| Error::Transient {
+            status: None,
+            reason: "no answer in time".into(),
+        })??;
+        let mut body = Body::default();
+        let reading = body.read(&mut response, call.limit);
+        // A body that breaks off is judged by what there is of it.
+        let _ = tokio::time::timeout_at(deadline.into(), reading).await;
+        let status = response.status().as_u16();
+        judge(status, response.headers(), body, call.is_command)
+    }
+
     /// Opens a stream: the answer's head within the connect time and one idle limit.
-    pub(super) async fn open(
-        &self,
-        mut call: Call,
-        idle: Duration,
-    ) -> Result<Response, StreamLoss> {
-        call.accept = NDJSON;
+    pub(super) async fn open(&self, call: Call, idle: Duration) -> Result<Response, StreamLoss> {
         self.admit(call.scope).map_err(StreamLoss::Unopened)?;
         let exchange = async {
             let mut response = self.exchange(&call).await?;
@@ -296,8 +216,9 @@ impl Client {
             if status == 200 && !error::is_html(response.headers(), b"") {
                 return Ok(response);
             }
-            let body = read_body(&mut response, BODY_LIMIT).await;
-            match judge(status, response.headers(), body) {
+            let mut body = Body::default();
+            body.read(&mut response, BODY_LIMIT).await;
+            match judge(status, response.headers(), body, false) {
                 Err(error) => Err(error),
                 Ok(_) => Err(Error::Protocol {
                     reason: format!("status {status} instead of a stream"),
@@ -394,55 +315,6 @@ fn base_url(text: &str) -> Result<Url, SetupError> {
     Ok(url)
 }
 
-/// The body, as far as it comes and fits. What was cut or broke off is no reason to lose the rest.
-async fn read_body(response: &mut Response, limit: usize) -> Body {
-    let mut bytes = Vec::new();
-    loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) => {
-                let room = limit - bytes.len();
-                bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
-                if chunk.len() > room {
-                    return Body {
-                        bytes,
-                        whole: false,
-                    };
-                }
-            }
-            Ok(None) => return Body { bytes, whole: true },
-            Err(_) => {
-                return Body {
-                    bytes,
-                    whole: false,
-                };
-            }
-        }
-    }
-}
-
-struct Body {
-    bytes: Vec<u8>,
-    whole: bool,
-}
-
-/// A success is a 2xx that is no web page and came whole.
-fn judge(status: u16, headers: &HeaderMap, body: Body) -> Result<Bytes, Error> {
-    if !(200..300).contains(&status) {
-        return Err(Error::classify(status, headers, &body.bytes));
-    }
-    let problem = if error::is_html(headers, &body.bytes) {
-        "a web page where an answer should be"
-    } else if !body.whole {
-        "the answer broke off or is too long"
-    } else {
-        return Ok(body.bytes.into());
-    };
-    Err(Error::Transient {
-        status: Some(status),
-        reason: problem.into(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -488,16 +360,8 @@ mod tests {
     fn nothing_shows_the_token() {
         let client = client("http://127.0.0.1:9").unwrap();
         let call = Call::get(Scope::Lookup, client.url(&["api"]));
-        let request = client.request(&call, HeaderValue::from_static("x"));
+        let request = call.request(&client.0.authorization, HeaderValue::from_static("x"));
         let shown = format!("{client:?} {request:?}");
         assert!(!shown.contains("verysecret"), "{shown}");
-    }
-
-    #[test]
-    fn a_form_is_encoded() {
-        let client = client("http://127.0.0.1:9").unwrap();
-        let call = Call::post(Scope::Chat, client.url(&["x"])).form(&[("text", "a&b=ü c")]);
-        let (_, body) = call.body.unwrap();
-        assert_eq!(body, "text=a%26b%3D%C3%BC+c");
     }
 }

@@ -5,17 +5,10 @@
 
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
-use serde_json::Value;
-
+use super::error_body::{ErrorBody, RateLimit, wait_of};
 use super::governor::Scope;
-use super::reading::excerpt;
-
-/// Longest piece of a body that is kept or shown.
-pub(super) const EXCERPT_CHARS: usize = 200;
-
-/// Waits beyond this are a mistake in the answer: two days.
-const LONGEST_WAIT: Duration = Duration::from_secs(48 * 3600);
+use super::reading::{EXCERPT_CHARS, excerpt};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 
 /// Why a call came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,35 +56,6 @@ fn describe_wait(wait: Option<Duration>) -> String {
         || "no wait advised".to_owned(),
         |wait| format!("to wait {} s", wait.as_secs()),
     )
-}
-
-/// The body of an error, as far as it could be understood.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ErrorBody {
-    /// The message, shortened; for people only.
-    pub message: String,
-    /// Complaints about single form fields.
-    pub fields: Vec<FieldError>,
-    /// The limit that was hit, if it is named. In a refusal it is the other side's limit.
-    pub rate_limit: Option<RateLimit>,
-}
-
-/// A complaint about one field of a form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FieldError {
-    /// The field, `global` for the whole form.
-    pub field: String,
-    /// The complaint.
-    pub message: String,
-}
-
-/// A limit the server names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RateLimit {
-    /// Its name, such as `bot.vsBot.day`.
-    pub key: Option<String>,
-    /// How long it holds.
-    pub wait: Option<Duration>,
 }
 
 impl Error {
@@ -203,11 +167,6 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     text.trim().parse().ok().and_then(wait_of)
 }
 
-fn wait_of(seconds: f64) -> Option<Duration> {
-    let wait = Duration::try_from_secs_f64(seconds).ok()?;
-    Some(wait.min(LONGEST_WAIT))
-}
-
 /// The chain of causes in one line, without the URL.
 pub(super) fn describe(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -223,84 +182,113 @@ pub(super) fn describe(error: &dyn std::error::Error) -> String {
     excerpt(&text, EXCERPT_CHARS)
 }
 
-impl ErrorBody {
-    fn parse(status: u16, html: bool, body: &[u8]) -> Self {
-        if html {
-            return Self::of(format!("a web page of {} bytes", body.len()));
-        }
-        if let Ok(Value::Object(object)) = serde_json::from_slice(body) {
-            return Self::from_object(&object);
-        }
-        let text = short(String::from_utf8_lossy(body).trim());
-        Self::of(if text.is_empty() {
-            format!("status {status} without a body")
-        } else {
-            text
-        })
+#[cfg(test)]
+mod tests {
+    use reqwest::header::HeaderValue;
+
+    use super::super::error_body::LONGEST_WAIT;
+    use super::*;
+
+    const HTML: &str = "<html>\r\n<head><title>502 Bad Gateway</title></head></html>";
+    const NOT_FOUND: &str = "404 - Resource not found";
+    const TURN: &str = r#"{"error":"Not your turn, or game already over"}"#;
+    const BOT_DAY: &str = r#"{"error":"You played 100 games against other bots today",
+        "ratelimit":{"key":"bot.vsBot.day","seconds":27594}}"#;
+
+    fn headers(kind: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(kind))])
     }
 
-    fn of(message: String) -> Self {
-        Self {
-            message,
-            ..Self::default()
+    fn class(status: u16, kind: &'static str, body: &str) -> &'static str {
+        match Error::classify(status, &headers(kind), body.as_bytes()) {
+            Error::Transient { .. } => "transient",
+            Error::RateLimited { .. } => "limited",
+            Error::Refused { .. } => "refused",
+            Error::Gone { .. } => "gone",
+            Error::Protocol { .. } => "protocol",
         }
     }
 
-    fn from_object(object: &serde_json::Map<String, Value>) -> Self {
-        let rate_limit = object.get("ratelimit").and_then(Value::as_object);
-        let rate_limit = rate_limit.map(|limit| RateLimit {
-            key: limit.get("key").and_then(Value::as_str).map(short),
-            wait: limit
-                .get("seconds")
-                .and_then(Value::as_f64)
-                .and_then(wait_of),
-        });
-        let mut fields = Vec::new();
-        let message = match object.get("error") {
-            Some(Value::String(text)) => short(text),
-            Some(Value::Object(by_field)) => {
-                fields = field_errors(by_field);
-                joined(&fields)
+    #[test]
+    fn every_answer_has_its_class() {
+        let json = "application/json";
+        let html = "text/html; charset=utf-8";
+        let plain = "text/plain";
+        let table = [
+            (400, json, TURN, "refused"),
+            (400, json, BOT_DAY, "refused"),
+            (400, json, "", "refused"),
+            (400, html, HTML, "transient"),
+            (401, json, r#"{"error":"No such token"}"#, "refused"),
+            (401, html, HTML, "refused"),
+            (
+                403,
+                json,
+                r#"{"error":"Missing scope: bot:play"}"#,
+                "refused",
+            ),
+            (403, plain, HTML, "transient"),
+            (404, json, r#"{"error":"No such game"}"#, "gone"),
+            (404, plain, NOT_FOUND, "gone"),
+            (404, html, HTML, "transient"),
+            (405, plain, "", "refused"),
+            (408, plain, "", "transient"),
+            (410, json, "{}", "gone"),
+            (415, plain, "", "refused"),
+            (425, plain, "", "transient"),
+            (429, json, BOT_DAY, "limited"),
+            (429, html, HTML, "limited"),
+            (429, plain, "", "limited"),
+            (500, plain, "Internal Server Error", "transient"),
+            (502, html, HTML, "transient"),
+            (503, json, r#"{"error":"down"}"#, "transient"),
+            (504, "", "", "transient"),
+            (521, html, HTML, "transient"),
+            (301, html, "", "protocol"),
+            (304, json, "", "protocol"),
+            (100, json, "", "protocol"),
+        ];
+        for (status, kind, body, expected) in table {
+            assert_eq!(
+                class(status, kind, body),
+                expected,
+                "{status} {kind} {body}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_wait_is_the_longer_one_of_body_and_header() {
+        let wait = |header: Option<&'static str>, body: &str| {
+            let mut headers = headers("application/json");
+            if let Some(text) = header {
+                headers.insert(RETRY_AFTER, HeaderValue::from_static(text));
             }
-            Some(other) => short(&other.to_string()),
-            None => {
-                fields = field_errors(object);
-                joined(&fields)
-            }
+            let wait = Error::classify(429, &headers, body.as_bytes()).wait();
+            wait.map(|wait| wait.as_secs())
         };
-        Self {
-            message,
-            fields,
-            rate_limit,
+        assert_eq!(wait(None, r#"{"error":"Too many requests."}"#), None);
+        assert_eq!(wait(None, BOT_DAY), Some(27_594));
+        assert_eq!(wait(Some("90"), "{}"), Some(90));
+        assert_eq!(wait(Some("90"), BOT_DAY), Some(27_594));
+        assert_eq!(wait(Some("Wed, 21 Oct 2026 07:28:00 GMT"), "{}"), None);
+        for nonsense in ["-5", "1e400", "\"x\"", "null", "{}"] {
+            let body = format!(r#"{{"error":"x","ratelimit":{{"seconds":{nonsense}}}}}"#);
+            assert_eq!(wait(None, &body), None, "{nonsense}");
         }
+        let endless = r#"{"ratelimit":{"seconds":1e18}}"#;
+        assert_eq!(wait(None, endless), Some(LONGEST_WAIT.as_secs()));
     }
-}
 
-fn short(text: &str) -> String {
-    excerpt(text, EXCERPT_CHARS)
-}
-
-fn field_errors(object: &serde_json::Map<String, Value>) -> Vec<FieldError> {
-    let one = |field: &String, message: &Value| FieldError {
-        field: short(field),
-        message: message
-            .as_str()
-            .map_or_else(|| short(&message.to_string()), short),
-    };
-    let mut errors = Vec::new();
-    for (field, messages) in object.iter().take(16) {
-        match messages {
-            Value::Array(list) => errors.extend(list.iter().take(4).map(|m| one(field, m))),
-            other => errors.push(one(field, other)),
-        }
+    #[test]
+    fn whose_limit_it_is_shows_in_the_class() {
+        let body = BOT_DAY.as_bytes();
+        let ours = Error::classify(429, &HeaderMap::new(), body);
+        let theirs = Error::classify(400, &HeaderMap::new(), body);
+        assert_eq!(ours.wait(), Some(Duration::from_secs(27_594)));
+        assert_eq!(theirs.wait(), None);
+        let key = |error: &Error| error.rate_limit().and_then(|limit| limit.key.clone());
+        assert_eq!(key(&ours).as_deref(), Some("bot.vsBot.day"));
+        assert_eq!(key(&ours), key(&theirs));
     }
-    errors
-}
-
-fn joined(fields: &[FieldError]) -> String {
-    let texts: Vec<_> = fields
-        .iter()
-        .map(|error| format!("{}: {}", error.field, error.message))
-        .collect();
-    short(&texts.join("; "))
 }

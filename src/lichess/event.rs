@@ -135,7 +135,7 @@ impl FromObject for GameInfo {
             source: object.optional("source"),
             status: status(object),
             variant: variant(object),
-            speed: object.optional("speed").unwrap_or(Speed::Unknown),
+            speed: object.word("speed").unwrap_or(Speed::Unknown),
             rated: object.flag("rated"),
             has_moved: object.flag("hasMoved"),
             is_my_turn: object.flag("isMyTurn"),
@@ -153,17 +153,13 @@ impl FromObject for GameInfo {
 /// A status: a word in streams, an object in events, absent in places.
 pub(super) fn status(object: &Object<'_>) -> Option<Status> {
     let raw = object.raw("status")?;
-    if raw.starts_with('{') {
-        let status = object.object("status")?;
-        return match status.optional::<String>("name") {
-            Some(name) => Some(Status::from_word(&name)),
-            None => status.count("id").map(Status::from_number),
-        };
+    if raw.starts_with(|c: char| c.is_ascii_digit()) {
+        return object.count("status").map(Status::from_number);
     }
-    if raw.starts_with('"') {
-        return object.optional("status");
-    }
-    object.count("status").map(Status::from_number)
+    object.word_within("status", "name").or_else(|| {
+        let number = object.object("status")?.count("id");
+        number.map(Status::from_number)
+    })
 }
 
 /// The games of the account that are running now.
@@ -212,11 +208,24 @@ mod tests {
             (r#"{"id":"a","status":60}"#, Some(Status::VariantEnd)),
             (r#"{"id":"a","status":null}"#, None),
             (r#"{"id":"a"}"#, None),
-            (r#"{"id":"a","status":"exploded"}"#, Some(Status::Unknown)),
         ];
         for (json, expected) in cases {
             assert_eq!(game(json).status, expected, "{json}");
         }
+    }
+
+    #[test]
+    fn an_unknown_word_is_kept_as_unknown_and_mentioned() {
+        let read = read::<GameInfo>(r#"{"id":"a","status":"exploded","speed":"warp"}"#).unwrap();
+        assert_eq!(read.value.status, Some(Status::Unknown));
+        let complaints: Vec<_> = read.dropped.iter().map(Misfit::to_string).collect();
+        assert_eq!(
+            complaints,
+            [
+                r#"status: unknown word "exploded""#,
+                r#"speed: unknown word "warp""#
+            ]
+        );
     }
 
     #[test]

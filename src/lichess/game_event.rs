@@ -106,7 +106,7 @@ impl FromObject for GameFull {
         Ok(Self {
             id: id.map(GameId::new),
             variant: variant(object),
-            speed: object.optional("speed").unwrap_or(Speed::Unknown),
+            speed: object.word("speed").unwrap_or(Speed::Unknown),
             rated: object.flag("rated"),
             created_at: object.count("createdAt").map(from_epoch_ms),
             white: object.nested("white").unwrap_or_default(),
@@ -273,7 +273,7 @@ impl FromObject for ChatLine {
             .optional("username")
             .or_else(|| object.optional("user"));
         Ok(Self {
-            room: object.optional("room").unwrap_or(Room::Player),
+            room: object.word("room").unwrap_or(Room::Player),
             username: username.unwrap_or_default(),
             text: object.required("text")?,
         })

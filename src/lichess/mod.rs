@@ -4,12 +4,14 @@
 //! to do about an event or an error is the caller's affair.
 
 mod agent;
+mod answer;
 mod backoff;
 mod calls;
 mod challenge;
 mod client;
 mod connect;
 mod error;
+mod error_body;
 mod event;
 mod game_event;
 mod governor;
@@ -17,6 +19,7 @@ mod ids;
 mod lines;
 mod player;
 mod reading;
+mod request;
 mod stream;
 mod timing;
 mod token;
@@ -26,7 +29,8 @@ pub use backoff::{EventReopening, GameReopening, OpeningBudget};
 pub use calls::{OfferDraw, Reply};
 pub use challenge::{Challenge, ChallengeOptions, ChallengeUpdate, Challenges, TimeControl};
 pub use client::{Client, ClientOptions, SetupError};
-pub use error::{Error, ErrorBody, FieldError, RateLimit};
+pub use error::Error;
+pub use error_body::{ErrorBody, FieldError, RateLimit};
 pub use event::{Compat, Event, GameInfo, Playing};
 pub use game_event::{
     ChatLine, ClockSetting, Expiration, GameEvent, GameFull, GameState, OpponentGone,

@@ -11,6 +11,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use super::words::Word;
+
 /// JSON that does not have the shape its place demands. Never a reason to drop a stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {reason}")]
@@ -32,6 +34,9 @@ pub struct Read<T> {
 
 /// Longest piece of foreign text that goes into a message.
 const REASON_CHARS: usize = 160;
+
+/// Longest piece of a foreign text that is kept or shown.
+pub(super) const EXCERPT_CHARS: usize = 200;
 
 /// Foreign text made fit for a log: at most `limit` characters, control characters escaped.
 pub(super) fn excerpt(text: &str, limit: usize) -> String {
@@ -240,12 +245,22 @@ impl<'a> Object<'a> {
         self.fields.values().map(|raw| raw.get())
     }
 
+    /// A word of a vocabulary; one we do not know is written down and kept as unknown.
+    pub(super) fn word<T: Word>(&self, key: &str) -> Option<T> {
+        let word: T = self.optional(key)?;
+        if word == T::UNKNOWN {
+            let raw = self.raw(key).unwrap_or_default();
+            self.drop_field(self.misfit(key, format_args!("unknown word {raw}")));
+        }
+        Some(word)
+    }
+
     /// A word that stands bare or as the `inner` field of an object, as `variant` and `status` do.
-    pub(super) fn word(&self, key: &str, inner: &str) -> Option<String> {
+    pub(super) fn word_within<T: Word>(&self, key: &str, inner: &str) -> Option<T> {
         if self.raw(key)?.starts_with('{') {
-            self.object(key)?.optional(inner)
+            self.object(key)?.word(inner)
         } else {
-            self.optional(key)
+            self.word(key)
         }
     }
 }

@@ -16,11 +16,11 @@ use ndjson_stream::fallible::FallibleNdjsonError;
 use serde_json::value::RawValue;
 
 use super::challenge::ChallengeUpdate;
-use super::error::{EXCERPT_CHARS, Error};
+use super::error::Error;
 use super::event::Event;
 use super::game_event::GameEvent;
 use super::lines::{Books, Cut, LINE_LIMIT, Lines};
-use super::reading::{FromObject, Misfit, excerpt, read};
+use super::reading::{EXCERPT_CHARS, FromObject, Misfit, excerpt, read};
 
 /// A record and the moment its last byte was read.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,14 @@
 
 use std::fmt;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A vocabulary with a place for the word we do not know.
+pub(super) trait Word: DeserializeOwned + Copy + PartialEq {
+    /// That place.
+    const UNKNOWN: Self;
+}
 
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
@@ -36,6 +43,10 @@ macro_rules! words {
                 })+
                 Self::Unknown
             }
+        }
+
+        impl Word for $name {
+            const UNKNOWN: Self = Self::Unknown;
         }
 
         impl fmt::Display for $name {

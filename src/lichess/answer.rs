@@ -1,0 +1,88 @@
+//! The answer to a call: its body within bounds, and whether it is a success.
+
+use bytes::Bytes;
+use reqwest::Response;
+use reqwest::header::HeaderMap;
+
+use super::error::{self, Error};
+
+/// Most of a body that is read.
+pub(super) const BODY_LIMIT: usize = 64 << 10;
+
+/// A body, as far as it came and fitted. What broke off is no reason to lose the rest.
+#[derive(Default)]
+pub(super) struct Body {
+    bytes: Vec<u8>,
+    whole: bool,
+}
+
+impl Body {
+    /// Reads on, up to `limit` bytes.
+    pub(super) async fn read(&mut self, response: &mut Response, limit: usize) {
+        loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) => {
+                    let room = limit - self.bytes.len();
+                    self.bytes
+                        .extend_from_slice(&chunk[..chunk.len().min(room)]);
+                    if chunk.len() > room {
+                        return;
+                    }
+                }
+                Ok(None) => {
+                    self.whole = true;
+                    return;
+                }
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+/// A success is a 2xx that is no web page. What a command answers besides is of no interest, other
+/// answers must have come whole.
+pub(super) fn judge(
+    status: u16,
+    headers: &HeaderMap,
+    body: Body,
+    is_command: bool,
+) -> Result<Bytes, Error> {
+    if !(200..300).contains(&status) {
+        return Err(Error::classify(status, headers, &body.bytes));
+    }
+    let problem = if error::is_html(headers, &body.bytes) {
+        "a web page where an answer should be"
+    } else if !body.whole && !is_command {
+        "the answer broke off or is too long"
+    } else {
+        return Ok(body.bytes.into());
+    };
+    Err(Error::Transient {
+        status: Some(status),
+        reason: problem.into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(status: u16, bytes: &[u8], whole: bool, is_command: bool) -> Result<Bytes, Error> {
+        let bytes = bytes.to_vec();
+        judge(status, &HeaderMap::new(), Body { bytes, whole }, is_command)
+    }
+
+    #[test]
+    fn a_web_page_is_never_a_success() {
+        for is_command in [true, false] {
+            let outcome = judged(200, b" <!DOCTYPE html>", true, is_command);
+            assert!(outcome.unwrap_err().is_transient());
+        }
+    }
+
+    #[test]
+    fn half_an_answer_is_enough_for_a_command_only() {
+        assert!(judged(200, b"{\"ok\":", false, true).is_ok());
+        assert!(judged(200, b"{\"id\":", false, false).is_err());
+    }
+}

@@ -1,0 +1,172 @@
+//! What the body of an error says, in whichever of its shapes it comes.
+//!
+//! Nothing here decides: the status does that. Texts are shortened and made fit for a log.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::reading::{EXCERPT_CHARS, excerpt};
+
+/// Waits beyond this are a mistake in the answer: two days.
+pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(48 * 3600);
+
+/// The body of an error, as far as it could be understood.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ErrorBody {
+    /// The message, shortened; for people only.
+    pub message: String,
+    /// Complaints about single form fields.
+    pub fields: Vec<FieldError>,
+    /// The limit that was hit, if it is named. In a refusal it is the other side's limit.
+    pub rate_limit: Option<RateLimit>,
+}
+
+/// A complaint about one field of a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldError {
+    /// The field, `global` for the whole form.
+    pub field: String,
+    /// The complaint.
+    pub message: String,
+}
+
+/// A limit the server names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateLimit {
+    /// Its name, such as `bot.vsBot.day`.
+    pub key: Option<String>,
+    /// How long it holds.
+    pub wait: Option<Duration>,
+}
+
+impl ErrorBody {
+    /// What `body` says; `html` tells that it is a web page.
+    pub(super) fn parse(status: u16, html: bool, body: &[u8]) -> Self {
+        if html {
+            return Self::of(format!("a web page of {} bytes", body.len()));
+        }
+        if let Ok(Value::Object(object)) = serde_json::from_slice(body) {
+            return Self::from_object(&object);
+        }
+        let text = short(String::from_utf8_lossy(body).trim());
+        Self::of(if text.is_empty() {
+            format!("status {status} without a body")
+        } else {
+            text
+        })
+    }
+
+    /// Just a message.
+    pub(super) fn of(message: String) -> Self {
+        Self {
+            message,
+            ..Self::default()
+        }
+    }
+
+    fn from_object(object: &serde_json::Map<String, Value>) -> Self {
+        let rate_limit = object.get("ratelimit").and_then(Value::as_object);
+        let rate_limit = rate_limit.map(|limit| RateLimit {
+            key: limit.get("key").and_then(Value::as_str).map(short),
+            wait: limit
+                .get("seconds")
+                .and_then(Value::as_f64)
+                .and_then(wait_of),
+        });
+        let mut fields = Vec::new();
+        let message = match object.get("error") {
+            Some(Value::String(text)) => short(text),
+            Some(Value::Object(by_field)) => {
+                fields = field_errors(by_field);
+                joined(&fields)
+            }
+            Some(other) => short(&other.to_string()),
+            None => {
+                fields = field_errors(object);
+                joined(&fields)
+            }
+        };
+        Self {
+            message,
+            fields,
+            rate_limit,
+        }
+    }
+}
+
+fn short(text: &str) -> String {
+    excerpt(text, EXCERPT_CHARS)
+}
+
+fn field_errors(object: &serde_json::Map<String, Value>) -> Vec<FieldError> {
+    let one = |field: &String, message: &Value| FieldError {
+        field: short(field),
+        message: message
+            .as_str()
+            .map_or_else(|| short(&message.to_string()), short),
+    };
+    let mut errors = Vec::new();
+    for (field, messages) in object.iter().take(16) {
+        match messages {
+            Value::Array(list) => errors.extend(list.iter().take(4).map(|m| one(field, m))),
+            other => errors.push(one(field, other)),
+        }
+    }
+    errors
+}
+
+fn joined(fields: &[FieldError]) -> String {
+    let texts: Vec<_> = fields
+        .iter()
+        .map(|error| format!("{}: {}", error.field, error.message))
+        .collect();
+    short(&texts.join("; "))
+}
+
+/// A wait of so many seconds, if that is one.
+pub(super) fn wait_of(seconds: f64) -> Option<Duration> {
+    let wait = Duration::try_from_secs_f64(seconds).ok()?;
+    Some(wait.min(LONGEST_WAIT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_found_in_every_shape_of_body() {
+        let message = |body: &str| {
+            let body = ErrorBody::parse(400, false, body.as_bytes());
+            (body.message, body.fields.len())
+        };
+        let form = r#"{"error":{"clock.limit":["Invalid value"]}}"#;
+        assert_eq!(message(form), ("clock.limit: Invalid value".into(), 1));
+        let doubled = r#"{"global":["Invalid clock"],"error":{"global":["Invalid clock"]}}"#;
+        assert_eq!(message(doubled), ("global: Invalid clock".into(), 1));
+        assert_eq!(
+            message(r#"{"text":["too long"]}"#),
+            ("text: too long".into(), 1)
+        );
+        assert_eq!(message(r#"{"error":7}"#), ("7".into(), 0));
+        assert_eq!(message(r#"{"error":null}"#), ("null".into(), 0));
+        assert_eq!(message("[1,2]"), ("[1,2]".into(), 0));
+        assert_eq!(message("plain\nwords"), ("plain\\nwords".into(), 0));
+        assert_eq!(message("\u{0}"), ("\\u{0}".into(), 0));
+        assert_eq!(message(""), ("status 400 without a body".into(), 0));
+    }
+
+    #[test]
+    fn no_message_is_longer_than_its_bound() {
+        let long = "x".repeat(70_000);
+        let bodies = [
+            long.clone(),
+            format!(r#"{{"error":"{long}"}}"#),
+            format!(r#"{{"error":{{"{long}":["{long}"]}}}}"#),
+        ];
+        for body in bodies {
+            let body = ErrorBody::parse(400, false, body.as_bytes());
+            assert!(body.message.chars().count() <= EXCERPT_CHARS + 1);
+        }
+    }
+}

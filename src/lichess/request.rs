@@ -1,0 +1,141 @@
+//! One request: what is asked, with which parameters, and what every request carries.
+
+use bytes::Bytes;
+use reqwest::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, USER_AGENT,
+};
+use reqwest::{Method, Request, Url};
+
+use super::answer::BODY_LIMIT;
+use super::governor::Scope;
+
+const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
+
+/// One call.
+pub(super) struct Call {
+    pub(super) scope: Scope,
+    method: Method,
+    url: Url,
+    body: Option<(HeaderValue, Bytes)>,
+    accept: HeaderValue,
+    /// Most of the answer that is read.
+    pub(super) limit: usize,
+    /// Whether the answer is just a yes.
+    pub(super) is_command: bool,
+}
+
+impl Call {
+    /// Nothing is sent but the question.
+    pub(super) fn get(scope: Scope, url: Url) -> Self {
+        Self {
+            scope,
+            method: Method::GET,
+            url,
+            body: None,
+            accept: JSON,
+            limit: BODY_LIMIT,
+            is_command: false,
+        }
+    }
+
+    /// A command without parameters.
+    pub(super) fn post(scope: Scope, url: Url) -> Self {
+        Self {
+            method: Method::POST,
+            ..Self::get(scope, url)
+        }
+    }
+
+    /// Whose answer is just a yes.
+    pub(super) fn command(mut self) -> Self {
+        self.is_command = true;
+        self
+    }
+
+    /// With these parameters, as a form.
+    pub(super) fn form(mut self, fields: &[(&str, &str)]) -> Self {
+        let mut encoder = Url::parse("form:").expect("a constant URL");
+        encoder.query_pairs_mut().extend_pairs(fields);
+        let body = encoder.query().unwrap_or_default().to_owned();
+        self.body = Some((FORM, body.into()));
+        self
+    }
+
+    /// With this plain text.
+    pub(super) fn text(mut self, text: &str) -> Self {
+        self.body = Some((TEXT, text.to_owned().into()));
+        self
+    }
+
+    /// Asks for one JSON document a line, and reads up to `limit` bytes of them.
+    pub(super) fn many(mut self, limit: usize) -> Self {
+        self.accept = NDJSON;
+        self.limit = limit;
+        self
+    }
+
+    /// Asks for an endless answer.
+    pub(super) fn stream(mut self) -> Self {
+        self.accept = NDJSON;
+        self
+    }
+
+    /// The request, with what every request carries.
+    pub(super) fn request(&self, authorization: &HeaderValue, agent: HeaderValue) -> Request {
+        let mut request = Request::new(self.method.clone(), self.url.clone());
+        let headers = request.headers_mut();
+        headers.insert(AUTHORIZATION, authorization.clone());
+        headers.insert(USER_AGENT, agent);
+        headers.insert(ACCEPT, self.accept.clone());
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        match &self.body {
+            Some((kind, body)) => {
+                headers.insert(CONTENT_TYPE, kind.clone());
+                *request.body_mut() = Some(body.clone().into());
+            }
+            None if self.method == Method::POST => {
+                headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+            }
+            None => {}
+        }
+        request
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(call: &Call) -> Request {
+        let value = HeaderValue::from_static("x");
+        call.request(&value, value.clone())
+    }
+
+    fn url() -> Url {
+        Url::parse("http://127.0.0.1:9/api").unwrap()
+    }
+
+    #[test]
+    fn a_form_is_encoded() {
+        let call = Call::post(Scope::Chat, url()).form(&[("text", "a&b=ü c")]);
+        let (_, body) = call.body.unwrap();
+        assert_eq!(body, "text=a%26b%3D%C3%BC+c");
+    }
+
+    #[test]
+    fn a_command_without_parameters_says_that_its_body_is_empty() {
+        let request = request(&Call::post(Scope::Move, url()));
+        assert_eq!(request.headers()[CONTENT_LENGTH], "0");
+        assert!(request.headers().get(CONTENT_TYPE).is_none());
+    }
+
+    #[test]
+    fn nobody_is_asked_to_compress() {
+        let request = request(&Call::get(Scope::EventStream, url()).stream());
+        assert_eq!(request.headers()[ACCEPT_ENCODING], "identity");
+        assert_eq!(request.headers()[ACCEPT], "application/x-ndjson");
+    }
+}
