@@ -104,8 +104,7 @@ function follow(path, watching) {
       keep(null);
       game.clear();
       find("open-start").hidden = false;
-      complain("That game is no longer on the server.");
-      start.open();
+      start.open("That game is no longer on the server.");
     },
   });
 }

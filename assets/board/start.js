@@ -66,9 +66,10 @@ export class Start {
     this.dialog.addEventListener("close", () => clearTimeout(this.#timer));
   }
 
-  open() {
+  /** Opens the dialog, with a word on why it opens by itself. */
+  open(why = "") {
     if (this.dialog.open) return;
-    this.trouble.hidden = true;
+    this.#complain(why);
     this.dialog.showModal();
     this.play.focus();
     this.#look();
@@ -90,19 +91,23 @@ export class Start {
     for (const value of TIMES) times.append(pick("time", value, value === time, [value]));
   }
 
+  #complain(text) {
+    this.trouble.textContent = text;
+    this.trouble.hidden = !text;
+  }
+
   async #submit(onPlay) {
     const wishes = new FormData(this.form);
     const [side, time] = [wishes.get("side") ?? USUAL.side, wishes.get("time") ?? USUAL.time];
     remember({ side, time });
     const [minutes, increment] = time.split("+").map(Number);
     this.play.disabled = true;
-    this.trouble.hidden = true;
+    this.#complain("");
     try {
       await onPlay({ color: side, limit: minutes * 60, increment });
       this.close();
     } catch (error) {
-      this.trouble.textContent = `The game could not be started: ${error.message}.`;
-      this.trouble.hidden = false;
+      this.#complain(`The game could not be started: ${error.message}.`);
     } finally {
       this.play.disabled = false;
     }

@@ -98,17 +98,20 @@ export class Stream {
   }
 
   async #lost(source) {
+    // An answer that is no stream closes it for good; a broken line does not.
+    const refused = source.readyState === EventSource.CLOSED;
     source.close();
     if (this.#closed || source !== this.#source) return;
     const wait = RETRY[Math.min(this.#failures, RETRY.length - 1)];
     this.#failures += 1;
-    // A stream that ends between two games is opened again before anyone need know.
-    if (this.#failures > 1) this.handlers.onLost();
-    if (this.#failures > 1 && (await isGone(this.path))) {
+    if (refused && (await isGone(this.path))) {
       if (!this.#closed) this.handlers.onGone();
       this.close();
       return;
     }
-    if (!this.#closed) this.#timer = setTimeout(() => this.#open(), wait);
+    if (this.#closed) return;
+    // A stream that ends between two games is opened again before anyone need know.
+    if (this.#failures > 1) this.handlers.onLost();
+    this.#timer = setTimeout(() => this.#open(), wait);
   }
 }
