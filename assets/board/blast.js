@@ -5,6 +5,9 @@
 import { place } from "./fen.js";
 
 const SPARKS = 22;
+const TREMOR = [0, -0.9, 0.8, -0.5, 0.3, 0].map((x, index) => ({
+  transform: `translate(${x}%, ${[0, 0.5, -0.6, 0.4, -0.2, 0][index]}%)`,
+}));
 const LIFE = { motion: 900, still: 1100 };
 
 const prefersStillness = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)");
@@ -43,18 +46,22 @@ function spark(blast) {
   );
 }
 
-/** Shows a blast centred on a square in the board's layer of effects, and clears it away. */
-export function showBlast(layer, centre, orientation) {
+/**
+ * Shows a blast centred on a square in the board's layer of effects, and clears it away. A `mighty`
+ * one, which ends the game, is larger.
+ */
+export function showBlast(layer, centre, orientation, mighty) {
   const { x, y } = place(centre, orientation);
   const still = stillness();
-  const blast = child(layer, still ? "blast blast-still" : "blast");
+  const blast = child(layer, ["blast", still && "blast-still", mighty && "blast-mighty"].filter(Boolean).join(" "));
   blast.style.left = `${(x - 1) * 12.5}%`;
   blast.style.top = `${(y - 1) * 12.5}%`;
   child(blast, "blast-glow");
   if (!still) {
     child(blast, "blast-flash");
     child(blast, "blast-wave");
-    for (let count = 0; count < SPARKS; count += 1) spark(blast);
+    for (let count = 0; count < (mighty ? 2 * SPARKS : SPARKS); count += 1) spark(blast);
+    if (mighty) layer.parentElement.animate(TREMOR, { duration: 420, easing: "ease-out" });
   }
   setTimeout(() => blast.remove(), still ? LIFE.still : LIFE.motion);
 }

@@ -66,6 +66,7 @@ export class Board {
     for (const [square, man] of this.#men) this.#put(man.element, square);
     this.#settle();
     this.#marks();
+    this.allow(this.#legal, this.#promotions);
   }
 
   /**
@@ -88,7 +89,7 @@ export class Board {
         await wait(SLIDE);
         if (turn !== this.#show) return;
       }
-      showBlast(this.effects, this.view.last[1] ?? blast[0], this.orientation);
+      showBlast(this.effects, this.view.last[1] ?? blast[0], this.orientation, this.#losesKing(next));
     }
     this.#lent = null;
     this.#reconcile(next, blast);
@@ -102,7 +103,7 @@ export class Board {
     this.#legal = legal;
     this.#promotions = new Set(promotions);
     this.deselect();
-    this.host.classList.toggle("our-turn", Object.keys(legal).length > 0);
+    this.squares.mark({ movable: Object.keys(legal) });
   }
 
   /** Whether the man on a square may move. */
@@ -232,6 +233,11 @@ export class Board {
       if (goals.has(square)) words.push(this.#takes(this.#selected, square) ? "can explode here" : "can move here");
       return words.join(", ");
     });
+  }
+
+  #losesKing(next) {
+    const kings = (pieces) => [...pieces].filter(({ role }) => role === "king").length;
+    return kings(next.values()) < kings([...this.#men.values()].map((man) => man.piece));
   }
 
   /** Brings the men from what stands to what should stand, moving those that can be matched. */

@@ -54,6 +54,7 @@ export class Gestures {
       if (Math.hypot(event.clientX - x, event.clientY - y) < DRAG_AFTER) return;
       held.man = this.board.manOn(held.square);
       held.man.classList.add("dragged");
+      held.man.classList.toggle("by-finger", event.pointerType === "touch");
     }
     const { x, y, square } = this.#at(event);
     held.man.style.transform = `translate(${(x - 0.5) * 100}%, ${(y - 0.5) * 100}%)`;
@@ -80,6 +81,7 @@ export class Gestures {
 
   /** A man let go over its goal is put down, not sent sliding from where it came. */
   #land(man, square) {
+    man.classList.remove("by-finger");
     man.classList.add("put-down");
     const { x, y } = place(square, this.board.orientation);
     man.style.transform = `translate(${x * 100}%, ${y * 100}%)`;
@@ -88,7 +90,7 @@ export class Gestures {
   }
 
   #home(held) {
-    held.man.classList.remove("dragged");
+    held.man.classList.remove("dragged", "by-finger");
     const { x, y } = place(held.square, this.board.orientation);
     held.man.style.transform = `translate(${x * 100}%, ${y * 100}%)`;
   }

@@ -20,8 +20,10 @@ export function askPromotion(layer, { square, color, orientation }) {
     box.setAttribute("aria-modal", "true");
     box.setAttribute("aria-label", "Promote to");
 
+    const before = document.activeElement;
     const finish = (letter) => {
       box.remove();
+      before?.focus();
       resolve(letter);
     };
     const column = document.createElement("div");

@@ -4,7 +4,7 @@
 import { isLight, place, squareAt, squares } from "./fen.js";
 
 const STEPS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
-const MARKS = ["selected", "target", "capture", "last", "scorched", "check", "hover", "aim"];
+const MARKS = ["movable", "selected", "target", "capture", "last", "scorched", "check", "hover", "aim"];
 
 export class Squares {
   /** Builds the cells inside `grid`; `onEnter(square)` when one is chosen by keyboard. */
