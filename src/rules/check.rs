@@ -1,7 +1,6 @@
 //! Check: which moves give it.
 
 use super::castling::CastlingSquares;
-use super::moves::MoveKind;
 use super::{
     Bitboard, Color, Move, Position, Role, Square, bishop_attacks, king_attacks, line,
     role_attacks, rook_attacks,
@@ -50,16 +49,16 @@ impl Position {
             return false;
         }
         let mut occupied = (self.occupied() - mv.from()) | mv.to();
-        if let (Some(MoveKind::Castling), Some(side)) = (mv.kind(), mv.castling_side()) {
+        let mut ours = self.us() - mv.from();
+        if let Some(side) = mv.castling_side() {
             let squares = CastlingSquares::new(self.turn(), side);
             occupied = (occupied - squares.rook_from) | squares.rook_to;
+            ours -= squares.rook_from;
             if rook_attacks(enemy_king, occupied).contains(squares.rook_to) {
                 return true;
             }
-            return self.lines_reach(enemy_king, occupied, squares.rook_from.into());
         }
-        self.attackers_to(enemy_king, occupied)
-            .intersects(self.us() - self.by_role(Role::King))
+        self.attackers_to(enemy_king, occupied).intersects(ours)
     }
 
     /// Whether a side's king is directly attacked and the kings do not touch.
@@ -72,5 +71,54 @@ impl Position {
         let enemies = self.by_color(!color) - enemy_king;
         !king_attacks(king).contains(enemy_king)
             && self.attackers_to(king, self.occupied()).intersects(enemies)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn gives_check(fen: &str, uci: &str) -> bool {
+        let position = Position::from_fen(fen).unwrap();
+        let mv = position.parse_uci(uci).unwrap();
+        assert_eq!(position.gives_check(mv), position.play(mv).in_check());
+        position.gives_check(mv)
+    }
+
+    #[test]
+    fn castling_out_of_contact_can_uncover_any_check() {
+        assert!(gives_check(
+            "r6r/1n6/8/8/5N1P/8/4k3/R3K2R w KQ - 57 85",
+            "e1g1"
+        ));
+        assert!(gives_check("5k2/8/8/8/8/8/8/4K2R w K - 0 1", "e1g1"));
+        assert!(!gives_check("6k1/8/8/8/8/8/8/4K2R w K - 0 1", "e1g1"));
+    }
+
+    #[test]
+    fn a_king_that_leaves_the_contact_uncovers_check() {
+        let fen = "r1bq1bnr/pppp1ppp/8/4pk2/4P1K1/8/PPPP1PPP/RNBQ1B1R w - - 6 7";
+        assert!(gives_check(fen, "g4h3"));
+        assert!(!gives_check(fen, "g4g5"));
+    }
+
+    #[test]
+    fn touching_kings_are_never_in_check() {
+        assert!(!gives_check("3k4/8/3K4/8/8/8/3r4/8 w - - 0 1", "d6d7"));
+        assert!(!gives_check("4r3/8/8/8/8/8/3kN3/4K3 w - - 0 1", "e2c3"));
+    }
+
+    #[test]
+    fn a_blast_can_open_a_line_but_the_capturer_checks_no_more() {
+        // The blast on d5 removes the knight e4 that shielded the black king from the rook e1.
+        assert!(gives_check("4k3/8/8/3p4/4n3/8/8/K2QR3 w - - 0 1", "d1d5"));
+        // A queen that takes within reach of the king has gone up in smoke.
+        assert!(!gives_check("4k3/8/8/4p3/8/8/8/K3Q3 w - - 0 1", "e1e5"));
+    }
+
+    #[test]
+    fn an_exploded_king_is_not_in_check() {
+        assert!(!gives_check("4k3/4p3/8/8/8/8/8/4RK2 w - - 0 1", "e1e7"));
     }
 }

@@ -1,0 +1,1 @@
+//! Data of our own.
