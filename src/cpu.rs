@@ -43,7 +43,7 @@ fn saves_vectors(words: &Words) -> bool {
     words.basic_ecx & OSXSAVE != 0 && words.saved & 0b110 == 0b110
 }
 
-/// What a level-3 processor adds to the first 64-bit one.
+/// What a level-3 processor adds to the first 64-bit one, the most telling names first.
 const FEATURES: [Feature; 14] = [
     feature("SSE3", cfg!(target_feature = "sse3"), |w| {
         w.basic_ecx & 1 != 0
@@ -51,41 +51,41 @@ const FEATURES: [Feature; 14] = [
     feature("SSSE3", cfg!(target_feature = "ssse3"), |w| {
         w.basic_ecx & (1 << 9) != 0
     }),
-    feature("FMA", cfg!(target_feature = "fma"), |w| {
-        w.basic_ecx & (1 << 12) != 0 && saves_vectors(w)
-    }),
-    feature("CMPXCHG16B", cfg!(target_feature = "cmpxchg16b"), |w| {
-        w.basic_ecx & (1 << 13) != 0
-    }),
     feature("SSE4.1", cfg!(target_feature = "sse4.1"), |w| {
         w.basic_ecx & (1 << 19) != 0
     }),
     feature("SSE4.2", cfg!(target_feature = "sse4.2"), |w| {
         w.basic_ecx & (1 << 20) != 0
     }),
-    feature("MOVBE", cfg!(target_feature = "movbe"), |w| {
-        w.basic_ecx & (1 << 22) != 0
-    }),
     feature("POPCNT", cfg!(target_feature = "popcnt"), |w| {
         w.basic_ecx & (1 << 23) != 0
+    }),
+    feature("CMPXCHG16B", cfg!(target_feature = "cmpxchg16b"), |w| {
+        w.basic_ecx & (1 << 13) != 0
     }),
     feature("AVX", cfg!(target_feature = "avx"), |w| {
         w.basic_ecx & (1 << 28) != 0 && saves_vectors(w)
     }),
-    feature("F16C", cfg!(target_feature = "f16c"), |w| {
-        w.basic_ecx & (1 << 29) != 0 && saves_vectors(w)
+    feature("AVX2", cfg!(target_feature = "avx2"), |w| {
+        w.extended_ebx & (1 << 5) != 0 && saves_vectors(w)
     }),
     feature("BMI1", cfg!(target_feature = "bmi1"), |w| {
         w.extended_ebx & (1 << 3) != 0
     }),
-    feature("AVX2", cfg!(target_feature = "avx2"), |w| {
-        w.extended_ebx & (1 << 5) != 0 && saves_vectors(w)
-    }),
     feature("BMI2", cfg!(target_feature = "bmi2"), |w| {
         w.extended_ebx & (1 << 8) != 0
     }),
+    feature("FMA", cfg!(target_feature = "fma"), |w| {
+        w.basic_ecx & (1 << 12) != 0 && saves_vectors(w)
+    }),
+    feature("F16C", cfg!(target_feature = "f16c"), |w| {
+        w.basic_ecx & (1 << 29) != 0 && saves_vectors(w)
+    }),
     feature("LZCNT", cfg!(target_feature = "lzcnt"), |w| {
         w.amd_ecx & (1 << 5) != 0
+    }),
+    feature("MOVBE", cfg!(target_feature = "movbe"), |w| {
+        w.basic_ecx & (1 << 22) != 0
     }),
 ];
 
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn an_older_processor_is_told_what_it_lacks_where_the_build_uses_it() {
-        let expected = cfg!(target_feature = "fma").then_some("FMA");
+        let expected = cfg!(target_feature = "avx").then_some("AVX");
         assert_eq!(missing(&NEHALEM), expected);
         let no_bmi2 = Words {
             extended_ebx: HASWELL.extended_ebx & !(1 << 8),
@@ -216,7 +216,7 @@ mod tests {
         };
         assert_eq!(
             missing(&unsaved),
-            cfg!(target_feature = "fma").then_some("FMA")
+            cfg!(target_feature = "avx").then_some("AVX")
         );
     }
 

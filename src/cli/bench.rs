@@ -1,6 +1,10 @@
 //! `megaton bench`: the engine's fingerprint and its speed, or its score on a suite.
 
-use std::path::PathBuf;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use megaton::engine::{bench, suite};
 
 use super::failure::Failure;
 
@@ -16,8 +20,9 @@ use super::failure::Failure;
   megaton bench --suite atomic-tactics.epd --nodes 100000")]
 pub(super) struct Args {
     /// Depth in plies [default: the fingerprint's]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100))]
     depth: Option<u32>,
-    /// Solve the positions of this EPD file (operation c0 or bm holds the best move)
+    /// Solve the positions of this EPD file (operation c0 holds the right move)
     #[arg(long, value_name = "FILE", conflicts_with = "depth")]
     suite: Option<PathBuf>,
     /// Nodes a position of the suite
@@ -26,6 +31,28 @@ pub(super) struct Args {
 }
 
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
-    let _ = (args.depth, &args.suite, args.nodes);
-    Err(Failure::failed("this build has no engine"))
+    if let Some(path) = &args.suite {
+        return solve(path, args.nodes);
+    }
+    let report = bench::bench(args.depth);
+    let (seconds, speed) = (report.time.as_secs_f64(), report.speed());
+    let mut out = io::stdout().lock();
+    writeln!(
+        out,
+        "{} positions in {seconds:.2} s",
+        bench::POSITIONS.len()
+    )?;
+    // The last line has the form that test frameworks for engines look for.
+    writeln!(out, "{} nodes {speed} nps", report.nodes)?;
+    Ok(())
+}
+
+fn solve(path: &Path, nodes: u64) -> Result<(), Failure> {
+    let name = path.display();
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::setup(format!("cannot read the suite {name}: {error}")))?;
+    let puzzles =
+        suite::parse(&text).map_err(|error| Failure::setup(format!("{name}: {error}")))?;
+    suite::run(&puzzles, nodes, &mut io::stdout().lock())?;
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! The program as a user starts it: help, exit status, complaints.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -142,4 +143,39 @@ fn a_reader_that_leaves_early_is_no_failure() {
         assert!(!said.contains("panicked"), "{arguments:?}: {said}");
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {said}");
     }
+}
+
+#[test]
+fn an_old_processor_is_refused_before_anything_else() {
+    let name = "an_old_processor_is_refused_before_anything_else";
+    let emulated = |processor: &str| {
+        Command::new("qemu-x86_64")
+            .args([
+                "-cpu",
+                processor,
+                env!("CARGO_BIN_EXE_megaton"),
+                "perft",
+                "1",
+            ])
+            .output()
+    };
+    let built_for_new = cfg!(all(target_arch = "x86_64", target_feature = "avx2"));
+    let Some(old) = built_for_new.then(|| emulated("Nehalem").ok()).flatten() else {
+        let _ = writeln!(
+            io::stderr(),
+            "SKIPPED {name}: no qemu-x86_64, or a build for any CPU"
+        );
+        return;
+    };
+    let said = String::from_utf8_lossy(&old.stderr);
+    assert_eq!(old.status.code(), Some(2), "{said}");
+    assert!(said.contains("lacks AVX, which this build uses"), "{said}");
+    assert!(said.contains("target-cpu=x86-64\" cargo build"), "{said}");
+    let new = emulated("Haswell").expect("as before");
+    assert_eq!(
+        new.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&new.stderr)
+    );
 }
