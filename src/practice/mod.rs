@@ -1,1 +1,33 @@
-//! The practice room.
+//! A small Lichess on the loopback: the Bot API with a referee, sparring partners, and a page on
+//! which a person plays the bot.
+//!
+//! It speaks the protocol from the server's end with types of its own, so that a client which
+//! misreads the protocol is found out. It never reaches beyond the machine unless told to.
+
+mod account;
+mod challenge;
+mod clock;
+mod denial;
+mod event;
+mod faults;
+mod hall;
+mod house;
+mod http;
+mod line;
+mod mailbox;
+mod rating;
+mod round;
+mod server;
+mod streams;
+mod terms;
+mod time;
+mod wire;
+
+pub use account::Kind;
+pub use event::Event;
+pub use faults::{Fault, Faults, Place};
+pub use house::Rules;
+pub use rating::Rating;
+pub use server::{ALL_SCOPES, Handle, Options, Server};
+pub use terms::{ColorWish, Ratable, Speed, Status, Terms, TimeControl};
+pub use time::{Millis, Timing};

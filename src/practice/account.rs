@@ -1,0 +1,123 @@
+//! Accounts, and the tokens that speak for them.
+
+use std::time::Duration;
+
+use super::rating::Rating;
+use super::time::{Millis, Window};
+use super::wire::Counts;
+
+/// What an account is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A bot account.
+    Bot,
+    /// Anybody else.
+    Human,
+}
+
+/// One account.
+#[derive(Debug)]
+pub(crate) struct Account {
+    /// The name in lower case.
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) rating: Rating,
+    pub(crate) created: Millis,
+    pub(crate) counts: Counts,
+    /// Whether it lets its opponents take moves back.
+    pub(crate) takebacks: bool,
+    /// Lives inside the server, so it is always there.
+    pub(crate) resident: bool,
+    pub(super) event_streams: u32,
+    pub(super) seen: Millis,
+    /// Calls of `/api/account`.
+    pub(super) profile_calls: Window,
+    /// Games against other bots in a day, where the server counts them.
+    pub(super) bot_games: Option<Window>,
+}
+
+impl Account {
+    pub(crate) fn new(name: &str, kind: Kind, now: Millis) -> Self {
+        Self {
+            id: name.to_lowercase(),
+            name: name.to_owned(),
+            kind,
+            rating: Rating::default(),
+            created: now,
+            counts: Counts::default(),
+            takebacks: kind == Kind::Human,
+            resident: false,
+            event_streams: 0,
+            seen: Millis(0),
+            profile_calls: Window::new(30, Duration::from_secs(300)),
+            bot_games: None,
+        }
+    }
+
+    pub(crate) fn is_bot(&self) -> bool {
+        self.kind == Kind::Bot
+    }
+
+    pub(crate) fn title(&self) -> Option<&'static str> {
+        self.is_bot().then_some("BOT")
+    }
+
+    /// The name as game events write it.
+    pub(crate) fn titled_name(&self) -> String {
+        self.title().map_or_else(
+            || self.name.clone(),
+            |title| format!("{title} {}", self.name),
+        )
+    }
+
+    /// Whether it is there now, or was within `grace`.
+    pub(crate) fn is_online(&self, grace: Duration, now: Millis) -> bool {
+        self.resident || self.event_streams > 0 || (self.seen.0 > 0 && now - self.seen < grace)
+    }
+
+    /// An event stream was opened.
+    pub(crate) fn arrive(&mut self) {
+        self.event_streams += 1;
+    }
+
+    /// An event stream was closed.
+    pub(crate) fn leave(&mut self, now: Millis) {
+        self.event_streams = self.event_streams.saturating_sub(1);
+        self.seen = now;
+    }
+}
+
+/// What a token may do, and for whom.
+#[derive(Debug)]
+pub(crate) struct Grant {
+    pub(crate) user: String,
+    pub(crate) scopes: Vec<String>,
+    pub(super) stream_openings: Window,
+}
+
+impl Grant {
+    pub(crate) fn new(user: &str, scopes: &[&str]) -> Self {
+        Self {
+            user: user.to_owned(),
+            scopes: scopes.iter().map(|&scope| scope.to_owned()).collect(),
+            stream_openings: Window::new(30, Duration::from_secs(600)),
+        }
+    }
+
+    pub(crate) fn covers(&self, accepted: &[&str]) -> bool {
+        accepted.is_empty()
+            || self
+                .scopes
+                .iter()
+                .any(|scope| accepted.contains(&scope.as_str()))
+    }
+}
+
+/// Whether Lichess would take this for the name of an account.
+pub(crate) fn is_name(name: &str) -> bool {
+    (2..=30).contains(&name.len())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+}

@@ -1,0 +1,228 @@
+//! The chess clock: pure, told the time by whoever asks.
+//!
+//! It never decides who won: it says how much is left and when a flag falls.
+
+use crate::rules::Color;
+
+use super::terms::TimeControl;
+use super::time::Millis;
+
+/// What Lichess shows as the remaining time of a game without a clock.
+pub(crate) const UNLIMITED: i64 = 2_147_483_647;
+
+const DAY: i64 = 86_400_000;
+
+/// The clock of one game.
+#[derive(Clone, Debug)]
+pub(crate) struct Clock {
+    time: TimeControl,
+    /// Milliseconds left at the moment the running side's clock was started.
+    left: [i64; 2],
+    running: Option<(Color, Millis)>,
+}
+
+impl Clock {
+    /// A clock that stands until both sides have moved. A correspondence clock runs from the start.
+    pub(crate) fn new(time: TimeControl, now: Millis) -> Self {
+        let start = match time {
+            TimeControl::Clock {
+                limit: 0,
+                increment,
+            } => i64::from(increment.max(3)) * 1000,
+            TimeControl::Clock { limit, .. } => i64::from(limit) * 1000,
+            TimeControl::Correspondence { days } => i64::from(days) * DAY,
+            TimeControl::Unlimited => UNLIMITED,
+        };
+        let running =
+            matches!(time, TimeControl::Correspondence { .. }).then_some((Color::White, now));
+        Self {
+            time,
+            left: [start; 2],
+            running,
+        }
+    }
+
+    /// Milliseconds that `side` has left; below zero is shown as zero.
+    pub(crate) fn left(&self, side: Color, now: Millis) -> u64 {
+        self.balance(side, now).max(0) as u64
+    }
+
+    fn balance(&self, side: Color, now: Millis) -> i64 {
+        let used = match self.running {
+            Some((running, since)) if running == side => (now - since).as_millis() as i64,
+            _ => 0,
+        };
+        self.left[side.index()] - used
+    }
+
+    /// Whose time runs.
+    pub(crate) fn running(&self) -> Option<Color> {
+        self.running.map(|(side, _)| side)
+    }
+
+    /// When the running side's flag will fall.
+    pub(crate) fn flag_due(&self) -> Option<Millis> {
+        let (side, since) = self.running?;
+        let left = self.left[side.index()].max(0) as u64;
+        Some(Millis(since.0.saturating_add(left)))
+    }
+
+    /// The side whose time is used up.
+    pub(crate) fn flagged(&self, now: Millis) -> Option<Color> {
+        let (side, _) = self.running?;
+        (self.balance(side, now) <= 0).then_some(side)
+    }
+
+    /// `side` has made the move that puts `plies` half-moves on the board.
+    pub(crate) fn press(&mut self, side: Color, plies: usize, now: Millis) {
+        match self.time {
+            TimeControl::Clock { increment, .. } => {
+                self.left[side.index()] = self.balance(side, now);
+                if plies > 2 {
+                    self.left[side.index()] += i64::from(increment) * 1000;
+                }
+                self.running = (plies >= 2).then_some((!side, now));
+            }
+            TimeControl::Correspondence { days } => {
+                self.left = [i64::from(days) * DAY; 2];
+                self.running = Some((!side, now));
+            }
+            TimeControl::Unlimited => {}
+        }
+    }
+
+    /// A takeback gives the move to `side`; nobody gets time back.
+    pub(crate) fn take_back(&mut self, side: Color, plies: usize, now: Millis) {
+        for color in Color::ALL {
+            self.left[color.index()] = self.balance(color, now);
+        }
+        let runs = match self.time {
+            TimeControl::Clock { .. } => plies >= 2,
+            TimeControl::Correspondence { .. } => true,
+            TimeControl::Unlimited => false,
+        };
+        self.running = runs.then_some((side, now));
+    }
+
+    /// Stops for good, at what is left now.
+    pub(crate) fn stop(&mut self, now: Millis) {
+        for color in Color::ALL {
+            self.left[color.index()] = self.balance(color, now).max(0);
+        }
+        self.running = None;
+    }
+
+    /// Gives `side` more time.
+    pub(crate) fn give(&mut self, side: Color, seconds: u32) {
+        if self.time != TimeControl::Unlimited {
+            self.left[side.index()] += i64::from(seconds) * 1000;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Millis = Millis(1_000_000);
+
+    fn at(ms: u64) -> Millis {
+        Millis(START.0 + ms)
+    }
+
+    fn blitz() -> Clock {
+        Clock::new(
+            TimeControl::Clock {
+                limit: 180,
+                increment: 2,
+            },
+            START,
+        )
+    }
+
+    #[test]
+    fn nobody_pays_for_the_first_moves() {
+        let mut clock = blitz();
+        clock.press(Color::White, 1, at(60_000));
+        clock.press(Color::Black, 2, at(120_000));
+        assert_eq!(clock.left(Color::White, at(120_000)), 180_000);
+        assert_eq!(clock.left(Color::Black, at(120_000)), 180_000);
+        assert_eq!(clock.running(), Some(Color::White));
+    }
+
+    #[test]
+    fn the_increment_comes_from_the_second_move_on() {
+        let mut clock = blitz();
+        clock.press(Color::White, 1, at(0));
+        clock.press(Color::Black, 2, at(0));
+        clock.press(Color::White, 3, at(5_000));
+        assert_eq!(clock.left(Color::White, at(9_000)), 177_000);
+        assert_eq!(clock.left(Color::Black, at(9_000)), 176_000);
+        clock.press(Color::Black, 4, at(10_000));
+        assert_eq!(clock.left(Color::Black, at(10_000)), 177_000);
+    }
+
+    #[test]
+    fn the_flag_falls_when_the_last_millisecond_is_used() {
+        let mut clock = blitz();
+        clock.press(Color::White, 1, at(0));
+        assert_eq!(clock.flag_due(), None);
+        clock.press(Color::Black, 2, at(0));
+        assert_eq!(clock.flag_due(), Some(at(180_000)));
+        assert_eq!(clock.flagged(at(179_999)), None);
+        assert_eq!(clock.flagged(at(180_000)), Some(Color::White));
+        assert_eq!(clock.left(Color::White, at(200_000)), 0);
+    }
+
+    #[test]
+    fn a_limit_of_nought_starts_with_the_increment_but_three_seconds_at_least() {
+        let start = |increment| {
+            Clock::new(
+                TimeControl::Clock {
+                    limit: 0,
+                    increment,
+                },
+                START,
+            )
+            .left(Color::White, START)
+        };
+        assert_eq!(start(1), 3_000);
+        assert_eq!(start(10), 10_000);
+    }
+
+    #[test]
+    fn an_unlimited_game_has_no_flag() {
+        let mut clock = Clock::new(TimeControl::Unlimited, START);
+        for ply in 1..9 {
+            let side = if ply % 2 == 1 {
+                Color::White
+            } else {
+                Color::Black
+            };
+            clock.press(side, ply, at(1_000_000));
+        }
+        assert_eq!(clock.flag_due(), None);
+        assert_eq!(
+            clock.left(Color::Black, at(u64::from(u32::MAX))),
+            2_147_483_647
+        );
+    }
+
+    #[test]
+    fn correspondence_gives_the_full_time_for_each_move() {
+        let mut clock = Clock::new(TimeControl::Correspondence { days: 2 }, START);
+        clock.press(Color::White, 1, at(3_600_000));
+        assert_eq!(clock.left(Color::White, at(7_200_000)), 172_800_000);
+        assert_eq!(clock.left(Color::Black, at(7_200_000)), 169_200_000);
+    }
+
+    #[test]
+    fn a_stopped_clock_stands() {
+        let mut clock = blitz();
+        clock.press(Color::White, 1, at(0));
+        clock.press(Color::Black, 2, at(0));
+        clock.stop(at(1_500));
+        assert_eq!(clock.left(Color::White, at(99_000)), 178_500);
+        assert_eq!(clock.flag_due(), None);
+    }
+}

@@ -1,0 +1,117 @@
+//! What happens on the server, for whoever prints it.
+
+use std::fmt;
+
+use crate::rules::Color;
+
+use super::terms::Status;
+
+/// Something happened.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A challenge was sent.
+    Challenged {
+        /// The id of the challenge, and of the game if it comes to one.
+        game: String,
+        /// Who asks.
+        by: String,
+        /// Who is asked.
+        to: String,
+    },
+    /// A challenge was declined.
+    Declined {
+        /// The id of the challenge.
+        game: String,
+        /// The key of the reason.
+        reason: String,
+    },
+    /// A game began.
+    Started {
+        /// The id of the game.
+        game: String,
+        /// White's name.
+        white: String,
+        /// Black's name.
+        black: String,
+        /// The time control.
+        time: String,
+    },
+    /// A move was played.
+    Moved {
+        /// The id of the game.
+        game: String,
+        /// The half-move, counted from one.
+        ply: usize,
+        /// Who moved.
+        name: String,
+        /// The move.
+        san: String,
+        /// The mover's time in milliseconds.
+        left: u64,
+    },
+    /// A game ended.
+    Ended {
+        /// The id of the game.
+        game: String,
+        /// How.
+        status: Status,
+        /// Who won.
+        winner: Option<Color>,
+        /// The winner's name.
+        name: Option<String>,
+        /// Half-moves played.
+        plies: usize,
+    },
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Challenged { game, by, to } => write!(out, "{game}  {by} challenges {to}"),
+            Self::Declined { game, reason } => write!(out, "{game}  declined: {reason}"),
+            Self::Started {
+                game,
+                white,
+                black,
+                time,
+            } => {
+                write!(out, "{game}  {white} - {black}  {time}")
+            }
+            Self::Moved {
+                game,
+                ply,
+                name,
+                san,
+                left,
+            } => {
+                let number = ply.div_ceil(2);
+                let dots = if ply % 2 == 1 { ". " } else { "..." };
+                let seconds = *left as f64 / 1000.0;
+                write!(
+                    out,
+                    "{game}  {number:>3}{dots}{san:<8} {name}  {seconds:.1}s"
+                )
+            }
+            Self::Ended {
+                game,
+                status,
+                name,
+                plies,
+                ..
+            } => match name {
+                Some(name) => {
+                    write!(
+                        out,
+                        "{game}  {name} wins, {} after {plies} plies",
+                        status.name()
+                    )
+                }
+                None => write!(
+                    out,
+                    "{game}  no winner, {} after {plies} plies",
+                    status.name()
+                ),
+            },
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The whole server as plain data: accounts, challenges, games, and what is to be told to whom.
+//!
+//! Pure: every call gets the time as data, and what has to go out lies in an outbox afterwards. It
+//! opens no socket and starts no task; `hall` does.
+
+mod challenges;
+mod games;
+mod limits;
+mod state;
+mod views;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use games::Table;
+pub use state::Rules;
+pub(crate) use state::{Delivery, House};

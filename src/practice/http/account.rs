@@ -1,0 +1,95 @@
+//! The own account, tokens, and the event stream.
+
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::practice::denial::Denial;
+
+use super::App;
+use super::auth::Caller;
+use super::body::{Reader, stream_of};
+use super::misbehave::{StreamFault, stream_fault};
+use super::reply::done_or;
+
+pub(super) async fn account(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+) -> Response {
+    let json = app.hall.with(|house, now| {
+        house.count_profile_call(&caller.user, now)?;
+        let account = house.account(&caller.user).ok_or_else(Denial::not_found)?;
+        Ok::<_, Denial>(house.user_json(account, true, now))
+    });
+    json.map_or_else(IntoResponse::into_response, |json| {
+        Json(json).into_response()
+    })
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct HowMany {
+    nb: Option<usize>,
+}
+
+pub(super) async fn playing(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Query(query): Query<HowMany>,
+) -> Response {
+    let most = query.nb.unwrap_or(9).clamp(1, 50);
+    Json(
+        app.hall
+            .see(|house, now| house.now_playing(&caller.user, most, now)),
+    )
+    .into_response()
+}
+
+pub(super) async fn upgrade(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+) -> Response {
+    done_or(app.hall.with(|house, _| house.upgrade(&caller.user)))
+}
+
+/// Comma separated tokens in, what each of them is out.
+pub(super) async fn token_test(State(app): State<App>, body: String) -> Response {
+    let answer: Map<String, Value> = app.hall.see(|house, _| {
+        body.split(',')
+            .map(str::trim)
+            .filter(|token| !token.is_empty())
+            .take(1000)
+            .map(|token| {
+                let known = house.token(token).map(|grant| {
+                    json!({ "userId": grant.user, "scopes": grant.scopes.join(","), "expires": null })
+                });
+                (token.to_owned(), known.unwrap_or(Value::Null))
+            })
+            .collect()
+    });
+    Json(answer).into_response()
+}
+
+pub(super) async fn revoke(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+) -> Response {
+    app.hall.with(|house, _| house.revoke(&caller.token));
+    StatusCode::NO_CONTENT.into_response()
+}
+
+pub(super) async fn events(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    fault: Option<Extension<StreamFault>>,
+) -> Response {
+    match app.hall.open_events(&caller.token, &caller.user) {
+        Ok(mailbox) => {
+            let reader = Reader::Events { user: caller.user };
+            stream_of(app.hall, mailbox, reader, stream_fault(fault))
+        }
+        Err(denial) => denial.into_response(),
+    }
+}

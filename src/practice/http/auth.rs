@@ -1,0 +1,120 @@
+//! Who is calling: the bearer token, its scopes, and the name in the user agent.
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::practice::denial::Denial;
+use crate::practice::house::House;
+
+use super::App;
+
+/// The account behind a request.
+#[derive(Clone, Debug)]
+pub(super) struct Caller {
+    pub(super) user: String,
+    pub(super) token: String,
+    pub(super) agent: String,
+}
+
+/// Lets through who has one of these scopes; an empty list is content with any token.
+#[derive(Clone, Debug)]
+pub(super) struct Gate {
+    pub(super) app: App,
+    pub(super) accepted: &'static [&'static str],
+}
+
+/// Lets the request through with its [`Caller`], or answers 401 or 403.
+pub(super) async fn authenticate(
+    State(gate): State<Gate>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let known = gate
+        .app
+        .hall
+        .see(|house, _| identify(house, request.headers(), gate.accepted));
+    let (caller, scopes) = match known {
+        Ok(known) => known,
+        Err(denial) => return denial.into_response(),
+    };
+    request.extensions_mut().insert(caller);
+    let mut response = next.run(request).await;
+    for (name, value) in [
+        ("x-oauth-scopes", scopes),
+        ("x-accepted-oauth-scopes", gate.accepted.join(", ")),
+    ] {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
+}
+
+fn identify(
+    house: &House,
+    headers: &HeaderMap,
+    accepted: &[&str],
+) -> Result<(Caller, String), Denial> {
+    let token = text(headers, header::AUTHORIZATION)
+        .and_then(|value| value.strip_prefix("Bearer "))
+        .ok_or_else(|| Denial::text(401, "Missing authorization header"))?
+        .trim();
+    let grant = house
+        .token(token)
+        .ok_or_else(|| Denial::text(401, "No such token"))?;
+    let agent = text(headers, header::USER_AGENT).unwrap_or_default();
+    if let Some(name) = claimed_name(agent)
+        && name.to_lowercase() != grant.user
+    {
+        return Err(Denial::text(
+            401,
+            "The user in the user agent doesn't match the token owner",
+        ));
+    }
+    if !grant.covers(accepted) {
+        return Err(Denial::text(
+            403,
+            format!("Missing scope: {}", accepted.join(" || ")),
+        ));
+    }
+    let caller = Caller {
+        user: grant.user.clone(),
+        token: token.to_owned(),
+        agent: agent.to_owned(),
+    };
+    Ok((caller, grant.scopes.join(", ")))
+}
+
+fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// The name that the user agent gives itself, as in `Bot/1.0 user:Name`.
+fn claimed_name(agent: &str) -> Option<&str> {
+    let (_, rest) = agent
+        .split_once("user:")
+        .or_else(|| agent.split_once("as:"))?;
+    let end = rest
+        .find(|letter: char| !(letter.is_ascii_alphanumeric() || "_-".contains(letter)))
+        .unwrap_or(rest.len());
+    let name = &rest[..end];
+    (3..=31).contains(&name.len()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_in_the_user_agent_is_found() {
+        assert_eq!(
+            claimed_name("Megaton/0.1 (+x) user:MegatonBot"),
+            Some("MegatonBot")
+        );
+        assert_eq!(claimed_name("thing as:abc, more"), Some("abc"));
+        assert_eq!(claimed_name("curl/8.0"), None);
+        assert_eq!(claimed_name("x user:ab"), None);
+    }
+}

@@ -1,0 +1,170 @@
+//! Challenges: the form read and checked, then handed to the house.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use serde_json::json;
+
+use crate::practice::challenge::{Reason, Wish};
+use crate::practice::denial::Denial;
+use crate::practice::terms::{ColorWish, Terms, TimeControl};
+use crate::practice::wire::{Direction, Variant};
+
+use super::App;
+use super::auth::Caller;
+use super::body::{Reader, stream_of};
+use super::fields::Fields;
+use super::reply::{done, done_or};
+
+pub(super) async fn create(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(dest): Path<String>,
+    fields: Fields,
+) -> Response {
+    let created = read_wish(&fields).and_then(|wish| {
+        app.hall.with(|house, now| {
+            let id = house.challenge(&caller.user, &dest.to_lowercase(), wish, now)?;
+            let challenge = house.pending(&id).ok_or_else(Denial::not_found)?;
+            Ok((
+                id,
+                house.challenge_json(challenge, Some(Direction::Out), now),
+            ))
+        })
+    });
+    match created {
+        Ok((id, json)) if fields.is_true("keepAliveStream") => {
+            let first = serde_json::to_string(&json).unwrap_or_default();
+            let mailbox = app.hall.open_challenge(&id, first);
+            stream_of(app.hall, mailbox, Reader::Challenge { id }, None)
+        }
+        Ok((_, json)) => Json(json).into_response(),
+        Err(denial) => denial.into_response(),
+    }
+}
+
+/// The wish in a form, or the field that is wrong.
+fn read_wish(fields: &Fields) -> Result<Wish, Denial> {
+    let color = fields
+        .get("color")
+        .map_or(Some(ColorWish::Random), ColorWish::parse);
+    let variant = Variant::of(fields.get("variant").unwrap_or("standard"));
+    Ok(Wish {
+        terms: Terms {
+            time: read_time(fields)?,
+            rated: fields.is_true("rated"),
+        },
+        color: color.ok_or_else(|| Denial::form("color", "Invalid value"))?,
+        variant: variant.ok_or_else(|| Denial::form("variant", "Invalid value"))?,
+        rules: fields.get("rules").map_or_else(Vec::new, |rules| {
+            rules
+                .split(',')
+                .map(|rule| rule.trim().to_owned())
+                .collect()
+        }),
+        rematch_of: None,
+    })
+}
+
+fn read_time(fields: &Fields) -> Result<TimeControl, Denial> {
+    let number = |name: &str| {
+        let read = |text: &str| text.parse::<u32>();
+        let wrong = |_| Denial::form(name, "Numeric value expected");
+        fields.get(name).map(read).transpose().map_err(wrong)
+    };
+    let clock = (number("clock.limit")?, number("clock.increment")?);
+    match (clock, number("days")?) {
+        ((Some(limit), Some(increment)), None) => read_clock(limit, increment),
+        ((None, None), Some(days)) => {
+            let time = TimeControl::Correspondence { days };
+            time.is_offered()
+                .then_some(time)
+                .ok_or_else(|| Denial::form("days", "Invalid value"))
+        }
+        ((None, None), None) => Ok(TimeControl::Unlimited),
+        ((Some(_), Some(_)), Some(_)) => Err(Denial::form("global", "Invalid clock")),
+        ((None, _), _) => Err(Denial::form("clock.limit", "This field is required")),
+        ((_, None), _) => Err(Denial::form("clock.increment", "This field is required")),
+    }
+}
+
+fn read_clock(limit: u32, increment: u32) -> Result<TimeControl, Denial> {
+    if increment > 60 {
+        return Err(Denial::form(
+            "clock.increment",
+            "Must be less or equal to 60",
+        ));
+    }
+    if limit == 0 && increment == 0 {
+        return Err(Denial::form("global", "Invalid clock"));
+    }
+    let time = TimeControl::Clock { limit, increment };
+    time.is_offered()
+        .then_some(time)
+        .ok_or_else(|| Denial::form("clock.limit", "Invalid value"))
+}
+
+pub(super) async fn list(State(app): State<App>, Extension(caller): Extension<Caller>) -> Response {
+    let (to_us, from_us) = app
+        .hall
+        .see(|house, now| house.challenges_of(&caller.user, now));
+    Json(json!({ "in": to_us, "out": from_us })).into_response()
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Response {
+    let json = app.hall.see(|house, now| {
+        let challenge = house.pending(&id).filter(|it| it.concerns(&caller.user))?;
+        let direction = if challenge.dest == caller.user {
+            Direction::In
+        } else {
+            Direction::Out
+        };
+        Some(house.challenge_json(challenge, Some(direction), now))
+    });
+    json.map_or_else(
+        || Denial::not_found().into_response(),
+        |json| Json(json).into_response(),
+    )
+}
+
+pub(super) async fn accept(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Response {
+    done_or(
+        app.hall
+            .with(|house, now| house.accept(&caller.user, &id, now)),
+    )
+}
+
+pub(super) async fn decline(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    fields: Fields,
+) -> Response {
+    let reason = Reason::of(fields.get("reason").unwrap_or("generic"));
+    done_or(
+        app.hall
+            .with(|house, now| house.decline(&caller.user, &id, reason, now)),
+    )
+}
+
+pub(super) async fn cancel(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Response {
+    match app
+        .hall
+        .with(|house, now| house.cancel(&caller.user, &id, now))
+    {
+        Ok(()) => done(),
+        Err(denial) => denial.into_response(),
+    }
+}

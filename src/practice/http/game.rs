@@ -1,0 +1,237 @@
+//! Playing: the game stream, moves, and everything else a bot can do at the board.
+
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::practice::denial::Denial;
+use crate::practice::house::House;
+use crate::practice::round::{Refusal, Round};
+use crate::practice::streams::GameStreamKey;
+use crate::practice::time::Millis;
+use crate::rules::Color;
+
+use super::App;
+use super::auth::Caller;
+use super::body::{Reader, stream_of};
+use super::fields::Fields;
+use super::misbehave::{StreamFault, stream_fault};
+use super::reply::{done_or, nothing_here};
+
+/// The guards before every call of the Bot API at a game.
+fn guard(house: &House, caller: &Caller, id: &str) -> Result<Color, Denial> {
+    if !house
+        .account(&caller.user)
+        .is_some_and(|account| account.is_bot())
+    {
+        return Err(Denial::refused(
+            "This endpoint can only be used with a Bot account. \
+             See https://lichess.org/api#operation/botAccountUpgrade",
+        ));
+    }
+    let (round, side) = house.seat_at(&caller.user, id)?;
+    if !House::is_bot_compatible(round) {
+        return Err(Denial::refused(
+            "This game cannot be played with the Bot API.",
+        ));
+    }
+    Ok(side)
+}
+
+/// Passes the guards and does something at the board.
+fn act(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+    action: impl FnOnce(&mut Round, Color, Millis) -> Result<(), Refusal>,
+) -> Result<(), Denial> {
+    app.hall.with(|house, now| {
+        guard(house, caller, id)?;
+        house.act(&caller.user, id, now, |round, side| {
+            action(round, side, now)
+        })
+    })
+}
+
+pub(super) async fn stream(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    fault: Option<Extension<StreamFault>>,
+) -> Response {
+    let side = match app.hall.see(|house, _| guard(house, &caller, &id)) {
+        Ok(side) => side,
+        Err(denial) => return denial.into_response(),
+    };
+    let key = GameStreamKey {
+        game: id.clone(),
+        side,
+        agent: caller.agent,
+    };
+    match app.hall.open_game(key) {
+        Ok(mailbox) => stream_of(
+            app.hall,
+            mailbox,
+            Reader::Game { id, side },
+            stream_fault(fault),
+        ),
+        Err(denial) => denial.into_response(),
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WithMove {
+    offering_draw: Option<String>,
+}
+
+pub(super) async fn play(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path((id, uci)): Path<(String, String)>,
+    Query(query): Query<WithMove>,
+) -> Response {
+    let offering = matches!(query.offering_draw.as_deref(), Some("true" | "yes" | "1"));
+    done_or(act(&app, &caller, &id, |round, side, now| {
+        round.play(side, &uci, offering, now)
+    }))
+}
+
+pub(super) async fn abort(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Response {
+    done_or(act(&app, &caller, &id, |round, _, now| round.abort(now)))
+}
+
+pub(super) async fn resign(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Response {
+    done_or(act(&app, &caller, &id, |round, side, now| {
+        round.resign(side, now)
+    }))
+}
+
+/// The last part of an address that answers a question.
+fn answer(word: &str) -> Option<bool> {
+    match word {
+        "yes" | "true" => Some(true),
+        "no" | "false" => Some(false),
+        _ => None,
+    }
+}
+
+pub(super) async fn draw(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path((id, word)): Path<(String, String)>,
+) -> Response {
+    let Some(yes) = answer(&word) else {
+        return nothing_here().await;
+    };
+    done_or(act(&app, &caller, &id, |round, side, now| {
+        if yes {
+            round.draw_yes(side, now);
+        } else {
+            round.draw_no(side);
+        }
+        Ok(())
+    }))
+}
+
+pub(super) async fn takeback(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path((id, word)): Path<(String, String)>,
+) -> Response {
+    let Some(yes) = answer(&word) else {
+        return nothing_here().await;
+    };
+    done_or(act(&app, &caller, &id, |round, side, now| {
+        if yes {
+            round.takeback_yes(side, now);
+        } else {
+            round.takeback_no(side, now);
+        }
+        Ok(())
+    }))
+}
+
+pub(super) async fn claim_victory(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Response {
+    let outcome = act(&app, &caller, &id, |round, side, now| {
+        round.claim_victory(side, now)
+    });
+    after_a_while(&app, outcome).await
+}
+
+pub(super) async fn claim_draw(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Response {
+    let outcome = act(&app, &caller, &id, |round, side, now| {
+        round.claim_draw(side, now)
+    });
+    after_a_while(&app, outcome).await
+}
+
+/// A refused claim takes its time to be answered.
+async fn after_a_while(app: &App, outcome: Result<(), Denial>) -> Response {
+    if outcome.as_ref().is_err_and(|denial| denial.status == 400) {
+        tokio::time::sleep(app.hall.timing.claim_refusal).await;
+    }
+    done_or(outcome)
+}
+
+pub(super) async fn berserk() -> Response {
+    Denial::refused("Cannot berserk").into_response()
+}
+
+pub(super) async fn read_chat(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Response {
+    let chat = app.hall.see(|house, _| {
+        guard(house, &caller, &id)?;
+        let table = house.table(&id).ok_or_else(Denial::not_found)?;
+        let lines = table
+            .chat
+            .iter()
+            .map(|(user, text)| json!({ "text": text, "user": user }));
+        Ok::<_, Denial>(lines.collect::<Vec<Value>>())
+    });
+    chat.map_or_else(IntoResponse::into_response, |chat| {
+        Json(chat).into_response()
+    })
+}
+
+pub(super) async fn write_chat(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    fields: Fields,
+) -> Response {
+    let room = match fields.get("room") {
+        Some("player") => "player",
+        Some("spectator") => "spectator",
+        Some(_) => return Denial::form("room", "Invalid value").into_response(),
+        None => return Denial::form("room", "This field is required").into_response(),
+    };
+    let Some(text) = fields.get("text") else {
+        return Denial::form("text", "This field is required").into_response();
+    };
+    done_or(app.hall.with(|house, _| {
+        guard(house, &caller, &id)?;
+        house.chat(&caller.user, &id, room, text)
+    }))
+}

@@ -1,0 +1,16 @@
+//! The Bot API over HTTP: reads requests, asks the house, writes what it says.
+//!
+//! Decides nothing about chess or challenges.
+
+mod account;
+mod auth;
+mod body;
+mod challenge;
+mod fields;
+mod game;
+mod misbehave;
+mod reply;
+mod router;
+mod users;
+
+pub(super) use router::{App, router};

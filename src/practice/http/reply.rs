@@ -1,0 +1,41 @@
+//! Answers: done, refused, not found, JSON and lines of it.
+
+use axum::Json;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::practice::denial::Denial;
+
+impl IntoResponse for Denial {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::BAD_REQUEST);
+        (status, Json(self.body)).into_response()
+    }
+}
+
+/// `{"ok":true}`
+pub(super) fn done() -> Response {
+    Json(json!({ "ok": true })).into_response()
+}
+
+/// Done, or the refusal.
+pub(super) fn done_or(outcome: Result<(), Denial>) -> Response {
+    outcome.map_or_else(IntoResponse::into_response, |()| done())
+}
+
+/// One JSON object a line.
+pub(super) fn lines<T: Serialize>(values: &[T]) -> Response {
+    let mut text = String::new();
+    for value in values {
+        text.push_str(&serde_json::to_string(value).unwrap_or_default());
+        text.push('\n');
+    }
+    ([(header::CONTENT_TYPE, "application/x-ndjson")], text).into_response()
+}
+
+/// What an address that means nothing answers; a wrong method too.
+pub(super) async fn nothing_here() -> Response {
+    (StatusCode::NOT_FOUND, "404 - Resource not found").into_response()
+}

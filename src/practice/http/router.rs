@@ -1,0 +1,96 @@
+//! Which address leads where, and which scope it takes.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{delete, get, post};
+
+use crate::practice::hall::Hall;
+
+use super::auth::{Gate, authenticate};
+use super::misbehave::misbehave;
+use super::reply::nothing_here;
+use super::{account, challenge, game, users};
+
+/// What every request shares.
+#[derive(Clone, Debug)]
+pub(in crate::practice) struct App {
+    pub(in crate::practice) hall: Arc<Hall>,
+}
+
+/// The Bot API.
+pub(in crate::practice) fn router(hall: Arc<Hall>) -> Router {
+    let app = App { hall };
+    let gated = |routes: Router<App>, accepted| {
+        routes.route_layer(from_fn_with_state(
+            Gate {
+                app: app.clone(),
+                accepted,
+            },
+            authenticate,
+        ))
+    };
+    Router::new()
+        .merge(gated(for_any_token(), &[]))
+        .merge(gated(for_bots(), &["bot:play"]))
+        .merge(gated(for_challengers(), &["bot:play", "challenge:write"]))
+        .merge(gated(for_challenge_readers(), &["challenge:read"]))
+        .merge(for_everybody())
+        .fallback(nothing_here)
+        .method_not_allowed_fallback(nothing_here)
+        .layer(from_fn_with_state(app.clone(), misbehave))
+        .with_state(app)
+}
+
+fn for_any_token() -> Router<App> {
+    Router::new()
+        .route("/api/account", get(account::account))
+        .route("/api/account/playing", get(account::playing))
+        .route("/api/token", delete(account::revoke))
+}
+
+fn for_bots() -> Router<App> {
+    Router::new()
+        .route("/api/stream/event", get(account::events))
+        .route("/api/bot/account/upgrade", post(account::upgrade))
+        .route("/api/bot/game/stream/{id}", get(game::stream))
+        .route("/api/bot/game/{id}/move/{uci}", post(game::play))
+        .route(
+            "/api/bot/game/{id}/chat",
+            get(game::read_chat).post(game::write_chat),
+        )
+        .route("/api/bot/game/{id}/abort", post(game::abort))
+        .route("/api/bot/game/{id}/resign", post(game::resign))
+        .route("/api/bot/game/{id}/draw/{answer}", post(game::draw))
+        .route("/api/bot/game/{id}/takeback/{answer}", post(game::takeback))
+        .route(
+            "/api/bot/game/{id}/claim-victory",
+            post(game::claim_victory),
+        )
+        .route("/api/bot/game/{id}/claim-draw", post(game::claim_draw))
+        .route("/api/bot/game/{id}/berserk", post(game::berserk))
+}
+
+fn for_challengers() -> Router<App> {
+    Router::new()
+        .route("/api/challenge/{user}", post(challenge::create))
+        .route("/api/challenge/{id}/accept", post(challenge::accept))
+        .route("/api/challenge/{id}/decline", post(challenge::decline))
+        .route("/api/challenge/{id}/cancel", post(challenge::cancel))
+}
+
+fn for_challenge_readers() -> Router<App> {
+    Router::new()
+        .route("/api/challenge", get(challenge::list))
+        .route("/api/challenge/{id}/show", get(challenge::show))
+}
+
+fn for_everybody() -> Router<App> {
+    Router::new()
+        .route("/api/token/test", post(account::token_test))
+        .route("/api/bot/online", get(users::online_bots))
+        .route("/api/users/status", get(users::status))
+        .route("/api/users", post(users::many))
+        .route("/api/user/{name}", get(users::one))
+}

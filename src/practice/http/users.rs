@@ -1,0 +1,63 @@
+//! Other accounts.
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+
+use crate::practice::denial::Denial;
+
+use super::App;
+use super::reply::lines;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Asked {
+    #[serde(default)]
+    ids: String,
+    #[serde(default, rename = "withGameIds")]
+    with_game_ids: bool,
+}
+
+pub(super) async fn status(State(app): State<App>, Query(asked): Query<Asked>) -> Response {
+    let list: Vec<_> = app.hall.see(|house, now| {
+        asked
+            .ids
+            .split(',')
+            .take(100)
+            .filter_map(|id| house.user_status(id.trim(), asked.with_game_ids, now))
+            .collect()
+    });
+    Json(list).into_response()
+}
+
+pub(super) async fn many(State(app): State<App>, body: String) -> Response {
+    let list: Vec<_> = app.hall.see(|house, now| {
+        body.split(',')
+            .take(300)
+            .filter_map(|id| house.account(&id.trim().to_lowercase()))
+            .map(|account| house.user_json(account, false, now))
+            .collect()
+    });
+    Json(list).into_response()
+}
+
+pub(super) async fn one(State(app): State<App>, Path(name): Path<String>) -> Response {
+    let json = app.hall.see(|house, now| {
+        let account = house.account(&name.to_lowercase())?;
+        Some(house.user_json(account, true, now))
+    });
+    json.map_or_else(
+        || Denial::not_found().into_response(),
+        |json| Json(json).into_response(),
+    )
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct HowMany {
+    nb: Option<usize>,
+}
+
+pub(super) async fn online_bots(State(app): State<App>, Query(query): Query<HowMany>) -> Response {
+    let most = query.nb.unwrap_or(100).clamp(1, 512);
+    lines(&app.hall.see(|house, now| house.online_bots(most, now)))
+}

@@ -1,0 +1,214 @@
+//! The server as a whole: started with options, held by a handle.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use tokio::net::TcpListener;
+use tokio::sync::broadcast;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::account::Kind;
+use super::event::Event;
+use super::faults::Faults;
+use super::hall::{Hall, keep_time};
+use super::house::{House, Rules};
+use super::http;
+use super::line::{Cutter, Door};
+use super::rating::Rating;
+use super::time::Timing;
+
+/// The scopes of a token that is to do all that a bot can do.
+pub const ALL_SCOPES: [&str; 3] = ["bot:play", "challenge:read", "challenge:write"];
+
+/// How long open connections may take to end when the server does.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// How to start a server.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where to listen: the loopback unless told otherwise; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Every duration.
+    pub timing: Timing,
+    /// Limits that a practice ground may do without.
+    pub rules: Rules,
+    /// Where chance starts: colours, ids, partners.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+            timing: Timing::default(),
+            rules: Rules::default(),
+            seed: fastrand::u64(..),
+        }
+    }
+}
+
+/// The server.
+#[derive(Debug)]
+pub struct Server;
+
+impl Server {
+    /// Listens and serves until the handle is shut down or dropped.
+    pub async fn start(options: Options) -> io::Result<Handle> {
+        let listener = TcpListener::bind(options.listen).await?;
+        let address = listener.local_addr()?;
+        let url = format!("http://{address}");
+        let hall = Hall::new(House::new(
+            url.clone(),
+            options.timing,
+            options.rules,
+            options.seed,
+        ));
+        let stop = CancellationToken::new();
+        let mut tasks = JoinSet::new();
+        let time = keep_time(Arc::clone(&hall));
+        let quit = stop.clone();
+        tasks.spawn(async move {
+            quit.run_until_cancelled(time).await;
+        });
+        tasks.spawn(serve(
+            listener,
+            http::router(Arc::clone(&hall)),
+            stop.clone(),
+        ));
+        Ok(Handle {
+            address,
+            url,
+            hall,
+            stop,
+            tasks,
+        })
+    }
+}
+
+async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) {
+    let service = router.into_make_service_with_connect_info::<Cutter>();
+    let serving =
+        axum::serve(Door(listener), service).with_graceful_shutdown(stop.cancelled_owned());
+    if let Err(error) = serving.await {
+        tracing::error!(%error, "the practice server stopped listening");
+    }
+}
+
+/// A running server.
+#[derive(Debug)]
+pub struct Handle {
+    address: SocketAddr,
+    url: String,
+    pub(super) hall: Arc<Hall>,
+    stop: CancellationToken,
+    tasks: JoinSet<()>,
+}
+
+impl Handle {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where a client finds it.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Opens a bot account and gives back a token for it with every scope.
+    ///
+    /// Nothing comes back for a name that Lichess would not allow.
+    pub fn open_bot(&self, name: &str) -> Option<String> {
+        self.open(name, Kind::Bot, &ALL_SCOPES)
+    }
+
+    /// Opens an account of any kind and gives back a token for it with these scopes.
+    pub fn open(&self, name: &str, kind: Kind, scopes: &[&str]) -> Option<String> {
+        let token = self.hall.with(|house, _| house.new_token());
+        self.open_with_token(name, kind, scopes, &token)?;
+        Some(token)
+    }
+
+    /// Opens an account that a fixed token speaks for.
+    pub fn open_with_token(
+        &self,
+        name: &str,
+        kind: Kind,
+        scopes: &[&str],
+        token: &str,
+    ) -> Option<()> {
+        self.hall.with(|house, now| {
+            let user = house.open_account(name, kind, now)?;
+            house.grant(token, &user, scopes);
+            Some(())
+        })
+    }
+
+    /// Gives an account a rating.
+    pub fn rate(&self, name: &str, rating: Rating) {
+        self.hall.with(|house, _| {
+            if let Some(account) = house.account_mut(&name.to_lowercase()) {
+                account.rating = rating;
+            }
+        });
+    }
+
+    /// Lets an account allow its opponents to take moves back, or not.
+    pub fn allow_takebacks(&self, name: &str, allowed: bool) {
+        self.hall.with(|house, _| {
+            if let Some(account) = house.account_mut(&name.to_lowercase()) {
+                account.takebacks = allowed;
+            }
+        });
+    }
+
+    /// Gives the opponent of `name` more time in a game, as a player on the website may.
+    pub fn give_time(&self, name: &str, game: &str, seconds: u32) {
+        self.hall.with(|house, now| {
+            let user = name.to_lowercase();
+            let given = house.act(&user, game, now, |round, side| {
+                round.give_time(side, seconds, now);
+                Ok(())
+            });
+            if let Err(denial) = given {
+                tracing::debug!(?denial, "no time given");
+            }
+        });
+    }
+
+    /// Whether an account's event stream is open.
+    pub fn is_online(&self, name: &str) -> bool {
+        self.hall
+            .see(|house, now| house.is_online(&name.to_lowercase(), now))
+    }
+
+    /// Misbehaviour for tests.
+    pub fn faults(&self) -> &Faults {
+        &self.hall.faults
+    }
+
+    /// What happens from now on.
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.hall.news()
+    }
+
+    /// Ends every stream, stops listening, and comes back when nothing runs any more.
+    pub async fn shutdown(mut self) {
+        self.hall.close_all();
+        self.stop.cancel();
+        let all = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(LAST_WORDS, all).await.is_err() {
+            self.tasks.abort_all();
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}

@@ -1,0 +1,145 @@
+//! The open streams: who reads what, and the handing out of what the house has to say.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio::sync::{broadcast, watch};
+
+use crate::rules::Color;
+
+use super::event::Event;
+use super::house::{Delivery, House};
+use super::mailbox::Mailbox;
+
+/// Which game stream replaces which: same game, same side, same program.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct GameStreamKey {
+    pub(crate) game: String,
+    pub(crate) side: Color,
+    pub(crate) agent: String,
+}
+
+/// Every open stream.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    /// By token.
+    events: HashMap<String, Arc<Mailbox>>,
+    games: HashMap<GameStreamKey, Arc<Mailbox>>,
+    /// Those who keep a challenge alive, by its id.
+    challenges: HashMap<String, Arc<Mailbox>>,
+    /// Those inside the server who look at a game or challenge whenever it changes.
+    watchers: HashMap<String, watch::Sender<u64>>,
+    news: broadcast::Sender<Event>,
+}
+
+impl Streams {
+    pub(crate) fn new() -> Self {
+        Self {
+            events: HashMap::new(),
+            games: HashMap::new(),
+            challenges: HashMap::new(),
+            watchers: HashMap::new(),
+            news: broadcast::channel(4096).0,
+        }
+    }
+
+    /// Opens the event stream of a token; the one before it ends.
+    pub(crate) fn open_events(&mut self, token: &str, lines: Vec<String>) -> Arc<Mailbox> {
+        let mailbox = Arc::new(Mailbox::holding(lines));
+        if let Some(older) = self.events.insert(token.to_owned(), Arc::clone(&mailbox)) {
+            older.close();
+        }
+        mailbox
+    }
+
+    /// Opens a game stream; the one before it of the same key ends.
+    pub(crate) fn open_game(&mut self, key: GameStreamKey, first: String) -> Arc<Mailbox> {
+        let mailbox = Arc::new(Mailbox::holding(vec![first]));
+        if let Some(older) = self.games.insert(key, Arc::clone(&mailbox)) {
+            older.close();
+        }
+        mailbox
+    }
+
+    pub(crate) fn open_challenge(&mut self, id: &str, first: String) -> Arc<Mailbox> {
+        let mailbox = Arc::new(Mailbox::holding(vec![first]));
+        self.challenges.insert(id.to_owned(), Arc::clone(&mailbox));
+        mailbox
+    }
+
+    /// Forgets a stream whose reader has gone.
+    pub(crate) fn forget(&mut self, mailbox: &Arc<Mailbox>) {
+        self.events.retain(|_, it| !Arc::ptr_eq(it, mailbox));
+        self.games.retain(|_, it| !Arc::ptr_eq(it, mailbox));
+        self.challenges.retain(|_, it| !Arc::ptr_eq(it, mailbox));
+    }
+
+    /// Changes whenever the game or challenge of this id does.
+    pub(crate) fn watch(&mut self, id: &str) -> watch::Receiver<u64> {
+        self.watchers
+            .entry(id.to_owned())
+            .or_insert_with(|| watch::channel(0).0)
+            .subscribe()
+    }
+
+    pub(crate) fn news(&self) -> broadcast::Receiver<Event> {
+        self.news.subscribe()
+    }
+
+    /// Ends every stream.
+    pub(crate) fn close_all(&mut self) {
+        let open = self
+            .events
+            .values()
+            .chain(self.games.values())
+            .chain(self.challenges.values());
+        open.for_each(|mailbox| mailbox.close());
+        self.watchers.clear();
+    }
+
+    pub(crate) fn deliver(&mut self, house: &House, deliveries: Vec<Delivery>) {
+        for delivery in deliveries {
+            match delivery {
+                Delivery::Event { user, line } => self.tell_user(house, &user, &line),
+                Delivery::Game { id, to, line } => {
+                    let readers = self.games.iter().filter(|(key, _)| {
+                        key.game == id && to.is_none_or(|side| side == key.side)
+                    });
+                    readers.for_each(|(_, mailbox)| mailbox.push(line.clone()));
+                }
+                Delivery::GameOver { id } => {
+                    let over = self.games.iter().filter(|(key, _)| key.game == id);
+                    over.for_each(|(_, mailbox)| mailbox.close());
+                }
+                Delivery::Changed { id } => self.wake_watchers(&id),
+                Delivery::ChallengeDone { id, done } => {
+                    if let Some(mailbox) = self.challenges.remove(&id) {
+                        mailbox.push(format!("{{\"done\":\"{done}\"}}"));
+                        mailbox.close();
+                    }
+                }
+                Delivery::News(event) => {
+                    // Nobody listening is no loss.
+                    let _ = self.news.send(event);
+                }
+            }
+        }
+    }
+
+    fn tell_user(&self, house: &House, user: &str, line: &str) {
+        for (token, mailbox) in &self.events {
+            if house.token(token).is_some_and(|grant| grant.user == user) {
+                mailbox.push(line.to_owned());
+            }
+        }
+    }
+
+    fn wake_watchers(&mut self, id: &str) {
+        if let Some(watcher) = self.watchers.get(id) {
+            watcher.send_modify(|version| *version += 1);
+            if watcher.receiver_count() == 0 {
+                self.watchers.remove(id);
+            }
+        }
+    }
+}

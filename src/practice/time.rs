@@ -1,0 +1,156 @@
+//! Time as the practice server counts it: whole milliseconds on one line, handed in as data.
+//!
+//! The pure parts (clock, referee, challenges) never look at a watch: the shell tells them what time
+//! it is. All durations of the server are in one [`Timing`], so that a test can run keep-alives of
+//! 70 ms instead of 7 s.
+
+use std::ops::{Add, Sub};
+use std::time::Duration;
+
+/// A moment, in milliseconds since the Unix epoch; it never runs backwards within one server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Millis(pub u64);
+
+impl Add<Duration> for Millis {
+    type Output = Self;
+
+    fn add(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(span.as_millis() as u64))
+    }
+}
+
+impl Sub for Millis {
+    type Output = Duration;
+
+    /// How long after `earlier` this is; zero when it is not after it.
+    fn sub(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// Every duration of the server. The default is what Lichess does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// An empty line goes out on a stream after this much silence.
+    pub keep_alive: Duration,
+    /// A challenge nobody keeps alive is marked offline after this.
+    pub challenge_offline: Duration,
+    /// A pending real-time challenge can be accepted for this long.
+    pub challenge_lifetime: Duration,
+    /// A closed game stream makes its player absent after this.
+    pub absence_grace: Duration,
+    /// The absent player's opponent is told again after each of these.
+    pub absence_notice: Duration,
+    /// Divides the time a player may stay away before the opponent may claim; 1 is what Lichess does.
+    pub absence_divisor: u32,
+    /// From the fall of a flag to the moment the server looks at it by itself.
+    pub flag_grace: Duration,
+    /// From the third occurrence of a position, shown as `started`, to the claim for the bot.
+    pub threefold_claim: Duration,
+    /// A refused claim of victory is answered after this.
+    pub claim_refusal: Duration,
+    /// A bot counts as online for this long after its event stream closed.
+    pub online_grace: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            keep_alive: Duration::from_secs(7),
+            challenge_offline: Duration::from_secs(20),
+            challenge_lifetime: Duration::from_secs(3 * 3600),
+            absence_grace: Duration::from_secs(1),
+            absence_notice: Duration::from_secs(5),
+            absence_divisor: 1,
+            flag_grace: Duration::from_millis(100),
+            threefold_claim: Duration::ZERO,
+            claim_refusal: Duration::from_millis(500),
+            online_grace: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Timing {
+    /// The same server, `factor` times as fast.
+    #[must_use]
+    pub fn scaled(factor: u32) -> Self {
+        let usual = Self::default();
+        let factor = factor.max(1);
+        Self {
+            keep_alive: usual.keep_alive / factor,
+            challenge_offline: usual.challenge_offline / factor,
+            challenge_lifetime: usual.challenge_lifetime / factor,
+            absence_grace: usual.absence_grace / factor,
+            absence_notice: usual.absence_notice / factor,
+            absence_divisor: factor,
+            flag_grace: usual.flag_grace,
+            threefold_claim: usual.threefold_claim,
+            claim_refusal: usual.claim_refusal / factor,
+            online_grace: usual.online_grace / factor,
+        }
+    }
+}
+
+/// A fixed window: so many in so long, counted from the first.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    most: u32,
+    span: Duration,
+    opened: Option<Millis>,
+    used: u32,
+}
+
+impl Window {
+    pub(crate) fn new(most: u32, span: Duration) -> Self {
+        Self {
+            most,
+            span,
+            opened: None,
+            used: 0,
+        }
+    }
+
+    /// Takes one, or says how long until there is one again.
+    pub(crate) fn take(&mut self, now: Millis) -> Result<(), Duration> {
+        let left = self.left(now);
+        if left.is_zero() {
+            self.used += 1;
+            return Ok(());
+        }
+        Err(left)
+    }
+
+    /// How long until one can be taken; zero when one can be taken now.
+    pub(crate) fn left(&mut self, now: Millis) -> Duration {
+        let opened = *self.opened.get_or_insert(now);
+        if now - opened >= self.span {
+            self.opened = Some(now);
+            self.used = 0;
+        }
+        if self.used < self.most {
+            return Duration::ZERO;
+        }
+        self.span.saturating_sub(now - self.opened.unwrap_or(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_gives_its_number_and_opens_again_after_its_span() {
+        let mut window = Window::new(2, Duration::from_secs(10));
+        assert_eq!(window.take(Millis(5_000)), Ok(()));
+        assert_eq!(window.take(Millis(6_000)), Ok(()));
+        assert_eq!(window.take(Millis(7_000)), Err(Duration::from_secs(8)));
+        assert_eq!(window.take(Millis(15_000)), Ok(()));
+    }
+
+    #[test]
+    fn scaling_shortens_every_wait() {
+        let quick = Timing::scaled(100);
+        assert_eq!(quick.keep_alive, Duration::from_millis(70));
+        assert_eq!(quick.challenge_offline, Duration::from_millis(200));
+    }
+}

@@ -1,0 +1,173 @@
+//! Challenges as they stand in events and answers.
+
+use serde::Serialize;
+
+use crate::practice::terms::{ColorWish, Speed, TimeControl};
+
+use super::game::is_false;
+
+/// A challenge.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ChallengeJson {
+    pub(crate) id: String,
+    pub(crate) url: String,
+    pub(crate) status: &'static str,
+    pub(crate) challenger: ChallengeUser,
+    pub(crate) dest_user: ChallengeUser,
+    pub(crate) variant: Variant,
+    pub(crate) rated: bool,
+    pub(crate) speed: Speed,
+    pub(crate) time_control: TimeControlJson,
+    pub(crate) color: ColorWish,
+    pub(crate) final_color: &'static str,
+    pub(crate) perf: PerfIcon,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) direction: Option<Direction>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rematch_of: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rules: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) decline_reason: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) decline_reason_key: Option<&'static str>,
+}
+
+/// Whether a challenge is to us or from us; only in answers, never in events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Direction {
+    In,
+    Out,
+}
+
+/// One of the two users of a challenge.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ChallengeUser {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) title: Option<&'static str>,
+    pub(crate) rating: i32,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) provisional: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) online: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) lag: Option<u8>,
+}
+
+/// A variant of chess. `short` is left out of `gameStart` and `gameFinish`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Variant {
+    pub(crate) key: &'static str,
+    pub(crate) name: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) short: Option<&'static str>,
+}
+
+impl Variant {
+    pub(crate) const ATOMIC: Self = Self {
+        key: "atomic",
+        name: "Atomic",
+        short: Some("Atom"),
+    };
+
+    const OTHERS: [Self; 8] = [
+        Self {
+            key: "standard",
+            name: "Standard",
+            short: Some("Std"),
+        },
+        Self {
+            key: "chess960",
+            name: "Chess960",
+            short: Some("960"),
+        },
+        Self {
+            key: "crazyhouse",
+            name: "Crazyhouse",
+            short: Some("Crazy"),
+        },
+        Self {
+            key: "antichess",
+            name: "Antichess",
+            short: Some("Anti"),
+        },
+        Self {
+            key: "horde",
+            name: "Horde",
+            short: Some("Horde"),
+        },
+        Self {
+            key: "kingOfTheHill",
+            name: "King of the Hill",
+            short: Some("KotH"),
+        },
+        Self {
+            key: "racingKings",
+            name: "Racing Kings",
+            short: Some("Racing"),
+        },
+        Self {
+            key: "threeCheck",
+            name: "Three-check",
+            short: Some("3check"),
+        },
+    ];
+
+    /// The variant of that key.
+    pub(crate) fn of(key: &str) -> Option<Self> {
+        std::iter::once(Self::ATOMIC)
+            .chain(Self::OTHERS)
+            .find(|variant| variant.key == key)
+    }
+
+    /// As game events write it.
+    pub(crate) fn without_short(self) -> Self {
+        Self {
+            short: None,
+            ..self
+        }
+    }
+}
+
+/// Icon and name of a rating category.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct PerfIcon {
+    pub(crate) icon: &'static str,
+    pub(crate) name: &'static str,
+}
+
+/// The time control of a challenge, in seconds and days.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub(crate) enum TimeControlJson {
+    Clock {
+        limit: u32,
+        increment: u32,
+        show: String,
+    },
+    #[serde(rename_all = "camelCase")]
+    Correspondence {
+        days_per_turn: u32,
+    },
+    Unlimited,
+}
+
+impl From<TimeControl> for TimeControlJson {
+    fn from(time: TimeControl) -> Self {
+        match time {
+            TimeControl::Clock { limit, increment } => Self::Clock {
+                limit,
+                increment,
+                show: time.show(),
+            },
+            TimeControl::Correspondence { days } => Self::Correspondence {
+                days_per_turn: days,
+            },
+            TimeControl::Unlimited => Self::Unlimited,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The lines of a game stream.
+
+use serde::Serialize;
+
+use crate::practice::terms::{Speed, Status};
+
+use super::Variant;
+
+/// One line of `/api/bot/game/stream/{id}`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub(crate) enum GameLine {
+    /// The whole game; always the first line.
+    GameFull(Box<GameFull>),
+    /// What can change.
+    GameState(GameState),
+    /// Somebody said something.
+    ChatLine {
+        room: &'static str,
+        username: String,
+        text: String,
+    },
+    /// The opponent left or came back.
+    #[serde(rename_all = "camelCase")]
+    OpponentGone {
+        gone: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        claim_win_in_seconds: Option<u64>,
+    },
+}
+
+/// The whole game.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct GameFull {
+    pub(crate) id: String,
+    pub(crate) variant: Variant,
+    pub(crate) speed: Speed,
+    pub(crate) perf: PerfName,
+    pub(crate) rated: bool,
+    pub(crate) created_at: u64,
+    pub(crate) white: PlayerJson,
+    pub(crate) black: PlayerJson,
+    pub(crate) initial_fen: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) clock: Option<ClockJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) days_per_turn: Option<u32>,
+    pub(crate) state: StateWithType,
+}
+
+/// A `gameState` inside a `gameFull` names its type too.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename = "gameState")]
+pub(crate) struct StateWithType {
+    #[serde(flatten)]
+    state: GameState,
+}
+
+impl From<GameState> for StateWithType {
+    fn from(state: GameState) -> Self {
+        Self { state }
+    }
+}
+
+/// The name of the rating category.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct PerfName {
+    pub(crate) name: &'static str,
+}
+
+/// Start time and increment in milliseconds.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct ClockJson {
+    pub(crate) initial: u64,
+    pub(crate) increment: u64,
+}
+
+/// One side of a game.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct PlayerJson {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) title: Option<&'static str>,
+    pub(crate) rating: i32,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) provisional: bool,
+}
+
+/// What can change in a game.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct GameState {
+    pub(crate) moves: String,
+    pub(crate) wtime: u64,
+    pub(crate) btime: u64,
+    pub(crate) winc: u64,
+    pub(crate) binc: u64,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) wdraw: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) bdraw: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) wtakeback: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) btakeback: bool,
+    pub(crate) status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) winner: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rematch: Option<String>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde calls"
+)]
+pub(super) fn is_false(flag: &bool) -> bool {
+    !*flag
+}

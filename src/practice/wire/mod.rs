@@ -1,0 +1,14 @@
+//! What the server says, field for field as Lichess says it.
+//!
+//! These types are the server's own and can only be written, never read: the client has its own, so
+//! that one mistake cannot cancel out on both sides.
+
+mod challenge;
+mod event;
+mod game;
+mod user;
+
+pub(crate) use challenge::{ChallengeJson, ChallengeUser, Direction, PerfIcon, Variant};
+pub(crate) use event::{Compat, EventExtra, EventLine, GameInfo, NowPlaying, Opponent};
+pub(crate) use game::{ClockJson, GameFull, GameLine, GameState, PerfName, PlayerJson};
+pub(crate) use user::{Counts, Perf, Perfs, UserJson, UserStatus};

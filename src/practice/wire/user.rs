@@ -1,0 +1,72 @@
+//! Accounts as others see them.
+
+use serde::Serialize;
+
+use super::game::is_false;
+
+/// A user, short in lists and with `count` and `url` alone.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UserJson {
+    pub(crate) id: String,
+    pub(crate) username: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) title: Option<&'static str>,
+    pub(crate) perfs: Perfs,
+    pub(crate) created_at: u64,
+    pub(crate) seen_at: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) playing: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) count: Option<Counts>,
+}
+
+/// The ratings; a category never played is missing.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Perfs {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) atomic: Option<Perf>,
+}
+
+/// One rating.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Perf {
+    pub(crate) games: u32,
+    pub(crate) rating: i32,
+    pub(crate) rd: u32,
+    pub(crate) prog: i32,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) prov: bool,
+}
+
+/// Games played, by what came of them.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Counts {
+    pub(crate) all: u32,
+    pub(crate) rated: u32,
+    pub(crate) draw: u32,
+    pub(crate) loss: u32,
+    pub(crate) win: u32,
+    pub(crate) bookmark: u32,
+    pub(crate) playing: u32,
+    pub(crate) import: u32,
+    pub(crate) me: u32,
+}
+
+/// One entry of `/api/users/status`; false flags are left out.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UserStatus {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) title: Option<&'static str>,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) online: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) playing: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) playing_id: Option<String>,
+}

@@ -1,0 +1,16 @@
+//! The practice server over real HTTP: the Bot API's semantics, its bodies and its streams.
+//!
+//! The client here is a bare one on purpose: it shares no type with the server or with the bot.
+
+#[path = "practice/challenges.rs"]
+mod challenges;
+#[path = "practice/client.rs"]
+mod client;
+#[path = "practice/games.rs"]
+mod games;
+#[path = "practice/refusals.rs"]
+mod refusals;
+#[path = "practice/replay.rs"]
+mod replay;
+#[path = "practice/streams.rs"]
+mod streams;
