@@ -1,5 +1,7 @@
 //! `megaton uci`: the engine for chess programs.
 
+use megaton::uci;
+
 use super::failure::Failure;
 
 /// Be an engine for chess programs (UCI)
@@ -13,5 +15,5 @@ use super::failure::Failure;
 pub(super) struct Args {}
 
 pub(super) fn execute(_: &Args) -> Result<(), Failure> {
-    Err(Failure::failed("this build has no UCI"))
+    Ok(uci::run_stdio()?)
 }

@@ -1,6 +1,6 @@
 //! Tactical suites: positions with one right move, searched with a cold table.
 //!
-//! Reads EPD lines with the opcodes `c0` (the right move in UCI), `id` and `dm` (win in so many
+//! Reads EPD lines with the opcodes `c0` (the right move in UCI) or `bm` (in SAN), `id` and `dm` (win in so many
 //! moves). What a solver's share means is said beside the suite, not here.
 
 use std::io::{self, Write};
@@ -32,8 +32,8 @@ pub enum SuiteError {
         /// Why.
         error: FenError,
     },
-    /// No opcode `c0`.
-    #[error("line {line}: no answer (opcode c0)")]
+    /// No opcode `c0`, and no `bm` that is a legal move.
+    #[error("line {line}: no answer (opcode c0 or bm)")]
     NoAnswer {
         /// Counted from 1.
         line: usize,
@@ -82,7 +82,10 @@ fn puzzle(line: usize, text: &str) -> Result<Puzzle, SuiteError> {
                 .map(|value| value.trim_matches('"').to_owned())
         })
     };
-    let answer = opcode("c0").ok_or(SuiteError::NoAnswer { line })?;
+    let by_san = || Some(position.parse_san(&opcode("bm")?).ok()?.to_string());
+    let answer = opcode("c0")
+        .or_else(by_san)
+        .ok_or(SuiteError::NoAnswer { line })?;
     Ok(Puzzle {
         id: opcode("id").unwrap_or_else(|| format!("line {line}")),
         position,
@@ -146,11 +149,13 @@ mod tests {
             ("atac.001", "e3d2")
         );
         assert_eq!(puzzle.mate_in, Some(1));
+        let by_san = parse("8/8/8/8/8/8/8/K1k5 w - - bm Ka2;").unwrap();
+        assert_eq!(by_san[0].answer, "a1a2");
     }
 
     #[test]
     fn a_line_without_an_answer_is_refused_with_its_number() {
-        let error = parse("\n8/8/8/8/8/8/8/K1k5 w - - bm Kb1;").unwrap_err();
+        let error = parse("\n8/8/8/8/8/8/8/K1k5 w - - bm Ka3;").unwrap_err();
         assert_eq!(error, SuiteError::NoAnswer { line: 2 });
     }
 

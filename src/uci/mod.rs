@@ -1,1 +1,40 @@
-//! The uci room.
+//! The uci room: the engine for chess programs, over the Universal Chess Interface.
+//!
+//! Reads commands, drives one [`Engine`](crate::engine::Engine) and writes what the protocol
+//! allows, nothing else. Whatever comes in, it answers or says `info string error: …`; it never
+//! panics and never leaves a `go` without its `bestmove`.
+
+mod command;
+mod describe;
+mod options;
+mod output;
+mod session;
+
+use std::io::{self, BufRead, Write};
+
+use command::Command;
+use session::{Next, Session};
+
+/// Speak UCI until `quit` or the end of the input.
+///
+/// At the end of the input a search with an end of its own is finished first; an endless one is
+/// stopped.
+pub fn run(mut input: impl BufRead, output: impl Write + Send + 'static) -> io::Result<()> {
+    let mut session = Session::new(output);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if input.read_until(b'\n', &mut line)? == 0 {
+            return session.finish();
+        }
+        let command = Command::parse(&String::from_utf8_lossy(&line));
+        if session.obey(command)? == Next::Quit {
+            return session.quit();
+        }
+    }
+}
+
+/// [`run`] on the standard streams.
+pub fn run_stdio() -> io::Result<()> {
+    run(io::stdin().lock(), io::stdout())
+}

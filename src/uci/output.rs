@@ -1,0 +1,68 @@
+//! Lines of the protocol, one writer for all threads.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::engine::{Info, ScoreBound, Thought};
+use crate::rules::UciStyle;
+
+/// A writer that threads share a line at a time.
+#[derive(Debug)]
+pub(super) struct Output<W>(Arc<Mutex<W>>);
+
+impl<W> Clone for Output<W> {
+    fn clone(&self) -> Self {
+        Output(Arc::clone(&self.0))
+    }
+}
+
+impl<W: Write> Output<W> {
+    pub(super) fn new(writer: W) -> Output<W> {
+        Output(Arc::new(Mutex::new(writer)))
+    }
+
+    /// Write one line or several, whole.
+    pub(super) fn say(&self, text: &str) -> io::Result<()> {
+        self.write(|writer| writeln!(writer, "{text}"))
+    }
+
+    /// Write, then flush.
+    pub(super) fn write(&self, write: impl FnOnce(&mut W) -> io::Result<()>) -> io::Result<()> {
+        let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        write(&mut writer)?;
+        writer.flush()
+    }
+}
+
+/// A report as an `info` line.
+pub(super) fn info_line(info: &Info, style: UciStyle) -> String {
+    let millis = info.time.as_millis();
+    let speed = u128::from(info.nodes) * 1_000_000 / info.time.as_micros().max(1);
+    let bound = match info.bound {
+        ScoreBound::Exact => "",
+        ScoreBound::Lower => " lowerbound",
+        ScoreBound::Upper => " upperbound",
+    };
+    let mut line = format!(
+        "info depth {} seldepth {} multipv {} score {}{bound} nodes {} nps {speed} hashfull {} \
+         time {millis} pv",
+        info.depth, info.seldepth, info.multipv, info.score, info.nodes, info.hashfull,
+    );
+    for mv in &info.line {
+        // Writing to a string cannot fail.
+        let _ = write!(line, " {}", mv.uci(style));
+    }
+    line
+}
+
+/// The answer to `go`.
+pub(super) fn best_move_line(thought: &Thought, style: UciStyle) -> String {
+    match (thought.best, thought.ponder) {
+        (None, _) => "bestmove (none)".to_owned(),
+        (Some(best), None) => format!("bestmove {}", best.uci(style)),
+        (Some(best), Some(ponder)) => {
+            format!("bestmove {} ponder {}", best.uci(style), ponder.uci(style))
+        }
+    }
+}

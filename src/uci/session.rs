@@ -1,0 +1,248 @@
+//! One conversation: the position on the board, the options, the search under way.
+
+use std::io::{self, Write};
+use std::sync::mpsc;
+
+use super::command::{Command, Go, Start};
+use super::describe;
+use super::options::{Effect, Options};
+use super::output::{Output, best_move_line, info_line};
+use crate::engine::{Clock, Engine, EngineOptions, Limits, Pool, Search, Thought, bench};
+use crate::rules::{Game, Position};
+
+/// Whether the conversation goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    Line,
+    Quit,
+}
+
+/// The state of a conversation.
+pub(super) struct Session<W> {
+    output: Output<W>,
+    options: Options,
+    engine: Engine,
+    game: Game,
+    running: Option<Running>,
+}
+
+/// A search whose `bestmove` may still be to come.
+struct Running {
+    search: Search,
+    /// Closed once `bestmove` is written.
+    answered: mpsc::Receiver<()>,
+    is_endless: bool,
+}
+
+impl<W: Write + Send + 'static> Session<W> {
+    pub(super) fn new(output: W) -> Session<W> {
+        let options = Options::new();
+        Session {
+            output: Output::new(output),
+            engine: engine(&options),
+            options,
+            game: Game::new(),
+            running: None,
+        }
+    }
+
+    pub(super) fn obey(&mut self, command: Command) -> io::Result<Next> {
+        match command {
+            Command::Uci => self.introduce()?,
+            Command::IsReady => self.output.say("readyok")?,
+            Command::NewGame => {
+                self.halt();
+                self.engine.pool().clear_hash();
+                self.engine.new_game();
+            }
+            Command::SetOption { name, value } => self.set_option(&name, &value)?,
+            Command::Position { start, moves } => self.set_position(&start, &moves)?,
+            Command::Go(go) => self.go(&go)?,
+            Command::Perft(depth) => {
+                self.halt();
+                let text = describe::perft(self.game.position(), depth, self.options.style);
+                self.output.say(&text)?;
+            }
+            Command::Stop => self.halt(),
+            Command::PonderHit => {
+                if let Some(running) = &mut self.running {
+                    running.search.ponderhit();
+                    running.is_endless = false;
+                }
+            }
+            Command::Quit => return Ok(Next::Quit),
+            Command::Display => {
+                self.output
+                    .say(&describe::position(&self.game, self.options.style))?;
+            }
+            Command::Eval => self
+                .output
+                .say(&describe::evaluation(self.game.position()))?,
+            Command::Bench(depth) => self.bench(depth)?,
+            Command::Nothing => {}
+            Command::Unknown(line) => self.complain(&format!("unknown command {line:?}"))?,
+        }
+        Ok(Next::Line)
+    }
+
+    /// The input has ended: let a search that ends by itself do so.
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        if let Some(running) = self.running.take() {
+            if running.is_endless {
+                running.search.stop();
+            }
+            wait(&running);
+        }
+        Ok(())
+    }
+
+    pub(super) fn quit(mut self) -> io::Result<()> {
+        self.halt();
+        Ok(())
+    }
+
+    /// Stop the search, if there is one, and see its `bestmove` out.
+    fn halt(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.search.stop();
+            wait(&running);
+        }
+    }
+
+    fn introduce(&self) -> io::Result<()> {
+        self.output.write(|writer| {
+            writeln!(writer, "id name Megaton {}", env!("CARGO_PKG_VERSION"))?;
+            writeln!(writer, "id author the Megaton developers")?;
+            Options::list(writer)?;
+            writeln!(writer, "uciok")
+        })
+    }
+
+    fn complain(&self, text: &str) -> io::Result<()> {
+        self.output.say(&format!("info string error: {text}"))
+    }
+
+    fn set_option(&mut self, name: &str, value: &str) -> io::Result<()> {
+        match self.options.set(name, value) {
+            Ok(Effect::None) => Ok(()),
+            Ok(Effect::ClearHash) => {
+                self.halt();
+                self.engine.pool().clear_hash();
+                Ok(())
+            }
+            Ok(Effect::ResizeHash) => {
+                self.halt();
+                self.engine = engine(&self.options);
+                Ok(())
+            }
+            Err(error) => self.complain(&error),
+        }
+    }
+
+    /// On any error the old position stays.
+    fn set_position(&mut self, start: &Start, moves: &[String]) -> io::Result<()> {
+        let position = match start {
+            Start::Startpos => Position::default(),
+            Start::Fen(fen) => match Position::from_fen(fen) {
+                Ok(position) => position,
+                Err(error) => return self.complain(&error.to_string()),
+            },
+        };
+        let mut game = Game::from_position(position);
+        for mv in moves {
+            if let Err(error) = game.push_uci(mv) {
+                return self.complain(&error.to_string());
+            }
+        }
+        self.game = game;
+        Ok(())
+    }
+
+    fn go(&mut self, go: &Go) -> io::Result<()> {
+        self.halt();
+        let limits = self.limits(go)?;
+        let is_endless = limits.infinite || limits.ponder || is_boundless(&limits);
+        let style = self.options.style;
+        let reports = self.output.clone();
+        let search = self.engine.think_with(&self.game, limits, move |info| {
+            // A reader that is gone ends the program by its closed input.
+            let _ = reports.say(&info_line(info, style));
+        });
+        let (sender, answered) = mpsc::channel::<()>();
+        let output = self.output.clone();
+        search.on_done(Box::new(move |thought: Thought| {
+            let _ = output.say(&best_move_line(&thought, style));
+            drop(sender);
+        }));
+        self.running = Some(Running {
+            search,
+            answered,
+            is_endless,
+        });
+        Ok(())
+    }
+
+    fn limits(&self, go: &Go) -> io::Result<Limits> {
+        let position = self.game.position();
+        let us = position.turn().index();
+        let mut searchmoves = Vec::new();
+        for text in &go.searchmoves {
+            match position.parse_uci(text) {
+                Ok(mv) => searchmoves.push(mv),
+                Err(error) => self.complain(&error.to_string())?,
+            }
+        }
+        Ok(Limits {
+            depth: go.depth,
+            nodes: go.nodes,
+            movetime: go.movetime,
+            clock: go.time[us].map(|time| Clock {
+                time,
+                increment: go.increment[us],
+                moves_to_go: go.moves_to_go,
+                overhead: self.options.overhead,
+            }),
+            hard_deadline: None,
+            searchmoves,
+            multipv: self.options.lines,
+            mate: go.mate,
+            infinite: go.infinite,
+            ponder: go.ponder,
+        })
+    }
+
+    fn bench(&mut self, depth: Option<u32>) -> io::Result<()> {
+        self.halt();
+        let report = bench(depth);
+        let (nodes, millis, speed) = (report.nodes, report.time.as_millis(), report.speed());
+        self.output.say(&format!(
+            "Total time (ms) : {millis}\nNodes searched  : {nodes}\nNodes/second    : {speed}"
+        ))
+    }
+}
+
+fn engine(options: &Options) -> Engine {
+    Pool::new(&EngineOptions {
+        hash_mb: options.hash_mb,
+        threads: 1,
+    })
+    .lease()
+}
+
+/// Without any limit a search ends only by depth, far away.
+fn is_boundless(limits: &Limits) -> bool {
+    let Limits {
+        depth,
+        nodes,
+        movetime,
+        clock,
+        mate,
+        ..
+    } = limits;
+    depth.is_none() && nodes.is_none() && movetime.is_none() && clock.is_none() && mate.is_none()
+}
+
+/// Until the `bestmove` is written: the sender is dropped then, so that an error is the answer.
+fn wait(running: &Running) {
+    let _ = running.answered.recv();
+}
