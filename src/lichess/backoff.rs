@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::stream::StreamLoss;
+use super::loss::StreamLoss;
 use super::timing::Timing;
 
 /// The reopening of one game's stream.

@@ -13,10 +13,11 @@ use super::event::Playing;
 use super::game_event::ChatLine;
 use super::governor::Scope;
 use super::ids::{ChallengeId, GameId, UserId};
+use super::loss::StreamLoss;
 use super::player::{Account, TokenInfo};
 use super::reading::{FromObject, Misfit, Object, read};
 use super::request::Call;
-use super::stream::{ChallengeStream, EventStream, GameStream, StreamLoss};
+use super::stream::{ChallengeStream, EventStream, GameStream};
 use super::words::{DeclineReason, Room};
 
 /// Most of the list of bots online that is read.

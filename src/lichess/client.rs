@@ -13,12 +13,13 @@ use reqwest::{Response, Url};
 
 use super::agent::Agent;
 use super::answer::{BODY_LIMIT, Body, judge};
+use super::complaints::Complaints;
 use super::connect::Pools;
 use super::error::{self, Error};
 use super::governor::{Governor, Scope};
+use super::loss::StreamLoss;
 use super::reading::{self, FromObject, Misfit};
 use super::request::Call;
-use super::stream::{Complaints, StreamLoss};
 use super::timing::Timing;
 use super::token::Token;
 

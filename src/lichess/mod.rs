@@ -9,6 +9,7 @@ mod backoff;
 mod calls;
 mod challenge;
 mod client;
+mod complaints;
 mod connect;
 mod error;
 mod error_body;
@@ -17,6 +18,7 @@ mod game_event;
 mod governor;
 mod ids;
 mod lines;
+mod loss;
 mod player;
 mod reading;
 mod request;
@@ -37,9 +39,10 @@ pub use game_event::{
 };
 pub use governor::{Governor, Scope};
 pub use ids::{ChallengeId, GameId, UserId};
+pub use loss::StreamLoss;
 pub use player::{Account, Perf, Player, TokenInfo};
 pub use reading::{Misfit, Read};
-pub use stream::{Arrival, ChallengeStream, EventStream, GameStream, StreamLoss};
+pub use stream::{Arrival, ChallengeStream, EventStream, GameStream};
 pub use timing::Timing;
 pub use token::{TOKEN_VARIABLE, Token, TokenError};
 pub use words::{

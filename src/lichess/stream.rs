@@ -4,8 +4,6 @@
 //! logged once, for a reopened stream would only bring it again. Everything else that can go wrong
 //! is a typed loss; reopening is the caller's affair.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -16,10 +14,11 @@ use ndjson_stream::fallible::FallibleNdjsonError;
 use serde_json::value::RawValue;
 
 use super::challenge::ChallengeUpdate;
-use super::error::Error;
+use super::complaints::{Complaints, without_secrets};
 use super::event::Event;
 use super::game_event::GameEvent;
 use super::lines::{Books, Cut, LINE_LIMIT, Lines};
+use super::loss::StreamLoss;
 use super::reading::{EXCERPT_CHARS, FromObject, Misfit, excerpt, read};
 
 /// A record and the moment its last byte was read.
@@ -29,61 +28,6 @@ pub struct Arrival<T> {
     pub at: Instant,
     /// What came.
     pub event: T,
-}
-
-/// Why a stream is no more.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StreamLoss {
-    /// It never opened: no way to the server, or another answer than a stream.
-    #[error("the stream did not open: {0}")]
-    Unopened(Error),
-    /// Nothing came for too long, not even a blank line.
-    #[error("nothing heard for {:.1} s", .0.as_secs_f64())]
-    Silent(Duration),
-    /// The server closed it in good order.
-    #[error("the server ended the stream")]
-    Ended,
-    /// The connection broke.
-    #[error("the connection broke: {0}")]
-    Reset(String),
-    /// A line holds something else than JSON.
-    #[error("no JSON in line {line} (byte {offset}), column {column}: {head}")]
-    NotJson {
-        /// The line, counted from one.
-        line: u64,
-        /// Where the line begins in the stream.
-        offset: u64,
-        /// Where in the line the parser gave up.
-        column: usize,
-        /// How the line begins.
-        head: String,
-    },
-    /// A line did not end within the bound.
-    #[error("line {line} is longer than {limit} bytes")]
-    LineTooLong {
-        /// The line, counted from one.
-        line: u64,
-        /// The bound.
-        limit: usize,
-    },
-}
-
-/// Complaints made already, so that each is made once. One for a client, shared by its streams.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Complaints(Arc<Mutex<HashSet<String>>>);
-
-impl Complaints {
-    /// More than these are forgotten together.
-    const CAPACITY: usize = 256;
-
-    /// Whether this is the first time.
-    pub(super) fn is_new(&self, complaint: String) -> bool {
-        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if made.len() >= Self::CAPACITY {
-            made.clear();
-        }
-        made.insert(complaint)
-    }
 }
 
 /// A record of some stream.
@@ -243,19 +187,6 @@ impl<T: Record> Records<T> {
     }
 }
 
-/// The text of a line without the private game id, which is as good as a key to the game.
-fn without_secrets(line: &str) -> String {
-    const KEY: &str = "\"fullId\":\"";
-    let Some(at) = line.find(KEY) else {
-        return line.to_owned();
-    };
-    let value = at + KEY.len();
-    let rest = line[value..]
-        .find('"')
-        .map_or("", |end| &line[value + end..]);
-    format!("{}***{rest}", &line[..value])
-}
-
 macro_rules! stream {
     ($(#[$meta:meta])* $name:ident of $record:ident) => {
         $(#[$meta])*
@@ -317,24 +248,137 @@ stream! {
 
 #[cfg(test)]
 mod tests {
+    use futures::{FutureExt, StreamExt, stream};
+    use tokio::sync::mpsc;
+
     use super::*;
 
-    #[test]
-    fn the_private_id_of_a_game_is_masked() {
-        let line = r#"{"type":"gameStart","game":{"fullId":"q7ZxVt2BkM4s","id":"q7ZxVt2B"}}"#;
-        let shown = without_secrets(line);
-        assert!(!shown.contains("kM4s") && shown.ends_with(r#""id":"q7ZxVt2B"}}"#));
-        assert_eq!(without_secrets(r#"{"fullId":"q7Zx"#), r#"{"fullId":"***"#);
+    const EVENTS: &str = include_str!("../../tests/data/lichess/events.ndjson");
+    const GAMES: &str = include_str!("../../tests/data/lichess/games.ndjson");
+
+    fn records<T: Record>(body: reqwest::Body) -> Records<T> {
+        let response = axum::http::Response::new(body).into();
+        let idle = Duration::from_secs(10);
+        Records::new(response, idle, "test".into(), Complaints::default())
+    }
+
+    fn chopped<T: Record>(chunks: &[&[u8]]) -> Records<T> {
+        let chunks: Vec<_> = chunks
+            .iter()
+            .map(|&c| Ok::<_, std::io::Error>(c.to_vec()))
+            .collect();
+        records(reqwest::Body::wrap_stream(stream::iter(chunks)))
+    }
+
+    fn whole<T: Record>(mut records: Records<T>) -> Vec<T> {
+        let everything = async {
+            let mut seen = Vec::new();
+            loop {
+                match records.next().await {
+                    Ok(arrival) => seen.push(arrival.event),
+                    Err(loss) => {
+                        assert_eq!(loss, StreamLoss::Ended);
+                        return seen;
+                    }
+                }
+            }
+        };
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime.enable_time().build().unwrap().block_on(everything)
     }
 
     #[test]
-    fn a_complaint_is_made_once_and_the_memory_of_them_is_bounded() {
-        let complaints = Complaints::default();
-        assert!(complaints.is_new("a".into()));
-        assert!(!complaints.clone().is_new("a".into()));
-        for n in 0..10_000 {
-            complaints.is_new(n.to_string());
+    fn it_does_not_matter_where_the_stream_is_chopped() {
+        let crlf = EVENTS.replace('\n', "\r\n");
+        for text in [EVENTS, &crlf] {
+            let bytes = text.as_bytes();
+            let expected = whole::<Event>(chopped(&[bytes]));
+            assert_eq!(expected.len(), 10);
+            let single: Vec<_> = bytes.chunks(1).collect();
+            assert_eq!(whole::<Event>(chopped(&single)), expected);
+            for at in (0..bytes.len()).step_by(7) {
+                let (head, tail) = bytes.split_at(at);
+                assert_eq!(whole::<Event>(chopped(&[head, tail])), expected, "at {at}");
+            }
         }
-        assert!(complaints.0.lock().unwrap().len() <= Complaints::CAPACITY);
+    }
+
+    #[test]
+    fn a_character_may_be_split_between_chunks() {
+        let bytes = GAMES.as_bytes();
+        let expected = whole::<GameEvent>(chopped(&[bytes]));
+        for at in 0..bytes.len() {
+            let (head, tail) = bytes.split_at(at);
+            assert_eq!(
+                whole::<GameEvent>(chopped(&[head, tail])),
+                expected,
+                "at {at}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_line_is_seen_with_its_last_byte_and_not_with_the_next_one() {
+        let (bytes, arriving) = mpsc::unbounded_channel::<Result<Vec<u8>, std::io::Error>>();
+        let arriving = stream::unfold(arriving, async |mut arriving| {
+            arriving.recv().await.map(|chunk| (chunk, arriving))
+        });
+        let mut records = records::<GameEvent>(reqwest::Body::wrap_stream(arriving));
+        for line in GAMES.lines().filter(|line| !line.is_empty()) {
+            let (head, tail) = line.split_at(line.len() / 2);
+            bytes.send(Ok(head.into())).unwrap();
+            assert!(records.next().now_or_never().is_none());
+            bytes.send(Ok(tail.into())).unwrap();
+            assert!(records.next().now_or_never().is_none());
+            let before = Instant::now();
+            bytes.send(Ok(b"\n".to_vec())).unwrap();
+            let arrival = records.next().now_or_never().unwrap().unwrap();
+            assert!(arrival.at >= before && arrival.at <= Instant::now());
+        }
+    }
+
+    #[tokio::test]
+    async fn what_does_not_fit_is_skipped_and_what_is_no_json_ends_the_stream() {
+        let text = concat!(
+            "7\n[]\n\"x\"\n{}\n{\"type\":3}\n{\"type\":\"gameState\"}\n",
+            "{\"error\":\"x\"}\n\n{\"type\":\"opponentGone\",\"gone\":true}\n\n<html>\n"
+        );
+        let mut records = chopped::<GameEvent>(&[text.as_bytes()]);
+        let arrival = records.next().await.unwrap();
+        assert!(matches!(arrival.event, GameEvent::OpponentGone(gone) if gone.gone));
+        let loss = records.next().await.unwrap_err();
+        let StreamLoss::NotJson {
+            line, offset, head, ..
+        } = &loss
+        else {
+            panic!("{loss:?}");
+        };
+        assert_eq!((*line, head.as_str()), (11, "<html>"));
+        assert_eq!(*offset, text.find('<').unwrap() as u64);
+        assert_eq!(
+            records.next().await.unwrap_err(),
+            loss,
+            "a lost stream stays lost"
+        );
+    }
+
+    #[tokio::test]
+    async fn bytes_that_are_no_text_are_no_json() {
+        let mut records = chopped::<Event>(&[b"{\"type\":\"\xff\xfe\"}\n"]);
+        let loss = records.next().await.unwrap_err();
+        assert!(
+            matches!(loss, StreamLoss::NotJson { line: 1, .. }),
+            "{loss:?}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_line_without_end_is_cut_at_the_bound() {
+        let chunk = vec![b' '; 60_000];
+        let endless = stream::repeat(chunk).map(Ok::<_, std::io::Error>);
+        let mut records = records::<Event>(reqwest::Body::wrap_stream(endless));
+        let loss = records.next().await.unwrap_err();
+        let limit = LINE_LIMIT;
+        assert_eq!(loss, StreamLoss::LineTooLong { line: 1, limit });
     }
 }

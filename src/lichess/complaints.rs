@@ -1,0 +1,59 @@
+//! What does not fit is said once, not at every repetition, and without private ids.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Complaints made already, so that each is made once. One for a client, shared by its streams.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Complaints(Arc<Mutex<HashSet<String>>>);
+
+impl Complaints {
+    /// More than these are forgotten together.
+    const CAPACITY: usize = 256;
+
+    /// Whether this is the first time.
+    pub(super) fn is_new(&self, complaint: String) -> bool {
+        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.len() >= Self::CAPACITY {
+            made.clear();
+        }
+        made.insert(complaint)
+    }
+}
+
+/// The text of a line without the private game id, which is as good as a key to the game.
+pub(super) fn without_secrets(line: &str) -> String {
+    const KEY: &str = "\"fullId\":\"";
+    let Some(at) = line.find(KEY) else {
+        return line.to_owned();
+    };
+    let value = at + KEY.len();
+    let rest = line[value..]
+        .find('"')
+        .map_or("", |end| &line[value + end..]);
+    format!("{}***{rest}", &line[..value])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_private_id_of_a_game_is_masked() {
+        let line = r#"{"type":"gameStart","game":{"fullId":"q7ZxVt2BkM4s","id":"q7ZxVt2B"}}"#;
+        let shown = without_secrets(line);
+        assert!(!shown.contains("kM4s") && shown.ends_with(r#""id":"q7ZxVt2B"}}"#));
+        assert_eq!(without_secrets(r#"{"fullId":"q7Zx"#), r#"{"fullId":"***"#);
+    }
+
+    #[test]
+    fn a_complaint_is_made_once_and_the_memory_of_them_is_bounded() {
+        let complaints = Complaints::default();
+        assert!(complaints.is_new("a".into()));
+        assert!(!complaints.clone().is_new("a".into()));
+        for n in 0..10_000 {
+            complaints.is_new(n.to_string());
+        }
+        assert!(complaints.0.lock().unwrap().len() <= Complaints::CAPACITY);
+    }
+}

@@ -1,0 +1,42 @@
+//! The ways in which a stream is lost. Each is typed; none says what to do about it.
+
+use std::time::Duration;
+
+use super::error::Error;
+
+/// Why a stream is no more.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StreamLoss {
+    /// It never opened: no way to the server, or another answer than a stream.
+    #[error("the stream did not open: {0}")]
+    Unopened(Error),
+    /// Nothing came for too long, not even a blank line.
+    #[error("nothing heard for {:.1} s", .0.as_secs_f64())]
+    Silent(Duration),
+    /// The server closed it in good order.
+    #[error("the server ended the stream")]
+    Ended,
+    /// The connection broke.
+    #[error("the connection broke: {0}")]
+    Reset(String),
+    /// A line holds something else than JSON.
+    #[error("no JSON in line {line} (byte {offset}), column {column}: {head}")]
+    NotJson {
+        /// The line, counted from one.
+        line: u64,
+        /// Where the line begins in the stream.
+        offset: u64,
+        /// Where in the line the parser gave up.
+        column: usize,
+        /// How the line begins.
+        head: String,
+    },
+    /// A line did not end within the bound.
+    #[error("line {line} is longer than {limit} bytes")]
+    LineTooLong {
+        /// The line, counted from one.
+        line: u64,
+        /// The bound.
+        limit: usize,
+    },
+}

@@ -1,0 +1,17 @@
+//! The Bot API client against bytes: recorded shapes of the wire, and a server that misbehaves.
+//!
+//! Nothing here leaves the loopback. The server of these tests is written by hand, so that no
+//! library can be kinder to the client than a network is.
+
+#![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
+
+#[path = "lichess/calls.rs"]
+mod calls;
+#[path = "lichess/lanes.rs"]
+mod lanes;
+#[path = "lichess/server.rs"]
+mod server;
+#[path = "lichess/streams.rs"]
+mod streams;
+#[path = "lichess/wire.rs"]
+mod wire;

@@ -1,0 +1,278 @@
+//! Every way of losing a stream, over a real socket.
+
+use std::time::{Duration, Instant};
+
+use megaton::lichess::{
+    Error, Event, EventReopening, GameEvent, GameId, Scope, StreamLoss, Timing,
+};
+
+use crate::server::{STREAM_HEAD, Server, Step, client, reply};
+
+const GONE: &str = "{\"type\":\"opponentGone\",\"gone\":true,\"claimWinInSeconds\":9}\n";
+
+fn game() -> GameId {
+    GameId::new("q7ZxVt2B")
+}
+
+fn send(text: &str) -> Step {
+    Step::Send(text.into())
+}
+
+/// Opens a game's stream on a server that goes on as told after the head, and returns the loss
+/// and how many records came before it.
+async fn lose(steps: Vec<Step>) -> (StreamLoss, usize) {
+    let server = Server::streaming(steps).await;
+    let mut stream = server.client().game(&game()).await.unwrap();
+    let mut records = 0;
+    loop {
+        match stream.next().await {
+            Ok(_) => records += 1,
+            Err(loss) => return (loss, records),
+        }
+    }
+}
+
+#[tokio::test]
+async fn silence_is_a_loss() {
+    let idle = Timing::default().faster(50).game_idle;
+    let begun = Instant::now();
+    let (loss, records) = lose(vec![send(GONE), Step::Hang]).await;
+    assert_eq!((loss, records), (StreamLoss::Silent(idle), 1));
+    assert!(begun.elapsed() >= idle);
+}
+
+#[tokio::test]
+async fn half_a_line_and_then_silence_is_a_loss() {
+    let (loss, records) = lose(vec![send(GONE), send(&GONE[..20]), Step::Hang]).await;
+    assert!(matches!(loss, StreamLoss::Silent(_)), "{loss:?}");
+    assert_eq!(records, 1);
+}
+
+#[tokio::test]
+async fn blank_lines_keep_a_stream_alive_and_are_no_records() {
+    let idle = Timing::default().faster(50).game_idle;
+    let mut steps = Vec::new();
+    for _ in 0..8 {
+        steps.extend([send("\r\n"), Step::Wait(idle / 3), send("\n")]);
+    }
+    steps.extend([send(GONE), Step::Close]);
+    let begun = Instant::now();
+    let (loss, records) = lose(steps).await;
+    assert_eq!((loss, records), (StreamLoss::Ended, 1));
+    assert!(begun.elapsed() > idle * 2);
+}
+
+#[tokio::test]
+async fn the_arrival_of_a_blank_line_is_stamped() {
+    let pause = Duration::from_millis(30);
+    let steps = vec![send(GONE), Step::Wait(pause), send("\n"), Step::Hang];
+    let server = Server::streaming(steps).await;
+    let mut stream = server.client().game(&game()).await.unwrap();
+    let first = stream.next().await.unwrap();
+    assert!(first.at >= stream.opened_at() && first.at == stream.last_heard());
+    stream.next().await.unwrap_err();
+    assert!(stream.last_heard() >= first.at + pause);
+}
+
+#[tokio::test]
+async fn an_end_in_good_order_is_a_loss() {
+    let (loss, records) = lose(vec![send(GONE), Step::Close]).await;
+    assert_eq!((loss, records), (StreamLoss::Ended, 1));
+}
+
+#[tokio::test]
+async fn a_broken_connection_is_a_loss() {
+    let wait = Step::Wait(Duration::from_millis(50));
+    let (loss, records) = lose(vec![send(GONE), wait, Step::Reset]).await;
+    assert!(matches!(loss, StreamLoss::Reset(_)), "{loss:?}");
+    assert_eq!(records, 1);
+}
+
+#[tokio::test]
+async fn a_chunked_stream_that_breaks_off_is_a_loss() {
+    let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+    let chunk = format!("{:x}\r\n{GONE}\r\n40\r\n{{\"type\"", GONE.len());
+    let server = Server::start(move |_| vec![send(head), send(&chunk), Step::Close]).await;
+    let mut stream = server.client().game(&game()).await.unwrap();
+    assert!(matches!(
+        stream.next().await.unwrap().event,
+        GameEvent::OpponentGone(_)
+    ));
+    let loss = stream.next().await.unwrap_err();
+    assert!(matches!(loss, StreamLoss::Reset(_)), "{loss:?}");
+}
+
+#[tokio::test]
+async fn what_is_no_json_is_a_loss_with_its_position() {
+    let (loss, records) = lose(vec![send(GONE), send("\n\n<html>\n"), Step::Hang]).await;
+    let StreamLoss::NotJson {
+        line, offset, head, ..
+    } = loss
+    else {
+        panic!("{loss:?}");
+    };
+    assert_eq!((line, offset, records), (4, GONE.len() as u64 + 2, 1));
+    assert_eq!(head, "<html>");
+}
+
+#[tokio::test]
+async fn a_line_over_the_bound_is_a_loss() {
+    let mebibyte = vec![b'x'; 1 << 20];
+    let steps = vec![
+        send(GONE),
+        send("{\"x\":\""),
+        Step::Send(mebibyte),
+        Step::Hang,
+    ];
+    let (loss, records) = lose(steps).await;
+    let limit = 1 << 20;
+    assert_eq!(
+        (loss, records),
+        (StreamLoss::LineTooLong { line: 2, limit }, 1)
+    );
+}
+
+#[tokio::test]
+async fn json_of_another_shape_is_no_loss() {
+    let odd = "{\"type\":\"gameState\",\"moves\":7}\n{\"type\":\"fireworks\"}\n[1]\n";
+    let (loss, records) = lose(vec![send(odd), send(GONE), Step::Close]).await;
+    assert_eq!((loss, records), (StreamLoss::Ended, 2));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_stream_is_a_loss_of_its_class() {
+    let page = "<html>bad gateway</html>";
+    let limit = r#"{"error":"Please don't poll","ratelimit":{"seconds":7}}"#;
+    let token = r#"{"error":"No such token"}"#;
+    let missing = r#"{"error":"No such game"}"#;
+    let closed = r#"{"error":"This game cannot be played with the Bot API."}"#;
+    let json = "application/json";
+    let table = [
+        ("502 Bad Gateway", "text/html", page, "transient"),
+        ("200 OK", "text/html", page, "transient"),
+        ("429 Too Many Requests", json, limit, "limited"),
+        ("401 Unauthorized", json, token, "refused"),
+        ("400 Bad Request", json, closed, "refused"),
+        ("404 Not Found", json, missing, "gone"),
+        ("204 No Content", json, "", "protocol"),
+    ];
+    for (status, kind, body, expected) in table {
+        let server = Server::answering(status, kind, body).await;
+        let loss = server.client().events().await.unwrap_err();
+        let StreamLoss::Unopened(error) = &loss else {
+            panic!("{status}: {loss:?}");
+        };
+        let class = match error {
+            Error::Transient { .. } => "transient",
+            Error::RateLimited { wait, .. } => {
+                assert_eq!(*wait, Some(Duration::from_secs(7)));
+                "limited"
+            }
+            Error::Refused { .. } => "refused",
+            Error::Gone { .. } => "gone",
+            Error::Protocol { .. } => "protocol",
+        };
+        assert_eq!(class, expected, "{status} {body}");
+        assert!(!loss.to_string().contains("<html>"), "{loss}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_listening_is_a_loss() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let client = client(&url, Timing::default().faster(50));
+    let loss = client.events().await.unwrap_err();
+    let StreamLoss::Unopened(Error::Transient {
+        status: None,
+        reason,
+    }) = loss
+    else {
+        panic!("{loss:?}");
+    };
+    assert!(reason.contains("refused"), "{reason}");
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_a_loss() {
+    let mut timing = Timing::default().faster(50);
+    timing.connect = Duration::from_millis(50);
+    let server = Server::start(|_| vec![Step::Hang]).await;
+    let loss = client(&server.url(), timing).events().await.unwrap_err();
+    assert!(matches!(loss, StreamLoss::Silent(_)), "{loss:?}");
+}
+
+#[tokio::test]
+async fn the_head_of_the_event_stream_may_come_with_the_first_keep_alive() {
+    let late = Timing::default().faster(50).keep_alive;
+    let steps = vec![Step::Wait(late), send(STREAM_HEAD), send("\n"), Step::Hang];
+    let server = Server::start(move |_| steps.clone()).await;
+    server.client().events().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_429_on_the_event_stream_is_waited_out_and_holds_up_no_game() {
+    let server = Server::start(|request| {
+        if request.line.contains("/stream/event") {
+            return vec![Step::Send(reply("429 Too Many Requests", "text/plain", ""))];
+        }
+        vec![send(STREAM_HEAD), send(GONE), Step::Hang]
+    })
+    .await;
+    let client = server.client();
+    let loss = client.events().await.unwrap_err();
+    let mut reopening = EventReopening::new(client.timing());
+    let wait = reopening.after_loss(&loss, Duration::ZERO, Instant::now(), 0.0);
+    assert_eq!(wait, client.timing().rate_limit);
+    // Asked again too early, the client does not even send.
+    assert!(matches!(
+        client.events().await.unwrap_err(),
+        StreamLoss::Unopened(Error::RateLimited { wait: Some(_), .. })
+    ));
+    assert_eq!(client.calls(Scope::EventStream), 1);
+    client.game(&game()).await.unwrap().next().await.unwrap();
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn giving_up_a_wait_for_a_record_loses_nothing() {
+    let mut steps = Vec::new();
+    for _ in 0..20 {
+        let (head, tail) = GONE.split_at(25);
+        let pause = Step::Wait(Duration::from_millis(3));
+        steps.extend([send(head), pause.clone(), send(tail), pause]);
+    }
+    steps.push(Step::Close);
+    let server = Server::streaming(steps).await;
+    let mut stream = server.client().game(&game()).await.unwrap();
+    let mut records = 0;
+    loop {
+        match tokio::time::timeout(Duration::from_millis(1), stream.next()).await {
+            Ok(Ok(_)) => records += 1,
+            Ok(Err(loss)) => {
+                assert_eq!(loss, StreamLoss::Ended);
+                break;
+            }
+            Err(_) => {}
+        }
+    }
+    assert_eq!(records, 20);
+}
+
+#[tokio::test]
+async fn events_and_games_are_asked_for_with_the_right_words() {
+    let server = Server::streaming(vec![send(
+        "{\"type\":\"challenge\",\"challenge\":{\"id\":\"a\"}}\n",
+    )])
+    .await;
+    let client = server.client();
+    let arrival = client.events().await.unwrap().next().await.unwrap();
+    assert!(matches!(arrival.event, Event::Challenge { .. }));
+    drop(client.game(&game()).await);
+    let requests = server.requests();
+    assert_eq!(requests[0].line, "GET /api/stream/event");
+    assert_eq!(requests[1].line, "GET /api/bot/game/stream/q7ZxVt2B");
+    assert_eq!(requests[0].header("accept"), Some("application/x-ndjson"));
+    assert_eq!(requests[0].header("accept-encoding"), Some("identity"));
+}
