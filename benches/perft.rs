@@ -69,11 +69,12 @@ fn measure(suite: &Suite, out: &mut impl Write) -> io::Result<()> {
         })
         .collect();
     let mut times = [[Duration::ZERO; RUNS]; 2];
-    for run in 0..RUNS {
-        times[0][run] = time(suite, || {
+    let [our_times, their_times] = &mut times;
+    for (our_time, their_time) in our_times.iter_mut().zip(their_times) {
+        *our_time = time(suite, || {
             ours.iter().map(|p| black_box(p).perft(suite.depth)).sum()
         });
-        times[1][run] = time(suite, || {
+        *their_time = time(suite, || {
             theirs
                 .iter()
                 .map(|p| shakmaty::perft(black_box(p), suite.depth))

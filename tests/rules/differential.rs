@@ -79,14 +79,18 @@ pub(crate) fn compare(ours: &Position, theirs: &Atomic) {
 }
 
 /// Every move of a position: its notation and the position it leads to.
-fn compare_children(ours: &Position, theirs: &Atomic) {
+pub(crate) fn compare_children(ours: &Position, theirs: &Atomic) {
     for mv in ours.legal_moves() {
         let uci = mv.to_string();
-        let twin = uci.parse::<UciMove>().unwrap().to_move(theirs).unwrap();
+        let twin = uci
+            .parse::<UciMove>()
+            .expect("UCI")
+            .to_move(theirs)
+            .expect("a legal move");
         let san = SanPlus::from_move(theirs.clone(), twin).to_string();
         assert_eq!(ours.san(mv), san, "{ours} {uci}");
         let child = ours.play(mv);
-        let twin_child = theirs.clone().play(twin).unwrap();
+        let twin_child = theirs.clone().play(twin).expect("a legal move");
         assert_eq!(child.fen(), fen_of(&twin_child), "{ours} {uci}");
         let check = !twin_child.is_variant_end() && twin_child.is_check();
         assert_eq!(ours.gives_check(mv), check, "{ours} {uci}");

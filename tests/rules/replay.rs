@@ -13,7 +13,7 @@ fn replay(target: &str, run: fn(&[u8])) {
     let mut rng = Rng::with_seed(sampling::seed(target));
     let mut entries = 0;
     for entry in std::fs::read_dir(&folder).expect("the corpus is committed") {
-        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        let bytes = std::fs::read(entry.expect("an entry").path()).expect("readable");
         run(&bytes);
         for _ in 0..200 {
             let mut changed = bytes.clone();

@@ -30,12 +30,11 @@ impl Board {
         for (row, text) in fields[0].split('/').enumerate() {
             let mut file = 0;
             for letter in text.chars() {
-                match letter.to_digit(10) {
-                    Some(gap) => file += gap as i8,
-                    None => {
-                        men.insert((file, 7 - row as i8), letter);
-                        file += 1;
-                    }
+                if let Some(gap) = letter.to_digit(10) {
+                    file += gap as i8;
+                } else {
+                    men.insert((file, 7 - row as i8), letter);
+                    file += 1;
                 }
             }
         }
