@@ -142,3 +142,46 @@ impl Position {
         legal.then(|| Move::castling(squares.king_from, squares.king_to))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn can_castle(fen: &str, uci: &str) -> bool {
+        Position::from_fen(fen).unwrap().parse_uci(uci).is_ok()
+    }
+
+    #[test]
+    fn a_square_beside_the_enemy_king_counts_as_safe() {
+        assert!(can_castle("8/8/8/8/8/8/4k3/R3K2r w Q - 0 1", "e1c1"));
+        assert!(!can_castle("8/8/8/8/8/8/5k2/R3K2r w Q - 0 1", "e1c1"));
+        assert!(can_castle("5r2/8/8/8/8/8/6k1/4K2R w K - 0 1", "e1g1"));
+        assert!(!can_castle("5r2/8/8/8/8/6k1/8/4K2R w K - 0 1", "e1g1"));
+        assert!(can_castle("r3k2R/4K3/8/8/8/8/8/8 b q - 0 1", "e8c8"));
+    }
+
+    #[test]
+    fn only_the_kings_way_must_be_safe_but_all_of_it_empty() {
+        assert!(can_castle("1r2k3/8/8/8/8/8/8/R3K3 w Q - 0 1", "e1c1"));
+        assert!(can_castle("r3k3/8/8/8/8/8/8/R3K3 w Q - 0 1", "e1c1"));
+        assert!(!can_castle("2r1k3/8/8/8/8/8/8/R3K3 w Q - 0 1", "e1c1"));
+        assert!(!can_castle("3rk3/8/8/8/8/8/8/R3K3 w Q - 0 1", "e1c1"));
+        assert!(!can_castle("4r1k1/8/8/8/8/8/8/R3K3 w Q - 0 1", "e1c1"));
+        assert!(!can_castle("4k3/8/8/8/8/8/8/RN2K3 w Q - 0 1", "e1c1"));
+        assert!(!can_castle("4k3/8/8/8/8/8/4p3/R3K3 w Q - 0 1", "e1c1"));
+    }
+
+    #[test]
+    fn rights_are_kept_apart() {
+        let mut rights = CastlingRights::NONE;
+        rights.grant(Color::White, CastlingSide::Queen);
+        rights.grant(Color::Black, CastlingSide::King);
+        assert!(rights.has(Color::White, CastlingSide::Queen));
+        assert!(!rights.has(Color::White, CastlingSide::King));
+        rights.touch(Square::H8);
+        assert!(rights.any(Color::White) && !rights.any(Color::Black));
+        rights.touch(Square::E1);
+        assert_eq!(rights, CastlingRights::NONE);
+    }
+}

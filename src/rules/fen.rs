@@ -372,3 +372,149 @@ impl std::str::FromStr for Position {
         Self::from_fen(fen)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn refused(fen: &str, field: FenField, words: &str) {
+        let error = Position::from_fen(fen).expect_err("a bad FEN");
+        assert_eq!(error.field, field, "{error}");
+        assert!(error.reason.contains(words), "{error}");
+    }
+
+    #[track_caller]
+    fn reads_as(fen: &str, canonical: &str) {
+        assert_eq!(Position::from_fen(fen).unwrap().fen(), canonical);
+    }
+
+    #[test]
+    fn a_board_that_is_no_board_is_refused_by_name() {
+        let field = FenField::Board;
+        refused("", field, "missing");
+        refused("8/8/8/8 w - - 0 1", field, "4 ranks");
+        refused("8/8/8/8/8/8/8/k6K/8 w - - 0 1", field, "9 ranks");
+        refused(
+            "7/8/8/8/8/8/8/k6K w - - 0 1",
+            field,
+            "rank 8 has fewer than 8",
+        );
+        refused(
+            "8/8/8/8/8/8/8/k7K w - - 0 1",
+            field,
+            "rank 1 has more than 8",
+        );
+        refused("8/8/8/8/8/8/8/k6X w - - 0 1", field, "'X' in rank 1");
+        refused("8/8/8/8/8/8/8/k60K w - - 0 1", field, "'0' in rank 1");
+        refused("8/8/8/8/8/8/8/ké5K w - - 0 1", field, "'é' in rank 1");
+    }
+
+    #[test]
+    fn impossible_men_are_refused_by_name() {
+        let field = FenField::Board;
+        refused("P7/8/8/8/8/8/8/k6K w - - 0 1", field, "a pawn on a8");
+        refused("8/8/8/8/8/8/8/k5pK w - - 0 1", field, "a pawn on g1");
+        refused("8/8/8/8/8/8/8/8 w - - 0 1", field, "no king at all");
+        refused("8/8/8/8/8/k7/8/K6K w - - 0 1", field, "white has 2 kings");
+        let crowd = "rnbqkbnr/pppppppp/8/8/8/n7/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+        refused(crowd, field, "33 men; there are at most 32");
+        refused(
+            "k7/8/qqqqqqqq/qq6/8/8/8/7K b - - 0 1",
+            field,
+            "black has 10 queens",
+        );
+        refused(
+            "k7/8/qqqqqqqq/rrrrrrrr/8/8/8/7K b - - 0 1",
+            field,
+            "16 men beside king and pawns",
+        );
+    }
+
+    #[test]
+    fn the_side_that_waits_may_not_be_in_check() {
+        let reason = "white is to move but black is in check";
+        refused("k7/8/8/8/8/8/8/R6K w - - 0 1", FenField::Turn, reason);
+        // Kings that touch are never in check, and a finished game has nobody to check.
+        assert!(Position::from_fen("k7/1K6/8/8/8/8/8/R7 w - - 0 1").is_ok());
+        assert!(Position::from_fen("k7/8/8/8/8/8/8/R7 w - - 0 1").is_ok());
+    }
+
+    #[test]
+    fn the_other_fields_are_refused_by_name() {
+        refused("8/8/8/8/8/8/8/k6K", FenField::Turn, "missing");
+        refused(
+            "8/8/8/8/8/8/8/k6K x - - 0 1",
+            FenField::Turn,
+            "neither w nor b",
+        );
+        refused("8/8/8/8/8/8/8/k6K w", FenField::Castling, "missing");
+        refused("8/8/8/8/8/8/8/k6K w KX - 0 1", FenField::Castling, "KX");
+        refused("8/8/8/8/8/8/8/k6K w -", FenField::EnPassant, "missing");
+        refused(
+            "8/8/8/8/8/8/8/k6K w - e9 0 1",
+            FenField::EnPassant,
+            "neither a square nor -",
+        );
+        refused(
+            "8/8/8/8/8/8/8/k6K w - - -1 1",
+            FenField::HalfmoveClock,
+            "not a number",
+        );
+        refused(
+            "8/8/8/8/8/8/8/k6K w - - 0 one",
+            FenField::FullmoveNumber,
+            "not a number",
+        );
+        refused(
+            "8/8/8/8/8/8/8/k6K w - - 0 +1",
+            FenField::FullmoveNumber,
+            "not a number",
+        );
+        refused("8/8/8/8/8/8/8/k6K w - - 0 1 1", FenField::End, "6 fields");
+    }
+
+    #[test]
+    fn what_lichess_forgives_is_forgiven() {
+        reads_as("8/8/8/8/8/8/8/k6K w - -", "8/8/8/8/8/8/8/k6K w - - 0 1");
+        reads_as("8/8/8/8/8/8/8/k6K w - - 7", "8/8/8/8/8/8/8/k6K w - - 7 1");
+        reads_as(
+            "8/8/8/8/8/8/8/k6K b KQkq e3 120 0",
+            "8/8/8/8/8/8/8/k6K b - - 100 1",
+        );
+        let file_letters = "r3k2r/8/8/8/8/8/8/R3K2R b Hah - 0 1";
+        reads_as(file_letters, "r3k2r/8/8/8/8/8/8/R3K2R b Kkq - 0 1");
+        // A right whose rook has gone, or whose king has left home, is dropped.
+        reads_as(
+            "4k3/8/8/8/8/8/8/3K3R w K - 0 1",
+            "4k3/8/8/8/8/8/8/3K3R w - - 0 1",
+        );
+        reads_as(
+            "4k3/8/8/8/8/8/8/4K1R1 w K - 0 1",
+            "4k3/8/8/8/8/8/8/4K1R1 w - - 0 1",
+        );
+    }
+
+    #[test]
+    fn the_en_passant_square_stands_only_for_a_legal_capture() {
+        let kept = "rnbqkbnr/1pp1pppp/p7/3pP3/8/8/PPPP1PPP/RNBQKBNR w KQkq d6 0 3";
+        reads_as(kept, kept);
+        reads_as(
+            "4k3/8/8/2KpP3/8/8/8/8 w - d6 0 2",
+            "4k3/8/8/2KpP3/8/8/8/8 w - - 0 2",
+        );
+        reads_as(
+            "4k3/8/8/K2pP2r/8/8/8/8 w - d6 0 2",
+            "4k3/8/8/K2pP2r/8/8/8/8 w - - 0 2",
+        );
+        let in_check_but_winning = "8/8/8/8/2Ppr3/8/BK1R4/1k6 b - c3 0 74";
+        reads_as(in_check_but_winning, in_check_but_winning);
+    }
+
+    #[test]
+    fn an_error_tells_where_and_what() {
+        let error = Position::from_fen("8/8/8/8/8/8/8/8 w - - 0 1").unwrap_err();
+        let text = "fen, board (field 1): no king at all; at least one side has its king";
+        assert_eq!(error.to_string(), text);
+    }
+}

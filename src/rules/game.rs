@@ -151,3 +151,89 @@ impl Default for Game {
         Self::new()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::{Color, Win};
+
+    const SHUFFLE: &str = "g1f3 g8f6 f3g1 f6g8";
+
+    #[test]
+    fn the_third_and_the_fifth_occurrence_are_seen() {
+        let mut game = Game::new();
+        for seen in 2..=5 {
+            assert_eq!(game.outcome(RepetitionRule::Fivefold), None);
+            game.push_uci_moves(SHUFFLE).unwrap();
+            assert_eq!(game.repetitions(), seen);
+            let third = (seen >= 3).then_some(Outcome::Draw(Draw::Threefold));
+            assert_eq!(game.outcome(RepetitionRule::Threefold), third);
+        }
+        assert_eq!(
+            game.outcome(RepetitionRule::Fivefold),
+            Some(Outcome::Draw(Draw::Fivefold))
+        );
+        game.takeback(8);
+        assert_eq!((game.ply(), game.repetitions()), (8, 3));
+        game.takeback(100);
+        assert_eq!((game.ply(), game.repetitions()), (0, 1));
+    }
+
+    #[test]
+    fn lost_castling_rights_make_another_position() {
+        let mut game = Game::from_uci_moves("e2e4 e7e5").unwrap();
+        game.push_uci_moves("e1e2 e8e7 e2e1 e7e8").unwrap();
+        assert_eq!(game.repetitions(), 1);
+        game.push_uci_moves("e1e2 e8e7 e2e1 e7e8").unwrap();
+        assert_eq!(game.repetitions(), 2);
+    }
+
+    #[test]
+    fn a_double_push_without_a_legal_capture_makes_no_other_position() {
+        let mut game = Game::from_uci_moves("e2e4").unwrap();
+        game.push_uci_moves("g8f6 g1f3 f6g8 f3g1").unwrap();
+        assert_eq!(game.repetitions(), 2);
+    }
+
+    #[test]
+    fn a_game_ends_at_six_hundred_half_moves() {
+        let mut game = Game::new();
+        let tour = "g1f3 g8f6 f3g1 f6g8";
+        for _ in 0..150 {
+            game.push_uci_moves(tour).unwrap();
+        }
+        assert_eq!(game.ply(), 600);
+        // Fifty moves and repetition go first.
+        assert_eq!(
+            game.outcome(RepetitionRule::Fivefold),
+            Some(Outcome::Draw(Draw::FiftyMoves))
+        );
+        game.positions.last_mut().unwrap().halfmove_clock = 0;
+        assert_eq!(
+            game.outcome(RepetitionRule::Fivefold),
+            Some(Outcome::Draw(Draw::PlyCap))
+        );
+    }
+
+    #[test]
+    fn an_explosion_ends_the_game() {
+        let game = Game::from_uci_moves("g1f3 a7a6 f3g5 a6a5 g5f7").unwrap();
+        let won = Outcome::Win {
+            winner: Color::White,
+            by: Win::Explosion,
+        };
+        assert_eq!(game.outcome(RepetitionRule::Threefold), Some(won));
+        assert_eq!(won.result(), "1-0");
+        assert!(game.position().legal_moves().is_empty());
+    }
+
+    #[test]
+    fn a_bad_word_is_named_with_its_place() {
+        let error = Game::from_uci_moves("e2e4 e7e5 e1e3 a2a3").unwrap_err();
+        assert_eq!((error.ply, error.token.as_str()), (2, "e1e3"));
+        assert_eq!(
+            error.to_string(),
+            "half-move 3 is no good: e1e3 is not legal here"
+        );
+    }
+}

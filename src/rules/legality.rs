@@ -173,3 +173,58 @@ pub(crate) const fn third_rank(color: Color) -> Bitboard {
         Color::Black => 5,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn is_legal(fen: &str, uci: &str) -> bool {
+        Position::from_fen(fen).unwrap().parse_uci(uci).is_ok()
+    }
+
+    #[test]
+    fn the_own_king_in_the_blast_forbids_everything() {
+        assert!(!is_legal("8/8/8/8/3kK3/3n3R/8/8 w - - 0 1", "h3d3"));
+        assert!(!is_legal("8/8/8/2k5/3pK3/2P5/8/8 w - - 0 1", "c3d4"));
+        assert!(is_legal("8/8/8/2k5/3p1K2/4P3/8/8 w - - 0 1", "e3d4"));
+    }
+
+    #[test]
+    fn exploding_the_enemy_king_beats_check_and_pin() {
+        assert!(is_legal("k1K5/pp5R/8/8/3Q4/P7/1P6/2r5 w - - 0 1", "d4a7"));
+        assert!(is_legal("8/8/8/b7/8/1p6/k2N4/4K3 w - - 0 1", "d2b3"));
+        assert!(!is_legal("8/8/8/b7/8/1p6/k2N4/4K3 w - - 0 1", "d2f3"));
+    }
+
+    #[test]
+    fn a_blast_may_remove_checkers_and_pinners() {
+        assert!(is_legal(
+            "5k1r/p1ppq1pp/5p2/1B6/1b3P2/2P5/PP4PP/RNB1K2R w KQ - 0 12",
+            "b5d7"
+        ));
+        assert!(is_legal("4k3/8/4r3/5p2/8/4N3/8/4K3 w - - 0 1", "e3f5"));
+        assert!(is_legal("4k3/8/8/4rN2/3p4/2b5/8/4K3 w - - 0 1", "f5d4"));
+        assert!(is_legal("8/4K2P/5bk1/3pq3/3P4/8/8/8 w - - 3 46", "d4e5"));
+    }
+
+    #[test]
+    fn a_blast_may_not_remove_the_own_shields() {
+        let fen = "r1b1k2r/pp1pBppp/2p1p2n/q3P3/B2P4/2N2Q2/PPn2PPP/R3K1NR w KQkq - 9 11";
+        assert!(!is_legal(fen, "a4c2"));
+        // Both shields on the e-file vanish in one blast on d4.
+        assert!(!is_legal("4r1k1/8/8/4N3/3pN3/8/8/3RK3 w - - 0 1", "d1d4"));
+    }
+
+    #[test]
+    fn kings_never_capture() {
+        assert!(!is_legal("8/8/8/1k6/8/8/8/1Kr5 w - - 0 1", "b1c1"));
+        assert!(!is_legal("8/8/8/3kK3/8/8/8/8 w - - 0 1", "e5d5"));
+    }
+
+    #[test]
+    fn nothing_is_legal_without_a_king() {
+        let position = Position::from_fen("4k3/8/8/8/8/8/8/R7 w - - 0 1").unwrap();
+        assert!((0..=u16::MAX).all(|bits| !position.is_legal(Move::from_bits(bits))));
+    }
+}

@@ -193,3 +193,85 @@ impl Position {
         (king_attacks(to) & (self.occupied() - self.by_role(Role::Pawn))) | from | victim
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn plays(fen: &str, uci: &str, after: &str) {
+        let position = Position::from_fen(fen).unwrap();
+        let child = position.play(position.parse_uci(uci).unwrap());
+        assert_eq!(child.fen(), after);
+        assert_eq!(child.key(), child.recomputed_key());
+    }
+
+    #[test]
+    fn a_blast_spares_pawns_and_takes_the_capturer() {
+        plays(
+            "4k3/8/8/2pnp3/2PpP3/8/8/3RK3 w - - 0 1",
+            "d1d4",
+            "4k3/8/8/2p1p3/2P1P3/8/8/4K3 b - - 0 1",
+        );
+    }
+
+    #[test]
+    fn en_passant_is_centred_on_the_landing_square() {
+        plays(
+            "4k3/2n5/8/3pP3/2r5/8/8/K7 w - d6 0 2",
+            "e5d6",
+            "4k3/8/8/8/2r5/8/8/K7 b - - 0 2",
+        );
+    }
+
+    #[test]
+    fn rights_go_with_their_rooks_whoever_blows_them_up() {
+        plays(
+            "4k3/1b6/8/8/8/8/6P1/4K2R b K - 0 1",
+            "b7g2",
+            "4k3/8/8/8/8/8/8/4K3 w - - 0 2",
+        );
+        plays(
+            "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1",
+            "a1a8",
+            "4k2r/8/8/8/8/8/8/4K2R b Kk - 0 1",
+        );
+        plays(
+            "4k3/8/8/8/4B3/5p2/8/R3K2R w KQ - 0 1",
+            "e4f3",
+            "4k3/8/8/8/8/8/8/R3K2R b KQ - 0 1",
+        );
+    }
+
+    #[test]
+    fn an_exploded_king_has_no_rights() {
+        plays(
+            "rnb1kbnr/ppp1pppp/8/3q4/8/7P/PPPP1PP1/RNBQKBNR b KQkq - 0 1",
+            "d5d2",
+            "rnb1kbnr/ppp1pppp/8/8/8/7P/PPP2PP1/RN3BNR w kq - 0 2",
+        );
+    }
+
+    #[test]
+    fn the_en_passant_square_is_noted_only_for_a_legal_capture() {
+        plays(
+            "4k3/3p4/8/2K1P3/8/8/8/8 b - - 0 1",
+            "d7d5",
+            "4k3/8/8/2KpP3/8/8/8/8 w - - 0 2",
+        );
+        plays(
+            "4k3/3p4/8/4P3/2K5/8/8/8 b - - 0 1",
+            "d7d5",
+            "4k3/8/8/3pP3/2K5/8/8/8 w - d6 0 2",
+        );
+    }
+
+    #[test]
+    fn passing_changes_the_side_and_keeps_the_board() {
+        let position = Position::default();
+        let passed = position.pass();
+        assert_eq!(passed.turn(), crate::rules::Color::Black);
+        assert_eq!(passed.occupied(), position.occupied());
+        assert_eq!(passed.key(), passed.recomputed_key());
+    }
+}

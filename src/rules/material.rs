@@ -91,3 +91,59 @@ impl Position {
                 .any(|to| self.is_safe_capture(from, to, king))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::Position;
+
+    #[track_caller]
+    fn is_drawn(fen: &str) -> bool {
+        Position::from_fen(fen).unwrap().insufficient_material()
+    }
+
+    #[test]
+    fn little_material_is_drawn() {
+        assert!(is_drawn("8/8/4k3/8/8/3K4/8/8 w - - 0 1"));
+        assert!(is_drawn("8/8/4k3/8/8/3K4/8/6N1 w - - 0 1"));
+        assert!(is_drawn("8/8/4k3/8/8/3K4/8/3R4 w - - 0 1"));
+        assert!(is_drawn("8/8/4k3/8/8/3K4/8/5NN1 w - - 0 1"));
+        assert!(is_drawn("8/8/4kb2/8/8/3K4/8/5B2 w - - 0 1"));
+    }
+
+    #[test]
+    fn enough_material_is_played_on() {
+        assert!(!is_drawn("8/8/4k3/8/8/3K4/8/4NNN1 w - - 0 1"));
+        assert!(!is_drawn("8/8/4k3/8/8/3K4/8/3Q4 w - - 0 1"));
+        assert!(!is_drawn("8/8/4k3/8/8/3K4/8/4BB2 w - - 0 1"));
+        assert!(!is_drawn("8/8/4kn2/8/8/3K4/8/4N3 w - - 0 1"));
+        assert!(!is_drawn("8/8/4kb2/8/8/3K4/8/4B3 w - - 0 1"));
+        assert!(!is_drawn("8/8/4k1b1/8/8/2K5/8/2B1B3 w - - 0 1"));
+    }
+
+    #[test]
+    fn bishops_of_one_colour_against_a_bare_king_are_drawn() {
+        assert!(is_drawn("8/8/4k3/8/8/3K4/8/4B1B1 w - - 0 1"));
+        assert!(is_drawn("8/8/4k3/8/8/3K4/8/2B1B1B1 w - - 0 1"));
+    }
+
+    #[test]
+    fn rammed_pawns_are_drawn_unless_something_can_give() {
+        assert!(is_drawn("8/8/4k3/3p4/3P4/8/4K3/8 w - - 0 1"));
+        assert!(is_drawn("8/8/4k3/3p4/3P4/3P4/4K3/8 w - - 0 1"));
+        assert!(is_drawn("8/8/4k3/3p4/3P4/8/4K3/4B3 w - - 0 1"));
+        assert!(!is_drawn("8/8/4k3/3p4/3P4/8/4K3/5B2 w - - 0 1"));
+        assert!(!is_drawn("8/8/4k3/3p4/3P4/8/P3K3/8 w - - 0 1"));
+        assert!(!is_drawn("8/8/4k3/2pp4/2PP4/8/4K3/8 w - - 0 1"));
+        assert!(!is_drawn("8/8/8/8/4k3/3K4/3P4/8 w - - 0 1"));
+    }
+
+    #[test]
+    fn captures_that_would_explode_the_own_king_do_not_count() {
+        assert!(is_drawn("8/8/4K3/3pp3/3PP3/3k4/8/8 b - - 1 1"));
+    }
+
+    #[test]
+    fn a_pawn_that_gives_check_could_take_the_king() {
+        assert!(!is_drawn("8/4p3/4P3/2k3p1/5KP1/p7/P7/8 w - - 44 67"));
+    }
+}

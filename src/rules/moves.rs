@@ -193,3 +193,34 @@ impl fmt::Debug for Move {
         fmt::Display::fmt(self, f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_move_keeps_its_parts() {
+        let mv = Move::promoting(Square::E7, Square::D8, Role::Knight);
+        assert_eq!((mv.from(), mv.to()), (Square::E7, Square::D8));
+        assert_eq!(mv.promotion(), Some(Role::Knight));
+        assert_eq!(mv.to_string(), "e7d8n");
+        assert!(mv.is_promotion() && !mv.is_castling() && !mv.is_en_passant());
+    }
+
+    #[test]
+    fn castling_has_two_spellings() {
+        let mv = Move::castling(Square::E8, Square::C8);
+        assert_eq!(mv.castling_side(), Some(CastlingSide::Queen));
+        assert_eq!(mv.uci(UciStyle::Standard).to_string(), "e8c8");
+        assert_eq!(mv.uci(UciStyle::KingTakesRook).to_string(), "e8a8");
+    }
+
+    #[test]
+    fn any_bits_can_be_printed() {
+        for bits in 0..=u16::MAX {
+            let mv = Move::from_bits(bits);
+            assert!(mv.to_string().len() >= 4);
+            assert_eq!(mv.kind().is_none(), matches!(bits >> 12, 3 | 8..=15));
+        }
+    }
+}

@@ -90,3 +90,48 @@ impl Position {
         (self.halfmove_clock() >= 100).then_some(Outcome::Draw(Draw::FiftyMoves))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn outcome(fen: &str) -> Option<Outcome> {
+        Position::from_fen(fen).unwrap().outcome()
+    }
+
+    #[test]
+    fn a_queen_beside_the_king_mates_alone() {
+        let mate = Some(Outcome::Win {
+            winner: Color::White,
+            by: Win::Mate,
+        });
+        assert_eq!(outcome("4k3/4Q3/8/8/8/8/8/4K3 b - - 1 1"), mate);
+    }
+
+    #[test]
+    fn an_exploding_answer_prevents_mate() {
+        assert_eq!(outcome("k7/pp5R/8/8/3Q4/8/PP6/K1r5 w - - 1 2"), None);
+    }
+
+    #[test]
+    fn touching_kings_are_stalemated_and_never_mated() {
+        let stalemate = Some(Outcome::Draw(Draw::Stalemate));
+        assert_eq!(outcome("8/8/3r4/1q6/7r/6pk/6PK/4r3 w - - 54 79"), stalemate);
+        assert_eq!(outcome("k7/1R6/8/8/8/8/8/5K2 b - - 1 1"), stalemate);
+    }
+
+    #[test]
+    fn ends_have_their_order() {
+        let exploded = Some(Outcome::Win {
+            winner: Color::Black,
+            by: Win::Explosion,
+        });
+        assert_eq!(outcome("4k3/8/8/8/8/8/8/8 w - - 100 90"), exploded);
+        let insufficient = Some(Outcome::Draw(Draw::Insufficient));
+        assert_eq!(outcome("4k3/8/8/8/8/8/8/4K3 w - - 100 90"), insufficient);
+        let fifty = Some(Outcome::Draw(Draw::FiftyMoves));
+        assert_eq!(outcome("4k3/8/8/8/8/8/4P3/4K3 w - - 100 90"), fifty);
+        assert_eq!(outcome("4k3/8/8/8/8/8/4P3/4K3 w - - 99 90"), None);
+    }
+}

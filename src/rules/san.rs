@@ -188,3 +188,79 @@ fn file_char(square: Square) -> char {
 fn rank_char(square: Square) -> char {
     char::from(b'1' + square.rank())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn san(fen: &str, uci: &str, expected: &str) {
+        let position = Position::from_fen(fen).unwrap();
+        let mv = position.parse_uci(uci).unwrap();
+        assert_eq!(position.san(mv), expected);
+        assert_eq!(position.parse_san(expected), Ok(mv));
+    }
+
+    #[test]
+    fn an_exploded_king_is_written_like_a_mate() {
+        san("3rk3/2P5/8/8/8/8/8/4K3 w - - 0 1", "c7d8r", "cxd8=R#");
+        san("8/3pk3/8/4P3/8/8/8/K7 b - - 0 1", "d7d5", "d5");
+        san("1k6/8/8/8/8/8/PP5r/K7 b - - 0 1", "h2h1", "Rh1#");
+        san("4k3/8/8/8/7Q/8/8/4K3 w - - 0 1", "h4h8", "Qh8+");
+    }
+
+    #[test]
+    fn only_legal_twins_are_told_apart() {
+        san("4k3/8/8/8/4r3/8/4R3/R3K3 w Q - 0 1", "a1a2", "Ra2");
+        san("7k/8/8/8/8/5N2/3p4/1N3K2 w - - 0 1", "b1d2", "Nbxd2");
+        san("7k/8/8/R7/8/8/8/R5K1 w - - 0 1", "a1a3", "R1a3");
+        san("8/8/k7/8/4Q2Q/8/8/K6Q w - - 0 1", "h4e1", "Qh4e1");
+        san("8/8/k7/8/4Q2Q/8/8/K6Q w - - 0 1", "e4e1", "Qee1");
+        san("8/8/k7/8/4Q2Q/8/8/K6Q w - - 0 1", "h1e1", "Q1e1");
+        san("7k/8/8/8/Q6Q/8/8/K6Q w - - 0 1", "h4d4", "Qhd4+");
+    }
+
+    #[test]
+    fn castling_and_promotion_have_their_signs() {
+        san("r3k3/8/8/8/8/8/8/4K2R w Kq - 0 1", "e1g1", "O-O");
+        san("r3k3/8/8/8/8/8/8/4K2R b Kq - 0 1", "e8c8", "O-O-O");
+        san("8/2P5/8/8/8/6k1/8/4K3 w - - 0 1", "c7c8q", "c8=Q");
+    }
+
+    #[test]
+    fn small_slips_are_forgiven_and_doubt_is_not() {
+        let position = Position::default();
+        for text in ["Nf3", "Ngf3", "Ng1f3", "Nf3+", "Nf3!?", "Nxf3"] {
+            assert_eq!(
+                position.parse_san(text).unwrap().to_string(),
+                "g1f3",
+                "{text}"
+            );
+        }
+        assert!(matches!(
+            position.parse_san("Nd4"),
+            Err(SanError::Illegal(_))
+        ));
+        assert!(matches!(
+            position.parse_san("ge4"),
+            Err(SanError::Illegal(_))
+        ));
+        for text in ["", "N", "x", "e", "e9", "Nabcf3", "O-O-O-O", "é4", "#", "="] {
+            assert!(
+                matches!(position.parse_san(text), Err(SanError::Syntax(_))),
+                "{text}"
+            );
+        }
+        let twins = Position::from_fen("7k/8/8/8/8/5N2/8/1N3K2 w - - 0 1").unwrap();
+        assert!(matches!(
+            twins.parse_san("Nd2"),
+            Err(SanError::Ambiguous(_))
+        ));
+        let promotion = Position::from_fen("8/2P5/8/8/8/6k1/8/4K3 w - - 0 1").unwrap();
+        assert!(matches!(
+            promotion.parse_san("c8"),
+            Err(SanError::Illegal(_))
+        ));
+        assert_eq!(promotion.parse_san("c8Q"), promotion.parse_san("c8=Q"));
+    }
+}

@@ -69,3 +69,45 @@ impl Position {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn at(fen: &str) -> Position {
+        Position::from_fen(fen).unwrap()
+    }
+
+    #[test]
+    fn a_man_beside_the_enemy_king_is_a_fuse() {
+        let position = at("rnb1kbnr/ppp1pppp/8/3q4/8/7P/PPPP1PP1/RNBQKBNR b KQkq - 0 1");
+        assert!(position.can_explode());
+        assert!(!position.is_threatened());
+        assert!(position.fuses(Color::Black).count() >= 4);
+    }
+
+    #[test]
+    fn a_man_beside_both_kings_is_none() {
+        let position = at("8/8/8/8/1p1R4/kK6/8/8 w - - 0 1");
+        assert!(!position.can_explode());
+        assert!(at("8/8/8/8/8/1p1R4/k7/1K6 w - - 0 1").can_explode());
+    }
+
+    #[test]
+    fn an_attack_beside_the_own_king_is_a_threat_and_no_check() {
+        let position = at("4k3/4p3/8/8/8/8/8/4RK2 b - - 0 1");
+        assert!(position.is_threatened());
+        assert!(!position.in_check());
+    }
+
+    #[test]
+    fn en_passant_beside_the_enemy_king_explodes_it() {
+        let position = at("8/3pk3/8/4P3/8/8/8/K7 b - - 0 1");
+        let mv = position.parse_uci("d7d5").unwrap();
+        let child = position.play(mv);
+        assert!(child.can_explode());
+        let mv = child.parse_uci("e5d6").unwrap();
+        assert!(child.is_capture(mv) && child.explodes_king(mv));
+    }
+}

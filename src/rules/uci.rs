@@ -87,3 +87,70 @@ fn split(text: &str) -> Option<(Square, Square, Option<Role>)> {
     };
     Some((from, to, promotion))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(fen: &str) -> Position {
+        Position::from_fen(fen).unwrap()
+    }
+
+    #[test]
+    fn both_spellings_of_castling_are_one_move() {
+        let position = at("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1");
+        assert_eq!(position.parse_uci("e1h1"), position.parse_uci("e1g1"));
+        assert_eq!(position.parse_uci("e1a1"), position.parse_uci("e1c1"));
+        let mv = position.parse_uci("e1a1").unwrap();
+        assert_eq!(mv.to_string(), "e1c1");
+        assert_eq!(
+            mv.uci(crate::rules::UciStyle::KingTakesRook).to_string(),
+            "e1a1"
+        );
+    }
+
+    #[test]
+    fn a_king_beside_the_corner_steps_and_does_not_castle() {
+        let position = at("4k3/8/8/8/8/8/8/R4K1R w - - 0 1");
+        assert!(!position.parse_uci("f1g1").unwrap().is_castling());
+        assert!(position.parse_uci("f1h1").is_err());
+    }
+
+    #[test]
+    fn a_promotion_needs_its_letter() {
+        let position = at("8/2P5/8/8/8/6k1/8/4K3 w - - 0 1");
+        let missing = UciError::PromotionMissing("c7c8".to_owned());
+        assert_eq!(position.parse_uci("c7c8"), Err(missing));
+        assert_eq!(
+            position.parse_uci("c7c8n").unwrap().promotion(),
+            Some(Role::Knight)
+        );
+        assert!(matches!(
+            position.parse_uci("c7c8k"),
+            Err(UciError::Syntax(_))
+        ));
+        assert!(matches!(
+            position.parse_uci("c7c8Q"),
+            Err(UciError::Syntax(_))
+        ));
+    }
+
+    #[test]
+    fn errors_tell_nonsense_from_illegal_moves() {
+        let position = Position::default();
+        for text in [
+            "", "e2", "e2e", "e2e9", "e2e4x", "e2e4qq", "0000", "é2e4", "e2-e4",
+        ] {
+            assert!(
+                matches!(position.parse_uci(text), Err(UciError::Syntax(_))),
+                "{text}"
+            );
+        }
+        for text in ["e2e5", "e7e5", "e4e5", "e1g1", "e2e4q", "a1a1"] {
+            assert!(
+                matches!(position.parse_uci(text), Err(UciError::Illegal(_))),
+                "{text}"
+            );
+        }
+    }
+}
