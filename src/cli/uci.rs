@@ -15,5 +15,6 @@ use super::failure::Failure;
 pub(super) struct Args {}
 
 pub(super) fn execute(_: &Args) -> Result<(), Failure> {
-    Ok(uci::run_stdio()?)
+    megaton::uci::run_stdio()?;
+    Ok(())
 }

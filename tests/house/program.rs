@@ -146,6 +146,27 @@ fn a_reader_that_leaves_early_is_no_failure() {
 }
 
 #[test]
+fn uci_answers_on_the_standard_streams() {
+    let mut child = command(&["uci"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut stdin = child.stdin.take().expect("its input");
+    stdin
+        .write_all(b"uci\nposition startpos moves g1f3 a7a6 f3g5 a6a5\ngo nodes 500\n")
+        .expect("typed");
+    drop(stdin);
+    let output = child.wait_with_output().expect("the program ends");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        said.contains("uciok") && said.contains("\nbestmove g5f7"),
+        "{said}"
+    );
+}
+
+#[test]
 fn an_old_processor_is_refused_before_anything_else() {
     let name = "an_old_processor_is_refused_before_anything_else";
     let emulated = |processor: &str| {
