@@ -145,6 +145,8 @@ export class Game {
 
   /** Walks the board towards the ply looked at, a move at a time while it is near. */
   async #catchUp() {
+    // The list is ahead of the men, so that quick keys count from where they have led.
+    this.moves.at(this.#looksAt());
     if (this.#showing) return;
     this.#showing = true;
     try {
@@ -162,7 +164,6 @@ export class Game {
     if (this.#shown >= 0 && next === this.#shown + 1) motion = "forward";
     else if (this.#shown >= 0 && way === -1) motion = "back";
     this.#shown = next;
-    this.moves.at(next);
     this.#people();
     this.#allow();
     return this.board.show(this.#view(next), { motion });
