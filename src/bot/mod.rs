@@ -1,1 +1,37 @@
-//! The bot room.
+//! Plays: which challenges are taken, one task a game, every move that is owed.
+//!
+//! A functional core in an imperative shell. What a game or a challenge asks for is decided by plain
+//! structs with plain functions, which know no network, no clock and no engine; the tasks feed them
+//! and carry out what they say.
+//!
+//! The core:
+//! * `table`: one game, from the lines of its stream to what is to be done
+//! * `lobby`: challenges and seats; `challenge`: the verdict on one challenge
+//! * `clock`: from the server's clock to the limits of a search
+//! * `settings`: the operator's rules and the bot's own waiting times
+//!
+//! The shell:
+//! * `run`: the bot as a whole; `doorbell`: the account's event stream
+//! * `player`: the task of one game; `feed`: that game's stream
+//! * `answer`: from the outcome of a call to what the core cares about
+//! * `report`: what those who listen are told
+
+pub mod table;
+
+mod answer;
+mod challenge;
+mod clock;
+mod doorbell;
+mod feed;
+mod lobby;
+mod player;
+mod report;
+mod run;
+mod settings;
+
+pub use challenge::{Openness, Standing, Verdict, consider};
+pub use clock::{Allotment, ClockKind, Reading, allot, overhead};
+pub use lobby::{Errand, Lobby, News};
+pub use report::{BotEvent, Listeners};
+pub use run::{BotError, BotOptions, Shutdown, run};
+pub use settings::{Pace, SearchLimits, Settings};

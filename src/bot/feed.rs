@@ -1,0 +1,191 @@
+//! The stream of one game, kept open until somebody drops it.
+//!
+//! Losses of every kind are the same event here: the stream is opened anew after the pause that
+//! `lichess` advises. Nothing is ever given up; that is the table's affair.
+
+use std::time::{Duration, Instant};
+
+use futures::future::BoxFuture;
+
+use crate::lichess::{Client, Error, GameEvent, GameId, GameReopening, GameStream, StreamLoss};
+
+/// What a feed brings.
+#[derive(Debug)]
+pub(super) enum Fed {
+    /// A line of the stream.
+    Line {
+        /// What it says.
+        event: GameEvent,
+        /// When it arrived.
+        at: Instant,
+        /// When the opening of this stream was asked for.
+        opened: Instant,
+    },
+    /// The server will not open this game's stream.
+    Refused,
+    /// Too many openings: the server advises to wait so long. The feed asks again in the time given
+    /// to [`GameFeed::wait_instead`], else after its own pause.
+    Limited(Duration),
+}
+
+/// A supervised game stream.
+pub(super) struct GameFeed {
+    client: Client,
+    game: GameId,
+    reopening: GameReopening,
+    phase: Phase,
+    demanded: Option<Instant>,
+    least_pause: Duration,
+}
+
+type Opening = BoxFuture<'static, Result<GameStream, StreamLoss>>;
+
+enum Phase {
+    Waiting {
+        until: Instant,
+    },
+    Opening {
+        asked: Instant,
+        opening: Opening,
+    },
+    Live {
+        asked: Instant,
+        stream: Box<GameStream>,
+        /// A stream that breathes and says nothing at first is no good either.
+        first_by: Option<Instant>,
+    },
+}
+
+impl GameFeed {
+    /// A feed whose stream is opened at the first [`GameFeed::next`]. `least_pause` parts two
+    /// openings that somebody demands.
+    pub(super) fn new(client: Client, game: GameId, least_pause: Duration) -> Self {
+        Self {
+            reopening: GameReopening::new(client.timing()),
+            client,
+            game,
+            phase: Phase::Waiting {
+                until: Instant::now(),
+            },
+            demanded: None,
+            least_pause,
+        }
+    }
+
+    /// The next line. May be dropped at any await without losing anything.
+    pub(super) async fn next(&mut self) -> Fed {
+        loop {
+            match &mut self.phase {
+                Phase::Waiting { until } => {
+                    tokio::time::sleep_until((*until).into()).await;
+                    self.open();
+                }
+                Phase::Opening { asked, opening } => {
+                    let asked = *asked;
+                    match opening.await {
+                        Ok(stream) => {
+                            let first_by = Instant::now() + self.client.timing().game_idle;
+                            self.phase = Phase::Live {
+                                asked,
+                                stream: Box::new(stream),
+                                first_by: Some(first_by),
+                            };
+                        }
+                        Err(loss) => {
+                            if let Some(fed) = self.lost(&loss, Duration::ZERO) {
+                                return fed;
+                            }
+                        }
+                    }
+                }
+                Phase::Live {
+                    asked,
+                    stream,
+                    first_by,
+                } => {
+                    let opened = *asked;
+                    let outcome = match first_by {
+                        None => stream.next().await,
+                        Some(by) => {
+                            match tokio::time::timeout_at((*by).into(), stream.next()).await {
+                                Ok(outcome) => outcome,
+                                Err(_) => Err(StreamLoss::Silent(self.client.timing().game_idle)),
+                            }
+                        }
+                    };
+                    match outcome {
+                        Ok(arrival) => {
+                            *first_by = None;
+                            return Fed::Line {
+                                event: arrival.event,
+                                at: arrival.at,
+                                opened,
+                            };
+                        }
+                        Err(loss) => {
+                            let lived = stream.opened_at().elapsed();
+                            if let Some(fed) = self.lost(&loss, lived) {
+                                return fed;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn open(&mut self) {
+        let (client, game) = (self.client.clone(), self.game.clone());
+        self.phase = Phase::Opening {
+            asked: Instant::now(),
+            opening: Box::pin(async move { client.game(&game).await }),
+        };
+    }
+
+    /// Drops the stream and opens it anew: at once, unless that was demanded just before.
+    pub(super) fn reopen(&mut self) {
+        let now = Instant::now();
+        let lived = match &self.phase {
+            Phase::Waiting { .. } => return,
+            Phase::Opening { .. } => Duration::ZERO,
+            Phase::Live { stream, .. } => stream.opened_at().elapsed(),
+        };
+        let demanded = self.demanded.replace(now);
+        let calm = demanded.is_none_or(|before| now - before >= self.least_pause);
+        let wait = if calm {
+            Duration::ZERO
+        } else {
+            self.reopening.after_loss(lived)
+        };
+        self.phase = Phase::Waiting { until: now + wait };
+    }
+
+    /// Waits so long instead of the usual pause.
+    pub(super) fn wait_instead(&mut self, wait: Duration) {
+        self.phase = Phase::Waiting {
+            until: Instant::now() + wait,
+        };
+    }
+
+    fn lost(&mut self, loss: &StreamLoss, lived: Duration) -> Option<Fed> {
+        let mut wait = self.reopening.after_loss(lived);
+        let mut fed = None;
+        if let StreamLoss::Unopened(error) = loss {
+            match error {
+                Error::RateLimited { wait: advised, .. } => {
+                    wait = wait.max(self.least_pause);
+                    fed = Some(Fed::Limited(advised.unwrap_or(wait)));
+                }
+                Error::Gone { .. } | Error::Refused { status: 400, .. } => fed = Some(Fed::Refused),
+                // The account or the token: slowly, an alarm is out.
+                Error::Refused { .. } => wait = wait.max(self.least_pause),
+                Error::Transient { .. } | Error::Protocol { .. } => {}
+            }
+        }
+        tracing::debug!(%loss, ?lived, ?wait, "the game's stream is lost");
+        self.phase = Phase::Waiting {
+            until: Instant::now() + wait,
+        };
+        fed
+    }
+}

@@ -1,0 +1,308 @@
+//! The player of one game: the task between the game's stream, the engine and the server.
+//!
+//! It decides nothing. What happens is put before the table, and what the table says is carried
+//! out. Nothing on the way of a move waits for anything else here, and a panic costs the moment, not
+//! the game: the table is set up anew from the server's word.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use futures::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::{Notify, oneshot};
+
+use super::feed::{Fed, GameFeed};
+use super::report::{BotEvent, Listeners};
+use super::settings::{Pace, Settings};
+use super::table::{
+    Action, Answer, Ending, Input, Promise, Request, Seat, Table, Ticket, Told, WithDraw,
+};
+use crate::engine::{Engine, Limits, Pool, Search, Thought};
+use crate::lichess::{Client, GameEvent, OfferDraw, Reply};
+
+/// Longest pause before a failed player sits down again, in multiples of the first.
+const MOST_REVIVALS: u32 = 32;
+
+/// What every player shares.
+#[derive(Clone, Debug)]
+pub(super) struct House {
+    pub(super) client: Client,
+    pub(super) pool: Pool,
+    pub(super) settings: Arc<Settings>,
+    pub(super) pace: Pace,
+    pub(super) listeners: Listeners,
+}
+
+/// Plays a game to its end, through panics too.
+pub(super) async fn play(house: House, seat: Seat, said_over: Arc<Notify>) -> Ending {
+    let mut promise = None;
+    let mut pause = 1;
+    loop {
+        let mut player = Player::new(&house, seat.clone(), promise.take());
+        let outcome = AssertUnwindSafe(player.run(&said_over))
+            .catch_unwind()
+            .await;
+        match outcome {
+            Ok(ending) => return ending,
+            Err(panic) => {
+                let reason = reason_of(panic.as_ref());
+                tracing::error!(reason, "the player of this game failed and sits down again");
+                promise = player.table.promise();
+            }
+        }
+        tokio::time::sleep(house.pace.revive * pause).await;
+        pause = (pause * 2).min(MOST_REVIVALS);
+    }
+}
+
+fn reason_of(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no reason given")
+}
+
+struct Player {
+    house: House,
+    engine: Engine,
+    table: Table,
+    feed: GameFeed,
+    thinking: Option<Thinking>,
+    /// The lane of the moves.
+    posts: FuturesUnordered<BoxFuture<'static, (Ticket, Answer)>>,
+    requests: FuturesUnordered<BoxFuture<'static, (Request, Answer)>>,
+    warming: FuturesUnordered<BoxFuture<'static, ()>>,
+}
+
+/// A search under way; dropping it stops it.
+struct Thinking {
+    ticket: Ticket,
+    search: Search,
+    answer: oneshot::Receiver<Thought>,
+}
+
+impl Player {
+    fn new(house: &House, seat: Seat, promise: Option<Promise>) -> Self {
+        let engine = house.pool.lease();
+        engine.new_game();
+        let feed = GameFeed::new(
+            house.client.clone(),
+            seat.game.clone(),
+            house.pace.limited_retry,
+        );
+        let player = Self {
+            engine,
+            table: Table::resume(seat, Arc::clone(&house.settings), house.pace, promise),
+            feed,
+            thinking: None,
+            posts: FuturesUnordered::new(),
+            requests: FuturesUnordered::new(),
+            warming: FuturesUnordered::new(),
+            house: house.clone(),
+        };
+        player.warm();
+        player
+    }
+
+    async fn run(&mut self, said_over: &Notify) -> Ending {
+        loop {
+            let input = self.next(said_over).await;
+            let Some(input) = input else { continue };
+            let actions = self.table.apply(input, Instant::now());
+            if let Some(ending) = self.carry_out(actions) {
+                return ending;
+            }
+        }
+    }
+
+    /// Whatever happens next.
+    async fn next(&mut self, said_over: &Notify) -> Option<Input> {
+        let wake_at = self.table.wake_at();
+        tokio::select! {
+            biased;
+            Some((ticket, answer)) = self.posts.next() => Some(Input::Posted { ticket, answer }),
+            fed = self.feed.next() => self.fed(fed),
+            (ticket, answer) = thought(&mut self.thinking) => self.thought(ticket, answer),
+            Some((request, answer)) = self.requests.next() => Some(Input::Asked { request, answer }),
+            () = sleep_until(wake_at) => Some(Input::Tick),
+            () = said_over.notified() => Some(Input::SaidOver),
+            Some(()) = self.warming.next() => None,
+        }
+    }
+
+    fn fed(&mut self, fed: Fed) -> Option<Input> {
+        match fed {
+            Fed::Line { event, at, opened } => match event {
+                GameEvent::Full(full) => Some(Input::Full { full, opened, at }),
+                GameEvent::State(state) => Some(Input::State { state, at }),
+                GameEvent::OpponentGone(absence) => Some(Input::Gone(absence)),
+                GameEvent::Chat(_) | GameEvent::Unknown { .. } => None,
+            },
+            Fed::Refused => Some(Input::NoStream),
+            Fed::Limited(advised) => {
+                if self.table.affords(advised, Instant::now()) {
+                    self.feed.wait_instead(advised);
+                }
+                None
+            }
+        }
+    }
+
+    /// A search has ended, or its thread is gone without a word.
+    fn thought(&mut self, ticket: Ticket, answer: Option<Thought>) -> Option<Input> {
+        let thinking = self.thinking.take()?;
+        Some(match answer {
+            Some(thought) => Input::Thought { ticket, thought },
+            None => Input::BestSoFar {
+                ticket,
+                best: thinking.search.best(),
+            },
+        })
+    }
+
+    fn carry_out(&mut self, actions: Vec<Action>) -> Option<Ending> {
+        let mut actions: std::collections::VecDeque<Action> = actions.into();
+        while let Some(action) = actions.pop_front() {
+            match action {
+                Action::Think { ticket, limits } => self.think(ticket, limits),
+                Action::TakeBest { ticket } => {
+                    let best = self.thinking.as_ref().and_then(|t| t.search.best());
+                    let input = Input::BestSoFar { ticket, best };
+                    actions.extend(self.table.apply(input, Instant::now()));
+                }
+                Action::StopThinking => self.thinking = None,
+                Action::Post { ticket, uci, draw } => self.post(ticket, uci, draw),
+                Action::Ask(request) => self.ask(request),
+                Action::Reopen => self.feed.reopen(),
+                Action::Warm => self.warm(),
+                Action::Tell(told) => self.tell(told),
+                Action::Note(oddity) => tracing::warn!(ply = self.table.ply(), "{oddity}"),
+                Action::Finish(ending) => return Some(self.finish(ending)),
+            }
+        }
+        None
+    }
+
+    fn think(&mut self, ticket: Ticket, limits: Limits) {
+        // The old search goes first: one search a game.
+        self.thinking = None;
+        let search = self.engine.think(self.table.game(), limits);
+        let (hand_over, answer) = oneshot::channel();
+        search.on_done(Box::new(move |thought| {
+            // Nobody waits any more: the game went on without this search.
+            let _ = hand_over.send(thought);
+        }));
+        self.thinking = Some(Thinking {
+            ticket,
+            search,
+            answer,
+        });
+    }
+
+    fn post(&self, ticket: Ticket, uci: String, draw: WithDraw) {
+        let (client, game) = (self.house.client.clone(), self.table.seat().game.clone());
+        let offer = match draw {
+            WithDraw::Yes => OfferDraw::Yes,
+            WithDraw::No => OfferDraw::No,
+        };
+        self.posts.push(Box::pin(async move {
+            let outcome = client.make_move(&game, &uci, offer).await;
+            if let Err(error) = &outcome {
+                tracing::debug!(%uci, %error, "the move's call failed");
+            }
+            (ticket, outcome.into())
+        }));
+    }
+
+    fn ask(&self, request: Request) {
+        let (client, game) = (self.house.client.clone(), self.table.seat().game.clone());
+        tracing::debug!(?request, "asking");
+        self.requests.push(Box::pin(async move {
+            let outcome = match request {
+                Request::Abort => client.abort(&game).await,
+                Request::Resign => client.resign(&game).await,
+                Request::AcceptDraw => client.draw(&game, Reply::Yes).await,
+                Request::DeclineDraw => client.draw(&game, Reply::No).await,
+                Request::DeclineTakeback => client.takeback(&game, Reply::No).await,
+                Request::ClaimVictory => client.claim_victory(&game).await,
+            };
+            if let Err(error) = &outcome {
+                tracing::debug!(?request, %error, "refused");
+            }
+            (request, outcome.into())
+        }));
+    }
+
+    fn warm(&self) {
+        if self.warming.is_empty() {
+            let client = self.house.client.clone();
+            self.warming.push(Box::pin(async move {
+                client.warm().await;
+            }));
+        }
+    }
+
+    fn tell(&self, told: Told) {
+        let game = self.table.seat().game.clone();
+        match told {
+            Told::Joined => {
+                let opponent = self.table.opponent().unwrap_or_default().to_owned();
+                let (us, ply) = (self.table.us(), self.table.ply());
+                tracing::debug!(%opponent, ?us, ply, "joined");
+                self.house.listeners.tell(BotEvent::Joined {
+                    game,
+                    opponent,
+                    us,
+                    ply,
+                });
+            }
+            Told::Moved(moved) => {
+                tracing::debug!(ply = moved.ply, played = %moved.played, ours = moved.ours, "moved");
+                self.house.listeners.tell(BotEvent::Moved {
+                    game,
+                    moved: Arc::from(moved),
+                });
+            }
+        }
+    }
+
+    fn finish(&mut self, ending: Ending) -> Ending {
+        self.thinking = None;
+        tracing::info!(
+            result = ending.result(),
+            status = ending.status.map_or("unseen", |status| status.as_str()),
+            us = ending.us.map_or("unknown", |us| us.as_str()),
+            opponent = %ending.opponent,
+            plies = ending.plies,
+            fen = %ending.fen,
+            "game over"
+        );
+        self.house.listeners.tell(BotEvent::Finished {
+            ending: Arc::new(ending.clone()),
+        });
+        ending
+    }
+}
+
+/// The answer of the search under way; never, if there is none.
+async fn thought(thinking: &mut Option<Thinking>) -> (Ticket, Option<Thought>) {
+    match thinking {
+        Some(thinking) => {
+            let answer = (&mut thinking.answer).await.ok();
+            (thinking.ticket, answer)
+        }
+        None => std::future::pending().await,
+    }
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        // A timer's grain is a millisecond, rounded up.
+        Some(at) if at > Instant::now() => tokio::time::sleep_until(at.into()).await,
+        Some(_) => {}
+        None => std::future::pending().await,
+    }
+}

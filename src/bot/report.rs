@@ -1,0 +1,89 @@
+//! What the bot tells those who listen: a terminal, a page, an archive.
+//!
+//! A listener can never hold the bot up: the channel has an end, and whoever reads too slowly loses
+//! the oldest news.
+
+use std::sync::Arc;
+
+use tokio::sync::broadcast;
+
+use super::table::{Ending, Moved};
+use crate::lichess::{ChallengeId, DeclineReason, GameId, Side};
+
+/// News kept for the slowest listener.
+const CAPACITY: usize = 1024;
+
+/// Something that happened to the bot.
+#[derive(Clone, Debug)]
+pub enum BotEvent {
+    /// The event stream is open: the bot can be challenged.
+    Online,
+    /// The event stream is lost.
+    Offline {
+        /// Why.
+        reason: String,
+    },
+    /// A challenge was taken.
+    Accepted {
+        /// Which.
+        challenge: ChallengeId,
+    },
+    /// A challenge was declined.
+    Declined {
+        /// Which.
+        challenge: ChallengeId,
+        /// What the challenger was told.
+        reason: DeclineReason,
+    },
+    /// A game was taken up, new or under way.
+    Joined {
+        /// Which.
+        game: GameId,
+        /// The opponent's name.
+        opponent: String,
+        /// Our colour.
+        us: Option<Side>,
+        /// How many moves had been made.
+        ply: usize,
+    },
+    /// A move stands on the server's list.
+    Moved {
+        /// In which game.
+        game: GameId,
+        /// The move.
+        moved: Arc<Moved>,
+    },
+    /// A game is over.
+    Finished {
+        /// How.
+        ending: Arc<Ending>,
+    },
+}
+
+/// Those who listen. Clones tell the same ones.
+#[derive(Clone, Debug)]
+pub struct Listeners(broadcast::Sender<BotEvent>);
+
+impl Listeners {
+    /// Nobody listens yet.
+    pub fn new() -> Self {
+        Self(broadcast::Sender::new(CAPACITY))
+    }
+
+    /// Everything that happens from now on. A receiver that lags is told how much it lost.
+    pub fn subscribe(&self) -> broadcast::Receiver<BotEvent> {
+        self.0.subscribe()
+    }
+
+    /// Tells whoever is there; never waits.
+    pub(super) fn tell(&self, event: BotEvent) {
+        // Nobody listening is no error.
+        let _ = self.0.send(event);
+    }
+}
+
+impl Default for Listeners {
+    fn default() -> Self {
+        Self::new()
+    }
+}

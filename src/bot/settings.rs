@@ -1,0 +1,159 @@
+//! What the bot is told about itself: the operator's rules and its own waiting times.
+//!
+//! Plain data. Nothing here reads a clock or a file; a test hands in a [`Pace`] scaled down.
+
+use std::time::Duration;
+
+use crate::config;
+
+/// How the bot plays: the parts of the configuration that it needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Which games are accepted.
+    pub challenge: config::Challenge,
+    /// How a game is played, the moves aside.
+    pub game: config::Game,
+    /// Limits of every search, for tests; none in real games.
+    pub search: SearchLimits,
+}
+
+/// Limits of every search beside the clock. None set means that the clock alone decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SearchLimits {
+    /// Positions to visit.
+    pub nodes: Option<u64>,
+    /// Iterations to finish.
+    pub depth: Option<u32>,
+    /// Time to think.
+    pub movetime: Option<Duration>,
+}
+
+impl SearchLimits {
+    /// Whether any limit is set.
+    pub fn any(&self) -> bool {
+        self.nodes.is_some() || self.depth.is_some() || self.movetime.is_some()
+    }
+}
+
+impl From<&config::Config> for Settings {
+    fn from(config: &config::Config) -> Self {
+        let engine = &config.engine;
+        Self {
+            challenge: config.challenge.clone(),
+            game: config.game.clone(),
+            search: SearchLimits {
+                nodes: engine.nodes.map(std::num::NonZeroU64::get),
+                depth: engine
+                    .depth
+                    .map(|depth| u32::try_from(depth.get()).unwrap_or(u32::MAX)),
+                movetime: engine.movetime,
+            },
+        }
+    }
+}
+
+/// Every waiting time of the bot. `Default` is for Lichess; [`Pace::faster`] shrinks all alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// A move that was answered "ok" and is on no state after this long is looked for.
+    pub confirm: Duration,
+    /// A move's call that brought nothing after this long counts as lost.
+    pub post_limit: Duration,
+    /// First pause before a lost move is sent again; doubled up to [`Pace::retry_cap`].
+    pub retry: Duration,
+    /// Longest pause between two repetitions of a lost move.
+    pub retry_cap: Duration,
+    /// Shortest pause between two repetitions of a move refused for the rate, or for the account.
+    pub limited_retry: Duration,
+    /// The wait after a 429 that advises none.
+    pub limited_wait: Duration,
+    /// What must be left on the clock after such a wait for it to be worth while.
+    pub limited_reserve: Duration,
+    /// How long a position that is drawn on the board waits for the server to say so.
+    pub settle: Duration,
+    /// Thinking time while the clock does not run yet.
+    pub first_think: Duration,
+    /// Thinking time without a clock, or with days a move.
+    pub unclocked_think: Duration,
+    /// The longest thinking time of all.
+    pub longest_think: Duration,
+    /// Pause before an abort or resignation that had no effect is tried again.
+    pub again: Duration,
+    /// How long an accepted challenge keeps its seat without a game.
+    pub permit: Duration,
+    /// How often the list of running games is compared while games run.
+    pub reconcile: Duration,
+    /// First pause before a game whose task failed is taken up again.
+    pub revive: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            confirm: Duration::from_millis(2500),
+            post_limit: Duration::from_secs(10),
+            retry: Duration::from_millis(100),
+            retry_cap: Duration::from_secs(1),
+            limited_retry: Duration::from_secs(2),
+            limited_wait: Duration::from_secs(60),
+            limited_reserve: Duration::from_secs(20),
+            settle: Duration::from_secs(1),
+            first_think: Duration::from_secs(1),
+            unclocked_think: Duration::from_secs(5),
+            longest_think: Duration::from_secs(120),
+            again: Duration::from_secs(5),
+            permit: Duration::from_secs(30),
+            reconcile: Duration::from_secs(300),
+            revive: Duration::from_millis(100),
+        }
+    }
+}
+
+impl Pace {
+    /// Every time divided by `factor`, for tests against a server whose clock runs faster.
+    #[must_use]
+    pub fn faster(self, factor: u32) -> Self {
+        let factor = factor.max(1);
+        Self {
+            confirm: self.confirm / factor,
+            post_limit: self.post_limit / factor,
+            retry: self.retry / factor,
+            retry_cap: self.retry_cap / factor,
+            limited_retry: self.limited_retry / factor,
+            limited_wait: self.limited_wait / factor,
+            limited_reserve: self.limited_reserve / factor,
+            settle: self.settle / factor,
+            first_think: self.first_think / factor,
+            unclocked_think: self.unclocked_think / factor,
+            longest_think: self.longest_think / factor,
+            again: self.again / factor,
+            permit: self.permit / factor,
+            reconcile: self.reconcile / factor,
+            revive: self.revive / factor,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_engines_test_limits_come_through() {
+        let mut config = config::Config::default();
+        assert!(!Settings::from(&config).search.any());
+        config.engine.nodes = std::num::NonZeroU64::new(7);
+        config.engine.depth = std::num::NonZeroU64::new(u64::MAX);
+        let search = Settings::from(&config).search;
+        assert_eq!(search.nodes, Some(7));
+        assert_eq!(search.depth, Some(u32::MAX));
+        assert!(search.any());
+    }
+
+    #[test]
+    fn a_pace_shrinks_as_a_whole() {
+        let pace = Pace::default().faster(10);
+        assert_eq!(pace.confirm, Duration::from_millis(250));
+        assert_eq!(Pace::default().faster(0), Pace::default());
+    }
+}

@@ -1,0 +1,275 @@
+//! What comes to the table and what goes from it.
+//!
+//! Data only. Whatever happens in the world reaches the table as an [`Input`] with the moment it
+//! happened; whatever is to be done leaves it as an [`Action`].
+
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+use super::record::ForeignMove;
+use crate::engine::{Limits, Thought};
+use crate::lichess::{BySide, GameFull, GameId, GameState, OpponentGone, Side, Status};
+use crate::rules::{Move, Position};
+
+/// The number of a search or of a sent move. An answer with an old number is ignored.
+pub type Ticket = u64;
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// The first line of an opened game stream.
+    Full {
+        /// The line.
+        full: Box<GameFull>,
+        /// When the opening was asked for: what the server knew before may be missing.
+        opened: Instant,
+        /// When the line arrived.
+        at: Instant,
+    },
+    /// A later line of the stream.
+    State {
+        /// The line.
+        state: Box<GameState>,
+        /// When it arrived.
+        at: Instant,
+    },
+    /// The opponent left or came back.
+    Gone(OpponentGone),
+    /// The server refuses to open the game's stream: no such game, not ours, or not for bots.
+    NoStream,
+    /// The event stream says that the game has ended.
+    SaidOver,
+    /// A search has ended.
+    Thought {
+        /// Which search.
+        ticket: Ticket,
+        /// What came of it.
+        thought: Thought,
+    },
+    /// The answer to [`Action::TakeBest`].
+    BestSoFar {
+        /// Which search.
+        ticket: Ticket,
+        /// The best move it knows, if any.
+        best: Option<Move>,
+    },
+    /// What became of a sent move.
+    Posted {
+        /// Which sending.
+        ticket: Ticket,
+        /// What the server said.
+        answer: Answer,
+    },
+    /// What became of another request.
+    Asked {
+        /// Which.
+        request: Request,
+        /// What the server said.
+        answer: Answer,
+    },
+    /// The moment of [`Table::wake_at`](super::Table::wake_at) has come.
+    Tick,
+}
+
+/// What a call to the server brought, as far as the game cares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// "ok", which proves little.
+    Done,
+    /// Nothing, or nothing meant for us: time-out, reset, 5xx, a page of HTML.
+    Lost,
+    /// Too many requests.
+    Limited {
+        /// The wait advised, if any.
+        wait: Option<Duration>,
+    },
+    /// Understood and refused.
+    Refused {
+        /// The status code.
+        status: u16,
+        /// What the server said, for the log and for one well-known text.
+        text: String,
+    },
+    /// There is no such thing.
+    Gone,
+}
+
+/// Something to be done, in the order given.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Search the table's position.
+    Think {
+        /// The number of this search; an earlier one is stopped.
+        ticket: Ticket,
+        /// Its limits.
+        limits: Limits,
+    },
+    /// Report the best move so far of a search.
+    TakeBest {
+        /// Which search.
+        ticket: Ticket,
+    },
+    /// No search is wanted any more.
+    StopThinking,
+    /// Send a move.
+    Post {
+        /// The number of this sending.
+        ticket: Ticket,
+        /// The move in UCI.
+        uci: String,
+        /// Offer or agree to a draw with it.
+        draw: WithDraw,
+    },
+    /// Ask for something else.
+    Ask(Request),
+    /// Drop the game's stream and open it anew.
+    Reopen,
+    /// Keep a connection ready: a move will be sent soon.
+    Warm,
+    /// Tell those who listen.
+    Tell(Told),
+    /// Write down that something is not as it should be.
+    Note(Oddity),
+    /// The game is over: nothing more will come.
+    Finish(Ending),
+}
+
+/// Whether a move carries a draw offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WithDraw {
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+}
+
+/// A request other than a move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Request {
+    /// Abort the game.
+    Abort,
+    /// Resign the game.
+    Resign,
+    /// Agree to the opponent's draw.
+    AcceptDraw,
+    /// Decline the opponent's draw.
+    DeclineDraw,
+    /// Decline the opponent's takeback.
+    DeclineTakeback,
+    /// Claim the win over an absent opponent.
+    ClaimVictory,
+}
+
+/// What those who listen are told.
+#[derive(Clone, Debug)]
+pub enum Told {
+    /// The game was taken up.
+    Joined,
+    /// A move stands on the server's list.
+    Moved(Box<Moved>),
+}
+
+/// A move that was made.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    /// How many moves were made before it.
+    pub ply: usize,
+    /// The position before it.
+    pub before: Position,
+    /// The move.
+    pub played: Move,
+    /// Whether it is ours.
+    pub ours: bool,
+    /// What the engine thought of it, where it is ours and thought about.
+    pub thought: Option<Thought>,
+    /// Both clocks after it, as the server states them.
+    pub clocks: BySide<Option<Duration>>,
+}
+
+/// How a game ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// The game.
+    pub game: GameId,
+    /// The status; none when the server no longer knows the game.
+    pub status: Option<Status>,
+    /// Who won.
+    pub winner: Option<Side>,
+    /// Our colour.
+    pub us: Option<Side>,
+    /// The opponent's name.
+    pub opponent: String,
+    /// How many moves were made.
+    pub plies: usize,
+    /// The last position.
+    pub fen: String,
+}
+
+impl Ending {
+    /// The result as a scoresheet has it; `*` where there is none.
+    pub fn result(&self) -> &'static str {
+        match (self.status, self.winner) {
+            (_, Some(Side::White)) => "1-0",
+            (_, Some(Side::Black)) => "0-1",
+            (None | Some(Status::Aborted | Status::Created | Status::Started), _) => "*",
+            (Some(_), _) => "1/2-1/2",
+        }
+    }
+}
+
+/// Something that should not be. The game goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Oddity {
+    /// The move list cannot be replayed.
+    #[error("the server's move list cannot be replayed: {0}")]
+    Foreign(#[from] ForeignMove),
+    /// Another move of ours than the one we sent stands on the list.
+    #[error("the server shows {theirs} where {ours} was sent")]
+    Overruled {
+        /// What was sent.
+        ours: Move,
+        /// What the list has.
+        theirs: Move,
+    },
+    /// A sent move was refused.
+    #[error("the server refuses {uci} with status {status}: {text}")]
+    Refused {
+        /// The move.
+        uci: String,
+        /// The status code.
+        status: u16,
+        /// What it said.
+        text: String,
+    },
+    /// A move was answered "ok", and no state shows it.
+    #[error("{uci} was accepted and is not on the list")]
+    Unshown {
+        /// The move.
+        uci: String,
+    },
+    /// A sent move was refused for the rate.
+    #[error("rate limited while {uci} is owed")]
+    Limited {
+        /// The move.
+        uci: String,
+    },
+    /// The search did not answer in time.
+    #[error("the search is late: the best move so far is played")]
+    Late,
+    /// The search came up with no playable move.
+    #[error("the search gave no playable move: a safe one is played")]
+    NoThought,
+    /// The game is not one that this program plays.
+    #[error("not a game of atomic chess from the usual position: it is given up")]
+    NotOurs,
+    /// Neither player is us.
+    #[error("neither player of this game is this account")]
+    NotSeated,
+    /// The server knows no such game any more.
+    #[error("the server no longer opens this game")]
+    Vanished,
+    /// Nothing was heard although something must have happened.
+    #[error("nothing new for too long: the stream is opened anew")]
+    Stale,
+}

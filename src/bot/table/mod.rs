@@ -1,0 +1,27 @@
+//! One game as a pure state machine: what happened goes in, what is to be done comes out.
+//!
+//! The table does no I/O, reads no clock and calls no engine: moments, answers and thoughts come in
+//! as data. Its one promise is the owed move: once it is our turn a legal move is sent until the
+//! server shows it or the game is over, and never two different ones on a doubt.
+//!
+//! * `event`: what comes in and what goes out
+//! * `play`: the table itself; the lines of the game's stream
+//! * `owed`: the move we owe, from thinking to the server's showing it
+//! * `verdict`: what the answer to a sent move means
+//! * `manners`: offers, claims, and games we do not want
+//! * `record`: the move list and the board behind it
+//! * `safe`: a move without a search
+
+mod event;
+mod manners;
+mod owed;
+mod play;
+mod record;
+mod safe;
+mod verdict;
+
+pub use event::{Action, Answer, Ending, Input, Moved, Oddity, Request, Ticket, Told, WithDraw};
+pub use play::{Promise, Seat, Table};
+pub use record::{Change, ForeignMove, Record};
+pub use safe::safe_move;
+pub use verdict::{Next, Trouble, Wanted, judge};

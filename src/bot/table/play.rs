@@ -1,0 +1,463 @@
+//! The table: one game, from the lines of its stream to what is to be done.
+//!
+//! Every line is taken as the whole truth about the game; nothing is patched. Only a line that says
+//! less than we know (a move list we cannot read) is not believed, and the stream is opened anew.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::event::{Action, Ending, Input, Moved, Oddity, Ticket, Told};
+use super::manners::Manners;
+use super::owed::Owed;
+use super::record::{Change, Record};
+use crate::bot::clock::{ClockKind, Reading};
+use crate::bot::settings::{Pace, Settings};
+use crate::engine::Thought;
+use crate::lichess::{GameFull, GameId, GameState, Side, UserId, Variant};
+use crate::rules::{Game, Move, Position};
+
+/// Refusals to open the stream, in a row, after which the game is given up.
+const MOST_REFUSALS: u32 = 4;
+/// Plies during which no clock runs: the first move of each side.
+pub(super) const FIRST_PLIES: usize = 2;
+
+/// Where we sit: what is known of a game before its stream is open.
+#[derive(Clone, Debug)]
+pub struct Seat {
+    /// The game.
+    pub game: GameId,
+    /// Our account.
+    pub me: UserId,
+    /// Our colour, if the event that announced the game told it.
+    pub color: Option<Side>,
+    /// What is played, if that event told it.
+    pub variant: Variant,
+}
+
+/// A move that was sent and is not shown yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// The moves it was sent after.
+    pub after: Vec<Move>,
+    /// The move.
+    pub played: Move,
+}
+
+/// The state of one game.
+#[derive(Debug)]
+pub struct Table {
+    pub(super) seat: Seat,
+    pub(super) settings: Arc<Settings>,
+    pub(super) pace: Pace,
+    pub(super) record: Record,
+    pub(super) setting: Option<Setting>,
+    pub(super) shown: Option<Shown>,
+    pub(super) owed: Option<Owed>,
+    pub(super) manners: Manners,
+    pub(super) last_ticket: Ticket,
+    pub(super) promise: Option<Promise>,
+    trusted: bool,
+    ended: bool,
+    refusals: u32,
+    /// When to look whether something was missed.
+    look_at: Option<Instant>,
+    looks: u32,
+}
+
+/// What the first line of the stream tells once.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    pub(super) us: Side,
+    pub(super) opponent: String,
+    pub(super) opponent_is_bot: bool,
+    pub(super) clocked: bool,
+    pub(super) arena: bool,
+}
+
+/// The last state believed.
+#[derive(Clone, Debug)]
+pub(super) struct Shown {
+    pub(super) state: GameState,
+    pub(super) at: Instant,
+}
+
+impl Table {
+    /// An empty table for one game.
+    pub fn new(seat: Seat, settings: Arc<Settings>, pace: Pace) -> Self {
+        Self::resume(seat, settings, pace, None)
+    }
+
+    /// A table set up anew: should the promised move still be owed, it is that one.
+    pub fn resume(
+        seat: Seat,
+        settings: Arc<Settings>,
+        pace: Pace,
+        promise: Option<Promise>,
+    ) -> Self {
+        Self {
+            promise,
+            seat,
+            settings,
+            pace,
+            record: Record::new(),
+            setting: None,
+            shown: None,
+            owed: None,
+            manners: Manners::default(),
+            last_ticket: 0,
+            trusted: true,
+            ended: false,
+            refusals: 0,
+            look_at: None,
+            looks: 0,
+        }
+    }
+
+    /// The game as far as it is known: what a search is to think about.
+    pub fn game(&self) -> &Game {
+        self.record.game()
+    }
+
+    /// How many moves have been made.
+    pub fn ply(&self) -> usize {
+        self.record.ply()
+    }
+
+    /// Whether the game is over for us: nothing will be asked any more.
+    pub fn is_over(&self) -> bool {
+        self.ended
+    }
+
+    /// Our colour, once known.
+    pub fn us(&self) -> Option<Side> {
+        self.setting.as_ref().map(|setting| setting.us)
+    }
+
+    /// The opponent's name, once known.
+    pub fn opponent(&self) -> Option<&str> {
+        self.setting.as_ref().map(|s| s.opponent.as_str())
+    }
+
+    /// The game and our place at it.
+    pub fn seat(&self) -> &Seat {
+        &self.seat
+    }
+
+    /// The move that was sent for the ply at hand and is not shown yet.
+    pub fn frozen(&self) -> Option<Move> {
+        self.owed.as_ref().and_then(Owed::frozen)
+    }
+
+    /// What another table would have to keep to.
+    pub fn promise(&self) -> Option<Promise> {
+        let frozen = self.frozen().map(|played| Promise {
+            after: self.record.game().moves().to_vec(),
+            played,
+        });
+        frozen.or_else(|| self.promise.clone())
+    }
+
+    /// Whether our clock can bear such a wait for news of the game.
+    pub fn affords(&self, wait: Duration, now: Instant) -> bool {
+        self.reading()
+            .is_some_and(|reading| reading.affords(wait, &self.pace, now))
+    }
+
+    /// When [`Input::Tick`] is wanted.
+    pub fn wake_at(&self) -> Option<Instant> {
+        if self.ended {
+            return None;
+        }
+        let owed = self.owed.as_ref().and_then(Owed::wake_at);
+        [owed, self.manners.wake_at(), self.look_at]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Takes in what happened and says what is to be done about it, in order.
+    pub fn apply(&mut self, input: Input, now: Instant) -> Vec<Action> {
+        let mut out = Vec::new();
+        if self.ended {
+            return out;
+        }
+        match input {
+            Input::Full { full, opened, at } => self.full(*full, opened, at, now, &mut out),
+            Input::State { state, at } => self.state(*state, None, at, now, &mut out),
+            Input::Gone(absence) => self.absence(absence, &mut out),
+            Input::NoStream => self.no_stream(&mut out),
+            Input::SaidOver => self.look_after(self.pace.settle, now),
+            Input::Thought { ticket, thought } => self.thought(ticket, thought, now, &mut out),
+            Input::BestSoFar { ticket, best } => self.best_so_far(ticket, best, now, &mut out),
+            Input::Posted { ticket, answer } => self.posted(ticket, &answer, now, &mut out),
+            Input::Asked { request, answer } => self.asked(request, &answer, now, &mut out),
+            Input::Tick => self.tick(now, &mut out),
+        }
+        out
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Vec<Action>) {
+        self.owed_tick(now, out);
+        self.manners_tick(now, out);
+        if self.look_at.is_some_and(|at| at <= now) {
+            self.look_at = None;
+            out.push(Action::Note(Oddity::Stale));
+            out.push(Action::Reopen);
+            // Should even the opening bring nothing, look again.
+            self.look_after(self.pace.again * 2, now);
+        }
+    }
+
+    fn full(
+        &mut self,
+        full: GameFull,
+        opened: Instant,
+        at: Instant,
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) {
+        self.refusals = 0;
+        let first = self.setting.is_none();
+        let Some(us) = self.side_of(&full) else {
+            out.push(Action::Note(Oddity::NotSeated));
+            return self.leave(out);
+        };
+        let opponent = full.player(us.other());
+        self.setting = Some(Setting {
+            us,
+            opponent: opponent.display_name(),
+            opponent_is_bot: opponent.is_bot() || opponent.is_ai(),
+            clocked: full.clock.is_some(),
+            arena: full.tournament.is_some(),
+        });
+        let variant = match full.variant {
+            Variant::Unknown => self.seat.variant,
+            told => told,
+        };
+        let ours = matches!(variant, Variant::Atomic | Variant::Unknown) && full.starts_as_usual();
+        if !ours {
+            return self.give_up(&full.state, now, out);
+        }
+        self.state(full.state, Some(opened), at, now, out);
+        if first && !self.ended {
+            out.push(Action::Tell(Told::Joined));
+        }
+    }
+
+    fn side_of(&self, full: &GameFull) -> Option<Side> {
+        let is_me = |side| full.player(side).id.as_ref() == Some(&self.seat.me);
+        match (is_me(Side::White), is_me(Side::Black)) {
+            (true, false) => Some(Side::White),
+            (false, true) => Some(Side::Black),
+            _ => self.seat.color,
+        }
+    }
+
+    /// A game of another kind: nothing on its board is read.
+    fn give_up(&mut self, state: &GameState, now: Instant, out: &mut Vec<Action>) {
+        if state.status.is_over() {
+            return self.finish(state, out);
+        }
+        self.refuse_game(now, out);
+    }
+
+    /// A state: from a later line, or from the first line of an opening asked for at `opened`.
+    fn state(
+        &mut self,
+        state: GameState,
+        opened: Option<Instant>,
+        at: Instant,
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) {
+        if self.setting.is_none() || self.manners.refuses() {
+            if state.status.is_over() {
+                self.finish(&state, out);
+            }
+            return;
+        }
+        let before = *self.record.game().position();
+        let known = self.record.ply();
+        let first = self.shown.is_none();
+        let change = match self.record.update(&state.moves) {
+            Ok(change) => change,
+            Err(foreign) => {
+                out.push(Action::Note(foreign.into()));
+                return self.distrust(&state, opened, now, out);
+            }
+        };
+        self.trusted = true;
+        self.looks = 0;
+        self.look_at = None;
+        let ending = state.status.is_over().then(|| state.clone());
+        self.shown = Some(Shown { state, at });
+        let thought = self.settle_owed(change, out);
+        if ending.is_none() {
+            self.go_on(change, opened, now, out);
+        }
+        if let (Change::Grown(_), false) = (change, first) {
+            self.tell_moves(known, before, thought, out);
+        }
+        if let Some(state) = ending {
+            self.finish(&state, out);
+        }
+    }
+
+    /// After a state that does not end the game.
+    fn go_on(
+        &mut self,
+        change: Change,
+        opened: Option<Instant>,
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) {
+        if self.is_our_turn() {
+            self.owe(opened, now, out);
+        } else {
+            self.watch_opponent(now);
+        }
+        self.offers(out);
+        self.mind_first_move(change, now, out);
+    }
+
+    /// A list we cannot replay: nothing is sent on the strength of the old one until a list can be
+    /// read again.
+    fn distrust(
+        &mut self,
+        state: &GameState,
+        opened: Option<Instant>,
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) {
+        if state.status.is_over() {
+            return self.finish(state, out);
+        }
+        self.trusted = false;
+        self.pause_owed(now, out);
+        if opened.is_none() {
+            out.push(Action::Reopen);
+        }
+        // A fresh opening that cannot be read either is not asked for again at once.
+        self.looks += 1;
+        self.look_after(self.pace.again * self.looks.min(12), now);
+    }
+
+    fn no_stream(&mut self, out: &mut Vec<Action>) {
+        self.refusals += 1;
+        if self.refusals >= MOST_REFUSALS {
+            out.push(Action::Note(Oddity::Vanished));
+            self.leave(out);
+        }
+    }
+
+    /// Whether it is our turn on the list as it stands.
+    pub(super) fn is_our_turn(&self) -> bool {
+        let white_to_move = self.record.ply().is_multiple_of(2);
+        self.us()
+            .is_some_and(|us| white_to_move == (us == Side::White))
+    }
+
+    /// Whether the last list could be read.
+    pub(super) fn is_trusted(&self) -> bool {
+        self.trusted
+    }
+
+    /// Our clock as the last state shows it.
+    pub(super) fn reading(&self) -> Option<Reading> {
+        let setting = self.setting.as_ref()?;
+        let shown = self.shown.as_ref()?;
+        let kind = if !setting.clocked {
+            ClockKind::Unclocked
+        } else if self.record.ply() < FIRST_PLIES {
+            ClockKind::Standing
+        } else {
+            ClockKind::Running
+        };
+        Some(Reading {
+            left: shown.state.time(setting.us),
+            increment: shown.state.increment(setting.us),
+            at: shown.at,
+            kind,
+            expires_in: shown.state.expiration.map(|expiration| expiration.left()),
+        })
+    }
+
+    /// On the opponent's turn: once their flag must have fallen, see what was missed.
+    fn watch_opponent(&mut self, now: Instant) {
+        let (Some(setting), Some(shown)) = (&self.setting, &self.shown) else {
+            return;
+        };
+        if !setting.clocked || self.record.ply() < FIRST_PLIES {
+            return;
+        }
+        if let Some(left) = shown.state.time(setting.us.other()) {
+            self.look_after(left.saturating_add(self.pace.again), now);
+        }
+    }
+
+    /// Looks whether something was missed, at the latest after `wait`.
+    pub(super) fn look_after(&mut self, wait: Duration, now: Instant) {
+        let at = now.checked_add(wait);
+        self.look_at = match (self.look_at, at) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+
+    pub(super) fn next_ticket(&mut self) -> Ticket {
+        self.last_ticket += 1;
+        self.last_ticket
+    }
+
+    /// Tells of the moves that are new on the list after the `known` ones.
+    fn tell_moves(
+        &self,
+        known: usize,
+        before: Position,
+        mut thought: Option<Thought>,
+        out: &mut Vec<Action>,
+    ) {
+        let (Some(us), Some(shown)) = (self.us(), &self.shown) else {
+            return;
+        };
+        let mut position = before;
+        for (ply, &played) in self.record.game().moves().iter().enumerate().skip(known) {
+            let after = position.play(played);
+            let ours = ply.is_multiple_of(2) == (us == Side::White);
+            out.push(Action::Tell(Told::Moved(Box::new(Moved {
+                ply,
+                before: position,
+                played,
+                ours,
+                thought: if ours { thought.take() } else { None },
+                clocks: shown.state.time,
+            }))));
+            position = after;
+        }
+    }
+
+    fn finish(&mut self, state: &GameState, out: &mut Vec<Action>) {
+        self.end(Some(state), out);
+    }
+
+    /// Gives a game up that the server does not let us see.
+    fn leave(&mut self, out: &mut Vec<Action>) {
+        self.end(None, out);
+    }
+
+    fn end(&mut self, state: Option<&GameState>, out: &mut Vec<Action>) {
+        if self.owed.take().is_some_and(|owed| owed.is_thinking()) {
+            out.push(Action::StopThinking);
+        }
+        self.ended = true;
+        out.push(Action::Finish(Ending {
+            game: self.seat.game.clone(),
+            status: state.map(|state| state.status),
+            winner: state.and_then(|state| state.winner),
+            us: self.us().or(self.seat.color),
+            opponent: self.opponent().unwrap_or("unknown").to_owned(),
+            plies: self.record.ply(),
+            fen: self.record.game().position().fen(),
+        }));
+    }
+}

@@ -1,0 +1,119 @@
+//! What the answer to a sent move means: one pure function, a row for each kind of answer.
+//!
+//! The rule behind every row: as long as nobody knows whether the move arrived, only the same move
+//! may be sent again. A repetition is always safe, since the square it starts from is empty once
+//! the move has been played.
+
+use std::time::{Duration, Instant};
+
+use super::event::Answer;
+use crate::bot::clock::Reading;
+use crate::bot::settings::Pace;
+
+/// Longest factor by which pauses after repeated trouble grow.
+const MOST_DOUBLINGS: u32 = 5;
+/// How often "not your turn" is taken for a stale state before the move itself is doubted.
+const MOST_DOUBTS: u32 = 3;
+/// The words in a refusal that say our picture of the game is old, not that the move is bad.
+const STALE_WORDS: &str = "not your turn";
+
+/// What went wrong so far for the move at hand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trouble {
+    /// Calls in a row that brought nothing.
+    pub lost: u32,
+    /// Refusals in a row for the rate or for the account.
+    pub barred: u32,
+    /// "Not your turn" in a row.
+    pub doubts: u32,
+}
+
+/// What is done next about a sent move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Wait until then for a state that shows it.
+    Confirm {
+        /// The end of the wait.
+        until: Instant,
+    },
+    /// Send the same move again.
+    Repeat {
+        /// When.
+        at: Instant,
+    },
+    /// Open the stream anew and look.
+    Look(Wanted),
+}
+
+/// What happens once a freshly opened stream still shows the move owed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// The same move is sent again.
+    Same,
+    /// Another move may be chosen.
+    Another,
+}
+
+/// What `answer` means for a move sent in this trouble, on this clock, at this moment.
+pub fn judge(
+    answer: &Answer,
+    trouble: &mut Trouble,
+    clock: &Reading,
+    pace: &Pace,
+    now: Instant,
+) -> Next {
+    match answer {
+        Answer::Done => {
+            *trouble = Trouble::default();
+            Next::Confirm {
+                until: now + pace.confirm,
+            }
+        }
+        Answer::Lost => {
+            trouble.lost += 1;
+            Next::Repeat {
+                at: now + grown(pace.retry, trouble.lost).min(pace.retry_cap),
+            }
+        }
+        Answer::Limited { wait } => {
+            trouble.barred += 1;
+            Next::Repeat {
+                at: now + limited_pause(*wait, clock, pace, now),
+            }
+        }
+        Answer::Refused { status: 400, text } => refused(text, trouble),
+        // The token or the account: nothing about the move. Slowly, an alarm is out.
+        Answer::Refused { .. } => {
+            trouble.barred += 1;
+            Next::Repeat {
+                at: now + grown(pace.limited_retry, trouble.barred),
+            }
+        }
+        Answer::Gone => Next::Look(Wanted::Same),
+    }
+}
+
+fn refused(text: &str, trouble: &mut Trouble) -> Next {
+    trouble.lost = 0;
+    if text.to_ascii_lowercase().contains(STALE_WORDS) && trouble.doubts < MOST_DOUBTS {
+        trouble.doubts += 1;
+        return Next::Look(Wanted::Same);
+    }
+    trouble.doubts = 0;
+    Next::Look(Wanted::Another)
+}
+
+/// The wait advised where the clock affords it, else the shortest that is decent.
+fn limited_pause(wait: Option<Duration>, clock: &Reading, pace: &Pace, now: Instant) -> Duration {
+    let advised = wait.unwrap_or(pace.limited_wait).max(pace.limited_retry);
+    if clock.affords(advised, pace, now) {
+        advised
+    } else {
+        pace.limited_retry
+    }
+}
+
+/// `base` doubled for every trouble after the first.
+fn grown(base: Duration, times: u32) -> Duration {
+    base * 2_u32.pow(times.saturating_sub(1).min(MOST_DOUBLINGS))
+}

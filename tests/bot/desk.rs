@@ -1,0 +1,302 @@
+//! A table with a clock of its own: events go in, the actions of each are looked at, and time moves
+//! only when a test says so.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use megaton::bot::table::{
+    Action, Answer, Ending, Input, Oddity, Request, Seat, Table, Ticket, WithDraw,
+};
+use megaton::bot::{Pace, Settings};
+use megaton::engine::{Ended, Limits, Score, Thought};
+use megaton::lichess::{
+    BySide, ClockSetting, GameFull, GameId, GameState, OpponentGone, Player, Side, Speed, Status,
+    UserId, Variant,
+};
+use megaton::rules::Move;
+
+/// Our account in all of these tests.
+pub(crate) const ME: &str = "megaton";
+
+/// A table under test.
+pub(crate) struct Desk {
+    pub(crate) table: Table,
+    pub(crate) now: Instant,
+    pub(crate) us: Side,
+}
+
+/// The last `Think` among some actions.
+pub(crate) struct Thinking {
+    pub(crate) ticket: Ticket,
+    pub(crate) limits: Limits,
+}
+
+/// The last `Post` among some actions.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Posted {
+    pub(crate) ticket: Ticket,
+    pub(crate) uci: String,
+    pub(crate) draw: WithDraw,
+}
+
+pub(crate) fn settings() -> Settings {
+    Settings::default()
+}
+
+pub(crate) fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// A running state with three minutes and two seconds on both clocks.
+pub(crate) fn state(moves: &str) -> GameState {
+    GameState {
+        moves: moves.into(),
+        time: BySide {
+            white: Some(ms(180_000)),
+            black: Some(ms(180_000)),
+        },
+        increment: BySide {
+            white: ms(2000),
+            black: ms(2000),
+        },
+        status: Status::Started,
+        winner: None,
+        draw_offer: BySide::default(),
+        takeback: BySide::default(),
+        expiration: None,
+        rematch: None,
+    }
+}
+
+/// The first line of a stream, the opponent a human.
+pub(crate) fn full(us: Side, state: GameState) -> GameFull {
+    let me = Player {
+        id: Some(UserId::new(ME)),
+        name: Some("Megaton".into()),
+        title: Some("BOT".into()),
+        ..Player::default()
+    };
+    let them = Player {
+        id: Some(UserId::new("blastcap")),
+        name: Some("blastcap".into()),
+        ..Player::default()
+    };
+    let (white, black) = match us {
+        Side::White => (me, them),
+        Side::Black => (them, me),
+    };
+    GameFull {
+        id: Some(GameId::new("q7ZxVt2B")),
+        variant: Variant::Atomic,
+        speed: Speed::Blitz,
+        rated: true,
+        created_at: None,
+        white,
+        black,
+        initial_fen: Some("startpos".into()),
+        clock: Some(ClockSetting {
+            initial: ms(180_000),
+            increment: ms(2000),
+        }),
+        days_per_turn: None,
+        tournament: None,
+        state,
+    }
+}
+
+pub(crate) fn thought(best: &str, score: Score, table: &Table) -> Thought {
+    let best = table.game().position().parse_uci(best).ok();
+    Thought {
+        best,
+        ponder: None,
+        score,
+        depth: 9,
+        seldepth: 12,
+        nodes: 1000,
+        time: ms(3),
+        line: best.into_iter().collect(),
+        ended: Ended::Time,
+    }
+}
+
+pub(crate) fn refused(text: &str) -> Answer {
+    Answer::Refused {
+        status: 400,
+        text: text.into(),
+    }
+}
+
+impl Desk {
+    pub(crate) fn new(us: Side) -> Self {
+        Self::with(us, settings())
+    }
+
+    pub(crate) fn with(us: Side, settings: Settings) -> Self {
+        let seat = Seat {
+            game: GameId::new("q7ZxVt2B"),
+            me: UserId::new(ME),
+            color: None,
+            variant: Variant::Atomic,
+        };
+        Self {
+            table: Table::new(seat, Arc::new(settings), Pace::default()),
+            now: Instant::now(),
+            us,
+        }
+    }
+
+    /// A desk whose game stands after `moves`, the stream just opened.
+    pub(crate) fn at(us: Side, moves: &str) -> (Self, Vec<Action>) {
+        let mut desk = Self::new(us);
+        let actions = desk.open(moves);
+        (desk, actions)
+    }
+
+    /// A desk on our turn whose best move was posted and not answered yet.
+    pub(crate) fn posted(us: Side, moves: &str, best: &str) -> (Self, Posted) {
+        let (mut desk, actions) = Self::at(us, moves);
+        let ticket = thinking(&actions).expect("it is our turn").ticket;
+        let actions = desk.think(ticket, best);
+        let posted = posted(&actions).expect("a thought is posted");
+        (desk, posted)
+    }
+
+    pub(crate) fn apply(&mut self, input: Input) -> Vec<Action> {
+        self.table.apply(input, self.now)
+    }
+
+    /// The first line of an opening asked for now.
+    pub(crate) fn open(&mut self, moves: &str) -> Vec<Action> {
+        self.open_with(full(self.us, state(moves)), self.now)
+    }
+
+    pub(crate) fn open_with(&mut self, full: GameFull, opened: Instant) -> Vec<Action> {
+        let at = self.now;
+        self.apply(Input::Full {
+            full: Box::new(full),
+            opened,
+            at,
+        })
+    }
+
+    pub(crate) fn state(&mut self, moves: &str) -> Vec<Action> {
+        self.state_with(state(moves))
+    }
+
+    pub(crate) fn state_with(&mut self, state: GameState) -> Vec<Action> {
+        let at = self.now;
+        self.apply(Input::State {
+            state: Box::new(state),
+            at,
+        })
+    }
+
+    pub(crate) fn think(&mut self, ticket: Ticket, best: &str) -> Vec<Action> {
+        self.think_with(ticket, best, Score::Cp(20))
+    }
+
+    pub(crate) fn think_with(&mut self, ticket: Ticket, best: &str, score: Score) -> Vec<Action> {
+        let thought = thought(best, score, &self.table);
+        self.apply(Input::Thought { ticket, thought })
+    }
+
+    pub(crate) fn answer(&mut self, ticket: Ticket, answer: Answer) -> Vec<Action> {
+        self.apply(Input::Posted { ticket, answer })
+    }
+
+    pub(crate) fn gone(&mut self, seconds: u64) -> Vec<Action> {
+        self.apply(Input::Gone(OpponentGone {
+            gone: true,
+            claim_win_in: Some(Duration::from_secs(seconds)),
+        }))
+    }
+
+    /// Time passes and nothing else; every timer on the way goes off when it is due.
+    pub(crate) fn wait(&mut self, time: Duration) -> Vec<Action> {
+        let end = self.now + time;
+        let mut actions = Vec::new();
+        while let Some(at) = self.table.wake_at().filter(|&at| at <= end) {
+            self.now = self.now.max(at);
+            actions.extend(self.apply(Input::Tick));
+        }
+        self.now = end;
+        actions
+    }
+}
+
+pub(crate) fn thinking(actions: &[Action]) -> Option<Thinking> {
+    actions.iter().rev().find_map(|action| match action {
+        Action::Think { ticket, limits } => Some(Thinking {
+            ticket: *ticket,
+            limits: limits.clone(),
+        }),
+        _ => None,
+    })
+}
+
+pub(crate) fn posted(actions: &[Action]) -> Option<Posted> {
+    let mut posts = actions.iter().filter_map(|action| match action {
+        Action::Post { ticket, uci, draw } => Some(Posted {
+            ticket: *ticket,
+            uci: uci.clone(),
+            draw: *draw,
+        }),
+        _ => None,
+    });
+    let post = posts.next();
+    assert!(posts.next().is_none(), "two moves at once: {actions:?}");
+    post
+}
+
+pub(crate) fn posts(actions: &[Action]) -> usize {
+    let is_post = |action: &&Action| matches!(action, Action::Post { .. });
+    actions.iter().filter(is_post).count()
+}
+
+pub(crate) fn reopens(actions: &[Action]) -> bool {
+    actions
+        .iter()
+        .any(|action| matches!(action, Action::Reopen))
+}
+
+pub(crate) fn stops(actions: &[Action]) -> bool {
+    let stop = |action: &Action| matches!(action, Action::StopThinking);
+    actions.iter().any(stop)
+}
+
+pub(crate) fn asks(actions: &[Action]) -> Vec<Request> {
+    let ask = |action: &Action| match action {
+        Action::Ask(request) => Some(*request),
+        _ => None,
+    };
+    actions.iter().filter_map(ask).collect()
+}
+
+pub(crate) fn notes(actions: &[Action]) -> Vec<Oddity> {
+    let note = |action: &Action| match action {
+        Action::Note(oddity) => Some(oddity.clone()),
+        _ => None,
+    };
+    actions.iter().filter_map(note).collect()
+}
+
+pub(crate) fn ending(actions: &[Action]) -> Option<Ending> {
+    actions.iter().find_map(|action| match action {
+        Action::Finish(ending) => Some(ending.clone()),
+        _ => None,
+    })
+}
+
+/// Nothing but talk: no search, no move, no request, no reopening.
+pub(crate) fn is_quiet(actions: &[Action]) -> bool {
+    let quiet = |action: &Action| matches!(action, Action::Tell(_) | Action::Note(_));
+    actions.iter().all(quiet)
+}
+
+pub(crate) fn uci(table: &Table, text: &str) -> Move {
+    table
+        .game()
+        .position()
+        .parse_uci(text)
+        .expect("a legal move")
+}

@@ -1,0 +1,305 @@
+//! How games end, and everything on them that is no move: offers, claims, games that never begin,
+//! games of another kind.
+
+use megaton::bot::table::{Action, Answer, Input, Oddity, Request, WithDraw};
+use megaton::engine::Score;
+use megaton::lichess::{Expiration, Side, Status, Variant};
+
+use crate::desk::{
+    Desk, asks, ending, full, ms, notes, posted, posts, refused, reopens, settings, state, stops,
+    thinking,
+};
+
+const LINE: &str = "g1f3 f7f6";
+
+#[test]
+fn the_last_move_and_the_end_come_in_one_line() {
+    let (mut desk, actions) = Desk::at(Side::White, LINE);
+    assert!(thinking(&actions).is_some());
+    let mut over = state("g1f3 f7f6 e2e3");
+    over.status = Status::Resign;
+    over.winner = Some(Side::White);
+    let actions = desk.state_with(over);
+    assert!(stops(&actions));
+    let ending = ending(&actions).unwrap();
+    assert_eq!(
+        (ending.result(), ending.plies, ending.status),
+        ("1-0", 3, Some(Status::Resign))
+    );
+    assert!(desk.table.is_over());
+}
+
+#[test]
+fn nothing_is_done_after_the_end() {
+    let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
+    let mut over = state(LINE);
+    over.status = Status::Aborted;
+    assert_eq!(ending(&desk.state_with(over)).unwrap().result(), "*");
+    assert!(desk.answer(post.ticket, Answer::Lost).is_empty());
+    assert!(desk.state("").is_empty());
+    assert!(desk.open("").is_empty());
+    assert_eq!(desk.table.wake_at(), None);
+}
+
+#[test]
+fn a_game_that_is_over_when_it_is_opened_ends_at_once() {
+    let mut desk = Desk::new(Side::White);
+    let mut over = state(LINE);
+    over.status = Status::OutOfTime;
+    let actions = desk.open_with(full(Side::White, over), desk.now);
+    assert_eq!(ending(&actions).unwrap().result(), "1/2-1/2");
+    assert!(thinking(&actions).is_none());
+}
+
+#[test]
+fn an_unknown_status_is_an_end() {
+    let (mut desk, _) = Desk::at(Side::White, LINE);
+    let mut over = state(LINE);
+    over.status = Status::Unknown;
+    assert!(ending(&desk.state_with(over)).is_some());
+}
+
+#[test]
+fn a_game_said_to_be_over_is_looked_at() {
+    let (mut desk, _) = Desk::at(Side::Black, LINE);
+    desk.apply(Input::SaidOver);
+    assert!(reopens(&desk.wait(ms(1500))));
+}
+
+#[test]
+fn a_game_that_does_not_open_is_given_up_after_some_refusals() {
+    let (mut desk, _) = Desk::at(Side::Black, LINE);
+    for _ in 0..3 {
+        assert!(ending(&desk.apply(Input::NoStream)).is_none());
+    }
+    let actions = desk.apply(Input::NoStream);
+    assert_eq!(ending(&actions).unwrap().status, None);
+    assert_eq!(notes(&actions), [Oddity::Vanished]);
+}
+
+#[test]
+fn an_opponent_who_never_moves_is_aborted() {
+    let (mut desk, _) = Desk::at(Side::Black, "");
+    assert_eq!(asks(&desk.wait(ms(59_900))), []);
+    assert_eq!(asks(&desk.wait(ms(200))), [Request::Abort]);
+    // Once our own move is made it is Black's first move that is waited for.
+    let (mut desk, _) = Desk::at(Side::White, "g1f3");
+    assert_eq!(asks(&desk.wait(ms(60_100))), [Request::Abort]);
+}
+
+#[test]
+fn a_bot_gets_less_patience_than_a_human() {
+    let mut desk = Desk::new(Side::Black);
+    let mut game = full(Side::Black, state(""));
+    game.white.title = Some("BOT".into());
+    desk.open_with(game, desk.now);
+    assert_eq!(asks(&desk.wait(ms(30_100))), [Request::Abort]);
+}
+
+#[test]
+fn a_reopening_does_not_restart_the_wait_and_a_move_ends_it() {
+    let (mut desk, _) = Desk::at(Side::Black, "");
+    desk.wait(ms(50_000));
+    desk.open("");
+    assert_eq!(asks(&desk.wait(ms(11_000))), [Request::Abort]);
+    let (mut desk, _) = Desk::at(Side::Black, "");
+    desk.state("g1f3");
+    assert!(!asks(&desk.wait(ms(100_000))).contains(&Request::Abort));
+}
+
+#[test]
+fn an_abort_refused_is_not_asked_for_again() {
+    let (mut desk, _) = Desk::at(Side::Black, "");
+    desk.wait(ms(60_100));
+    let actions = desk.apply(Input::Asked {
+        request: Request::Abort,
+        answer: refused("This game can no longer be aborted"),
+    });
+    assert!(reopens(&actions));
+    assert_eq!(asks(&desk.wait(ms(60_000))), []);
+}
+
+#[test]
+fn arenas_watch_over_the_first_move_themselves() {
+    let mut desk = Desk::new(Side::Black);
+    let mut game = full(Side::Black, state(""));
+    game.tournament = Some("abcd1234".into());
+    desk.open_with(game, desk.now);
+    assert_eq!(asks(&desk.wait(ms(120_000))), []);
+}
+
+#[test]
+fn a_game_of_another_kind_is_aborted_or_resigned() {
+    let strange = [
+        (Variant::Standard, "startpos"),
+        (Variant::Crazyhouse, "startpos"),
+        (Variant::Atomic, "8/8/8/8/8/8/8/8 w - - 0 1"),
+    ];
+    for (variant, fen) in strange {
+        let mut desk = Desk::new(Side::White);
+        let mut game = full(Side::White, state("e2e4 e7e5"));
+        game.variant = variant;
+        game.initial_fen = Some(fen.into());
+        let actions = desk.open_with(game, desk.now);
+        assert_eq!(asks(&actions), [Request::Abort]);
+        assert!(thinking(&actions).is_none() && posts(&actions) == 0);
+        let actions = desk.apply(Input::Asked {
+            request: Request::Abort,
+            answer: refused("This game can no longer be aborted"),
+        });
+        assert_eq!(asks(&actions), [Request::Resign]);
+        assert_eq!(asks(&desk.wait(ms(5100))), [Request::Resign]);
+        let mut over = state("e2e4 e7e5 b8b8");
+        over.status = Status::Resign;
+        assert!(ending(&desk.state_with(over)).is_some());
+    }
+}
+
+#[test]
+fn an_untold_variant_is_the_one_of_the_announcement() {
+    let mut desk = Desk::new(Side::White);
+    let mut game = full(Side::White, state(""));
+    game.variant = Variant::Unknown;
+    let actions = desk.open_with(game, desk.now);
+    assert!(thinking(&actions).is_some());
+}
+
+#[test]
+fn takebacks_are_declined_once_an_offer() {
+    let (mut desk, actions) = Desk::at(Side::White, LINE);
+    let ticket = thinking(&actions).unwrap().ticket;
+    let mut offer = state(LINE);
+    offer.takeback.black = true;
+    let actions = desk.state_with(offer.clone());
+    assert_eq!(asks(&actions), [Request::DeclineTakeback]);
+    assert!(!stops(&actions), "the search goes on");
+    assert_eq!(asks(&desk.state_with(offer)), []);
+    assert_eq!(posts(&desk.think(ticket, "e2e3")), 1);
+    // Our own flag is no offer to us.
+    let mut ours = state(LINE);
+    ours.takeback.white = true;
+    assert_eq!(asks(&desk.state_with(ours)), []);
+}
+
+fn after_our_move(score: Score) -> Desk {
+    let mut settings = settings();
+    settings.game.draw_ply = 2;
+    let mut desk = Desk::with(Side::White, settings);
+    let actions = desk.open(LINE);
+    let search = thinking(&actions).expect("it is our turn");
+    desk.think_with(search.ticket, "e2e3", score);
+    desk.state("g1f3 f7f6 e2e3");
+    desk
+}
+
+#[test]
+fn a_draw_is_agreed_in_level_and_worse_positions_only() {
+    let rows = [
+        (Score::Cp(0), Request::AcceptDraw),
+        (Score::Cp(-400), Request::AcceptDraw),
+        (Score::Mate(-3), Request::AcceptDraw),
+        (Score::Cp(200), Request::DeclineDraw),
+        (Score::Mate(2), Request::DeclineDraw),
+    ];
+    for (score, answer) in rows {
+        let mut desk = after_our_move(score);
+        let mut offer = state("g1f3 f7f6 e2e3");
+        offer.draw_offer.black = true;
+        assert_eq!(asks(&desk.state_with(offer.clone())), [answer], "{score:?}");
+        assert_eq!(asks(&desk.state_with(offer)), [], "once an offer");
+    }
+}
+
+#[test]
+fn a_draw_offered_with_a_move_is_answered_with_ours() {
+    for (score, with) in [
+        (Score::Cp(0), WithDraw::Yes),
+        (Score::Cp(300), WithDraw::No),
+    ] {
+        let mut desk = after_our_move(Score::Cp(0));
+        let mut offer = state("g1f3 f7f6 e2e3 e7e6");
+        offer.draw_offer.black = true;
+        let actions = desk.state_with(offer);
+        assert_eq!(asks(&actions), [], "the new position is looked at first");
+        let ticket = thinking(&actions).unwrap().ticket;
+        let post = posted(&desk.think_with(ticket, "d2d4", score)).unwrap();
+        assert_eq!(post.draw, with);
+    }
+}
+
+#[test]
+fn no_draw_is_agreed_early_or_unseen() {
+    let (mut desk, _) = Desk::posted(Side::White, LINE, "e2e3");
+    desk.state("g1f3 f7f6 e2e3");
+    let mut offer = state("g1f3 f7f6 e2e3");
+    offer.draw_offer.black = true;
+    assert_eq!(asks(&desk.state_with(offer)), [Request::DeclineDraw]);
+}
+
+#[test]
+fn an_absent_opponent_is_claimed_on_a_fresh_nought_and_on_their_turn() {
+    let (mut desk, _) = Desk::at(Side::White, "g1f3 f7f6 e2e3");
+    assert_eq!(asks(&desk.gone(10)), []);
+    assert_eq!(asks(&desk.gone(0)), [Request::ClaimVictory]);
+    assert_eq!(
+        asks(&desk.gone(0)),
+        [Request::ClaimVictory],
+        "and again on the next nought"
+    );
+    let (mut desk, _) = Desk::at(Side::White, LINE);
+    assert_eq!(asks(&desk.gone(0)), [], "our turn");
+    let (mut desk, _) = Desk::at(Side::White, "g1f3");
+    assert_eq!(asks(&desk.gone(0)), [], "both must have moved");
+}
+
+#[test]
+fn nothing_is_resigned_unless_the_operator_wants_it() {
+    let lost = |resign: bool| {
+        let mut settings = settings();
+        settings.game.resign = resign;
+        settings.game.resign_moves = 2;
+        let mut desk = Desk::with(Side::White, settings);
+        let mut moves = String::new();
+        let mut asked = Vec::new();
+        for (ours, theirs) in [("g1f3", "f7f6"), ("e2e3", "e7e6"), ("f1e2", "d7d5")] {
+            let actions = desk.open(&moves);
+            let ticket = thinking(&actions).unwrap().ticket;
+            desk.think_with(ticket, ours, Score::Cp(-3000));
+            moves = format!("{moves} {ours}").trim().to_owned();
+            asked.extend(asks(&desk.state(&moves)));
+            moves = format!("{moves} {theirs}");
+        }
+        asked
+    };
+    assert_eq!(lost(true), [Request::Resign]);
+    assert_eq!(lost(false), []);
+}
+
+#[test]
+fn the_stream_is_looked_at_when_the_opponents_flag_must_have_fallen() {
+    let (mut desk, _) = Desk::at(Side::White, "g1f3 f7f6 e2e3");
+    let actions = desk.wait(ms(180_000));
+    assert!(!reopens(&actions));
+    assert!(reopens(&desk.wait(ms(6000))));
+}
+
+#[test]
+fn the_time_allowed_for_a_first_move_is_kept() {
+    let mut desk = Desk::new(Side::White);
+    let mut first = state("");
+    first.expiration = Some(Expiration {
+        idle: ms(19_000),
+        to_move: ms(21_000),
+    });
+    let actions = desk.open_with(full(Side::White, first), desk.now);
+    let limits = thinking(&actions).unwrap().limits;
+    assert!(limits.movetime.unwrap() <= ms(500));
+    assert!(desk.table.wake_at().unwrap() - desk.now < ms(1000));
+}
+
+#[test]
+fn a_game_is_taken_up_with_one_word() {
+    let (_, actions) = Desk::at(Side::White, LINE);
+    let told = actions.iter().filter(|a| matches!(a, Action::Tell(_)));
+    assert_eq!(told.count(), 1);
+}

@@ -1,0 +1,128 @@
+//! Move lists as the server sends them: whole, shrinking, skipping, unreadable.
+
+use megaton::bot::table::{Action, Answer, Oddity, Told};
+use megaton::lichess::{Side, Status};
+
+use crate::desk::{
+    Desk, ending, is_quiet, ms, notes, posted, posts, reopens, state, stops, thinking,
+};
+
+#[test]
+fn white_moves_first_on_an_empty_list() {
+    let (_, actions) = Desk::at(Side::White, "");
+    assert!(thinking(&actions).is_some());
+    let (_, actions) = Desk::at(Side::Black, "");
+    assert!(thinking(&actions).is_none());
+}
+
+#[test]
+fn castling_is_our_move_in_either_spelling() {
+    let line = "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5";
+    let (mut desk, post) = Desk::posted(Side::White, line, "e1g1");
+    assert!(["e1g1", "e1h1"].contains(&post.uci.as_str()));
+    let actions = desk.state(&format!("{line} e1h1"));
+    assert!(notes(&actions).is_empty(), "no other move than ours");
+    assert_eq!(desk.table.frozen(), None);
+    assert_eq!(posts(&desk.answer(post.ticket, Answer::Lost)), 0);
+}
+
+#[test]
+fn a_takeback_kills_the_search_and_the_frozen_move() {
+    let (mut desk, actions) = Desk::at(Side::White, "g1f3 f7f6");
+    assert!(thinking(&actions).is_some());
+    let actions = desk.state("g1f3");
+    assert!(stops(&actions) && thinking(&actions).is_none());
+
+    let (mut desk, post) = Desk::posted(Side::White, "g1f3 f7f6", "e2e3");
+    let actions = desk.state("");
+    let ticket = thinking(&actions).expect("our first move again").ticket;
+    assert_eq!(posts(&desk.answer(post.ticket, Answer::Lost)), 0);
+    assert_eq!(
+        posts(&desk.wait(ms(500))),
+        0,
+        "the old move is not repeated"
+    );
+    assert_eq!(posted(&desk.think(ticket, "e2e4")).unwrap().uci, "e2e4");
+}
+
+#[test]
+fn an_unreadable_list_reopens_the_stream_and_nothing_is_sent_meanwhile() {
+    for bad in ["g1f3 f7f6 e2e9", "g1f3 f7f6 e7e5", "x", "e2e4 e2e4"] {
+        let (mut desk, _) = Desk::posted(Side::White, "g1f3 f7f6", "e2e3");
+        let actions = desk.state(bad);
+        assert!(reopens(&actions), "{bad}");
+        assert!(matches!(notes(&actions)[..], [Oddity::Foreign(_)]));
+        assert_eq!(posts(&desk.wait(ms(4000))), 0);
+        assert_eq!(posted(&desk.open("g1f3 f7f6")).unwrap().uci, "e2e3");
+    }
+}
+
+#[test]
+fn a_list_that_stays_unreadable_is_no_storm() {
+    let (mut desk, _) = Desk::at(Side::White, "g1f3");
+    let mut openings = 0;
+    for _ in 0..600 {
+        if reopens(&desk.wait(ms(1000))) {
+            openings += 1;
+            assert!(!reopens(&desk.open("g1f3 zz")));
+        }
+        desk.open("g1f3 zz");
+    }
+    assert!((1..=60).contains(&openings), "{openings}");
+}
+
+#[test]
+fn our_own_move_by_another_hand_is_taken_over() {
+    let (mut desk, _) = Desk::posted(Side::White, "g1f3 f7f6", "e2e3");
+    let actions = desk.state("g1f3 f7f6 d2d4");
+    assert!(matches!(notes(&actions)[..], [Oddity::Overruled { .. }]));
+    assert_eq!(desk.table.frozen(), None);
+}
+
+#[test]
+fn moves_are_told_once_and_with_the_position_before_them() {
+    let (mut desk, _) = Desk::posted(Side::White, "g1f3 f7f6", "e2e3");
+    let actions = desk.state("g1f3 f7f6 e2e3 e7e6");
+    let told: Vec<_> = actions
+        .iter()
+        .filter_map(|action| match action {
+            Action::Tell(Told::Moved(moved)) => Some(moved),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told.len(), 2);
+    assert!(told[0].ours && told[0].thought.is_some());
+    assert_eq!(told[0].before.san(told[0].played), "e3");
+    assert!(!told[1].ours && told[1].thought.is_none());
+    assert_eq!(told[1].before.san(told[1].played), "e6");
+    assert!(is_quiet(&desk.state("g1f3 f7f6 e2e3 e7e6")));
+}
+
+#[test]
+fn a_threefold_waits_for_the_server_and_then_plays_on() {
+    let line = "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1 f6g8";
+    let (mut desk, actions) = Desk::at(Side::White, line);
+    assert!(
+        thinking(&actions).is_none(),
+        "the server is about to end it"
+    );
+    let mut over = state(line);
+    over.status = Status::Draw;
+    assert!(ending(&desk.state_with(over)).is_some());
+
+    let (mut desk, _) = Desk::at(Side::White, line);
+    assert!(thinking(&desk.wait(ms(1500))).is_some());
+}
+
+#[test]
+fn an_exploded_king_needs_no_answer_of_ours() {
+    let line = "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1h1 f8d6 f3d4 d6h2";
+    let (mut desk, actions) = Desk::at(Side::White, line);
+    assert!(thinking(&actions).is_none() && posts(&actions) == 0);
+    assert!(reopens(&desk.wait(ms(3000))), "the end must be on its way");
+    let mut over = state(line);
+    over.status = Status::VariantEnd;
+    over.winner = Some(Side::Black);
+    let ending = ending(&desk.state_with(over)).unwrap();
+    assert_eq!((ending.result(), ending.plies), ("0-1", 10));
+}

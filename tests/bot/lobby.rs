@@ -1,0 +1,1 @@
+//! Challenges, seats and which games get a player.

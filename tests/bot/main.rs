@@ -1,0 +1,8 @@
+//! The bot, from its pure cores outwards: tables and lobbies fed by hand in virtual time, random
+//! sequences of events, and whole players on a small faulty server of the test's own.
+
+mod desk;
+mod endings;
+mod lists;
+mod lobby;
+mod owed;
