@@ -87,14 +87,14 @@ export class Actions {
 
   #declined(reason) {
     this.say.classList.add("banner");
-    this.#tell(reason ?? "No reason was given.", "Megaton declined");
+    this.#tell(reason ?? "No reason was given.", "No game this time");
     this.deeds.append(button("Choose again", this.does.again, "primary"));
   }
 
   #waiting({ opponent }) {
     this.say.classList.add("waiting");
     this.#tell(`Waiting for ${opponent?.name ?? "Megaton"} to accept …`);
-    this.deeds.append(button("Choose again", this.does.again));
+    this.deeds.append(button("Cancel", this.does.abort));
   }
 
   #watching() {

@@ -84,13 +84,16 @@ function follow(path, watching) {
   stream?.close();
   connection.hidden = true;
   let fresh = true;
+  let over = false;
   stream = new Stream(path, {
     onSnapshot(snapshot) {
       if (fresh) game.clear();
       fresh = false;
       game.apply(snapshot, { watching });
-      const busy = !watching && snapshot.phase === "playing";
-      find("open-start").hidden = busy;
+      find("open-start").hidden = !watching && snapshot.phase === "playing";
+      over = snapshot.phase === "over";
+      // A rematch may still come to a player, nothing to a spectator.
+      if (over && watching) stream.close();
     },
     onLost() {
       connection.textContent = "The connection is lost. Trying to reach the server again …";
@@ -102,6 +105,7 @@ function follow(path, watching) {
     onGone() {
       connection.hidden = true;
       keep(null);
+      if (over) return;
       game.clear();
       find("open-start").hidden = false;
       start.open("That game is no longer on the server.");
