@@ -7,8 +7,12 @@
 
 #[path = "lichess/calls.rs"]
 mod calls;
+#[path = "fuzz/src/streams.rs"]
+mod fuzz_targets;
 #[path = "lichess/lanes.rs"]
 mod lanes;
+#[path = "lichess/replay.rs"]
+mod replay;
 #[path = "lichess/server.rs"]
 mod server;
 #[path = "lichess/streams.rs"]

@@ -96,7 +96,7 @@ impl<'a> Object<'a> {
                 path: if path.is_empty() {
                     "record".into()
                 } else {
-                    path
+                    excerpt(&path, REASON_CHARS)
                 },
                 reason: excerpt(&error.to_string(), REASON_CHARS),
             }),
@@ -113,7 +113,7 @@ impl<'a> Object<'a> {
 
     fn misfit(&self, key: &str, reason: impl Display) -> Misfit {
         Misfit {
-            path: self.at(key),
+            path: excerpt(&self.at(key), REASON_CHARS),
             reason: excerpt(&reason.to_string(), REASON_CHARS),
         }
     }
