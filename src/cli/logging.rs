@@ -4,7 +4,9 @@
 //! commands do not pass through here: stdout is theirs.
 
 use std::env;
+use std::future::Future;
 use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
 
 use megaton::config::{Format, Log};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
@@ -16,6 +18,8 @@ use super::failure::Failure;
 const FILTERS: [&str; 2] = ["MEGATON_LOG", "RUST_LOG"];
 /// Lines kept for a slow reader of stderr before any are dropped.
 const BACKLOG: usize = 16_384;
+/// How often dropped lines are looked for.
+const WATCH: Duration = Duration::from_secs(60);
 
 /// The running log; dropping it writes out what is left.
 #[derive(Debug)]
@@ -54,6 +58,24 @@ fn filter(log: &Log) -> Result<EnvFilter, Failure> {
         });
     }
     Ok(EnvFilter::new(log.level.to_string()))
+}
+
+impl Logging {
+    /// Says so when lines were dropped: for a process that runs for months. Never ends.
+    pub(super) fn watch(&self) -> impl Future<Output = ()> + Send + 'static {
+        let dropped = self.dropped.clone();
+        async move {
+            let mut known = 0;
+            loop {
+                tokio::time::sleep(WATCH).await;
+                let now = dropped.dropped_lines();
+                if now > known {
+                    tracing::warn!(lines = now - known, "the log could not keep up");
+                }
+                known = now;
+            }
+        }
+    }
 }
 
 impl Drop for Logging {

@@ -1,16 +1,20 @@
 //! `megaton run`: plays on Lichess until it is told to stop.
 
+use std::path::Path;
+
+use megaton::bot::{self, BotError, BotOptions, Listeners, Pace, Settings};
+use megaton::config::Config;
+use megaton::engine::{EngineOptions, Pool};
+
 use super::failure::Failure;
-use super::identity;
-use super::logging;
-use super::runtime::{self, Shutdown};
 use super::setup::{ConfigArgs, LogArgs};
+use super::{identity, logging, report, runtime};
 
 /// Play on Lichess until told to stop
 ///
 /// Answers challenges as the config says and plays every accepted game. Games that were under way
 /// when the program ended, however it ended, are taken up again. Without a network it waits and
-/// tries again; only a config or token that cannot work ends it at once (status 2).
+/// tries again; only a config, token or account that cannot work ends it at once (status 2).
 ///
 /// The first Ctrl-C (or SIGTERM) takes no new games and ends after the last one; the second ends at
 /// once.
@@ -27,12 +31,52 @@ pub(super) struct Args {
 }
 
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
-    let (config, _) = args.config.load()?;
+    let (config, path) = args.config.load()?;
     let client = identity::client(&config)?;
-    let _log = logging::start(&args.log.over(&config.log))?;
+    let log = logging::start(&args.log.over(&config.log))?;
+    introduce(&config, path.as_deref());
     runtime::block_on(async {
-        let Shutdown { drain, now } = runtime::listen()?;
-        let _ = (drain, now, client);
-        Err(Failure::failed("this build cannot play on Lichess"))
+        let shutdown = runtime::listen()?;
+        tokio::spawn(log.watch());
+        let options = BotOptions {
+            client,
+            pool: pool(&config),
+            settings: Settings::from(&config),
+            pace: Pace::default(),
+            listeners: Listeners::default(),
+        };
+        let outcome = bot::run(options, shutdown).await;
+        outcome.map_err(|error| cannot_play(&error, &config.lichess.url))
     })
+}
+
+/// The cores and the memory that the config gives to searches.
+fn pool(config: &Config) -> Pool {
+    let options = EngineOptions {
+        hash_mb: config.engine.hash,
+        threads: config.engine.cores(),
+    };
+    Pool::in_background(&options)
+}
+
+fn introduce(config: &Config, path: Option<&Path>) {
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        config = %path.unwrap_or(Path::new("defaults")).display(),
+        server = config.lichess.url,
+        engine = report::engine(&config.engine),
+        accepts = report::accepts(&config.challenge),
+        "megaton starts"
+    );
+}
+
+fn cannot_play(error: &BotError, url: &str) -> Failure {
+    let remedy = match error {
+        BotError::Unauthorized(_) | BotError::Forbidden(_) => {
+            format!("; make a new token at {url}/account/oauth/token")
+        }
+        BotError::NotABot(_) => "; `megaton upgrade-account` does it".to_owned(),
+        BotError::Closed(_) => String::new(),
+    };
+    Failure::setup(format!("{error}{remedy}"))
 }

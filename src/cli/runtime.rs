@@ -3,22 +3,13 @@
 use std::future::Future;
 
 use anyhow::Context;
+use megaton::bot::Shutdown;
 use tokio::runtime::{Builder, Runtime};
-use tokio_util::sync::CancellationToken;
 
 use super::failure::Failure;
 
 /// Threads that carry streams and calls; searches have threads of their own.
 const WORKERS: usize = 2;
-
-/// How a command is asked to end.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Shutdown {
-    /// Take nothing new, finish what runs.
-    pub(super) drain: CancellationToken,
-    /// Leave now.
-    pub(super) now: CancellationToken,
-}
 
 /// Runs a future to its end on a runtime of its own.
 pub(super) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {

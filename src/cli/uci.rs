@@ -1,7 +1,5 @@
 //! `megaton uci`: the engine for chess programs.
 
-use megaton::uci;
-
 use super::failure::Failure;
 
 /// Be an engine for chess programs (UCI)

@@ -2,86 +2,17 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write;
+use std::net::TcpListener;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex};
-use std::thread;
 
 use super::program::command;
+use super::server::Server;
 
 const TOKEN: &str = "lip_Sesame0pen";
 const BOT: &str = r#"{"id":"megaton","username":"Megaton","title":"BOT","count":{"all":12},
     "profile":{"bio":"plays atomic"},"perfs":{"atomic":{"games":9,"rating":2100,"rd":80,"prog":1}}}"#;
 const HUMAN: &str = r#"{"id":"megaton","username":"Megaton","count":{"all":0},"perfs":{}}"#;
-
-/// What a path answers: status and body.
-type Answers = HashMap<&'static str, (u16, String)>;
-
-/// A server on the loopback with fixed answers; it keeps the paths that were asked for.
-struct Server {
-    url: String,
-    asked: Arc<Mutex<Vec<String>>>,
-}
-
-impl Server {
-    fn start(answers: Answers) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let url = format!("http://{}", listener.local_addr().expect("its address"));
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&asked);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let _ = answer(&stream, &answers, &seen);
-            }
-        });
-        Self { url, asked }
-    }
-
-    fn asked(&self) -> Vec<String> {
-        self.asked.lock().expect("no panic in the server").clone()
-    }
-}
-
-/// One request on one connection.
-fn answer(stream: &TcpStream, answers: &Answers, seen: &Mutex<Vec<String>>) -> io::Result<()> {
-    let mut reader = BufReader::new(stream);
-    let mut first = String::new();
-    reader.read_line(&mut first)?;
-    let path = first
-        .split_whitespace()
-        .nth(1)
-        .unwrap_or_default()
-        .to_owned();
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        let line = line.trim().to_lowercase();
-        if let Some(value) = line.strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap_or_default();
-        }
-        if line.is_empty() {
-            break;
-        }
-    }
-    io::copy(&mut reader.take(length), &mut io::sink())?;
-    let nothing = (404, r#"{"error":"Not found"}"#.to_owned());
-    let (status, body) = answers.get(path.as_str()).unwrap_or(&nothing);
-    seen.lock().expect("no panic in the server").push(path);
-    let kind = if body.starts_with('<') {
-        "text/html"
-    } else {
-        "application/json"
-    };
-    let mut stream = stream;
-    write!(
-        stream,
-        "HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\
-         \r\n\r\n{body}",
-        body.len()
-    )
-}
 
 fn tested(scopes: &str) -> (u16, String) {
     let info = format!(r#"{{"userId":"megaton","scopes":"{scopes}","expires":null}}"#);

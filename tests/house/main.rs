@@ -4,4 +4,6 @@ mod account;
 mod layers;
 mod papers;
 mod program;
+mod running;
+mod server;
 mod words;

@@ -3,7 +3,9 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// What came of one start of the program.
 pub(super) struct Ran {
@@ -34,6 +36,21 @@ fn ran(command: &mut Command) -> Ran {
         status: output.status.code(),
         stdout: String::from_utf8(output.stdout).expect("stdout is text"),
         stderr: String::from_utf8(output.stderr).expect("stderr is text"),
+    }
+}
+
+/// Waits for a started program to end; one that hangs is killed and failed.
+pub(super) fn finish(child: &mut Child, guard: Duration) -> Option<i32> {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("a child of ours") {
+            return status.code();
+        }
+        if begun.elapsed() > guard {
+            let _ = child.kill();
+            panic!("the program does not end");
+        }
+        thread::sleep(Duration::from_millis(10));
     }
 }
 

@@ -143,9 +143,20 @@ fn group(words: &[String], mut at: usize, prefix: &[String]) -> Vec<Vec<String>>
     all
 }
 
-/// Every path of a file that is written from the root of the crate, with the root left out, and
-/// every other path as it stands.
-pub(super) fn rooted_paths(words: &[String], depth: usize) -> Vec<(bool, Vec<String>)> {
+/// A path as a file spells it.
+pub(super) struct Spelled {
+    /// Whether it starts at the root of the crate, which is left out of the parts.
+    pub(super) rooted: bool,
+    /// Whether it stands in the tests at the file's foot.
+    pub(super) in_tests: bool,
+    /// Its names.
+    pub(super) parts: Vec<String>,
+}
+
+/// Every path of a file whose module is `depth` steps below the root.
+pub(super) fn spelled_paths(words: &[String], depth: usize) -> Vec<Spelled> {
+    let foot = ["#", "[", "cfg", "(", "test", ")", "]", "mod"];
+    let tests = words.windows(foot.len()).position(|window| window == foot);
     let mut found = Vec::new();
     let mut braces: Vec<bool> = Vec::new();
     for at in 0..words.len() {
@@ -159,16 +170,23 @@ pub(super) fn rooted_paths(words: &[String], depth: usize) -> Vec<(bool, Vec<Str
         if !begins || !goes_on {
             continue;
         }
+        let in_tests = tests.is_some_and(|tests| tests < at);
         let inline = braces.iter().filter(|module| **module).count();
         for path in paths(words, at) {
             let supers = path.iter().take_while(|part| *part == "super").count();
-            if path[0] == "crate" || path[0] == "megaton" {
-                found.push((true, path[1..].to_vec()));
+            let left_out = if path[0] == "crate" || path[0] == "megaton" {
+                1
             } else if supers > 0 && supers >= depth + inline {
-                found.push((true, path[supers..].to_vec()));
+                supers
             } else {
-                found.push((false, path));
-            }
+                0
+            };
+            let parts = path[left_out..].to_vec();
+            found.push(Spelled {
+                rooted: left_out > 0,
+                in_tests,
+                parts,
+            });
         }
     }
     found

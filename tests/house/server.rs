@@ -1,0 +1,75 @@
+//! A server on the loopback that gives fixed answers and keeps what it was asked.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// What a path answers: status and body.
+pub(super) type Answers = HashMap<&'static str, (u16, String)>;
+
+/// A server on the loopback with fixed answers; it keeps the paths that were asked for.
+pub(super) struct Server {
+    pub(super) url: String,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    pub(super) fn start(answers: Answers) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("its address"));
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&asked);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let _ = answer(&stream, &answers, &seen);
+            }
+        });
+        Self { url, asked }
+    }
+
+    pub(super) fn asked(&self) -> Vec<String> {
+        self.asked.lock().expect("no panic in the server").clone()
+    }
+}
+
+/// One request on one connection.
+fn answer(stream: &TcpStream, answers: &Answers, seen: &Mutex<Vec<String>>) -> io::Result<()> {
+    let mut reader = BufReader::new(stream);
+    let mut first = String::new();
+    reader.read_line(&mut first)?;
+    let path = first
+        .split_whitespace()
+        .nth(1)
+        .unwrap_or_default()
+        .to_owned();
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let line = line.trim().to_lowercase();
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap_or_default();
+        }
+        if line.is_empty() {
+            break;
+        }
+    }
+    io::copy(&mut reader.take(length), &mut io::sink())?;
+    let nothing = (404, r#"{"error":"Not found"}"#.to_owned());
+    let (status, body) = answers.get(path.as_str()).unwrap_or(&nothing);
+    seen.lock().expect("no panic in the server").push(path);
+    let kind = if body.starts_with('<') {
+        "text/html"
+    } else {
+        "application/json"
+    };
+    let mut stream = stream;
+    write!(
+        stream,
+        "HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\
+         \r\n\r\n{body}",
+        body.len()
+    )
+}
