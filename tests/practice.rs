@@ -8,6 +8,8 @@ mod challenges;
 mod client;
 #[path = "practice/games.rs"]
 mod games;
+#[path = "practice/page.rs"]
+mod page;
 #[path = "practice/refusals.rs"]
 mod refusals;
 #[path = "practice/replay.rs"]

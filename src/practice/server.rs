@@ -18,6 +18,8 @@ use super::hall::{Hall, keep_time};
 use super::house::{House, Rules};
 use super::http;
 use super::line::{Cutter, Door};
+use super::page::{self, Page};
+use super::partner::{Partner, Resident};
 use super::rating::Rating;
 use super::time::Timing;
 
@@ -36,6 +38,8 @@ pub struct Options {
     pub timing: Timing,
     /// Limits that a practice ground may do without.
     pub rules: Rules,
+    /// The account that visitors of the page play.
+    pub bot: Option<String>,
     /// Where chance starts: colours, ids, partners.
     pub seed: u64,
 }
@@ -46,6 +50,7 @@ impl Default for Options {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
             timing: Timing::default(),
             rules: Rules::default(),
+            bot: None,
             seed: fastrand::u64(..),
         }
     }
@@ -74,11 +79,9 @@ impl Server {
         tasks.spawn(async move {
             quit.run_until_cancelled(time).await;
         });
-        tasks.spawn(serve(
-            listener,
-            http::router(Arc::clone(&hall)),
-            stop.clone(),
-        ));
+        let page = Page::new(Arc::clone(&hall), address, options.bot.as_deref());
+        let router = http::router(Arc::clone(&hall)).merge(page::router(page));
+        tasks.spawn(serve(listener, router, stop.clone()));
         Ok(Handle {
             address,
             url,
@@ -178,6 +181,37 @@ impl Handle {
                 tracing::debug!(?denial, "no time given");
             }
         });
+    }
+
+    /// Opens an account for a partner, which from then on accepts what it can play; gives back its
+    /// name. A partner that is there already stays.
+    pub fn invite(&self, partner: Partner, pace: Duration) -> &'static str {
+        self.invite_as(partner.name(), partner, pace);
+        partner.name()
+    }
+
+    pub(super) fn invite_as(&self, name: &str, partner: Partner, pace: Duration) {
+        let newcomer = self.hall.with(|house, now| {
+            let user = house.open_account(name, Kind::Bot, now)?;
+            let account = house.account_mut(&user)?;
+            if std::mem::replace(&mut account.resident, true) {
+                return None;
+            }
+            account.rating = partner.rating();
+            Some(user)
+        });
+        if let Some(user) = newcomer {
+            let resident = Resident {
+                hall: Arc::clone(&self.hall),
+                user,
+                partner,
+                pace,
+            };
+            let stop = self.stop.clone();
+            tokio::spawn(async move {
+                stop.run_until_cancelled(resident.live()).await;
+            });
+        }
     }
 
     /// Whether an account's event stream is open.

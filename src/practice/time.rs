@@ -49,6 +49,8 @@ pub struct Timing {
     pub threefold_claim: Duration,
     /// A refused claim of victory is answered after this.
     pub claim_refusal: Duration,
+    /// A partner aborts a game in which nobody moves for this long.
+    pub first_move: Duration,
     /// A bot counts as online for this long after its event stream closed.
     pub online_grace: Duration,
 }
@@ -65,6 +67,7 @@ impl Default for Timing {
             flag_grace: Duration::from_millis(100),
             threefold_claim: Duration::ZERO,
             claim_refusal: Duration::from_millis(500),
+            first_move: Duration::from_secs(30),
             online_grace: Duration::from_secs(10),
         }
     }
@@ -86,6 +89,7 @@ impl Timing {
             flag_grace: usual.flag_grace,
             threefold_claim: usual.threefold_claim,
             claim_refusal: usual.claim_refusal / factor,
+            first_move: usual.first_move,
             online_grace: usual.online_grace / factor,
         }
     }

@@ -282,6 +282,15 @@ impl House {
         self.challenges.get(id)
     }
 
+    /// Ids of challenges that wait for `user`.
+    pub(crate) fn pending_for(&self, user: &str) -> Vec<String> {
+        let waiting = self.challenges.values().filter(|it| it.dest == user);
+        waiting
+            .filter(|it| it.standing.is_pending())
+            .map(|it| it.id.clone())
+            .collect()
+    }
+
     /// The pending challenges of `user`: to it, and from it.
     pub(crate) fn challenges_of(
         &self,

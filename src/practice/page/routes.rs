@@ -1,0 +1,206 @@
+//! The addresses of the page.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::practice::denial::Denial;
+use crate::practice::hall::Hall;
+use crate::practice::terms::{ColorWish, TimeControl};
+
+use super::origin::refuse_strangers;
+use super::snapshot::Glimpse;
+use super::visitor::{Visitor, Visitors, rematch};
+use super::{assets, sse};
+
+/// What the page's requests share.
+#[derive(Clone, Debug)]
+pub(in crate::practice) struct Page {
+    hall: Arc<Hall>,
+    pub(super) address: SocketAddr,
+    /// The account that visitors play.
+    bot: Option<Arc<str>>,
+    visitors: Arc<Visitors>,
+}
+
+impl Page {
+    pub(in crate::practice) fn new(
+        hall: Arc<Hall>,
+        address: SocketAddr,
+        bot: Option<&str>,
+    ) -> Self {
+        let bot = bot.map(|name| name.to_lowercase().into());
+        Self {
+            hall,
+            address,
+            bot,
+            visitors: Arc::default(),
+        }
+    }
+
+    fn visitor(&self, ticket: &str) -> Result<Arc<Visitor>, Denial> {
+        self.visitors
+            .find(ticket)
+            .ok_or_else(|| Denial::text(404, "this ticket is not known here"))
+    }
+}
+
+/// The page and its API.
+pub(in crate::practice) fn router(page: Page) -> Router {
+    Router::new()
+        .route("/", get(assets::index))
+        .route("/assets/{file}", get(assets::asset))
+        .route("/play/new", post(new_game))
+        .route("/play/games", get(games))
+        .route("/play/watch/{game}/events", get(watch))
+        .route("/play/{ticket}/events", get(events))
+        .route("/play/{ticket}/move/{uci}", post(play))
+        .route("/play/{ticket}/{verb}", post(simply))
+        .route("/play/{ticket}/draw/{answer}", post(draw))
+        .route_layer(from_fn_with_state(page.clone(), refuse_strangers))
+        .with_state(page)
+}
+
+/// Done, or the refusal in words for a person.
+fn answer(outcome: Result<(), Denial>) -> Response {
+    match outcome {
+        Ok(()) => Json(json!({ "ok": true })).into_response(),
+        Err(denial) => denial.into_response(),
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Wishes {
+    #[serde(default)]
+    color: Option<String>,
+    limit: u32,
+    increment: u32,
+}
+
+async fn new_game(State(page): State<Page>, body: String) -> Response {
+    let admitted = read(&body).and_then(|(color, time)| {
+        let bot = page
+            .bot
+            .as_deref()
+            .ok_or_else(|| Denial::refused("nobody plays here"))?;
+        page.visitors.admit(&page.hall, bot, color, time)
+    });
+    match admitted {
+        Ok(ticket) => Json(json!({ "ticket": ticket })).into_response(),
+        Err(denial) => in_words(denial).into_response(),
+    }
+}
+
+fn read(body: &str) -> Result<(ColorWish, TimeControl), Denial> {
+    let wishes: Wishes =
+        serde_json::from_str(body).map_err(|_| Denial::refused("that is no wish for a game"))?;
+    let color = wishes.color.as_deref().unwrap_or("random");
+    let color =
+        ColorWish::parse(color).ok_or_else(|| Denial::refused("there is no such colour"))?;
+    let time = TimeControl::Clock {
+        limit: wishes.limit,
+        increment: wishes.increment,
+    };
+    if time.is_offered() {
+        Ok((color, time))
+    } else {
+        Err(Denial::refused("this time control is not offered"))
+    }
+}
+
+/// A form's complaint as one sentence.
+fn in_words(denial: Denial) -> Denial {
+    let complaint = denial.body["error"]["global"][0]
+        .as_str()
+        .map(str::to_lowercase);
+    complaint.map_or(denial, |text| Denial::refused(text))
+}
+
+async fn games(State(page): State<Page>) -> Response {
+    let mut list: Vec<_> = page.hall.see(|house, _| {
+        let mut rounds: Vec<_> = house.running().collect();
+        rounds.sort_by_key(|round| std::cmp::Reverse(round.created));
+        rounds.into_iter().map(Glimpse::of).collect()
+    });
+    list.truncate(50);
+    Json(list).into_response()
+}
+
+async fn events(State(page): State<Page>, Path(ticket): Path<String>) -> Response {
+    match page.visitor(&ticket) {
+        Ok(visitor) => sse::for_visitor(page.hall, visitor),
+        Err(denial) => denial.into_response(),
+    }
+}
+
+async fn watch(State(page): State<Page>, Path(game): Path<String>) -> Response {
+    if page.hall.see(|house, _| house.table(&game).is_none()) {
+        return Denial::text(404, "there is no such game").into_response();
+    }
+    sse::for_spectator(page.hall, game)
+}
+
+async fn play(State(page): State<Page>, Path((ticket, uci)): Path<(String, String)>) -> Response {
+    answer(page.visitor(&ticket).and_then(|visitor| {
+        page.hall.with(|house, now| {
+            house.act(&visitor.user, &visitor.current(), now, |round, side| {
+                round.play(side, &uci, false, now)
+            })
+        })
+    }))
+}
+
+async fn draw(State(page): State<Page>, Path((ticket, word)): Path<(String, String)>) -> Response {
+    answer(page.visitor(&ticket).and_then(|visitor| {
+        page.hall.with(|house, now| {
+            house.act(&visitor.user, &visitor.current(), now, |round, side| {
+                if word == "yes" {
+                    round.draw_yes(side, now);
+                } else {
+                    round.draw_no(side);
+                }
+                Ok(())
+            })
+        })
+    }))
+}
+
+/// What is said in one word.
+async fn simply(
+    State(page): State<Page>,
+    Path((ticket, verb)): Path<(String, String)>,
+) -> Response {
+    let visitor = match page.visitor(&ticket) {
+        Ok(visitor) => visitor,
+        Err(denial) => return denial.into_response(),
+    };
+    let outcome = page.hall.with(|house, now| match verb.as_str() {
+        "resign" => Some(
+            house.act(&visitor.user, &visitor.current(), now, |round, side| {
+                round.resign(side, now)
+            }),
+        ),
+        "abort" => Some(match house.pending(&visitor.current()) {
+            Some(challenge) if challenge.standing.is_pending() => {
+                house.cancel(&visitor.user, &visitor.current(), now)
+            }
+            _ => house.act(&visitor.user, &visitor.current(), now, |round, _| {
+                round.abort(now)
+            }),
+        }),
+        "rematch" => Some(rematch(house, &visitor, now)),
+        _ => None,
+    });
+    outcome.map_or_else(
+        || (StatusCode::NOT_FOUND, "404 - Resource not found").into_response(),
+        answer,
+    )
+}

@@ -1,0 +1,273 @@
+//! The whole truth about a game or a challenge, as the page is told it at every change.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::practice::challenge::{Challenge, Standing};
+use crate::practice::house::House;
+use crate::practice::round::{Played, Round, Seat, color_name};
+use crate::practice::terms::{Status, TimeControl};
+use crate::practice::time::Millis;
+use crate::rules::{Color, Position, UciStyle};
+
+/// What the page shows.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Snapshot {
+    phase: Phase,
+    reason: Option<String>,
+    game: Option<String>,
+    color: &'static str,
+    you: Person,
+    opponent: Person,
+    fen: String,
+    turn: &'static str,
+    ply: usize,
+    check: Option<String>,
+    legal: BTreeMap<String, Vec<String>>,
+    promotions: Vec<String>,
+    moves: Vec<MoveJson>,
+    clock: ClockJson,
+    status: Status,
+    winner: Option<&'static str>,
+    draw_offer: Option<&'static str>,
+    rating_diff: Option<Diffs>,
+}
+
+/// How far it has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Phase {
+    Waiting,
+    Playing,
+    Over,
+    Declined,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Person {
+    name: String,
+    rating: i32,
+    title: Option<&'static str>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct MoveJson {
+    uci: String,
+    san: String,
+    fen: String,
+    blast: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct ClockJson {
+    white: u64,
+    black: u64,
+    running: Option<&'static str>,
+    initial: u64,
+    increment: u64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Diffs {
+    white: i32,
+    black: i32,
+}
+
+/// One game of the list of games to watch.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Glimpse {
+    id: String,
+    white: String,
+    black: String,
+    fen: String,
+    last_move: Option<String>,
+    ply: usize,
+    status: Status,
+}
+
+impl Glimpse {
+    pub(super) fn of(round: &Round) -> Self {
+        Self {
+            id: round.setup.id.clone(),
+            white: round.seat(Color::White).name.clone(),
+            black: round.seat(Color::Black).name.clone(),
+            fen: round.position().fen(),
+            last_move: round.record().last().map(|played| played.uci.clone()),
+            ply: round.plies(),
+            status: round.status(),
+        }
+    }
+}
+
+impl Snapshot {
+    /// The game seen by who plays `side`; a spectator sees it from there too, and may not move.
+    pub(super) fn of_game(round: &Round, side: Color, playing: bool, now: Millis) -> Self {
+        let position = round.position();
+        let (legal, promotions) = if playing && round.is_playing() && round.turn() == side {
+            legal_moves(position)
+        } else {
+            (BTreeMap::new(), Vec::new())
+        };
+        let in_check = position
+            .in_check()
+            .then(|| position.king(position.turn()))
+            .flatten();
+        let state = round.state(now);
+        Self {
+            phase: if round.is_playing() {
+                Phase::Playing
+            } else {
+                Phase::Over
+            },
+            reason: None,
+            game: Some(round.setup.id.clone()),
+            color: color_name(side),
+            you: Person::at(round.seat(side)),
+            opponent: Person::at(round.seat(!side)),
+            fen: position.fen(),
+            turn: color_name(round.turn()),
+            ply: round.plies(),
+            check: in_check.map(|square| square.to_string()),
+            legal,
+            promotions,
+            moves: round.record().iter().map(MoveJson::of).collect(),
+            clock: ClockJson {
+                white: state.wtime,
+                black: state.btime,
+                running: round.clock().running().map(color_name),
+                ..ClockJson::standing(round.setup.terms.time)
+            },
+            status: round.status(),
+            winner: state.winner,
+            draw_offer: match (state.wdraw, state.bdraw) {
+                (true, _) => Some("white"),
+                (_, true) => Some("black"),
+                _ => None,
+            },
+            rating_diff: round
+                .rating_diffs
+                .map(|[white, black]| Diffs { white, black }),
+        }
+    }
+
+    /// A challenge that is no game yet, or will never be one.
+    pub(super) fn of_challenge(house: &House, challenge: &Challenge) -> Self {
+        let start = Position::default();
+        let (phase, reason) = match challenge.standing {
+            Standing::Declined(reason) => (Phase::Declined, Some(reason.text.to_owned())),
+            Standing::Canceled => (
+                Phase::Declined,
+                Some("The challenge was withdrawn.".to_owned()),
+            ),
+            _ => (Phase::Waiting, None),
+        };
+        Self {
+            phase,
+            reason,
+            game: None,
+            color: color_name(challenge.color),
+            you: Person::of(house, &challenge.challenger),
+            opponent: Person::of(house, &challenge.dest),
+            fen: start.fen(),
+            turn: "white",
+            ply: 0,
+            check: None,
+            legal: BTreeMap::new(),
+            promotions: Vec::new(),
+            moves: Vec::new(),
+            clock: ClockJson::standing(challenge.wish.terms.time),
+            status: Status::Started,
+            winner: None,
+            draw_offer: None,
+            rating_diff: None,
+        }
+    }
+}
+
+impl Person {
+    fn at(seat: &Seat) -> Self {
+        Self {
+            name: seat.name.clone(),
+            rating: seat.rating.shown(),
+            title: seat.title,
+        }
+    }
+
+    fn of(house: &House, user: &str) -> Self {
+        let account = house.account(user);
+        Self {
+            name: house.name_of(user),
+            rating: account.map_or(1500, |account| account.rating.shown()),
+            title: account.and_then(crate::practice::account::Account::title),
+        }
+    }
+}
+
+impl MoveJson {
+    fn of(played: &Played) -> Self {
+        Self {
+            uci: played.uci.clone(),
+            san: played.san.clone(),
+            fen: played.fen.clone(),
+            blast: played.blast.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+impl ClockJson {
+    /// The clock before it runs.
+    fn standing(time: TimeControl) -> Self {
+        let (initial, increment) = match time {
+            TimeControl::Clock { limit, increment } => {
+                (u64::from(limit) * 1000, u64::from(increment) * 1000)
+            }
+            TimeControl::Correspondence { days } => (u64::from(days) * 86_400_000, 0),
+            TimeControl::Unlimited => (0, 0),
+        };
+        Self {
+            white: initial,
+            black: initial,
+            running: None,
+            initial,
+            increment,
+        }
+    }
+}
+
+/// Where every man can go, and which of these moves promote.
+fn legal_moves(position: &Position) -> (BTreeMap<String, Vec<String>>, Vec<String>) {
+    let mut legal: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut promotions = Vec::new();
+    for mv in position.legal_moves() {
+        let uci = mv.uci(UciStyle::Standard).to_string();
+        let (from, to) = (&uci[..2], &uci[2..4]);
+        let targets = legal.entry(from.to_owned()).or_default();
+        if !targets.iter().any(|target| target == to) {
+            targets.push(to.to_owned());
+            if mv.promotion().is_some() {
+                promotions.push(uci[..4].to_owned());
+            }
+        }
+    }
+    (legal, promotions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_promotion_is_one_target_and_marked() {
+        let position = Position::from_fen("8/4P3/1k6/8/8/8/8/R3K3 w Q - 0 1").unwrap();
+        let (legal, promotions) = legal_moves(&position);
+        assert_eq!(legal["e7"], ["e8"]);
+        assert_eq!(promotions, ["e7e8"]);
+        assert!(
+            legal["e1"].contains(&"c1".to_owned()),
+            "castling is the king's step"
+        );
+    }
+}

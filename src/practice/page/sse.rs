@@ -1,0 +1,166 @@
+//! Server-sent events: a snapshot at every change, a comment after silence. While a visitor's page
+//! is open, the visitor is present at the game and keeps the challenge alive.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use futures::stream;
+use tokio::sync::watch;
+
+use crate::practice::hall::Hall;
+use crate::rules::Color;
+
+use super::snapshot::Snapshot;
+use super::visitor::Visitor;
+
+/// An open page.
+struct Open {
+    hall: Arc<Hall>,
+    who: Who,
+    /// What it shows, and when that changes.
+    id: String,
+    changes: watch::Receiver<u64>,
+    presence: Option<Presence>,
+    fresh: bool,
+}
+
+enum Who {
+    Visitor {
+        visitor: Arc<Visitor>,
+        moves_on: watch::Receiver<String>,
+    },
+    Spectator,
+}
+
+/// What an open page holds up.
+#[derive(PartialEq)]
+enum Presence {
+    AtGame(String, Color),
+    AtChallenge(String),
+}
+
+/// The page of a visitor.
+pub(super) fn for_visitor(hall: Arc<Hall>, visitor: Arc<Visitor>) -> Response {
+    let moves_on = visitor.follow();
+    let id = visitor.current();
+    respond(Open {
+        changes: hall.watch(&id),
+        hall,
+        who: Who::Visitor { visitor, moves_on },
+        id,
+        presence: None,
+        fresh: true,
+    })
+}
+
+/// The page of somebody who watches a game.
+pub(super) fn for_spectator(hall: Arc<Hall>, id: String) -> Response {
+    respond(Open {
+        changes: hall.watch(&id),
+        hall,
+        who: Who::Spectator,
+        id,
+        presence: None,
+        fresh: true,
+    })
+}
+
+fn respond(open: Open) -> Response {
+    let body = stream::unfold(open, |mut open| async {
+        let text = open.next().await?;
+        Some((Ok::<_, Infallible>(Bytes::from(text)), open))
+    });
+    let headers = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    (headers, Body::from_stream(body)).into_response()
+}
+
+impl Open {
+    /// The next piece of the stream; nothing when the game is forgotten or the server ends.
+    async fn next(&mut self) -> Option<String> {
+        if !std::mem::take(&mut self.fresh) && !self.wait().await? {
+            return Some(":\n\n".to_owned());
+        }
+        self.changes.borrow_and_update();
+        self.be_present();
+        let snapshot = self.look()?;
+        let data = serde_json::to_string(&snapshot).ok()?;
+        Some(format!("event: snapshot\ndata: {data}\n\n"))
+    }
+
+    /// Waits for a change; false after mere silence.
+    async fn wait(&mut self) -> Option<bool> {
+        let silence = tokio::time::sleep(self.hall.timing.keep_alive);
+        match &mut self.who {
+            Who::Visitor { visitor, moves_on } => tokio::select! {
+                changed = self.changes.changed() => changed.ok()?,
+                moved_on = moves_on.changed() => {
+                    moved_on.ok()?;
+                    self.id = visitor.current();
+                    self.changes = self.hall.watch(&self.id);
+                }
+                () = silence => return Some(false),
+            },
+            Who::Spectator => tokio::select! {
+                changed = self.changes.changed() => changed.ok()?,
+                () = silence => return Some(false),
+            },
+        }
+        Some(true)
+    }
+
+    fn look(&self) -> Option<Snapshot> {
+        self.hall.see(|house, now| match &self.who {
+            Who::Visitor { visitor, .. } => match house.seat_at(&visitor.user, &self.id) {
+                Ok((round, side)) => Some(Snapshot::of_game(round, side, true, now)),
+                Err(_) => house
+                    .pending(&self.id)
+                    .map(|challenge| Snapshot::of_challenge(house, challenge)),
+            },
+            Who::Spectator => {
+                let round = &house.table(&self.id)?.round;
+                Some(Snapshot::of_game(round, Color::White, false, now))
+            }
+        })
+    }
+
+    /// Takes the seat at what is shown now, and leaves what was shown before.
+    fn be_present(&mut self) {
+        let Who::Visitor { visitor, .. } = &self.who else {
+            return;
+        };
+        let wanted = match self.hall.side_at(&visitor.user, &self.id) {
+            Ok(side) => Presence::AtGame(self.id.clone(), side),
+            Err(_) => Presence::AtChallenge(self.id.clone()),
+        };
+        if self.presence.as_ref() == Some(&wanted) {
+            return;
+        }
+        self.leave();
+        self.hall.with(|house, now| match &wanted {
+            Presence::AtGame(id, side) => house.arrive(id, *side, now),
+            Presence::AtChallenge(id) => house.keep_challenge(id),
+        });
+        self.presence = Some(wanted);
+    }
+
+    fn leave(&mut self) {
+        if let Some(presence) = self.presence.take() {
+            self.hall.with(|house, now| match presence {
+                Presence::AtGame(id, side) => house.leave(&id, side, true, now),
+                Presence::AtChallenge(id) => house.let_go_of_challenge(&id, now),
+            });
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}

@@ -1,0 +1,119 @@
+//! The people at the page: each has a ticket that nobody else knows, an account, and one game or
+//! challenge at a time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::practice::account::Kind;
+use crate::practice::challenge::Wish;
+use crate::practice::denial::Denial;
+use crate::practice::hall::Hall;
+use crate::practice::house::House;
+use crate::practice::terms::{ColorWish, Terms, TimeControl};
+use crate::practice::time::Millis;
+use crate::practice::wire::Variant;
+
+/// Tickets that are kept; the oldest goes first.
+const MOST: usize = 256;
+
+/// Somebody at the page.
+#[derive(Debug)]
+pub(super) struct Visitor {
+    pub(super) user: String,
+    /// The id of the challenge, which is the id of the game it becomes.
+    current: watch::Sender<String>,
+}
+
+impl Visitor {
+    pub(super) fn current(&self) -> String {
+        self.current.borrow().clone()
+    }
+
+    pub(super) fn follow(&self) -> watch::Receiver<String> {
+        self.current.subscribe()
+    }
+}
+
+/// Everybody at the page.
+#[derive(Debug, Default)]
+pub(super) struct Visitors(Mutex<Tickets>);
+
+#[derive(Debug, Default)]
+struct Tickets {
+    by_ticket: HashMap<String, Arc<Visitor>>,
+    oldest_first: Vec<String>,
+    admitted: usize,
+}
+
+impl Visitors {
+    fn lock(&self) -> MutexGuard<'_, Tickets> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn find(&self, ticket: &str) -> Option<Arc<Visitor>> {
+        self.lock().by_ticket.get(ticket).cloned()
+    }
+
+    /// Opens an account for a newcomer, challenges the bot for it, and gives back the ticket.
+    pub(super) fn admit(
+        &self,
+        hall: &Hall,
+        bot: &str,
+        color: ColorWish,
+        time: TimeControl,
+    ) -> Result<String, Denial> {
+        let number = {
+            let mut tickets = self.lock();
+            tickets.admitted += 1;
+            tickets.admitted
+        };
+        let (ticket, visitor) = hall.with(|house, now| {
+            let name = format!("Visitor-{number}");
+            let user = house
+                .open_account(&name, Kind::Human, now)
+                .ok_or_else(Denial::not_found)?;
+            let wish = wish(color, time, None);
+            let id = house.challenge(&user, bot, wish, now)?;
+            let visitor = Visitor {
+                user,
+                current: watch::Sender::new(id),
+            };
+            Ok::<_, Denial>((house.letters(24), visitor))
+        })?;
+        let mut tickets = self.lock();
+        tickets.by_ticket.insert(ticket.clone(), Arc::new(visitor));
+        tickets.oldest_first.push(ticket.clone());
+        if tickets.oldest_first.len() > MOST {
+            let oldest = tickets.oldest_first.remove(0);
+            tickets.by_ticket.remove(&oldest);
+        }
+        Ok(ticket)
+    }
+}
+
+fn wish(color: ColorWish, time: TimeControl, rematch_of: Option<String>) -> Wish {
+    Wish {
+        terms: Terms { time, rated: false },
+        color,
+        variant: Variant::ATOMIC,
+        rules: Vec::new(),
+        rematch_of,
+    }
+}
+
+/// Challenges the same opponent again on the same terms, colours swapped.
+pub(super) fn rematch(house: &mut House, visitor: &Visitor, now: Millis) -> Result<(), Denial> {
+    let earlier = visitor.current();
+    let (round, side) = house.seat_at(&visitor.user, &earlier)?;
+    if round.is_playing() {
+        return Err(Denial::refused("the game is still being played"));
+    }
+    let color = ColorWish::from(!side);
+    let opponent = round.seat(!side).user.clone();
+    let wish = wish(color, round.setup.terms.time, Some(earlier));
+    let id = house.challenge(&visitor.user, &opponent, wish, now)?;
+    visitor.current.send_replace(id);
+    Ok(())
+}

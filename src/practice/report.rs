@@ -1,0 +1,167 @@
+//! What came of a schedule, and whether the bot behaved.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::rules::Color;
+
+use super::terms::Status;
+
+/// One game, seen from the bot.
+#[derive(Clone, Debug)]
+pub struct GameReport {
+    /// Its place in the schedule, from nought.
+    pub number: usize,
+    /// Its id.
+    pub id: String,
+    /// Who played the bot.
+    pub partner: String,
+    /// The bot's colour.
+    pub color: Color,
+    /// How it ended.
+    pub status: Status,
+    /// Who won.
+    pub winner: Option<Color>,
+    /// Half-moves played.
+    pub plies: usize,
+    /// Illegal moves that the bot posted.
+    pub illegal: u32,
+    /// Moves that the bot posted when it was not its turn.
+    pub out_of_turn: u32,
+}
+
+/// All games of a schedule.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// How many were to be played.
+    pub asked: usize,
+    /// Those that began.
+    pub games: Vec<GameReport>,
+}
+
+impl GameReport {
+    fn is_lost(&self) -> bool {
+        self.winner == Some(!self.color)
+    }
+
+    /// Whether the bot played it to an end by its own moves.
+    pub fn is_clean(&self) -> bool {
+        let by_neglect = matches!(self.status, Status::Outoftime | Status::Timeout);
+        self.illegal == 0 && self.status != Status::Aborted && !(by_neglect && self.is_lost())
+    }
+}
+
+impl Report {
+    fn count(&self, holds: impl Fn(&GameReport) -> bool) -> usize {
+        self.games.iter().filter(|game| holds(game)).count()
+    }
+
+    /// Games the bot won.
+    pub fn won(&self) -> usize {
+        self.count(|game| game.winner == Some(game.color))
+    }
+
+    /// Games the bot lost.
+    pub fn lost(&self) -> usize {
+        self.count(GameReport::is_lost)
+    }
+
+    /// Games without a winner that were played.
+    pub fn drawn(&self) -> usize {
+        self.count(|game| game.winner.is_none() && game.status != Status::Aborted)
+    }
+
+    /// Whether every game was played, and to its end: nothing illegal, lost on time or abandoned.
+    pub fn is_clean(&self) -> bool {
+        self.games.len() == self.asked && self.games.iter().all(GameReport::is_clean)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let begun = self.games.len();
+        writeln!(
+            out,
+            "{begun} of {} games: {} won, {} drawn, {} lost",
+            self.asked,
+            self.won(),
+            self.drawn(),
+            self.lost()
+        )?;
+        let mut endings: BTreeMap<&str, usize> = BTreeMap::new();
+        for game in &self.games {
+            *endings.entry(game.status.name()).or_default() += 1;
+        }
+        let endings: Vec<String> = endings
+            .into_iter()
+            .map(|(name, count)| format!("{name} {count}"))
+            .collect();
+        writeln!(out, "endings: {}", endings.join(", "))?;
+        let plies: usize = self.games.iter().map(|game| game.plies).sum();
+        let sum = |number: fn(&GameReport) -> u32| self.games.iter().map(number).sum::<u32>();
+        writeln!(
+            out,
+            "plies: {plies}; illegal moves: {}; moves out of turn: {}; lost on time: {}; aborted: {}",
+            sum(|game| game.illegal),
+            sum(|game| game.out_of_turn),
+            self.count(|game| game.status == Status::Outoftime && game.is_lost()),
+            self.count(|game| game.status == Status::Aborted),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn game(status: Status, winner: Option<Color>) -> GameReport {
+        GameReport {
+            number: 0,
+            id: "abcdefgh".to_owned(),
+            partner: "RandomPartner".to_owned(),
+            color: Color::White,
+            status,
+            winner,
+            plies: 12,
+            illegal: 0,
+            out_of_turn: 0,
+        }
+    }
+
+    fn report(games: Vec<GameReport>) -> Report {
+        Report {
+            asked: games.len(),
+            games,
+        }
+    }
+
+    #[test]
+    fn a_lost_game_is_clean_and_one_lost_on_time_is_not() {
+        assert!(report(vec![game(Status::Mate, Some(Color::Black))]).is_clean());
+        assert!(report(vec![game(Status::Outoftime, Some(Color::White))]).is_clean());
+        assert!(!report(vec![game(Status::Outoftime, Some(Color::Black))]).is_clean());
+        assert!(!report(vec![game(Status::Aborted, None)]).is_clean());
+        assert!(
+            !Report {
+                asked: 2,
+                games: vec![game(Status::Draw, None)]
+            }
+            .is_clean()
+        );
+    }
+
+    #[test]
+    fn the_summary_counts_what_happened() {
+        let text = report(vec![
+            game(Status::VariantEnd, Some(Color::White)),
+            game(Status::Draw, None),
+            game(Status::VariantEnd, Some(Color::Black)),
+        ])
+        .to_string();
+        assert!(
+            text.starts_with("3 of 3 games: 1 won, 1 drawn, 1 lost\n"),
+            "{text}"
+        );
+        assert!(text.contains("draw 1, variantEnd 2"), "{text}");
+    }
+}

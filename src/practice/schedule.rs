@@ -1,0 +1,227 @@
+//! Games arranged between the bot and the partners: so many, so many at a time, each to its end.
+
+use std::time::Duration;
+
+use futures::stream::{self, StreamExt};
+use tokio_util::sync::CancellationToken;
+
+use crate::rules::Color;
+
+use super::challenge::{Standing, Wish};
+use super::partner::Partner;
+use super::report::{GameReport, Report};
+use super::round::Round;
+use super::server::Handle;
+use super::terms::{ColorWish, Terms, TimeControl};
+use super::wire::Variant;
+
+/// A bot that is busy is asked again after this.
+const ASK_AGAIN: Duration = Duration::from_millis(200);
+
+/// A bot that neither accepts nor declines is given up after this, and so is one that stays away.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What is to be played.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    /// How many games.
+    pub games: usize,
+    /// How many at a time.
+    pub concurrency: usize,
+    /// Who plays, in turn.
+    pub partners: Vec<Partner>,
+    /// The time control.
+    pub time: TimeControl,
+    /// Whether ratings change.
+    pub rated: bool,
+    /// From the end of a game to the next one.
+    pub pause: Duration,
+    /// How long a partner waits before each move.
+    pub pace: Duration,
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Self {
+            games: 2,
+            concurrency: 1,
+            partners: vec![Partner::Greedy, Partner::Random],
+            time: TimeControl::Clock {
+                limit: 60,
+                increment: 1,
+            },
+            rated: true,
+            pause: Duration::ZERO,
+            pace: Duration::ZERO,
+        }
+    }
+}
+
+impl Handle {
+    /// Plays a schedule against the account `bot`, which must be connected soon; comes back when
+    /// all is played, or when `stop` is cancelled and the games under way are over.
+    pub async fn play(&self, bot: &str, schedule: Schedule, stop: CancellationToken) -> Report {
+        let bot = bot.to_lowercase();
+        if schedule.partners.is_empty() || !self.wait_for(&bot).await {
+            return Report {
+                asked: schedule.games,
+                ..Report::default()
+            };
+        }
+        let slots = schedule.concurrency.clamp(1, 64);
+        let lanes = (0..slots).map(|lane| self.lane(&bot, &schedule, lane, slots, &stop));
+        let played: Vec<Vec<GameReport>> =
+            stream::iter(lanes).buffer_unordered(slots).collect().await;
+        let mut games: Vec<GameReport> = played.into_iter().flatten().collect();
+        games.sort_by_key(|game| game.number);
+        Report {
+            asked: schedule.games,
+            games,
+        }
+    }
+
+    /// Every `slots`-th game, one after the other.
+    async fn lane(
+        &self,
+        bot: &str,
+        schedule: &Schedule,
+        lane: usize,
+        slots: usize,
+        stop: &CancellationToken,
+    ) -> Vec<GameReport> {
+        let mut played = Vec::new();
+        for number in (lane..schedule.games).step_by(slots) {
+            if stop.is_cancelled() {
+                break;
+            }
+            if number >= slots {
+                stop.run_until_cancelled(tokio::time::sleep(schedule.pause))
+                    .await;
+            }
+            let partner = schedule.partners[number % schedule.partners.len()];
+            let name = match lane {
+                0 => partner.name().to_owned(),
+                _ => format!("{}-{}", partner.name(), lane + 1),
+            };
+            self.invite_as(&name, partner, schedule.pace);
+            let color = if number.is_multiple_of(2) {
+                ColorWish::Black
+            } else {
+                ColorWish::White
+            };
+            let wish = Wish {
+                terms: Terms {
+                    time: schedule.time,
+                    rated: schedule.rated,
+                },
+                color,
+                variant: Variant::ATOMIC,
+                rules: Vec::new(),
+                rematch_of: None,
+            };
+            if let Some(report) = self.one_game(bot, &name, wish, number, stop).await {
+                played.push(report);
+            }
+        }
+        played
+    }
+
+    /// One game, from the challenge to its end; nothing when the bot did not take it.
+    async fn one_game(
+        &self,
+        bot: &str,
+        name: &str,
+        wish: Wish,
+        number: usize,
+        stop: &CancellationToken,
+    ) -> Option<GameReport> {
+        let user = name.to_lowercase();
+        let begun = tokio::time::timeout(PATIENCE, async {
+            loop {
+                let id = self
+                    .hall
+                    .with(|house, now| house.challenge(&user, bot, wish.clone(), now))
+                    .ok()?;
+                if self.is_accepted(&user, &id).await? {
+                    return Some(id);
+                }
+                stop.run_until_cancelled(tokio::time::sleep(ASK_AGAIN))
+                    .await?;
+            }
+        });
+        let Ok(Some(id)) = begun.await else {
+            self.withdraw(&user, bot);
+            return None;
+        };
+        let mut changes = self.hall.watch(&id);
+        loop {
+            changes.borrow_and_update();
+            let report = self.hall.see(|house, _| {
+                let (round, side) = house.seat_at(bot, &id).ok()?;
+                Some((!round.is_playing()).then(|| report(round, side, number)))
+            })?;
+            if report.is_some() {
+                return report;
+            }
+            changes.changed().await.ok()?;
+        }
+    }
+
+    /// Whether the challenge became a game; nothing when the server has ended.
+    async fn is_accepted(&self, user: &str, id: &str) -> Option<bool> {
+        let mut changes = self.hall.watch(id);
+        loop {
+            changes.borrow_and_update();
+            let standing = self.hall.see(|house, _| {
+                let begun = house.seat_at(user, id).is_ok();
+                let standing = house.pending(id).map(|challenge| challenge.standing);
+                if begun {
+                    Some(Standing::Accepted)
+                } else {
+                    standing
+                }
+            });
+            match standing {
+                Some(Standing::Accepted) => return Some(true),
+                Some(Standing::Created | Standing::Offline) => changes.changed().await.ok()?,
+                Some(Standing::Canceled | Standing::Declined(_)) | None => return Some(false),
+            }
+        }
+    }
+
+    fn withdraw(&self, user: &str, bot: &str) {
+        self.hall.with(|house, now| {
+            for id in house.pending_for(bot) {
+                let own = house.pending(&id).is_some_and(|it| it.challenger == user);
+                if own && house.cancel(user, &id, now).is_err() {
+                    tracing::debug!(id, "there was nothing to withdraw");
+                }
+            }
+        });
+    }
+
+    /// Waits for the bot's event stream.
+    async fn wait_for(&self, bot: &str) -> bool {
+        let online = async {
+            while !self.is_online(bot) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, online).await.is_ok()
+    }
+}
+
+fn report(round: &Round, side: Color, number: usize) -> GameReport {
+    let faulty = round.faulty(side);
+    GameReport {
+        number,
+        id: round.setup.id.clone(),
+        partner: round.seat(!side).name.clone(),
+        color: side,
+        status: round.status(),
+        winner: round.winner(),
+        plies: round.plies(),
+        illegal: faulty.illegal,
+        out_of_turn: faulty.out_of_turn,
+    }
+}
