@@ -14,5 +14,9 @@ mod page;
 mod refusals;
 #[path = "practice/replay.rs"]
 mod replay;
+#[path = "practice/schema.rs"]
+mod schema;
+#[path = "practice/sparring.rs"]
+mod sparring;
 #[path = "practice/streams.rs"]
 mod streams;

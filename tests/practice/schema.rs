@@ -1,0 +1,230 @@
+//! What the server says, held against the published description of the API.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::PathBuf;
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+use crate::client::{Bot, Lines, Read, server, start_game, two_bots};
+
+/// Where the server rightly differs from the description: schema, place in the instance, and the
+/// section of the protocol document that says so.
+const KNOWN_DEVIATIONS: [(&str, &str, &str); 2] = [
+    (
+        "/api/account/playing",
+        "/nowPlaying/0/status",
+        "1.1: the server writes {id,name} here",
+    ),
+    ("Error", "/error", "1.0: a form's complaint is an object"),
+];
+
+/// The published description.
+struct Description {
+    document: Value,
+    validators: HashMap<String, Validator>,
+    checked: HashMap<String, usize>,
+    complaints: Vec<String>,
+}
+
+impl Description {
+    fn read() -> Option<Self> {
+        let shared = std::env::var_os("MEGATON_SHARED").map_or_else(
+            || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"),
+            PathBuf::from,
+        );
+        let Ok(text) = std::fs::read_to_string(shared.join("lichess-api.yaml")) else {
+            writeln!(
+                std::io::stderr(),
+                "SKIPPED schemas: no {}",
+                shared.display()
+            )
+            .unwrap();
+            return None;
+        };
+        Some(Self {
+            document: serde_norway::from_str(&text).unwrap(),
+            validators: HashMap::new(),
+            checked: HashMap::new(),
+            complaints: Vec::new(),
+        })
+    }
+
+    /// The schema of that name, or of the answer of a GET at that path.
+    fn validator(&mut self, name: &str) -> &Validator {
+        let document = &self.document;
+        self.validators.entry(name.to_owned()).or_insert_with(|| {
+            let mut schema = if name.starts_with('/') {
+                let operations = &document["paths"][name];
+                let operation = operations.get("get").unwrap_or(&operations["post"]);
+                operation["responses"]["200"]["content"]["application/json"]["schema"].clone()
+            } else {
+                json!({ "$ref": format!("#/components/schemas/{name}") })
+            };
+            assert!(schema.is_object(), "{name} is not described");
+            schema["components"] = document["components"].clone();
+            jsonschema::draft202012::new(&schema).unwrap()
+        })
+    }
+
+    fn check(&mut self, name: &str, value: &Value) {
+        *self.checked.entry(name.to_owned()).or_default() += 1;
+        let errors: Vec<(String, String)> = self
+            .validator(name)
+            .iter_errors(value)
+            .map(|error| (error.instance_path().to_string(), error.to_string()))
+            .collect();
+        for (place, error) in errors {
+            let known = KNOWN_DEVIATIONS
+                .iter()
+                .any(|(schema, at, _)| *schema == name && place == *at);
+            if !known {
+                self.complaints
+                    .push(format!("{name}{place}: {error}\n    {value}"));
+            }
+        }
+    }
+
+    fn check_event(&mut self, event: &Value) {
+        let name = match event["type"].as_str().unwrap() {
+            "gameStart" => "GameStartEvent",
+            "gameFinish" => "GameFinishEvent",
+            "challenge" => "ChallengeEvent",
+            "challengeCanceled" => "ChallengeCanceledEvent",
+            "challengeDeclined" => "ChallengeDeclinedEvent",
+            "gameFull" => "GameFullEvent",
+            "gameState" => "GameStateEvent",
+            "chatLine" => "ChatLineEvent",
+            "opponentGone" => "OpponentGoneEvent",
+            other => panic!("{other} is no event"),
+        };
+        self.check(name, event);
+    }
+}
+
+/// Reads a stream to its end, or until it has nothing more to say.
+async fn drain(mut lines: Lines) -> Vec<Value> {
+    let mut read = Vec::new();
+    loop {
+        match lines.read().await {
+            Read::Line(line) => read.push(line),
+            Read::KeepAlive if read.is_empty() => {}
+            _ => return read,
+        }
+    }
+}
+
+/// Challenges of all kinds with their answers, declined, cancelled and refused.
+async fn challenges(known: &mut Description, one: &Bot, two: &Bot) {
+    let wishes: [&[(&str, &str)]; 4] = [
+        &[],
+        &[("color", "random"), ("rated", "true")],
+        &[("clock.limit", ""), ("clock.increment", ""), ("days", "2")],
+        &[
+            ("clock.limit", ""),
+            ("clock.increment", ""),
+            ("variant", "threeCheck"),
+        ],
+    ];
+    for (at, wish) in wishes.into_iter().enumerate() {
+        let made = one.challenge(two, wish).await.ok();
+        known.check("ChallengeJson", &made);
+        known.check("/api/challenge", &two.get("/api/challenge").await.ok());
+        let id = made["id"].as_str().unwrap();
+        let form = [("reason", "timeControl")];
+        if at % 2 == 0 {
+            two.post_form(&format!("/api/challenge/{id}/decline"), &form)
+                .await
+                .ok();
+        } else {
+            known.check(
+                "Ok",
+                &one.post(&format!("/api/challenge/{id}/cancel")).await.ok(),
+            );
+        }
+    }
+    for wish in [[("clock.limit", "61")], [("rules", "noAbort")]] {
+        known.check("Error", &one.challenge(two, &wish).await.json());
+    }
+}
+
+/// A rated game with an offer, chat, an absence, and an explosion at its end.
+async fn game(known: &mut Description, one: &Bot, two: &Bot) {
+    let id = start_game(one, two, &[("rated", "true")]).await;
+    let mut stream = one.game(&id).await;
+    known.check_event(&stream.next().await);
+    for (ply, uci) in "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1g1".split(' ').enumerate() {
+        let mover = if ply % 2 == 0 { one } else { two };
+        known.check("Ok", &mover.play(&id, uci).await.ok());
+    }
+    known.check("Error", &one.play(&id, "e2e4").await.json());
+    loop {
+        let line = stream.next().await;
+        known.check_event(&line);
+        if line["type"] == "opponentGone" {
+            break;
+        }
+    }
+    let path = format!("/api/bot/game/{id}/chat");
+    one.post_form(&path, &[("room", "player"), ("text", "hello")])
+        .await
+        .ok();
+    known.check("PlayerGameChat", &one.get(&path).await.ok());
+    known.check(
+        "/api/account/playing",
+        &one.get("/api/account/playing").await.ok(),
+    );
+    for (bot, uci) in [(two, "f8d6"), (one, "f3d4"), (two, "d6h2")] {
+        bot.at_game(&id, &format!("move/{uci}?offeringDraw=true"))
+            .await
+            .ok();
+    }
+    for line in drain(stream).await {
+        known.check_event(&line);
+    }
+}
+
+#[tokio::test]
+async fn every_shape_is_as_described() {
+    let Some(mut known) = Description::read() else {
+        return;
+    };
+    let server = server().await;
+    let (one, two) = two_bots(&server);
+    let events = two.events().await;
+    challenges(&mut known, &one, &two).await;
+    game(&mut known, &one, &two).await;
+    for line in drain(events).await {
+        known.check_event(&line);
+    }
+    known.check("UserExtended", &one.get("/api/account").await.ok());
+    known.check("UserExtended", &one.get("/api/user/BlackBot").await.ok());
+    let statuses = one
+        .get("/api/users/status?ids=whitebot,blackbot")
+        .await
+        .ok();
+    known.check("/api/users/status", &statuses);
+    let online = two.get("/api/bot/online").await.text;
+    for bot in online.lines() {
+        known.check("User", &serde_json::from_str(bot).unwrap());
+    }
+    let tokens = one
+        .request(reqwest::Method::POST, "/api/token/test")
+        .body(one.token.clone());
+    known.check("/api/token/test", &crate::client::answer(tokens).await.ok());
+    known.check("NotFound", &one.get("/api/user/nobody").await.json());
+    assert!(
+        known.complaints.is_empty(),
+        "{}",
+        known.complaints.join("\n")
+    );
+    for name in [
+        "ChallengeDeclinedEvent",
+        "GameFinishEvent",
+        "OpponentGoneEvent",
+        "ChatLineEvent",
+    ] {
+        assert!(known.checked.contains_key(name), "no {name} was seen");
+    }
+}
