@@ -102,11 +102,11 @@ fn a_complaint_names_line_key_and_remedy() {
         ),
         (
             "[engine]\n\nhash = \"big\"",
-            "3: [engine] hash: wants a whole number of megabytes from 1 to 1048576, not \"big\"",
+            "3: [engine] hash: wants a whole number of megabytes from 1 to 65536, not \"big\"",
         ),
         (
             "[engine]\nhash = 0",
-            "2: [engine] hash: wants a whole number of megabytes from 1 to 1048576, not 0",
+            "2: [engine] hash: wants a whole number of megabytes from 1 to 65536, not 0",
         ),
         ("[engine]\nhash = 1.5", "not 1.5"),
         (

@@ -33,7 +33,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
         |path| format!("{}, good", path.display()),
     );
     say("config", &came_from)?;
-    say("server", &config.lichess.url)?;
+    say_all("server", &report::server(&config.lichess.url))?;
     say("engine", &report::engine(&config.engine))?;
     say("accepts", &report::accepts(&config.challenge))?;
     if args.offline {

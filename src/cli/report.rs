@@ -36,6 +36,21 @@ pub(super) fn accepts(challenge: &Challenge) -> String {
     )
 }
 
+/// Where the server is.
+pub(super) fn server(url: &str) -> Vec<String> {
+    let mut lines = vec![url.to_owned()];
+    let host = url.strip_prefix("http://").unwrap_or_default();
+    let here = ["localhost", "127.", "[::1]"]
+        .iter()
+        .any(|start| host.starts_with(start));
+    if !host.is_empty() && !here {
+        lines.push(
+            "WARNING: http:// shows the token to everyone on the way; use https://".to_owned(),
+        );
+    }
+    lines
+}
+
 /// What the engine may use.
 pub(super) fn engine(engine: &Engine) -> String {
     let cores = match engine.cores() {
@@ -261,6 +276,13 @@ mod tests {
                 .unwrap(),
             "WARNING: has ended"
         );
+    }
+
+    #[test]
+    fn a_token_that_travels_in_the_open_is_warned_of() {
+        assert_eq!(server("https://lichess.org").len(), 1);
+        assert_eq!(server("http://127.0.0.1:8080").len(), 1);
+        assert!(server("http://lichess.org")[1].starts_with("WARNING"));
     }
 
     #[test]

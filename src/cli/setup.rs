@@ -1,5 +1,6 @@
 //! What several commands need before they can begin: the config and the log options.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -27,8 +28,26 @@ impl ConfigArgs {
             None if usual.exists() => usual.to_owned(),
             None => return Ok((Config::default(), None)),
         };
-        Ok((Config::read(&path)?, Some(path)))
+        let config = Config::read(&path)?;
+        if let Some(machine) = memory().filter(|machine| config.engine.hash > *machine) {
+            let hash = config.engine.hash;
+            return Err(Failure::setup(format!(
+                "{}: [engine] hash: {hash} megabytes are more than the {machine} of this machine",
+                path.display()
+            )));
+        }
+        Ok((config, Some(path)))
     }
+}
+
+/// The memory of this machine in megabytes, where the system tells.
+fn memory() -> Option<usize> {
+    let told = fs::read_to_string("/proc/meminfo").ok()?;
+    let total = told
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kilobytes: usize = total.split_whitespace().next()?.parse().ok()?;
+    Some(kilobytes / 1024)
 }
 
 /// How it logs, over the config.

@@ -109,7 +109,7 @@ pub const KEYS: &[Key] = &[
         "contact",
         "a mail address or link in quotes, at most 100 plain characters",
     ),
-    whole("engine", "hash", (1, 1 << 20), "megabytes"),
+    whole("engine", "hash", (1, 65_536), "megabytes"),
     whole("engine", "threads", (0, 256), "cores (0: all there are)"),
     whole(
         "engine",

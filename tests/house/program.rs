@@ -131,6 +131,28 @@ fn a_token_in_the_config_is_not_repeated() {
 }
 
 #[test]
+fn a_table_that_no_memory_holds_is_refused() {
+    let ran = check_config("[engine]\nhash = 65536\n");
+    let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = memory
+        .split_whitespace()
+        .nth(1)
+        .and_then(|kb| kb.parse::<usize>().ok());
+    if total.is_none_or(|kb| kb / 1024 >= 65536) {
+        let name = "a_table_that_no_memory_holds_is_refused";
+        let _ = writeln!(io::stderr(), "SKIPPED {name}: this machine could hold it");
+        return;
+    }
+    assert_eq!(ran.status, Some(2), "{}", ran.stdout);
+    assert!(
+        ran.stderr
+            .contains("[engine] hash: 65536 megabytes are more than"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
 fn the_example_config_passes_the_check() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("config.example.toml");
     let ran = megaton(&[
