@@ -2,7 +2,8 @@
 //!
 //! Reading is lenient exactly where Lichess is: rights without king and rook on their squares and
 //! en-passant squares without a legal capture are dropped, missing clocks read as 0 and 1, a
-//! half-move clock above 100 is cut. Everything else that is wrong is refused by name.
+//! half-move clock above 100 is cut. Everything else that is wrong is refused by name. Castling is
+//! the king's from the e-file with a rook from the corner: games on Lichess start nowhere else.
 
 use std::fmt;
 

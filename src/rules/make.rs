@@ -24,7 +24,7 @@ impl Position {
     pub fn pass(&self) -> Self {
         let mut child = *self;
         child.clear_ep();
-        child.halfmove_clock += 1;
+        child.halfmove_clock = child.halfmove_clock.saturating_add(1);
         child.hand_over();
         child.refresh();
         child
@@ -74,7 +74,7 @@ impl Position {
         };
         let gone = self.blast(mv);
         self.clear_ep();
-        self.halfmove_clock += 1;
+        self.halfmove_clock = self.halfmove_clock.saturating_add(1);
         if gone.any() {
             self.halfmove_clock = 0;
             self.explode(gone);
@@ -150,7 +150,7 @@ impl Position {
 
     #[inline]
     fn hand_over(&mut self) {
-        self.fullmoves += self.turn as u32;
+        self.fullmoves = self.fullmoves.saturating_add(self.turn as u32);
         self.turn = !self.turn;
         self.key ^= side_key();
     }

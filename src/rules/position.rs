@@ -330,3 +330,6 @@ impl Default for Position {
         Self::start()
     }
 }
+
+// Copied for every move, so a new field has to earn its room.
+const _: () = assert!(size_of::<Position>() <= 200);
