@@ -209,13 +209,11 @@ fn work(shared: &Shared, inbox: &mpsc::Receiver<Job>) {
             Job::NewGame => searcher.forget(),
             Job::Think(task) => {
                 let flight = Arc::clone(&task.flight);
-                match catch_unwind(AssertUnwindSafe(|| searcher.run(*task))) {
-                    Ok(thought) => flight.land(thought),
-                    Err(_) => {
-                        land_safely(&flight);
-                        searcher =
-                            Searcher::new(Arc::clone(&shared.table), Arc::clone(&shared.gate));
-                    }
+                if let Ok(thought) = catch_unwind(AssertUnwindSafe(|| searcher.run(*task))) {
+                    flight.land(thought);
+                } else {
+                    land_safely(&flight);
+                    searcher = Searcher::new(Arc::clone(&shared.table), Arc::clone(&shared.gate));
                 }
             }
         }

@@ -110,3 +110,6 @@ fn cheapest(position: &Position, takers: Bitboard, caught: Bitboard) -> Value {
         .find(|&&role| takers.intersects(position.by_role(role)))
         .map_or(0, |&role| SEE_VALUES[role.index()])
 }
+
+#[cfg(test)]
+mod tests;

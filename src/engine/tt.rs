@@ -205,11 +205,11 @@ impl std::fmt::Debug for Table {
 }
 
 impl Table {
-    /// A table of `megabytes` (at least one), untouched until used.
+    /// A table of `megabytes` (at least one, and no more than there are), untouched until used.
     pub(super) fn new(megabytes: usize) -> Table {
-        let count = (megabytes.max(1) << 20) / size_of::<Cluster>();
+        let (clusters, count) = allocate((megabytes.max(1) << 20) / size_of::<Cluster>());
         Table {
-            clusters: allocate(count),
+            clusters,
             count,
             age: AtomicU8::new(0),
         }
@@ -264,13 +264,9 @@ impl Table {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let line = std::ptr::from_ref(self.cluster(key)).cast::<i8>();
             // SAFETY: SSE is part of x86-64, and a prefetch of a valid address changes nothing.
-            unsafe {
-                _mm_prefetch(
-                    std::ptr::from_ref(self.cluster(key)).cast::<i8>(),
-                    _MM_HINT_T0,
-                )
-            };
+            unsafe { _mm_prefetch(line, _MM_HINT_T0) };
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = key;
@@ -321,15 +317,26 @@ fn layout(count: usize) -> Layout {
     Layout::array::<Cluster>(count).expect("a table is smaller than the address space")
 }
 
+/// Zeroed memory for up to `count` clusters: half as many, and so on, if the system has no more.
 #[expect(
     unsafe_code,
     reason = "zeroed memory straight from the system is touched lazily"
 )]
-fn allocate(count: usize) -> NonNull<Cluster> {
-    let layout = layout(count);
-    // SAFETY: the layout is not empty, `count` is at least one.
-    let memory = unsafe { alloc::alloc_zeroed(layout) };
-    NonNull::new(memory.cast::<Cluster>()).unwrap_or_else(|| alloc::handle_alloc_error(layout))
+#[expect(
+    clippy::cast_ptr_alignment,
+    reason = "the layout asks for the alignment of a cluster"
+)]
+fn allocate(mut count: usize) -> (NonNull<Cluster>, usize) {
+    loop {
+        let layout = layout(count);
+        // SAFETY: the layout is not empty, `count` is at least one.
+        let memory = unsafe { alloc::alloc_zeroed(layout) };
+        match NonNull::new(memory.cast::<Cluster>()) {
+            Some(clusters) => return (clusters, count),
+            None if count > 1 => count /= 2,
+            None => alloc::handle_alloc_error(layout),
+        }
+    }
 }
 
 impl Drop for Table {
@@ -400,7 +407,7 @@ mod tests {
                 ..entry(1, 0, 1, Bound::Exact)
             };
             assert_eq!(stored.value_at(ply, 0), value);
-            assert_eq!(stored.value_at(ply, 99).abs() >= MATE_BOUND, false);
+            assert!(stored.value_at(ply, 99).abs() < MATE_BOUND);
         }
     }
 

@@ -44,7 +44,7 @@ pub(super) struct Go {
     /// White's clock, then Black's.
     pub(super) time: [Option<Duration>; 2],
     pub(super) increment: [Duration; 2],
-    pub(super) moves_to_go: Option<u32>,
+    pub(super) moves_left: Option<u32>,
     pub(super) depth: Option<u32>,
     pub(super) nodes: Option<u64>,
     pub(super) movetime: Option<Duration>,
@@ -150,7 +150,7 @@ fn go(words: &[&str]) -> Command {
             "btime" => go.time[1] = number().map(Duration::from_millis),
             "winc" => go.increment[0] = Duration::from_millis(number().unwrap_or(0)),
             "binc" => go.increment[1] = Duration::from_millis(number().unwrap_or(0)),
-            "movestogo" => go.moves_to_go = number().map(count),
+            "movestogo" => go.moves_left = number().map(count),
             "depth" => go.depth = number().map(count),
             "nodes" => go.nodes = number(),
             "movetime" => go.movetime = number().map(Duration::from_millis),
@@ -180,7 +180,7 @@ mod tests {
         let expected = Go {
             time: [Some(Duration::from_secs(1)), Some(Duration::ZERO)],
             increment: [Duration::from_millis(10), Duration::from_millis(20)],
-            moves_to_go: Some(3),
+            moves_left: Some(3),
             depth: Some(7),
             nodes: Some(99),
             movetime: Some(Duration::from_millis(50)),

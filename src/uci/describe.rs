@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::engine::static_evaluation;
-use crate::rules::{Color, Draw, Game, Outcome, Position, RepetitionRule, Square, UciStyle};
+use crate::rules::{Color, Draw, Game, Outcome, Piece, Position, RepetitionRule, Square, UciStyle};
 
 /// What `d` shows. `Result:` is `none`, a winner's colour, or `draw-` and the reason.
 pub(super) fn position(game: &Game, style: UciStyle) -> String {
@@ -35,7 +35,7 @@ fn board(position: &Position) -> String {
         let _ = write!(text, "{} |", rank + 1);
         for file in 0..8 {
             let piece = position.piece_at(Square::from_coords(file, rank));
-            let _ = write!(text, " {}", piece.map_or('.', |piece| piece.char()));
+            let _ = write!(text, " {}", piece.map_or('.', Piece::char));
         }
         text.push_str(" |\n");
     }

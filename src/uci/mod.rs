@@ -25,11 +25,13 @@ pub fn run(mut input: impl BufRead, output: impl Write + Send + 'static) -> io::
     loop {
         line.clear();
         if input.read_until(b'\n', &mut line)? == 0 {
-            return session.finish();
+            session.finish();
+            return Ok(());
         }
         let command = Command::parse(&String::from_utf8_lossy(&line));
         if session.obey(command)? == Next::Quit {
-            return session.quit();
+            session.quit();
+            return Ok(());
         }
     }
 }
@@ -38,3 +40,6 @@ pub fn run(mut input: impl BufRead, output: impl Write + Send + 'static) -> io::
 pub fn run_stdio() -> io::Result<()> {
     run(io::stdin().lock(), io::stdout())
 }
+
+#[cfg(test)]
+mod tests;

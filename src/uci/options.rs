@@ -5,9 +5,57 @@ use std::time::Duration;
 
 use crate::rules::UciStyle;
 
-const HASH: (usize, usize, usize) = (16, 1, 65_536);
-const OVERHEAD: (u64, u64, u64) = (10, 0, 5_000);
-const LINES: (usize, usize, usize) = (1, 1, 256);
+const HASH: Spin = Spin {
+    default: 16,
+    least: 1,
+    most: 65_536,
+};
+const OVERHEAD: Spin = Spin {
+    default: 10,
+    least: 0,
+    most: 5_000,
+};
+const THREADS: Spin = Spin {
+    default: 1,
+    least: 1,
+    most: 1,
+};
+const LINES: Spin = Spin {
+    default: 1,
+    least: 1,
+    most: 256,
+};
+
+/// A number with its bounds.
+struct Spin {
+    default: u64,
+    least: u64,
+    most: u64,
+}
+
+impl Spin {
+    fn list(&self, name: &str, output: &mut impl Write) -> io::Result<()> {
+        let Spin {
+            default,
+            least,
+            most,
+        } = self;
+        writeln!(
+            output,
+            "option name {name} type spin default {default} min {least} max {most}"
+        )
+    }
+
+    fn read(&self, name: &str, value: &str) -> Result<u64, String> {
+        let Spin { least, most, .. } = self;
+        match value.parse() {
+            Ok(number) if (*least..=*most).contains(&number) => Ok(number),
+            _ => Err(format!(
+                "{name} takes a number from {least} to {most}, not {value:?}"
+            )),
+        }
+    }
+}
 
 /// The settings of a session.
 #[derive(Clone, Debug)]
@@ -29,9 +77,9 @@ pub(super) enum Effect {
 impl Options {
     pub(super) const fn new() -> Options {
         Options {
-            hash_mb: HASH.0,
-            overhead: Duration::from_millis(OVERHEAD.0),
-            lines: LINES.0,
+            hash_mb: HASH.default as usize,
+            overhead: Duration::from_millis(OVERHEAD.default),
+            lines: LINES.default as usize,
             style: UciStyle::Standard,
         }
     }
@@ -42,25 +90,10 @@ impl Options {
             output,
             "option name UCI_Variant type combo default atomic var atomic"
         )?;
-        writeln!(
-            output,
-            "option name Hash type spin default {} min {} max {}",
-            HASH.0, HASH.1, HASH.2
-        )?;
-        writeln!(
-            output,
-            "option name Threads type spin default 1 min 1 max 1"
-        )?;
-        let (default, least, most) = OVERHEAD;
-        writeln!(
-            output,
-            "option name Move Overhead type spin default {default} min {least} max {most}"
-        )?;
-        let (default, least, most) = LINES;
-        writeln!(
-            output,
-            "option name MultiPV type spin default {default} min {least} max {most}"
-        )?;
+        HASH.list("Hash", output)?;
+        THREADS.list("Threads", output)?;
+        OVERHEAD.list("Move Overhead", output)?;
+        LINES.list("MultiPV", output)?;
         writeln!(output, "option name Ponder type check default false")?;
         writeln!(output, "option name UCI_Chess960 type check default false")?;
         writeln!(output, "option name Clear Hash type button")
@@ -70,17 +103,17 @@ impl Options {
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<Effect, String> {
         match name.to_ascii_lowercase().as_str() {
             "hash" => {
-                self.hash_mb = within(name, value, HASH.1, HASH.2)?;
+                self.hash_mb = HASH.read(name, value)? as usize;
                 return Ok(Effect::ResizeHash);
             }
             "clear hash" => return Ok(Effect::ClearHash),
             "threads" => {
-                within(name, value, 1, 1)?;
+                THREADS.read(name, value)?;
             }
             "move overhead" => {
-                self.overhead = Duration::from_millis(within(name, value, OVERHEAD.1, OVERHEAD.2)?);
+                self.overhead = Duration::from_millis(OVERHEAD.read(name, value)?);
             }
-            "multipv" => self.lines = within(name, value, LINES.1, LINES.2)?,
+            "multipv" => self.lines = LINES.read(name, value)? as usize,
             "uci_chess960" => {
                 self.style = if is_true(name, value)? {
                     UciStyle::KingTakesRook
@@ -96,18 +129,6 @@ impl Options {
             _ => return Err(format!("no option {name:?}")),
         }
         Ok(Effect::None)
-    }
-}
-
-fn within<T>(name: &str, value: &str, least: T, most: T) -> Result<T, String>
-where
-    T: std::str::FromStr + PartialOrd + std::fmt::Display,
-{
-    match value.parse::<T>() {
-        Ok(number) if number >= least && number <= most => Ok(number),
-        _ => Err(format!(
-            "{name} takes a number from {least} to {most}, not {value:?}"
-        )),
     }
 }
 

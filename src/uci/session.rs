@@ -86,19 +86,17 @@ impl<W: Write + Send + 'static> Session<W> {
     }
 
     /// The input has ended: let a search that ends by itself do so.
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    pub(super) fn finish(mut self) {
         if let Some(running) = self.running.take() {
             if running.is_endless {
                 running.search.stop();
             }
             wait(&running);
         }
-        Ok(())
     }
 
-    pub(super) fn quit(mut self) -> io::Result<()> {
+    pub(super) fn quit(mut self) {
         self.halt();
-        Ok(())
     }
 
     /// Stop the search, if there is one, and see its `bestmove` out.
@@ -199,7 +197,7 @@ impl<W: Write + Send + 'static> Session<W> {
             clock: go.time[us].map(|time| Clock {
                 time,
                 increment: go.increment[us],
-                moves_to_go: go.moves_to_go,
+                moves_to_go: go.moves_left,
                 overhead: self.options.overhead,
             }),
             hard_deadline: None,

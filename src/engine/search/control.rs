@@ -111,11 +111,14 @@ impl Searcher {
     /// Count a node; true if the search must unwind.
     #[inline]
     pub(super) fn enter_node(&mut self) -> bool {
+        if self.is_halted() {
+            return true;
+        }
         self.nodes += 1;
         if self.nodes >= self.control.next_check || self.control.flight.is_stopped() {
             self.checkpoint();
         }
-        self.control.halted.is_some()
+        self.is_halted()
     }
 
     /// Whether the search must unwind.

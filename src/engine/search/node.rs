@@ -174,7 +174,7 @@ impl Searcher {
         let eval = if in_check {
             NO_VALUE
         } else {
-            self.static_eval(position, attacks, entry)
+            static_eval(position, attacks, entry)
         };
         let before = self.frames[ply].static_eval;
         self.frame(ply).static_eval = eval;
@@ -195,23 +195,6 @@ impl Searcher {
             is_improving: !in_check && before != NO_VALUE && eval > before,
             table_move: entry.and_then(|entry| entry.best),
             context: self.context(position, theirs, ply),
-        }
-    }
-
-    /// The evaluation, from the table if it is there.
-    #[inline]
-    pub(super) fn static_eval(
-        &self,
-        position: &Position,
-        attacks: &Attacks,
-        entry: Option<Entry>,
-    ) -> Value {
-        match entry {
-            Some(entry) if entry.eval != NO_VALUE => entry.eval,
-            _ => {
-                let value = evaluate(position, attacks);
-                value.clamp(1 - MATE_BOUND, MATE_BOUND - 1)
-            }
         }
     }
 
@@ -361,6 +344,15 @@ pub(super) fn table_cutoff(
         && position.halfmove_clock() < params::TT_CUTOFF_CLOCK
         && entry.bound.settles(value, alpha, beta);
     settles.then_some(value)
+}
+
+/// The evaluation, from the table if it is there.
+#[inline]
+pub(super) fn static_eval(position: &Position, attacks: &Attacks, entry: Option<Entry>) -> Value {
+    match entry {
+        Some(entry) if entry.eval != NO_VALUE => entry.eval,
+        _ => evaluate(position, attacks).clamp(1 - MATE_BOUND, MATE_BOUND - 1),
+    }
 }
 
 /// The evaluation, corrected by what the table has proved.

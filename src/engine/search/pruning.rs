@@ -50,7 +50,7 @@ impl Node<'_> {
     /// Leave this move out, once a move that does not lose at once is known? May also end all quiet
     /// moves.
     #[inline]
-    pub(super) fn skips(&self, picked: &Picked, count: usize, picker: &mut MovePicker) -> bool {
+    pub(super) fn skips(&self, picked: &Picked, count: usize, moves: &mut MovePicker) -> bool {
         if self.in_check || count == 0 {
             return false;
         }
@@ -58,7 +58,7 @@ impl Node<'_> {
             MoveClass::Noisy => self.loses_by_capture(picked),
             MoveClass::Quiet => {
                 if self.kind != Kind::Pv && self.is_late(count) {
-                    picker.skip_quiets();
+                    moves.skip_quiets();
                 }
                 !self.is_threatened
                     && !picked.threatens

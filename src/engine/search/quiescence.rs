@@ -4,7 +4,7 @@
 //! promotions whose blast pays are.
 
 use super::Searcher;
-use super::node::{Kind, table_cutoff, table_key};
+use super::node::{Kind, static_eval, table_cutoff, table_key};
 use crate::engine::eval::{Attacks, evaluate};
 use crate::engine::history::man_on_square;
 use crate::engine::movepick::{MovePicker, Wanted};
@@ -48,7 +48,7 @@ impl Searcher {
         let eval = if in_check {
             NO_VALUE
         } else {
-            self.static_eval(position, &attacks, entry)
+            static_eval(position, &attacks, entry)
         };
         let mut best = if in_check { -INFINITE } else { eval };
         if best >= beta {

@@ -173,6 +173,8 @@ impl Root<'_> {
             let (best_before, value_before) = (self.moves[0].mv, self.moves[0].value);
             for line in 0..self.lines {
                 self.aspire(depth, line);
+                self.moves[..=line].sort_by_key(|root_move| -root_move.value);
+                self.searcher.control.flight.set_best(self.moves[0].mv);
                 if let Some(ended) = self.searcher.control.halted {
                     return ended;
                 }

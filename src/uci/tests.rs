@@ -1,0 +1,348 @@
+//! Whole conversations, and nonsense.
+
+use std::io::{self, BufReader, Read, Write};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use super::run;
+
+const GUARD: Duration = Duration::from_secs(20);
+
+#[derive(Clone, Default)]
+struct Sink(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Everything said to these lines of input.
+fn talk(input: &str) -> String {
+    let sink = Sink::default();
+    run(input.as_bytes(), sink.clone()).unwrap();
+    let bytes = sink.0.lock().unwrap().clone();
+    String::from_utf8(bytes).unwrap()
+}
+
+fn last_line(text: &str) -> &str {
+    text.trim_end().lines().last().unwrap_or_default()
+}
+
+/// The other end of a conversation that goes on: writes lines, reads lines.
+struct Talk {
+    input: mpsc::Sender<Vec<u8>>,
+    output: mpsc::Receiver<String>,
+}
+
+struct Incoming(mpsc::Receiver<Vec<u8>>);
+
+impl Read for Incoming {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Ok(line) = self.0.recv() else {
+            return Ok(0);
+        };
+        buffer[..line.len()].copy_from_slice(&line);
+        Ok(line.len())
+    }
+}
+
+struct Outgoing(mpsc::Sender<String>, Vec<u8>);
+
+impl Write for Outgoing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.1.extend_from_slice(bytes);
+        while let Some(end) = self.1.iter().position(|&byte| byte == b'\n') {
+            let line: Vec<u8> = self.1.drain(..=end).collect();
+            let _ = self
+                .0
+                .send(String::from_utf8(line).unwrap().trim_end().to_owned());
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Talk {
+    fn start() -> Talk {
+        let (input, lines) = mpsc::channel();
+        let (sender, output) = mpsc::channel();
+        thread::spawn(move || {
+            run(
+                BufReader::new(Incoming(lines)),
+                Outgoing(sender, Vec::new()),
+            )
+        });
+        Talk { input, output }
+    }
+
+    fn say(&self, line: &str) {
+        self.input.send(format!("{line}\n").into_bytes()).unwrap();
+    }
+
+    /// Read until a line starts so; that line.
+    fn expect(&self, start: &str) -> String {
+        loop {
+            let line = self.output.recv_timeout(GUARD).expect("an answer in time");
+            if line.starts_with(start) {
+                return line;
+            }
+            assert!(
+                !line.starts_with("bestmove"),
+                "unexpected {line} before {start}"
+            );
+        }
+    }
+
+    /// Nothing but these lines has been said so far.
+    fn expect_silence_about(&self, start: &str) {
+        thread::sleep(Duration::from_millis(40));
+        for line in self.output.try_iter() {
+            assert!(!line.starts_with(start), "too early: {line}");
+        }
+    }
+}
+
+#[test]
+fn it_introduces_itself_with_its_options() {
+    let text = talk("uci\nisready\n");
+    for option in [
+        "UCI_Variant type combo default atomic var atomic",
+        "Hash type spin",
+        "Threads type spin default 1",
+        "Move Overhead type spin default 10",
+        "MultiPV type spin default 1",
+        "Ponder type check",
+        "UCI_Chess960 type check",
+        "Clear Hash type button",
+    ] {
+        assert!(text.contains(&format!("option name {option}")), "{option}");
+    }
+    assert!(text.starts_with("id name Megaton ") && text.contains("\nuciok\n"));
+    assert_eq!(last_line(&text), "readyok");
+}
+
+#[test]
+fn perft_is_divided_and_summed() {
+    let text = talk("position startpos\ngo perft 3\n");
+    assert!(
+        text.contains("e2e4: 438\n") || text.contains("e2e4: "),
+        "{text}"
+    );
+    assert_eq!(text.lines().filter(|line| line.contains(": ")).count(), 21);
+    assert_eq!(last_line(&text), "Nodes searched: 8902");
+}
+
+#[test]
+fn a_finished_game_has_no_moves() {
+    for fen in [
+        "8/8/8/8/8/8/8/K7 b - - 0 1",
+        "4k3/4Q3/8/8/8/8/8/4K3 b - - 1 1",
+    ] {
+        let text = talk(&format!("position fen {fen}\ngo perft 1\ngo depth 3\n"));
+        assert!(text.contains("Nodes searched: 0\n"), "{text}");
+        assert_eq!(last_line(&text), "bestmove (none)");
+    }
+}
+
+#[test]
+fn a_position_is_displayed_for_programs() {
+    let text = talk("position startpos moves g1f3 a7a6 f3g5 a6a5\nd\n");
+    assert!(text.contains("\nFen: rnbqkbnr/1ppppppp/8/p5N1/8/8/PPPPPPPP/RNBQKB1R w KQkq - 0 3\n"));
+    assert!(text.contains("\nCheck: no\nResult: none\nSan: "));
+    assert!(text.contains(" g5f7=Nxf7# "));
+    let won = talk("position startpos moves g1f3 a7a6 f3g5 a6a5 g5f7\nd\neval\n");
+    assert!(
+        won.contains("\nResult: white\nSan:\n") && won.contains("Evaluation: none"),
+        "{won}"
+    );
+    let mated = talk("position fen 4k3/4Q3/8/8/8/8/8/4K3 b - - 1 1\nd\n");
+    assert!(mated.contains("\nCheck: yes\nResult: white\n"));
+}
+
+#[test]
+fn a_refused_position_leaves_the_old_one() {
+    let before = "position startpos moves e2e4\n";
+    for bad in [
+        "position fen 8/8/8/8/8/8/8/8 w - - 0 1",
+        "position fen nonsense",
+        "position fen",
+        "position startpos moves e2e4 e2e4",
+        "position",
+    ] {
+        let text = talk(&format!("{before}{bad}\nd\n"));
+        assert!(text.contains("info string error: "), "{bad}: {text}");
+        assert!(
+            text.contains("\nFen: rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b"),
+            "{bad}"
+        );
+    }
+}
+
+#[test]
+fn castling_is_read_in_both_spellings_and_written_as_asked() {
+    let fen = "position fen r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1 moves";
+    for spelling in ["e1g1", "e1h1"] {
+        let text = talk(&format!("{fen} {spelling}\nd\n"));
+        assert!(
+            text.contains("\nFen: r3k2r/8/8/8/8/8/8/R4RK1 b kq - 1 1\n"),
+            "{spelling}"
+        );
+    }
+    let standard = talk(&format!("{fen}\ngo depth 2 searchmoves e1h1\n"));
+    assert!(
+        last_line(&standard).starts_with("bestmove e1g1"),
+        "{standard}"
+    );
+    let other = talk(&format!(
+        "setoption name UCI_Chess960 value true\n{fen}\ngo depth 2 searchmoves e1g1\n"
+    ));
+    assert!(last_line(&other).starts_with("bestmove e1h1"), "{other}");
+}
+
+#[test]
+fn every_limit_ends_with_a_best_move() {
+    for go in [
+        "go depth 3",
+        "go nodes 500",
+        "go movetime 20",
+        "go wtime 100 btime 100",
+        "go wtime 0 btime 0 winc 0 binc 0",
+        "go wtime -20 btime -20",
+        "go wtime 1000 btime 1000 winc 10 binc 10 movestogo 1",
+        "go mate 1 depth 4",
+        "go searchmoves a2a3 depth 2",
+        "go searchmoves z9z9 depth 2",
+    ] {
+        let text = talk(&format!("position startpos\n{go}\n"));
+        assert!(last_line(&text).starts_with("bestmove "), "{go}: {text}");
+        assert!(!text.contains("(none)"), "{go}: {text}");
+    }
+}
+
+#[test]
+fn an_info_line_has_every_field() {
+    let text = talk("go depth 3\n");
+    let line = text
+        .lines()
+        .rfind(|line| line.starts_with("info depth 3 "))
+        .unwrap();
+    for field in [
+        "seldepth",
+        "multipv 1",
+        "score cp",
+        "nodes",
+        "nps",
+        "hashfull",
+        "time",
+        "pv",
+    ] {
+        assert!(line.contains(&format!(" {field} ")), "{field} in {line}");
+    }
+}
+
+#[test]
+fn it_is_ready_while_it_thinks() {
+    let talk = Talk::start();
+    talk.say("position startpos");
+    talk.say("go infinite");
+    talk.say("isready");
+    talk.expect("readyok");
+    talk.expect_silence_about("bestmove");
+    talk.say("stop");
+    talk.expect("bestmove ");
+    talk.say("quit");
+}
+
+#[test]
+fn pondering_answers_after_the_hit_only() {
+    let talk = Talk::start();
+    talk.say("position startpos moves e2e4");
+    talk.say("go ponder wtime 50 btime 50");
+    talk.expect_silence_about("bestmove");
+    talk.say("ponderhit");
+    talk.expect("bestmove ");
+    talk.say("go ponder wtime 50 btime 50");
+    talk.say("stop");
+    talk.expect("bestmove ");
+}
+
+#[test]
+fn each_go_gets_its_own_best_move_in_order() {
+    let talk = Talk::start();
+    talk.say("go infinite");
+    talk.say("go infinite");
+    talk.expect("bestmove ");
+    talk.say("setoption name Hash value 2");
+    talk.expect("bestmove ");
+    talk.say("go depth 2");
+    talk.expect("bestmove ");
+}
+
+#[test]
+fn unknown_options_and_bad_values_are_harmless() {
+    let text = talk(
+        "setoption name Nonsense value 3\nsetoption name Hash value -1\nsetoption name Hash\n\
+         setoption\nsetoption name UCI_Variant value atomic\nsetoption name Threads value 1\n\
+         setoption name Clear Hash\nsetoption name MultiPV value 2\nucinewgame\ngo depth 2\n",
+    );
+    assert_eq!(text.matches("info string error: ").count(), 4, "{text}");
+    assert!(text.contains(" multipv 2 ") && last_line(&text).starts_with("bestmove "));
+}
+
+#[test]
+fn nonsense_is_survived() {
+    let mut random = fastrand::Rng::with_seed(3);
+    let words = [
+        "position",
+        "fen",
+        "startpos",
+        "moves",
+        "e2e4",
+        "e7e8q",
+        "setoption",
+        "name",
+        "value",
+        "d",
+        "eval",
+        "stop",
+        "ponderhit",
+        "-1",
+        "99999999999999999999",
+        "\u{fffd}",
+        "\0",
+        "uci",
+        "debug",
+        "register",
+        "8/8/8/8/8/8/8/8",
+        "w",
+        "KQkq",
+        "isready",
+        "ucinewgame",
+        "MultiPV",
+        "go nodes 9",
+    ];
+    let mut input = Vec::new();
+    for _ in 0..400 {
+        for _ in 0..random.usize(..6) {
+            input.extend_from_slice(words[random.usize(..words.len())].as_bytes());
+            input.push(b' ');
+        }
+        input.extend((0..random.usize(..4)).map(|_| random.u8(..)));
+        input.push(b'\n');
+    }
+    input.extend_from_slice(b"isready");
+    let sink = Sink::default();
+    run(&input[..], sink.clone()).unwrap();
+    let text = String::from_utf8_lossy(&sink.0.lock().unwrap()).into_owned();
+    assert_eq!(last_line(&text), "readyok");
+}
