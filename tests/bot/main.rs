@@ -3,6 +3,10 @@
 
 mod desk;
 mod endings;
+mod http;
 mod lists;
 mod lobby;
 mod owed;
+mod server;
+mod storm;
+mod whole;

@@ -1,0 +1,544 @@
+//! A small server for the tests: one account, games against an opponent who answers at once, and
+//! faults on demand. It judges every move and remembers what a client must never do.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use megaton::engine::{Engine, EngineOptions, Limits, Pool};
+use megaton::lichess::{Client, ClientOptions, Timing, Token};
+use megaton::rules::{Draw, Game, Outcome, RepetitionRule, Win};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinHandle;
+
+use crate::desk::ME;
+use crate::http::serve;
+
+/// A fault of the move's call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum MoveFault {
+    /// The connection breaks before the move arrives.
+    Missed,
+    /// The move arrives, and the connection breaks before the answer.
+    AnswerLost,
+    /// The move arrives, and the answer never comes.
+    Hangs,
+    /// The server answers so without having looked at the move.
+    Instead(u16, &'static str),
+    /// The move arrives, and the server answers so all the same.
+    Despite(u16, &'static str),
+    /// "ok", and nothing happened.
+    Ignored,
+}
+
+/// What a stream writer is told.
+#[derive(Clone, Debug)]
+pub(crate) enum Piece {
+    /// A line, keep-alives between.
+    Line(String),
+    /// Bytes that are no JSON.
+    Garbage,
+    /// Nothing more, not even a keep-alive.
+    Silence,
+    /// The end in good order.
+    End,
+    /// The connection breaks.
+    Cut,
+}
+
+/// An answer to a call: a body, a stream, or none at all.
+pub(crate) enum Reply {
+    Body(u16, &'static str, String),
+    Stream(mpsc::UnboundedReceiver<Piece>),
+    Break,
+    Never,
+}
+
+/// One game.
+pub(crate) struct Round {
+    pub(crate) game: Game,
+    pub(crate) bot_is_white: bool,
+    pub(crate) status: &'static str,
+    pub(crate) winner: Option<&'static str>,
+    /// The opponent resigns at this length.
+    length: usize,
+    streams: Vec<mpsc::UnboundedSender<Piece>>,
+    pub(crate) openings: usize,
+    /// The move first sent for a list, until a refusal.
+    first_sent: Option<(usize, String)>,
+    /// Streams are cut when the list reaches this length, before the line goes out.
+    pub(crate) cut_at: VecDeque<(usize, Piece)>,
+    opponent: Engine,
+}
+
+/// Everything the server knows.
+#[derive(Default)]
+pub(crate) struct World {
+    pub(crate) rounds: BTreeMap<String, Round>,
+    pub(crate) move_faults: VecDeque<MoveFault>,
+    /// Answers instead of the next openings of game streams.
+    pub(crate) stream_faults: VecDeque<(u16, &'static str)>,
+    /// Answers instead of the next openings of the event stream.
+    pub(crate) event_faults: VecDeque<(u16, &'static str)>,
+    /// Answers instead of the next questions about the account.
+    pub(crate) account_faults: VecDeque<(u16, &'static str)>,
+    pub(crate) events: Vec<mpsc::UnboundedSender<Piece>>,
+    pub(crate) event_openings: usize,
+    /// Calls other than moves and streams, by path.
+    pub(crate) calls: Vec<String>,
+    pub(crate) posts: Vec<String>,
+    /// What must never happen.
+    pub(crate) violations: Vec<String>,
+    pub(crate) millis_left: u64,
+}
+
+/// A running server.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    world: Arc<Mutex<World>>,
+    pub(crate) changed: Arc<Notify>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Streams blink every 50 ms and are dead after 300; everything else is scaled alike.
+pub(crate) fn timing() -> Timing {
+    Timing {
+        keep_alive: Duration::from_millis(50),
+        game_idle: Duration::from_millis(300),
+        event_idle: Duration::from_millis(300),
+        move_call: Duration::from_millis(200),
+        call: Duration::from_millis(500),
+        ..Timing::default().faster(50)
+    }
+}
+
+impl Server {
+    pub(crate) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("a bound socket");
+        let world = Arc::new(Mutex::new(World {
+            millis_left: 60_000,
+            ..World::default()
+        }));
+        let changed = Arc::new(Notify::new());
+        let (shared, bell) = (Arc::clone(&world), Arc::clone(&changed));
+        let task = tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                let (world, bell) = (Arc::clone(&shared), Arc::clone(&bell));
+                tokio::spawn(serve(socket, move |method, path| {
+                    let reply = lock(&world).answer(method, path);
+                    bell.notify_waiters();
+                    reply
+                }));
+            }
+        });
+        Self {
+            address,
+            world,
+            changed,
+            task,
+        }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::new(ClientOptions {
+            base_url: format!("http://{}", self.address),
+            token: Token::parse("lip_test", "the test").expect("a token"),
+            contact: None,
+            timing: timing(),
+        })
+        .expect("a client")
+    }
+
+    pub(crate) fn world(&self) -> MutexGuard<'_, World> {
+        lock(&self.world)
+    }
+
+    /// Until the world is so; a hang fails the test.
+    pub(crate) async fn until(&self, what: &str, mut is_so: impl FnMut(&mut World) -> bool) {
+        let wait = async {
+            loop {
+                let changed = self.changed.notified();
+                tokio::pin!(changed);
+                changed.as_mut().enable();
+                if is_so(&mut self.world()) {
+                    return;
+                }
+                // The bell covers calls; the rest (a server's own doing) is looked at now and then.
+                let _ = tokio::time::timeout(Duration::from_millis(20), changed).await;
+            }
+        };
+        if tokio::time::timeout(Duration::from_secs(40), wait)
+            .await
+            .is_err()
+        {
+            let world = self.world();
+            panic!(
+                "never: {what}\nposts {:?}\ncalls {:?}",
+                world.posts, world.calls
+            );
+        }
+    }
+}
+
+fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
+    world
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn ok() -> Reply {
+    Reply::Body(200, "application/json", r#"{"ok":true}"#.into())
+}
+
+fn error(status: u16, text: &str) -> Reply {
+    if text.starts_with('<') {
+        return Reply::Body(status, "text/html", text.into());
+    }
+    Reply::Body(
+        status,
+        "application/json",
+        json!({ "error": text }).to_string(),
+    )
+}
+
+impl World {
+    /// A new game, announced to whoever listens.
+    pub(crate) fn begin(&mut self, id: &str, bot_is_white: bool, length: usize) {
+        let mut round = Round {
+            game: Game::new(),
+            bot_is_white,
+            status: "started",
+            winner: None,
+            length,
+            streams: Vec::new(),
+            openings: 0,
+            first_sent: None,
+            cut_at: VecDeque::new(),
+            opponent: Pool::new(&EngineOptions {
+                hash_mb: 1,
+                threads: 1,
+            })
+            .lease(),
+        };
+        if !bot_is_white {
+            round.reply(self.millis_left);
+        }
+        self.rounds.insert(id.into(), round);
+        self.announce(id);
+    }
+
+    pub(crate) fn announce(&mut self, id: &str) {
+        let line = json!({ "type": "gameStart", "game": self.info(id) }).to_string();
+        self.tell(&Piece::Line(line));
+    }
+
+    /// To everybody who holds the event stream.
+    pub(crate) fn tell(&mut self, piece: &Piece) {
+        self.events
+            .retain(|stream| stream.send(piece.clone()).is_ok());
+    }
+
+    pub(crate) fn challenge(&mut self, id: &str, variant: &str) {
+        let challenge = json!({
+            "id": id, "status": "created", "rated": false, "speed": "blitz", "color": "random",
+            "challenger": { "id": "blastcap", "name": "blastcap", "rating": 1874 },
+            "destUser": { "id": ME, "name": "Megaton", "title": "BOT" },
+            "variant": { "key": variant, "name": variant },
+            "timeControl": { "type": "clock", "limit": 180, "increment": 2, "show": "3+2" },
+        });
+        let line = json!({
+            "type": "challenge", "challenge": challenge, "compat": { "bot": true, "board": true },
+        });
+        self.tell(&Piece::Line(line.to_string()));
+    }
+
+    fn info(&self, id: &str) -> Value {
+        let round = &self.rounds[id];
+        json!({
+            "fullId": format!("{id}abcd"), "gameId": id, "id": id, "fen": "not looked at",
+            "color": if round.bot_is_white { "white" } else { "black" }, "lastMove": "",
+            "source": "friend", "status": { "id": 20, "name": round.status },
+            "variant": { "key": "atomic", "name": "Atomic" }, "speed": "blitz", "perf": "atomic",
+            "rated": false, "hasMoved": false, "isMyTurn": false,
+            "opponent": { "id": "blastcap", "username": "blastcap", "rating": 1874 },
+            "compat": { "bot": true, "board": true },
+        })
+    }
+
+    pub(crate) fn all_over(&self) -> bool {
+        self.rounds.values().all(|round| round.status != "started")
+    }
+
+    pub(crate) fn answer(&mut self, method: &str, path: &str) -> Reply {
+        let bare = path.split('?').next().unwrap_or_default();
+        let parts: Vec<&str> = bare.trim_matches('/').split('/').collect();
+        match (method, &parts[..]) {
+            ("GET", ["api", "account"]) => self.account(),
+            ("GET", ["api", "account", "playing"]) => self.playing(),
+            ("GET", ["api", "stream", "event"]) => self.open_events(),
+            ("GET", ["api", "bot", "game", "stream", id]) => self.open_game(id),
+            ("POST", ["api", "bot", "game", id, "move", uci]) => self.move_call(id, uci),
+            ("POST", ["api", "bot", "game", id, "abort"]) => {
+                self.calls.push(format!("abort {id}"));
+                self.stop(id, "aborted");
+                ok()
+            }
+            ("POST", _) => {
+                self.calls.push(bare.to_owned());
+                ok()
+            }
+            _ => Reply::Body(404, "text/plain", "404 - Resource not found".into()),
+        }
+    }
+
+    fn account(&mut self) -> Reply {
+        if let Some((status, text)) = self.account_faults.pop_front() {
+            return error(status, text);
+        }
+        let account = json!({ "id": ME, "username": "Megaton", "title": "BOT", "perfs": {} });
+        Reply::Body(200, "application/json", account.to_string())
+    }
+
+    fn playing(&self) -> Reply {
+        let running = self.rounds.iter().filter(|(_, r)| r.status == "started");
+        let games: Vec<_> = running.map(|(id, _)| self.info(id)).collect();
+        let list = json!({ "nowPlaying": games }).to_string();
+        Reply::Body(200, "application/json", list)
+    }
+
+    fn open_events(&mut self) -> Reply {
+        self.event_openings += 1;
+        if let Some((status, text)) = self.event_faults.pop_front() {
+            return error(status, text);
+        }
+        let (sender, receiver) = mpsc::unbounded_channel();
+        self.tell(&Piece::End);
+        self.events = vec![sender];
+        let running: Vec<_> = self
+            .rounds
+            .iter()
+            .filter(|(_, r)| r.status == "started")
+            .collect();
+        let ids: Vec<String> = running.into_iter().map(|(id, _)| id.clone()).collect();
+        for id in &ids {
+            self.announce(id);
+        }
+        Reply::Stream(receiver)
+    }
+
+    fn open_game(&mut self, id: &str) -> Reply {
+        if let Some((status, text)) = self.stream_faults.pop_front() {
+            return error(status, text);
+        }
+        let left = self.millis_left;
+        let Some(round) = self.rounds.get_mut(id) else {
+            return error(404, "No such game");
+        };
+        round.openings += 1;
+        if round
+            .first_sent
+            .as_ref()
+            .is_some_and(|(_, uci)| uci.is_empty())
+        {
+            round.first_sent = None;
+        }
+        let (sender, receiver) = mpsc::unbounded_channel();
+        round.tell(&Piece::End);
+        let player = |bot: bool| {
+            if bot {
+                json!({ "id": ME, "name": "Megaton", "title": "BOT", "rating": 1991 })
+            } else {
+                json!({ "id": "blastcap", "name": "blastcap", "title": null, "rating": 1874 })
+            }
+        };
+        let full = json!({
+            "id": id, "type": "gameFull", "variant": { "key": "atomic", "name": "Atomic" },
+            "speed": "blitz", "perf": { "name": "Atomic" }, "rated": false,
+            "createdAt": 1_787_400_000_000_u64, "initialFen": "startpos",
+            "white": player(round.bot_is_white), "black": player(!round.bot_is_white),
+            "clock": { "initial": 60_000, "increment": 0 }, "state": round.state(left),
+        });
+        let _ = sender.send(Piece::Line(full.to_string()));
+        if round.status == "started" {
+            round.streams = vec![sender];
+        } else {
+            let _ = sender.send(Piece::End);
+        }
+        Reply::Stream(receiver)
+    }
+
+    fn stop(&mut self, id: &str, status: &'static str) {
+        let left = self.millis_left;
+        if let Some(round) = self.rounds.get_mut(id) {
+            round.status = status;
+            round.show(left);
+            round.tell(&Piece::End);
+        }
+    }
+
+    fn move_call(&mut self, id: &str, uci: &str) -> Reply {
+        self.posts.push(format!("{id} {uci}"));
+        match self.move_faults.pop_front() {
+            None => self.play(id, uci),
+            Some(MoveFault::Missed) => Reply::Break,
+            Some(MoveFault::AnswerLost) => {
+                self.play(id, uci);
+                Reply::Break
+            }
+            Some(MoveFault::Hangs) => {
+                self.play(id, uci);
+                Reply::Never
+            }
+            Some(MoveFault::Instead(status, text)) => {
+                self.watch(id, uci, status == 400);
+                error(status, text)
+            }
+            Some(MoveFault::Despite(status, text)) => {
+                self.play(id, uci);
+                error(status, text)
+            }
+            Some(MoveFault::Ignored) => {
+                self.watch(id, uci, false);
+                ok()
+            }
+        }
+    }
+
+    /// One ply, one move, unless it was refused and the stream opened since.
+    fn watch(&mut self, id: &str, uci: &str, refused: bool) {
+        let Some(round) = self.rounds.get_mut(id) else {
+            return;
+        };
+        let ply = round.game.ply();
+        let position = round.game.position();
+        if position.parse_uci(uci).is_err() {
+            // The repetition of a move that arrived before.
+            return;
+        }
+        match &round.first_sent {
+            Some((at, first)) if *at == ply && !first.is_empty() && first != uci => {
+                let violation = format!("{id}: {uci} after {first} at ply {ply}");
+                self.violations.push(violation);
+            }
+            _ => {}
+        }
+        let sent = if refused {
+            String::new()
+        } else {
+            uci.to_owned()
+        };
+        round.first_sent = Some((ply, sent));
+    }
+
+    fn play(&mut self, id: &str, uci: &str) -> Reply {
+        let left = self.millis_left;
+        let Some(round) = self.rounds.get_mut(id) else {
+            return error(404, "No such game");
+        };
+        let bot_to_move = round.game.ply().is_multiple_of(2) == round.bot_is_white;
+        if round.status != "started" || !bot_to_move {
+            return error(400, "Not your turn, or game already over");
+        }
+        if round.game.position().parse_uci(uci).is_err() {
+            // Its own last move again is what a client sends that never heard of its arrival.
+            let last = round.game.moves().iter().rev().nth(1);
+            if last.is_none_or(|last| last.to_string() != uci) {
+                self.violations.push(format!("{id}: illegal {uci}"));
+            }
+            return error(400, "Piece on x cannot move to y");
+        }
+        self.watch(id, uci, false);
+        let Some(round) = self.rounds.get_mut(id) else {
+            return ok();
+        };
+        let _ = round.game.push_uci(uci);
+        round.judge();
+        round.show(left);
+        round.reply(left);
+        if round.status != "started" {
+            round.tell(&Piece::End);
+        }
+        ok()
+    }
+}
+
+impl Round {
+    fn state(&self, left: u64) -> Value {
+        let moves: Vec<_> = self.game.moves().iter().map(ToString::to_string).collect();
+        let mut state = json!({
+            "type": "gameState", "moves": moves.join(" "), "wtime": left, "btime": left,
+            "winc": 0, "binc": 0, "status": self.status,
+        });
+        if let Some(winner) = self.winner {
+            state["winner"] = winner.into();
+        }
+        state
+    }
+
+    fn tell(&mut self, piece: &Piece) {
+        self.streams
+            .retain(|stream| stream.send(piece.clone()).is_ok());
+        if matches!(
+            piece,
+            Piece::End | Piece::Cut | Piece::Garbage | Piece::Silence
+        ) {
+            self.streams.clear();
+        }
+    }
+
+    /// The state goes out, unless the stream is to fail at this length.
+    pub(crate) fn show(&mut self, left: u64) {
+        let ply = self.game.ply();
+        if self.cut_at.front().is_some_and(|(at, _)| *at <= ply) {
+            if let Some((_, piece)) = self.cut_at.pop_front() {
+                self.tell(&piece);
+            }
+        }
+        let state = self.state(left).to_string();
+        self.tell(&Piece::Line(state));
+    }
+
+    /// The opponent's move: by an engine as good as ours, so that games last.
+    fn reply(&mut self, left: u64) {
+        if self.status != "started" {
+            return;
+        }
+        if self.game.ply() >= self.length {
+            self.status = "resign";
+            self.winner = Some(if self.bot_is_white { "white" } else { "black" });
+            return self.show(left);
+        }
+        let thought = self.opponent.think(&self.game, Limits::nodes(300)).wait();
+        if let Some(best) = thought.best {
+            self.game.push(best);
+        }
+        self.judge();
+        self.show(left);
+    }
+
+    fn judge(&mut self) {
+        let Some(outcome) = self.game.outcome(RepetitionRule::Threefold) else {
+            return;
+        };
+        self.status = match outcome {
+            Outcome::Win { by: Win::Mate, .. } => "mate",
+            Outcome::Win { .. } => "variantEnd",
+            Outcome::Draw(Draw::Stalemate) => "stalemate",
+            Outcome::Draw(_) => "draw",
+        };
+        self.winner = outcome.winner().map(|color| match color {
+            megaton::rules::Color::White => "white",
+            megaton::rules::Color::Black => "black",
+        });
+    }
+}
