@@ -1,4 +1,5 @@
-//! The gate to the cores: a semaphore with one permit a core, the most urgent waiter first.
+//! The gate to the cores: a semaphore with one permit a core, the most urgent waiter first, among
+//! equally urgent ones the one that has waited longest.
 //!
 //! Every search thread passes it before it computes and hands its permit on every few milliseconds
 //! while others wait. It never holds up a search that was told to stop.
@@ -85,7 +86,7 @@ impl Gate {
             .iter()
             .position(|other| Arc::ptr_eq(other, waiter));
         if let Some(place) = place {
-            state.queue.swap_remove(place);
+            state.queue.remove(place);
             self.waiting.store(state.queue.len(), Ordering::Relaxed);
         }
         place.is_some()
@@ -97,7 +98,7 @@ impl Gate {
         match next {
             None => state.free += 1,
             Some(place) => {
-                let waiter = state.queue.swap_remove(place);
+                let waiter = state.queue.remove(place);
                 self.waiting.store(state.queue.len(), Ordering::Relaxed);
                 waiter.granted.store(true, Ordering::Release);
                 waiter.thread.unpark();

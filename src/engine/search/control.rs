@@ -63,14 +63,19 @@ impl Control {
         self.plan.hard.map_or(soft, |hard| soft.min(hard))
     }
 
-    /// The moment by which the search should have its answer: its urgency among others.
+    /// The moment by which the search should have its answer: its urgency among others. Once its
+    /// soft end has passed, it no longer presses the others by it.
     fn urgency(&self, now: Instant) -> Instant {
         if self.flight.is_pondering() {
             return now + params::PONDER_PATIENCE;
         }
         let start = self.flight.clock_start();
-        let soft = self.plan.soft.or(self.plan.hard).map(|soft| start + soft);
-        let due = [soft, self.deadline, Some(now + params::PATIENCE)];
+        let soft = self
+            .plan
+            .soft
+            .map(|soft| start + soft)
+            .filter(|&end| end > now);
+        let due = [soft, self.hard_end(), Some(now + params::PATIENCE)];
         due.into_iter().flatten().min().unwrap_or(now)
     }
 
