@@ -13,6 +13,8 @@ mod fuzz_targets;
 mod lanes;
 #[path = "lichess/replay.rs"]
 mod replay;
+#[path = "lichess/schema.rs"]
+mod schema;
 #[path = "lichess/server.rs"]
 mod server;
 #[path = "lichess/streams.rs"]

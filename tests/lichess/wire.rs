@@ -150,7 +150,7 @@ fn every_recorded_line_of_a_game_is_understood_whole() {
 }
 
 /// The shared documents, when they lie beside the project.
-fn shared(file: &str) -> Option<String> {
+pub(crate) fn shared(file: &str) -> Option<String> {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared").to_owned();
     let folder = std::env::var("MEGATON_SHARED").unwrap_or(beside);
     let path = PathBuf::from(folder).join(file);

@@ -1,0 +1,125 @@
+//! The published schema, when it lies beside the project: its examples and its vocabularies.
+
+use std::fmt::Debug;
+
+use megaton::lichess::{
+    ChallengeStatus, ColorChoice, Event, GameEvent, Speed, Status, UserId, Variant,
+};
+use serde_json::Value;
+
+use crate::server::Server;
+use crate::wire::shared;
+
+fn schema() -> Option<Value> {
+    let text = shared("lichess-api.yaml")?;
+    Some(serde_norway::from_str(&text).unwrap())
+}
+
+fn example(schema: &Value, name: &str) -> String {
+    let value = &schema["components"]["examples"][name]["value"];
+    assert!(!value.is_null(), "no example {name}");
+    value.to_string()
+}
+
+#[test]
+fn every_example_of_the_event_stream_is_understood_whole() {
+    let Some(schema) = schema() else {
+        return;
+    };
+    let examples = schema["components"]["examples"].as_object().unwrap();
+    let mut count = 0;
+    for (name, example) in examples
+        .iter()
+        .filter(|(name, _)| name.starts_with("stream-"))
+    {
+        let read = Event::from_line(&example["value"].to_string()).unwrap();
+        assert_eq!(read.dropped, [], "{name}");
+        assert!(!matches!(read.value, Event::Unknown { .. }), "{name}");
+        count += 1;
+    }
+    assert!(count >= 7, "{count} examples");
+}
+
+#[test]
+fn every_example_of_the_game_stream_is_understood_whole() {
+    let Some(schema) = schema() else {
+        return;
+    };
+    for name in [
+        "GameFullEvent",
+        "GameStateEvent",
+        "ChatLineEvent",
+        "OpponentGoneEvent",
+    ] {
+        let example = &schema["components"]["schemas"][name]["example"];
+        let read = GameEvent::from_line(&example.to_string()).unwrap();
+        assert_eq!(read.dropped, [], "{name}");
+        assert!(!matches!(read.value, GameEvent::Unknown { .. }), "{name}");
+    }
+}
+
+#[test]
+fn every_word_of_the_schema_is_known() {
+    let Some(schema) = schema() else {
+        return;
+    };
+    fn check<T: Copy + Debug + PartialEq>(schema: &Value, name: &str, read: fn(&str) -> T, no: T) {
+        let words = &schema["components"]["schemas"][name]["enum"];
+        for word in words.as_array().unwrap() {
+            assert_ne!(read(word.as_str().unwrap()), no, "{name}: {word}");
+        }
+    }
+    check(
+        &schema,
+        "GameStatusName",
+        Status::from_word,
+        Status::Unknown,
+    );
+    check(&schema, "Speed", Speed::from_word, Speed::Unknown);
+    check(&schema, "VariantKey", Variant::from_word, Variant::Unknown);
+    let unknown = ChallengeStatus::Unknown;
+    check(
+        &schema,
+        "ChallengeStatus",
+        ChallengeStatus::from_word,
+        unknown,
+    );
+    check(
+        &schema,
+        "ChallengeColor",
+        ColorChoice::from_word,
+        ColorChoice::Unknown,
+    );
+    let numbers = &schema["components"]["schemas"]["GameStatusId"]["enum"];
+    for number in numbers.as_array().unwrap() {
+        let status = Status::from_number(number.as_u64().unwrap());
+        assert_ne!(status, Status::Unknown, "{number}");
+    }
+}
+
+#[tokio::test]
+async fn the_examples_of_the_calls_are_understood() {
+    let Some(schema) = schema() else {
+        return;
+    };
+    let serve = async |name: &str| {
+        let body = example(&schema, name);
+        let server = Server::answering("200 OK", "application/json", &body).await;
+        (server.client(), server)
+    };
+    let (client, _server) = serve("account-getMyProfile.json").await;
+    let account = client.account().await.unwrap();
+    assert!(!account.perfs.is_empty() && account.created_at.is_some());
+    let (client, _server) = serve("challenges-createChallenge.json").await;
+    let options = megaton::lichess::ChallengeOptions::default();
+    let made = client.create_challenge(&UserId::new("x"), &options).await;
+    assert!(made.unwrap().challenger.is_some());
+    let (client, _server) = serve("challenges-listYourChallenges.json").await;
+    let listed = client.challenges().await.unwrap();
+    assert!(!listed.incoming.is_empty() && !listed.outgoing.is_empty());
+    let (client, _server) = serve("oauth-testMultipleOauthTokens.json").await;
+    client.test_token().await.unwrap();
+    let (client, _server) = serve("bot-getOnlineBots.json").await;
+    let bots = client.online_bots(1).await.unwrap();
+    assert!(bots[0].is_bot() && bots[0].bio.is_some());
+}
