@@ -84,11 +84,9 @@ export class Board {
     this.host.classList.toggle("instant", !moving);
     const next = men(view.fen);
     if (blast.length > 0) {
-      const arrived = lent && lent.join() === this.view.last.join();
-      if (moving && !arrived && this.#slideTo(...this.view.last)) {
-        await wait(SLIDE);
-        if (turn !== this.#show) return;
-      }
+      const way = moving ? this.#approach(lent) : 0;
+      if (way > 0) await wait(way);
+      if (turn !== this.#show) return;
       showBlast(this.effects, this.view.last[1] ?? blast[0], this.orientation, this.#losesKing(next));
     }
     this.#lent = null;
@@ -153,8 +151,18 @@ export class Board {
     this.squares.mark({ aim: taking ? around(square) : [] });
   }
 
-  /** Makes a legal move on the board at once and hands it on; `restore` takes it back. */
-  async attempt(from, to) {
+  /** How long the capturer is still on its way, if need be after sending it off. */
+  #approach(lent) {
+    const [from, to] = this.view.last;
+    if (lent && lent.from === from && lent.to === to) return lent.arrival - performance.now();
+    return this.#slideTo(from, to) ? SLIDE : 0;
+  }
+
+  /**
+   * Makes a legal move on the board at once and hands it on; `restore` takes it back. A man that
+   * was `carried` is there already.
+   */
+  async attempt(from, to, { carried = false } = {}) {
     const man = this.#men.get(from);
     let promotion = null;
     if (this.#promotions.has(from + to)) {
@@ -166,7 +174,7 @@ export class Board {
       }
     }
     this.allow({});
-    this.#lent = [from, to];
+    this.#lent = { from, to, arrival: performance.now() + (carried ? 0 : SLIDE) };
     this.#slideTo(from, to);
     this.onMove({ from, to, promotion });
   }

@@ -73,7 +73,7 @@ export class Gestures {
     }
     if (square !== held.square && this.board.canReach(square)) {
       this.#land(held.man, square);
-      this.board.attempt(held.square, square);
+      this.board.attempt(held.square, square, { carried: true });
     } else {
       this.#home(held);
     }
