@@ -4,7 +4,6 @@
 #   docker run -e LICHESS_BOT_TOKEN -v ./config.toml:/config/config.toml:ro megaton
 #
 # For x86-64 processors older than 2013 (no AVX2): --build-arg CPU=x86-64
-# For 64-bit ARM: --build-arg TARGET=aarch64-unknown-linux-gnu --build-arg CPU=generic
 
 ARG BUILD_IMAGE=docker.io/library/rust:1-bookworm
 ARG RUNTIME_IMAGE=scratch

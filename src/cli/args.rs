@@ -26,7 +26,7 @@ Exit status: 0 done, 1 failed at work, 2 wrong command line, config, token or ac
 /// In atomic chess a capture explodes: the capturing and the captured man are gone, and so is every
 /// man on the eight squares around, pawns excepted. Whoever blows up the king wins.
 #[derive(Debug, Parser)]
-#[command(name = "megaton", version, after_help = EXAMPLES, disable_help_subcommand = false)]
+#[command(name = "megaton", version, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,

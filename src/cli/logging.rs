@@ -40,7 +40,7 @@ pub(super) fn start(log: &Log) -> Result<Logging, Failure> {
         .with_env_filter(filter(log)?)
         .with_writer(writer);
     let begun = match log.format {
-        Format::Text => builder.with_ansi(io::stderr().is_terminal()).try_init(),
+        Format::Text => builder.with_ansi(colours()).try_init(),
         Format::Json => builder.json().flatten_event(true).try_init(),
     };
     begun.map_err(|error| Failure::failed(format!("cannot start the log: {error}")))?;
@@ -48,6 +48,10 @@ pub(super) fn start(log: &Log) -> Result<Logging, Failure> {
         dropped,
         worker: Some(worker),
     })
+}
+
+fn colours() -> bool {
+    io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 fn filter(log: &Log) -> Result<EnvFilter, Failure> {
