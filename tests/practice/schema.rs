@@ -103,14 +103,17 @@ impl Description {
     }
 }
 
-/// Reads a stream to its end, or until it has nothing more to say.
-async fn drain(mut lines: Lines) -> Vec<Value> {
+/// Reads a stream up to its end or to a line of this type.
+async fn drain(mut lines: Lines, last: &str) -> Vec<Value> {
     let mut read = Vec::new();
     loop {
         match lines.read().await {
             Read::Line(line) => read.push(line),
-            Read::KeepAlive if read.is_empty() => {}
-            _ => return read,
+            Read::KeepAlive => {}
+            Read::End | Read::Broken => return read,
+        }
+        if read.last().is_some_and(|line| line["type"] == last) {
+            return read;
         }
     }
 }
@@ -175,12 +178,10 @@ async fn game(known: &mut Description, one: &Bot, two: &Bot) {
         "/api/account/playing",
         &one.get("/api/account/playing").await.ok(),
     );
-    for (bot, uci) in [(two, "f8d6"), (one, "f3d4"), (two, "d6h2")] {
-        bot.at_game(&id, &format!("move/{uci}?offeringDraw=true"))
-            .await
-            .ok();
-    }
-    for line in drain(stream).await {
+    two.at_game(&id, "move/f8d6?offeringDraw=true").await.ok();
+    one.play(&id, "f3d4").await.ok();
+    two.play(&id, "d6h2").await.ok();
+    for line in drain(stream, "").await {
         known.check_event(&line);
     }
 }
@@ -195,7 +196,7 @@ async fn every_shape_is_as_described() {
     let events = two.events().await;
     challenges(&mut known, &one, &two).await;
     game(&mut known, &one, &two).await;
-    for line in drain(events).await {
+    for line in drain(events, "gameFinish").await {
         known.check_event(&line);
     }
     known.check("UserExtended", &one.get("/api/account").await.ok());
