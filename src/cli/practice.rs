@@ -1,28 +1,323 @@
 //! `megaton practice`: a small Lichess on the loopback, the bot on it, and a page to play at.
 
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use megaton::bot::{self, BotOptions, Listeners, Pace, Settings, Shutdown};
+use megaton::config::{Challenge, Config, Level, Log};
+use megaton::lichess::{Client, ClientOptions, Timing, Token};
+use megaton::practice::{
+    ALL_SCOPES, Event, Handle, Kind, Options, Partner, Report, Schedule, Server, TimeControl,
+};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
 use super::failure::Failure;
-use super::setup::LogArgs;
+use super::logging;
+use super::run;
+use super::runtime;
+use super::setup::{ConfigArgs, LogArgs};
+
+/// The account under which the bot plays here.
+const BOT: &str = "Megaton";
+
+/// Between two sparring games, and before a partner's move, for those who look on.
+const PAUSE: Duration = Duration::from_secs(3);
+const PACE: Duration = Duration::from_millis(600);
 
 /// Play against it here, without an account
 ///
 /// Starts a small Lichess on this machine's loopback and the bot on it, and prints the address of a
-/// page where you play it.
+/// page where you play it. Meanwhile it spars with built-in partners, one line a move. Ctrl-C ends.
+///
+/// With --games it plays so many games and says what came of them; with --headless too it then
+/// ends: status 0 if every game was played to its end and nothing was illegal, lost on time or
+/// abandoned, else 1.
+///
+/// Any other client of the Bot API can play here as well: --guest opens an account for it, and its
+/// server address is the one printed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton practice
-  megaton practice --games 2 --headless")]
+  megaton practice --games 2 --headless
+  megaton practice --games 20 --concurrency 8 --headless --partner engine --nodes 20000 --tc 60+1
+  megaton practice --no-sparring --guest OtherBot=lip_secret")]
 pub(super) struct Args {
     /// Let the bot play this many games against the built-in partners
     #[arg(long, value_name = "N")]
-    games: Option<u32>,
-    /// No page: play the games, print a summary and end
-    #[arg(long)]
+    games: Option<usize>,
+    /// Only play the games, print a summary and end
+    #[arg(long, requires = "games")]
     headless: bool,
+    /// The port of the page and of the Bot API; 0 picks a free one [default: 8642, headless: 0]
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+    /// A partner: random, greedy or engine; again for more, who then take turns
+    /// [default: greedy, random]
+    #[arg(long, value_name = "WHO")]
+    partner: Vec<Partner>,
+    /// Nodes that an engine partner searches for each move
+    #[arg(long, value_name = "N", default_value_t = 5_000)]
+    nodes: u64,
+    /// The time control of sparring games: seconds+increment [default: 60+1, with --games: 30+0]
+    #[arg(long, value_name = "S+S", value_parser = parse_time)]
+    tc: Option<TimeControl>,
+    /// Games to play at the same time
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    concurrency: usize,
+    /// No games against the partners, only the page and guests
+    #[arg(long, conflicts_with = "games")]
+    no_sparring: bool,
+    /// Opens an account for another client; its token is printed if none is given
+    #[arg(long, value_name = "NAME[=TOKEN]")]
+    guest: Vec<String>,
+    #[command(flatten)]
+    config: ConfigArgs,
     #[command(flatten)]
     log: LogArgs,
 }
 
+fn parse_time(text: &str) -> Result<TimeControl, String> {
+    TimeControl::parse(text).ok_or_else(|| {
+        "write seconds+increment as Lichess offers it, such as 30+0, 60+1 or 180+2".to_owned()
+    })
+}
+
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
-    let _ = (args.games, args.headless, &args.log);
-    Err(Failure::failed("this build has no practice server"))
+    let (config, _) = args.config.load()?;
+    // The terminal belongs to the games; the log speaks up when something is wrong.
+    let quiet = Log {
+        level: Level::Warn,
+        ..config.log
+    };
+    let log = logging::start(&args.log.over(&quiet))?;
+    runtime::block_on(async {
+        let signals = runtime::listen()?;
+        tokio::spawn(log.watch());
+        let server = start(args).await?;
+        let outcome = practise(args, &config, &server, &signals).await;
+        signals.now.cancel();
+        server.shutdown().await;
+        outcome
+    })
+}
+
+async fn start(args: &Args) -> Result<Handle, Failure> {
+    let port = args.port.unwrap_or(if args.headless { 0 } else { 8642 });
+    let options = Options {
+        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+        bot: Some(BOT.to_owned()),
+        ..Options::default()
+    };
+    let server = Server::start(options).await.map_err(|error| {
+        Failure::setup(format!(
+            "cannot listen on port {port} ({error}); --port 0 takes a free one"
+        ))
+    })?;
+    let mut out = io::stdout().lock();
+    for guest in &args.guest {
+        let (name, token) = open_for_guest(&server, guest)?;
+        writeln!(
+            out,
+            "{name} may connect to {} with the token {token}",
+            server.url()
+        )?;
+    }
+    if !args.headless {
+        writeln!(out, "Play Megaton at {}/  (Ctrl-C ends)", server.url())?;
+    }
+    out.flush()?;
+    Ok(server)
+}
+
+fn open_for_guest(server: &Handle, guest: &str) -> Result<(String, String), Failure> {
+    let (name, token) = guest.split_once('=').unwrap_or((guest, ""));
+    let opened = if token.is_empty() {
+        server.open_bot(name)
+    } else {
+        let opened = server.open_with_token(name, Kind::Bot, &ALL_SCOPES, token);
+        opened.map(|()| token.to_owned())
+    };
+    let token = opened.ok_or_else(|| {
+        Failure::setup(format!(
+            "--guest {name}: a name has 2 to 30 letters, digits, _ or -"
+        ))
+    })?;
+    Ok((name.to_owned(), token))
+}
+
+/// Puts the bot on the server and lets it play until all is done or Ctrl-C.
+async fn practise(
+    args: &Args,
+    config: &Config,
+    server: &Handle,
+    signals: &Shutdown,
+) -> Result<(), Failure> {
+    let mut bot = put_on(args, config, server, signals)?;
+    tokio::select! {
+        ended = &mut bot => {
+            let ended = ended.map_err(|error| Failure::failed(format!("the bot broke: {error}")))?;
+            ended.map_err(|error| Failure::failed(error.to_string()))
+        }
+        outcome = sparring(args, server, signals) => outcome,
+        () = signals.now.cancelled() => Ok(()),
+    }
+}
+
+fn put_on(
+    args: &Args,
+    config: &Config,
+    server: &Handle,
+    signals: &Shutdown,
+) -> Result<JoinHandle<Result<(), bot::BotError>>, Failure> {
+    let token = server.open_bot(BOT).unwrap_or_default();
+    let token = Token::parse(&token, "practice").map_err(|error| Failure::Setup(error.into()))?;
+    let client = Client::new(ClientOptions {
+        base_url: server.url().to_owned(),
+        token,
+        contact: None,
+        timing: Timing::default(),
+    });
+    let mut config = config.clone();
+    config.challenge = open_door(&config.challenge, args.concurrency);
+    let options = BotOptions {
+        client: client.map_err(|error| Failure::Setup(error.into()))?,
+        pool: run::pool(&config),
+        settings: Settings::from(&config),
+        pace: Pace::default(),
+        listeners: Listeners::default(),
+    };
+    let shutdown = Shutdown {
+        drain: CancellationToken::new(),
+        now: signals.now.clone(),
+    };
+    Ok(tokio::spawn(bot::run(options, shutdown)))
+}
+
+/// Here everybody may play, whatever the config says of Lichess; one seat is kept for a visitor.
+fn open_door(usual: &Challenge, sparring: usize) -> Challenge {
+    Challenge {
+        rated: true,
+        casual: true,
+        bots: true,
+        humans: true,
+        min_base: Duration::ZERO,
+        max_base: Duration::from_secs(10_800),
+        min_increment: Duration::ZERO,
+        max_increment: Duration::from_secs(180),
+        concurrency: usual.concurrency.max(sparring + 1),
+        block: Vec::new(),
+    }
+}
+
+async fn sparring(args: &Args, server: &Handle, signals: &Shutdown) -> Result<(), Failure> {
+    if !args.no_sparring {
+        let games = server.play(BOT, schedule(args), signals.drain.clone());
+        let report = told(server, games).await?;
+        if args.games.is_some() {
+            conclude(&report, args.headless)?;
+        }
+    }
+    if !args.headless {
+        told(server, signals.drain.cancelled()).await?;
+    }
+    Ok(())
+}
+
+fn schedule(args: &Args) -> Schedule {
+    let engine = Partner::Engine { nodes: args.nodes };
+    let with_nodes = |partner: &Partner| match partner {
+        Partner::Engine { .. } => engine,
+        other => *other,
+    };
+    let usual = Schedule::default();
+    let watched = args.games.is_none();
+    let seconds = if watched { (60, 1) } else { (30, 0) };
+    let time = TimeControl::Clock {
+        limit: seconds.0,
+        increment: seconds.1,
+    };
+    Schedule {
+        games: args.games.unwrap_or(usize::MAX),
+        concurrency: args.concurrency,
+        partners: if args.partner.is_empty() {
+            usual.partners
+        } else {
+            args.partner.iter().map(with_nodes).collect()
+        },
+        time: args.tc.unwrap_or(time),
+        rated: true,
+        pause: if watched { PAUSE } else { Duration::ZERO },
+        pace: if watched { PACE } else { Duration::ZERO },
+    }
+}
+
+fn conclude(report: &Report, headless: bool) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    write!(out, "\n{report}")?;
+    out.flush()?;
+    if headless && !report.is_clean() {
+        return Err(Failure::failed(
+            "not every game was played cleanly to its end",
+        ));
+    }
+    Ok(())
+}
+
+/// Waits for something to be over and prints meanwhile what happens on the server.
+async fn told<T>(server: &Handle, work: impl Future<Output = T>) -> io::Result<T> {
+    let done = CancellationToken::new();
+    let printer = tokio::spawn(print(server.events(), done.clone()));
+    let result = work.await;
+    done.cancel();
+    match printer.await {
+        Ok(Err(error)) => Err(error),
+        _ => Ok(result),
+    }
+}
+
+/// One line for everything that happens, until told that nothing more will.
+async fn print(mut news: Receiver<Event>, done: CancellationToken) -> io::Result<()> {
+    loop {
+        let event = tokio::select! {
+            event = news.recv() => event,
+            () = done.cancelled() => break,
+        };
+        match event {
+            Ok(event) => writeln!(io::stdout().lock(), "{event}")?,
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => break,
+        }
+    }
+    while let Ok(event) = news.try_recv() {
+        writeln!(io::stdout().lock(), "{event}")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_controls_are_those_that_lichess_offers() {
+        assert!(parse_time("30+0").is_ok());
+        assert!(parse_time("61+0").is_err());
+        assert!(parse_time("fast").is_err());
+    }
+
+    #[test]
+    fn the_door_is_open_and_has_a_seat_for_a_visitor() {
+        let usual = Challenge {
+            rated: false,
+            block: vec!["me".to_owned()],
+            ..Challenge::default()
+        };
+        let open = open_door(&usual, 8);
+        assert!(open.rated && open.humans && open.block.is_empty());
+        assert_eq!(open.concurrency, 9);
+    }
 }

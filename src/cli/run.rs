@@ -51,7 +51,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
 }
 
 /// The cores and the memory that the config gives to searches.
-fn pool(config: &Config) -> Pool {
+pub(super) fn pool(config: &Config) -> Pool {
     let options = EngineOptions {
         hash_mb: config.engine.hash,
         threads: config.engine.cores(),

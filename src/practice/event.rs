@@ -85,11 +85,11 @@ impl fmt::Display for Event {
                 left,
             } => {
                 let number = ply.div_ceil(2);
-                let dots = if ply % 2 == 1 { ". " } else { "..." };
+                let dots = if ply % 2 == 1 { "." } else { "..." };
                 let seconds = *left as f64 / 1000.0;
                 write!(
                     out,
-                    "{game}  {number:>3}{dots}{san:<8} {name}  {seconds:.1}s"
+                    "{game}  {number:>3}{dots:<4}{san:<8}{name}  {seconds:.1}s"
                 )
             }
             Self::Ended {

@@ -84,10 +84,6 @@ impl House {
         &self.timing
     }
 
-    pub(crate) fn set_url(&mut self, url: String) {
-        self.url = url;
-    }
-
     pub(crate) fn take_outbox(&mut self) -> Vec<Delivery> {
         std::mem::take(&mut self.outbox)
     }

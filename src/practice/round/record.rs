@@ -5,7 +5,6 @@ use crate::rules::{Bitboard, Move, Position, Square, UciStyle};
 /// A move that was played.
 #[derive(Clone, Debug)]
 pub(crate) struct Played {
-    pub(crate) mv: Move,
     /// Castling as the king's step of two squares.
     pub(crate) uci: String,
     /// Castling as the king taking its own rook, as the streams write it.
@@ -22,7 +21,6 @@ impl Played {
     pub(crate) fn of(before: &Position, mv: Move) -> Self {
         let after = before.play(mv);
         Self {
-            mv,
             uci: mv.uci(UciStyle::Standard).to_string(),
             stream_uci: mv.uci(UciStyle::KingTakesRook).to_string(),
             san: before.san(mv),
