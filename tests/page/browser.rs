@@ -1,0 +1,170 @@
+//! A headless Chromium under a driver of its own, for one test.
+//!
+//! Both are found on the `PATH`; where they are not, there is nothing to test with. The driver is
+//! ended by its handle, and the browser ends with it.
+
+use std::env;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use fantoccini::error::CmdError;
+use fantoccini::wd::WebDriverCompatibleCommand;
+use fantoccini::{Client, ClientBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// How long the driver and the browser may take to come up on a busy machine.
+const START: Duration = Duration::from_secs(60);
+
+/// What the browser pretends to be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Screen {
+    Desk,
+    Phone,
+}
+
+#[derive(Debug)]
+struct Driver(Child);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The programs a browser test needs, or `None` when this machine lacks one.
+pub(crate) fn installed() -> Option<Programs> {
+    Some(Programs {
+        browser: find(&["chromium", "chromium-browser", "google-chrome"])?,
+        driver: find(&["chromedriver"])?,
+    })
+}
+
+#[derive(Debug)]
+pub(crate) struct Programs {
+    browser: PathBuf,
+    driver: PathBuf,
+}
+
+fn find(names: &[&str]) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    let mut places = names
+        .iter()
+        .flat_map(|name| env::split_paths(&path).map(move |folder| folder.join(name)));
+    places.find(|file| file.is_file())
+}
+
+/// An open browser.
+#[derive(Debug)]
+pub(crate) struct Browser {
+    pub(crate) client: Client,
+    _driver: Driver,
+    _profile: TempDir,
+}
+
+impl Browser {
+    pub(crate) async fn open(programs: &Programs, screen: Screen) -> Self {
+        let profile = tempfile::tempdir().unwrap();
+        let child = Command::new(&programs.driver)
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut driver = Driver(child);
+        let lines = BufReader::new(driver.0.stdout.take().unwrap()).lines();
+        let port = tokio::task::spawn_blocking(move || {
+            let told = "started successfully on port ";
+            let line = lines
+                .map_while(Result::ok)
+                .find(|line| line.contains(told))?;
+            let digits = line.rsplit(told).next()?.trim_end_matches('.');
+            digits.parse::<u16>().ok()
+        });
+        let port = tokio::time::timeout(START, port).await;
+        let port = port.unwrap().unwrap().expect("the driver names its port");
+
+        let capabilities = capabilities(programs, &profile, screen);
+        let address = format!("http://127.0.0.1:{port}");
+        let mut session = ClientBuilder::new(HttpConnector::new());
+        session.capabilities(capabilities);
+        let client = tokio::time::timeout(START, session.connect(&address)).await;
+        let client = client.unwrap().unwrap();
+        Self {
+            client,
+            _driver: driver,
+            _profile: profile,
+        }
+    }
+
+    /// What the page wrote to the console as an error, uncaught exceptions and failed loads included.
+    pub(crate) async fn complaints(&self) -> Vec<String> {
+        let log = self.client.issue_cmd(ConsoleLog).await.unwrap();
+        let entries = log.as_array().cloned().unwrap_or_default();
+        entries
+            .iter()
+            .filter(|entry| entry["level"] == "SEVERE")
+            .map(|entry| entry["message"].to_string())
+            .collect()
+    }
+
+    pub(crate) async fn close(self) {
+        let closed: Result<(), CmdError> = self.client.close().await;
+        closed.unwrap();
+    }
+}
+
+fn capabilities(
+    programs: &Programs,
+    profile: &TempDir,
+    screen: Screen,
+) -> serde_json::Map<String, Value> {
+    let mut options = json!({
+        "binary": programs.browser,
+        "args": [
+            "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic",
+            "--no-first-run", "--disable-background-networking", "--disable-component-update",
+            "--disable-sync", "--window-size=1280,900",
+            format!("--user-data-dir={}", profile.path().display()),
+        ],
+    });
+    if matches!(screen, Screen::Phone) {
+        options["mobileEmulation"] = json!({
+            "deviceMetrics": { "width": 360, "height": 740, "pixelRatio": 2, "touch": true },
+        });
+    }
+    let all = json!({
+        "goog:chromeOptions": options,
+        "goog:loggingPrefs": { "browser": "ALL" },
+        "timeouts": { "script": 60_000 },
+    });
+    all.as_object().cloned().unwrap()
+}
+
+/// The driver's own command for the console's log.
+#[derive(Debug)]
+struct ConsoleLog;
+
+impl WebDriverCompatibleCommand for ConsoleLog {
+    fn endpoint(
+        &self,
+        base_url: &url::Url,
+        session_id: Option<&str>,
+    ) -> Result<url::Url, url::ParseError> {
+        base_url.join(&format!(
+            "session/{}/se/log",
+            session_id.unwrap_or_default()
+        ))
+    }
+
+    fn method_and_body(&self, _request_url: &url::Url) -> (http::Method, Option<String>) {
+        (
+            http::Method::POST,
+            Some(json!({ "type": "browser" }).to_string()),
+        )
+    }
+}
