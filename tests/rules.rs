@@ -2,6 +2,10 @@
 
 #[path = "rules/differential.rs"]
 mod differential;
+#[expect(
+    unreachable_pub,
+    reason = "public in the workspace of the fuzz targets"
+)]
 #[path = "fuzz/src/lib.rs"]
 mod fuzz_targets;
 #[path = "rules/known.rs"]
