@@ -6,4 +6,5 @@ mod papers;
 mod program;
 mod running;
 mod server;
+mod whole;
 mod words;

@@ -135,7 +135,10 @@ impl House {
         let table = self.tables.get_mut(id).ok_or_else(Denial::not_found)?;
         let outcome = action(&mut table.round, side);
         self.settle(id, now);
-        outcome.map_err(|refusal| Denial::refused(refusal.to_string()))
+        outcome.map_err(|refusal| {
+            tracing::debug!(game = id, user, %refusal, "refused");
+            Denial::refused(refusal.to_string())
+        })
     }
 
     /// Hands out what the referee has to say, and closes the books if the game is over.

@@ -1,0 +1,235 @@
+//! Whole games: the bot on the practice server, as a newcomer starts them, many at a time, with
+//! everything going wrong that can, and through a kill.
+
+use std::fs;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use megaton::bot::{self, BotOptions, Listeners, Pace, SearchLimits, Settings, Shutdown};
+use megaton::config::Config;
+use megaton::engine::{EngineOptions, Pool};
+use megaton::lichess::{self, Client, ClientOptions, Token};
+use megaton::practice::{
+    Event, Fault, Handle, Options, Partner, Place, Schedule, Server, Status, TimeControl, Timing,
+};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::program::{command, megaton};
+
+const BOT: &str = "Megaton";
+/// How much faster than Lichess and its clients everything runs here.
+const FACTOR: u32 = 20;
+
+async fn server() -> Handle {
+    let options = Options {
+        timing: Timing::scaled(FACTOR),
+        ..Options::default()
+    };
+    Server::start(options).await.expect("a port")
+}
+
+/// The bot in this process, with one node for each move.
+fn put_on(server: &Handle) -> JoinHandle<()> {
+    let token = server.open_bot(BOT).expect("a good name");
+    let client = Client::new(ClientOptions {
+        base_url: server.url().to_owned(),
+        token: Token::parse(&token, "the test").expect("a good token"),
+        contact: None,
+        timing: lichess::Timing::default().faster(FACTOR),
+    });
+    let mut config = Config::default();
+    config.challenge.concurrency = 8;
+    let search = SearchLimits {
+        nodes: Some(1),
+        ..SearchLimits::default()
+    };
+    let options = BotOptions {
+        client: client.expect("a good address"),
+        pool: Pool::new(&EngineOptions {
+            hash_mb: 1,
+            threads: 1,
+        }),
+        settings: Settings {
+            search,
+            ..Settings::from(&config)
+        },
+        pace: Pace::default().faster(FACTOR),
+        listeners: Listeners::default(),
+    };
+    tokio::spawn(async move {
+        bot::run(options, Shutdown::default())
+            .await
+            .expect("the bot can play");
+    })
+}
+
+fn schedule(games: usize, concurrency: usize) -> Schedule {
+    Schedule {
+        games,
+        concurrency,
+        partners: vec![
+            Partner::Random,
+            Partner::Greedy,
+            Partner::Engine { nodes: 100 },
+        ],
+        time: TimeControl::Clock {
+            limit: 60,
+            increment: 0,
+        },
+        ..Schedule::default()
+    }
+}
+
+#[test]
+fn a_newcomers_two_games_are_played_and_summed_up() {
+    let ran = megaton(&[
+        "practice",
+        "--games",
+        "2",
+        "--headless",
+        "--log-level",
+        "info",
+    ]);
+    assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("2 of 2 games: "), "{}", ran.stdout);
+    assert!(ran.stdout.contains("illegal moves: 0;"), "{}", ran.stdout);
+    let moves = ran
+        .stdout
+        .lines()
+        .filter(|line| line.contains("Megaton  "))
+        .count();
+    assert!(moves > 4, "one line a move: {}", ran.stdout);
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn twenty_games_eight_at_a_time_are_clean() {
+    let server = server().await;
+    let bot = put_on(&server);
+    let report = server
+        .play(BOT, schedule(20, 8), CancellationToken::new())
+        .await;
+    assert!(report.is_clean(), "{report}");
+    assert!(
+        report.games.iter().all(|game| game.out_of_turn == 0),
+        "{report}"
+    );
+    bot.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lost_replies_bad_gateways_and_limits_cost_no_game() {
+    let server = server().await;
+    for status in [500, 502, 503, 504, 429] {
+        server.faults().add(Place::Move, Fault::LoseReply);
+        server.faults().add(Place::Move, Fault::Refuse { status });
+        server.faults().add(Place::Move, Fault::LoseRequest);
+        server.faults().add(Place::Move, Fault::DoneBut { status });
+        server
+            .faults()
+            .add(Place::Move, Fault::Late(Duration::from_millis(30)));
+    }
+    server
+        .faults()
+        .add(Place::Account, Fault::Refuse { status: 502 });
+    server.faults().add(Place::Accept, Fault::LoseReply);
+    server
+        .faults()
+        .add(Place::Accept, Fault::DoneBut { status: 502 });
+    let bot = put_on(&server);
+    let report = server
+        .play(BOT, schedule(6, 1), CancellationToken::new())
+        .await;
+    assert!(report.is_clean(), "{report}");
+    assert_eq!(
+        server.faults().waiting(Place::Move),
+        0,
+        "every fault struck: {report}"
+    );
+    bot.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn streams_that_end_break_and_fall_silent_cost_no_game() {
+    let server = server().await;
+    let nonsense = [
+        "{\"type\":\"gameState\",\"moves\":\"e2",
+        "<html>502</html>",
+        "{\"type\":\"news\",\"of\":[\"tomorrow\"]}",
+    ];
+    for lines in [0, 1, 2] {
+        server
+            .faults()
+            .add(Place::GameStream, Fault::EndAfter(lines));
+        server
+            .faults()
+            .add(Place::GameStream, Fault::BreakAfter(lines + 1));
+        server
+            .faults()
+            .add(Place::GameStream, Fault::SilentAfter(lines));
+        server.faults().add(
+            Place::GameStream,
+            Fault::SayAfter(1, nonsense[lines].to_owned()),
+        );
+        server
+            .faults()
+            .add(Place::GameStream, Fault::Refuse { status: 502 });
+    }
+    server.faults().add(Place::Events, Fault::EndAfter(1));
+    server
+        .faults()
+        .add(Place::Events, Fault::SayAfter(1, nonsense[1].to_owned()));
+    server.faults().add(Place::Events, Fault::BreakAfter(1));
+    let bot = put_on(&server);
+    let report = server
+        .play(BOT, schedule(8, 2), CancellationToken::new())
+        .await;
+    assert!(report.is_clean(), "{report}");
+    bot.abort();
+}
+
+/// A started `megaton run`.
+fn run(config: &std::path::Path, token: &str) -> Child {
+    command(&["run", "--log-level", "off", "--config"])
+        .arg(config)
+        .env("LICHESS_BOT_TOKEN", token)
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_program_takes_its_game_up_again() {
+    let server = server().await;
+    let token = server.open_bot(BOT).expect("a good name");
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("config.toml");
+    let text = format!(
+        "[lichess]\nurl = \"{}\"\n[engine]\nhash = 1\nnodes = 1\n",
+        server.url()
+    );
+    fs::write(&config, text).expect("a config");
+    let mut news = server.events();
+    let mut first = run(&config, &token);
+    let restart = tokio::spawn(async move {
+        loop {
+            if let Ok(Event::Moved { ply: 4, .. }) = news.recv().await {
+                first.kill().expect("it runs");
+                first.wait().expect("it ends");
+                return run(&config, &token);
+            }
+        }
+    });
+    let slow = Schedule {
+        partners: vec![Partner::Random],
+        pace: Duration::from_millis(100),
+        ..schedule(1, 1)
+    };
+    let report = server.play(BOT, slow, CancellationToken::new()).await;
+    let mut second = restart.await.expect("the game came to its fourth move");
+    second.kill().expect("it runs");
+    second.wait().expect("it ends");
+    assert!(report.is_clean(), "{report}");
+    assert!(report.games[0].plies > 4, "{report}");
+}
