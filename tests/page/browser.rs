@@ -1,10 +1,11 @@
 //! A headless Chromium under a driver of its own, for one test.
 //!
-//! Both are found on the `PATH`; where they are not, there is nothing to test with. The driver is
-//! ended by its handle, and the browser ends with it.
+//! Both are found on the `PATH`; where they are not, there is nothing to test with. However a test
+//! ends, neither outlives it.
 
 use std::env;
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -13,6 +14,7 @@ use fantoccini::error::CmdError;
 use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -26,12 +28,13 @@ pub(crate) enum Screen {
     Phone,
 }
 
+/// The driver, with its browser in a group of processes of their own.
 #[derive(Debug)]
 struct Driver(Child);
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        let _ = self.0.kill();
+        let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
         let _ = self.0.wait();
     }
 }
@@ -73,6 +76,7 @@ impl Browser {
             .arg("--port=0")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
+            .process_group(0)
             .spawn()
             .unwrap();
         let mut driver = Driver(child);
