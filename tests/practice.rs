@@ -2,6 +2,8 @@
 //!
 //! The client here is a bare one on purpose: it shares no type with the server or with the bot.
 
+#![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
+
 #[path = "practice/challenges.rs"]
 mod challenges;
 #[path = "practice/client.rs"]

@@ -35,7 +35,7 @@ impl Denial {
     }
 
     /// A limit that says how long it lasts.
-    pub(crate) fn limit(status: u16, text: String, key: &str, wait: Duration) -> Self {
+    pub(crate) fn limit(status: u16, text: &str, key: &str, wait: Duration) -> Self {
         let ratelimit = json!({ "key": key, "seconds": wait.as_secs().max(1) });
         Self {
             status,

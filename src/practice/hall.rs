@@ -100,7 +100,7 @@ impl Hall {
         let mut inner = self.lock();
         let table = inner.house.table(&key.game).ok_or_else(Denial::not_found)?;
         let playing = table.round.is_playing();
-        let full = GameLine::GameFull(Box::new(inner.house.game_full(&table.round, now)));
+        let full = GameLine::GameFull(Box::new(House::game_full(&table.round, now)));
         let first = serde_json::to_string(&full).unwrap_or_default();
         let (game, side) = (key.game.clone(), key.side);
         let mailbox = inner.streams.open_game(key, first);

@@ -18,13 +18,13 @@ async fn a_whole_game_ends_with_an_explosion_in_the_last_line() {
     assert_eq!(full["black"]["title"], "BOT");
     assert_eq!(full["initialFen"], "startpos");
     assert_eq!(full["state"]["type"], "gameState");
-    let moves = "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1g1 f8d6 f3d4 d6h2";
-    for (ply, uci) in moves.split(' ').enumerate() {
+    let whole = "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1g1 f8d6 f3d4 d6h2";
+    for (ply, uci) in whole.split(' ').enumerate() {
         let mover = if ply % 2 == 0 { &white } else { &black };
         mover.play(&id, uci).await.ok();
     }
     let last = stream.until_status("variantEnd").await;
-    assert_eq!(last["moves"], moves.replace("e1g1", "e1h1"));
+    assert_eq!(last["moves"], whole.replace("e1g1", "e1h1"));
     assert_eq!(last["winner"], "black");
     stream.end().await;
     let finish = events.next_of("gameFinish").await;

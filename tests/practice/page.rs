@@ -53,13 +53,12 @@ impl Snapshots {
 
     async fn next(&mut self) -> Value {
         loop {
-            if let Some((event, rest)) = self.text.split_once("\n\n") {
-                let event = event.to_owned();
-                self.text = rest.to_owned();
+            if let Some(end) = self.text.find("\n\n") {
+                let event: String = self.text.drain(..end + 2).collect();
                 if let Some(data) = event.strip_prefix("event: snapshot\ndata: ") {
                     return serde_json::from_str(data).unwrap();
                 }
-                assert_eq!(event, ":");
+                assert_eq!(event, ":\n\n");
                 continue;
             }
             let chunk = tokio::time::timeout(HANG, self.response.chunk())

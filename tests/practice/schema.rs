@@ -35,12 +35,8 @@ impl Description {
             PathBuf::from,
         );
         let Ok(text) = std::fs::read_to_string(shared.join("lichess-api.yaml")) else {
-            writeln!(
-                std::io::stderr(),
-                "SKIPPED schemas: no {}",
-                shared.display()
-            )
-            .unwrap();
+            let mut stderr = std::io::stderr();
+            writeln!(stderr, "SKIPPED schemas: no {}", shared.display()).unwrap();
             return None;
         };
         Some(Self {

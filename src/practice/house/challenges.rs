@@ -1,5 +1,6 @@
 //! Challenges: sent, accepted, declined, cancelled, forgotten.
 
+use crate::practice::account::Account;
 use crate::practice::challenge::{Challenge, Reason, Standing, Wish};
 use crate::practice::denial::Denial;
 use crate::practice::event::Event;
@@ -63,12 +64,7 @@ impl House {
             return Err(Denial::refused("Rules not applicable for bots"));
         }
         let too_fast = wish.terms.time.speed() == Speed::UltraBullet;
-        if too_fast
-            && self
-                .accounts
-                .get(challenger)
-                .is_some_and(|account| account.is_bot())
-        {
+        if too_fast && self.accounts.get(challenger).is_some_and(Account::is_bot) {
             return Err(Denial::form("global", "Invalid speed"));
         }
         if wish.terms.rated {
@@ -142,10 +138,7 @@ impl House {
             Standing::Declined(_) => Err(Denial::refused("The challenge has been declined.")),
             Standing::Accepted => Err(Denial::refused("The challenge has already been accepted")),
             _ if challenge.wish.terms.time.speed() == Speed::UltraBullet
-                && self
-                    .accounts
-                    .get(user)
-                    .is_some_and(|account| account.is_bot()) =>
+                && self.accounts.get(user).is_some_and(Account::is_bot) =>
             {
                 Err(Denial::refused("Game incompatible with a BOT account"))
             }

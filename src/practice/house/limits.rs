@@ -1,5 +1,6 @@
 //! The day's limit of games between bots, and games that do not count because they repeat another.
 
+use crate::practice::account::Account;
 use crate::practice::denial::Denial;
 use crate::practice::time::Millis;
 use crate::rules::Color;
@@ -30,7 +31,7 @@ impl House {
                 "You played {most} games against other bots today, please wait before challenging \
                  another bot."
             );
-            return Err(Denial::limit(429, text, "bot.vsBot.day", wait));
+            return Err(Denial::limit(429, &text, "bot.vsBot.day", wait));
         }
         if let Some(wait) = left(other) {
             let name = self
@@ -42,7 +43,7 @@ impl House {
                  challenge them.",
                 wait.as_secs()
             );
-            return Err(Denial::limit(400, text, "bot.vsBot.day", wait));
+            return Err(Denial::limit(400, &text, "bot.vsBot.day", wait));
         }
         Ok(())
     }
@@ -64,11 +65,9 @@ impl House {
     }
 
     fn both_are_bots(&self, user: &str, other: &str) -> bool {
-        [user, other].iter().all(|&id| {
-            self.accounts
-                .get(id)
-                .is_some_and(|account| account.is_bot())
-        })
+        [user, other]
+            .iter()
+            .all(|&id| self.accounts.get(id).is_some_and(Account::is_bot))
     }
 
     /// Whether this finished game repeats one of the last two that its players finished.

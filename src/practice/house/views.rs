@@ -158,7 +158,7 @@ impl House {
         }
     }
 
-    pub(crate) fn game_full(&self, round: &Round, now: Millis) -> GameFull {
+    pub(crate) fn game_full(round: &Round, now: Millis) -> GameFull {
         let player = |side: Color| {
             let seat = round.seat(side);
             PlayerJson {

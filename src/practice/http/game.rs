@@ -6,6 +6,7 @@ use axum::{Extension, Json};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::practice::account::Account;
 use crate::practice::denial::Denial;
 use crate::practice::house::House;
 use crate::practice::round::{Refusal, Round};
@@ -22,10 +23,7 @@ use super::reply::{done_or, nothing_here};
 
 /// The guards before every call of the Bot API at a game.
 fn guard(house: &House, caller: &Caller, id: &str) -> Result<Color, Denial> {
-    if !house
-        .account(&caller.user)
-        .is_some_and(|account| account.is_bot())
-    {
+    if !house.account(&caller.user).is_some_and(Account::is_bot) {
         return Err(Denial::refused(
             "This endpoint can only be used with a Bot account. \
              See https://lichess.org/api#operation/botAccountUpgrade",

@@ -121,7 +121,7 @@ fn in_words(denial: Denial) -> Denial {
     let complaint = denial.body["error"]["global"][0]
         .as_str()
         .map(str::to_lowercase);
-    complaint.map_or(denial, |text| Denial::refused(text))
+    complaint.map_or(denial, Denial::refused)
 }
 
 async fn games(State(page): State<Page>) -> Response {

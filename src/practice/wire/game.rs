@@ -88,6 +88,10 @@ pub(crate) struct PlayerJson {
 }
 
 /// What can change in a game.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four flags, named as on the wire"
+)]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct GameState {
     pub(crate) moves: String,
