@@ -167,3 +167,122 @@ fn off_the_clock(
     };
     (limits, engine_time + GRACE / 2, engine_time + GRACE * 2)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn reading(left: Option<Duration>, kind: ClockKind, at: Instant) -> Reading {
+        Reading {
+            left,
+            increment: ms(2000),
+            at,
+            kind,
+            expires_in: None,
+        }
+    }
+
+    fn allotted(reading: &Reading, search: &SearchLimits, now: Instant) -> Allotment {
+        let game = config::Game::default();
+        allot(reading, search, &game, &Pace::default(), now)
+    }
+
+    #[test]
+    fn a_running_clock_loses_the_age_of_its_state() {
+        let at = Instant::now();
+        let running = reading(Some(ms(10_000)), ClockKind::Running, at);
+        assert_eq!(running.left_at(at + ms(400)), Some(ms(9600)));
+        assert_eq!(running.left_at(at + ms(99_000)), Some(ms(0)));
+        let standing = reading(Some(ms(10_000)), ClockKind::Standing, at);
+        assert_eq!(standing.left_at(at + ms(99_000)), Some(ms(10_000)));
+    }
+
+    #[test]
+    fn the_overhead_shrinks_with_the_clock() {
+        let game = config::Game::default();
+        let at = |left| overhead(ms(left), &game);
+        assert_eq!(at(180_000), game.overhead_ceiling);
+        assert_eq!(at(3_000), ms(300));
+        assert_eq!(at(500), game.overhead_floor);
+        assert_eq!(at(120), ms(60));
+        assert_eq!(at(0), ms(0));
+    }
+
+    #[test]
+    fn the_timers_stay_inside_every_clock() {
+        let now = Instant::now();
+        for left in [0, 1, 7, 50, 300, 1000, 60_000, 2_147_483_646, u64::MAX] {
+            let running = reading(Some(ms(left)), ClockKind::Running, now);
+            let allotment = allotted(&running, &SearchLimits::default(), now);
+            let deadline = allotment.limits.hard_deadline.expect("always one");
+            assert!(deadline <= allotment.fallback, "{left}");
+            assert!(
+                allotment.fallback - now <= ms(left.clamp(1, 200_000)),
+                "{left}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_clock_goes_to_the_engine_unless_a_test_sets_limits() {
+        let now = Instant::now();
+        let running = reading(Some(ms(60_000)), ClockKind::Running, now);
+        let clock = allotted(&running, &SearchLimits::default(), now)
+            .limits
+            .clock;
+        let clock = clock.expect("the clock decides");
+        assert_eq!((clock.time, clock.increment), (ms(60_000), ms(2000)));
+        let search = SearchLimits {
+            nodes: Some(1),
+            ..SearchLimits::default()
+        };
+        let limits = allotted(&running, &search, now).limits;
+        assert!(limits.clock.is_none() && limits.nodes == Some(1));
+        let search = SearchLimits {
+            movetime: Some(ms(90_000)),
+            ..SearchLimits::default()
+        };
+        let limits = allotted(&running, &search, now).limits;
+        assert!(
+            limits.movetime.expect("set") < ms(60_000),
+            "not beyond the clock"
+        );
+    }
+
+    #[test]
+    fn no_clock_means_a_fixed_and_short_thought() {
+        let now = Instant::now();
+        let pace = Pace::default();
+        let rows = [
+            (None, ClockKind::Unclocked, pace.unclocked_think),
+            (
+                Some(ms(172_800_000)),
+                ClockKind::Unclocked,
+                pace.unclocked_think,
+            ),
+            (Some(ms(180_000)), ClockKind::Standing, pace.first_think),
+            (Some(ms(3000)), ClockKind::Standing, ms(150)),
+        ];
+        for (left, kind, time) in rows {
+            let limits = allotted(&reading(left, kind, now), &SearchLimits::default(), now).limits;
+            assert_eq!(limits.movetime, Some(time));
+            assert!(limits.clock.is_none());
+        }
+    }
+
+    #[test]
+    fn a_wait_must_leave_time_to_play() {
+        let now = Instant::now();
+        let pace = Pace::default();
+        let affords = |left, kind, wait| reading(left, kind, now).affords(wait, &pace, now);
+        assert!(affords(Some(ms(90_000)), ClockKind::Running, ms(60_000)));
+        assert!(!affords(Some(ms(70_000)), ClockKind::Running, ms(60_000)));
+        assert!(affords(None, ClockKind::Unclocked, ms(3_600_000)));
+        assert!(affords(Some(ms(5000)), ClockKind::Standing, ms(60_000)));
+        assert!(!affords(Some(ms(5000)), ClockKind::Running, Duration::MAX));
+    }
+}

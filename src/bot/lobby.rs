@@ -39,7 +39,12 @@ pub enum News {
         answer: Answer,
     },
     /// A game's player is done.
-    Left(GameId),
+    Left {
+        /// With which game.
+        game: GameId,
+        /// Whether it saw the end, or only lost sight of the game.
+        seen: bool,
+    },
     /// Take nothing new.
     Drain,
     /// The moment of [`Lobby::wake_at`] has come.
@@ -130,8 +135,11 @@ impl Lobby {
             News::Running(games) => self.compare(games, now, &mut out),
             News::NoList => self.list_at = now.checked_add(self.pace.again * 2),
             News::Accepted { id, answer } => self.accepted(&id, &answer, now, &mut out),
-            News::Left(game) => {
+            News::Left { game, seen } => {
                 self.games.remove(&game);
+                if !seen {
+                    self.list_at = now.checked_add(self.pace.again);
+                }
             }
             News::Drain => self.draining = true,
             News::Tick => self.tick(now, &mut out),

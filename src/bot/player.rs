@@ -40,6 +40,7 @@ pub(super) async fn play(house: House, seat: Seat, said_over: Arc<Notify>) -> En
     let mut promise = None;
     let mut pause = 1;
     loop {
+        let began = Instant::now();
         let mut player = Player::new(&house, seat.clone(), promise.take());
         let outcome = AssertUnwindSafe(player.run(&said_over))
             .catch_unwind()
@@ -51,6 +52,9 @@ pub(super) async fn play(house: House, seat: Seat, said_over: Arc<Notify>) -> En
                 tracing::error!(reason, "the player of this game failed and sits down again");
                 promise = player.table.promise();
             }
+        }
+        if began.elapsed() > house.pace.revive * MOST_REVIVALS {
+            pause = 1;
         }
         tokio::time::sleep(house.pace.revive * pause).await;
         pause = (pause * 2).min(MOST_REVIVALS);

@@ -19,7 +19,7 @@ use super::lobby::{Errand, Lobby, News};
 use super::player::{House, play};
 use super::report::{BotEvent, Listeners};
 use super::settings::{Pace, Settings};
-use super::table::Seat;
+use super::table::{Ending, Seat};
 use crate::engine::Pool;
 use crate::lichess::{Account, Client, Error, GameId, GameInfo, StreamLoss, UserId};
 
@@ -133,7 +133,7 @@ struct Porter {
     me: UserId,
     lobby: Lobby,
     doorbell: Doorbell,
-    games: JoinSet<GameId>,
+    games: JoinSet<Ending>,
     players: HashMap<GameId, Arc<Notify>>,
     ids: HashMap<Id, GameId>,
     errands: FuturesUnordered<BoxFuture<'static, Option<News>>>,
@@ -275,23 +275,23 @@ impl Porter {
         self.players.insert(id.clone(), Arc::clone(&said_over));
         let span = tracing::info_span!("game", id = %id);
         let house = self.house.clone();
-        let player = async move { play(house, seat, said_over).await.game }.instrument(span);
+        let player = play(house, seat, said_over).instrument(span);
         let handle = self.games.spawn(player);
         self.ids.insert(handle.id(), id);
     }
 
-    fn left(&mut self, left: &Result<(Id, GameId), JoinError>) -> News {
-        let task = match left {
-            Ok((task, _)) => *task,
+    fn left(&mut self, left: &Result<(Id, Ending), JoinError>) -> News {
+        let (task, seen) = match left {
+            Ok((task, ending)) => (*task, ending.status.is_some()),
             Err(error) => {
                 tracing::error!(%error, "the task of a game ended by itself");
-                error.id()
+                (error.id(), false)
             }
         };
         match self.ids.remove(&task) {
             Some(game) => {
                 self.players.remove(&game);
-                News::Left(game)
+                News::Left { game, seen }
             }
             None => News::Tick,
         }

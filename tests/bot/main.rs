@@ -1,12 +1,14 @@
 //! The bot, from its pure cores outwards: tables and lobbies fed by hand in virtual time, random
 //! sequences of events, and whole players on a small faulty server of the test's own.
 
+mod challenges;
 mod desk;
 mod endings;
 mod http;
 mod lists;
 mod lobby;
 mod owed;
+mod round;
 mod server;
 mod storm;
 mod whole;

@@ -6,9 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use megaton::engine::{Engine, EngineOptions, Limits, Pool};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
-use megaton::rules::{Draw, Game, Outcome, RepetitionRule, Win};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc};
@@ -16,6 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::desk::ME;
 use crate::http::serve;
+use crate::round::Round;
 
 /// A fault of the move's call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,23 +54,6 @@ pub(crate) enum Reply {
     Stream(mpsc::UnboundedReceiver<Piece>),
     Break,
     Never,
-}
-
-/// One game.
-pub(crate) struct Round {
-    pub(crate) game: Game,
-    pub(crate) bot_is_white: bool,
-    pub(crate) status: &'static str,
-    pub(crate) winner: Option<&'static str>,
-    /// The opponent resigns at this length.
-    length: usize,
-    streams: Vec<mpsc::UnboundedSender<Piece>>,
-    pub(crate) openings: usize,
-    /// The move first sent for a list, until a refusal.
-    first_sent: Option<(usize, String)>,
-    /// Streams are cut when the list reaches this length, before the line goes out.
-    pub(crate) cut_at: VecDeque<(usize, Piece)>,
-    opponent: Engine,
 }
 
 /// Everything the server knows.
@@ -214,22 +196,7 @@ fn error(status: u16, text: &str) -> Reply {
 impl World {
     /// A new game, announced to whoever listens.
     pub(crate) fn begin(&mut self, id: &str, bot_is_white: bool, length: usize) {
-        let mut round = Round {
-            game: Game::new(),
-            bot_is_white,
-            status: "started",
-            winner: None,
-            length,
-            streams: Vec::new(),
-            openings: 0,
-            first_sent: None,
-            cut_at: VecDeque::new(),
-            opponent: Pool::new(&EngineOptions {
-                hash_mb: 1,
-                threads: 1,
-            })
-            .lease(),
-        };
+        let mut round = Round::new(bot_is_white, length);
         if !bot_is_white {
             round.reply(self.millis_left);
         }
@@ -354,20 +321,7 @@ impl World {
         }
         let (sender, receiver) = mpsc::unbounded_channel();
         round.tell(&Piece::End);
-        let player = |bot: bool| {
-            if bot {
-                json!({ "id": ME, "name": "Megaton", "title": "BOT", "rating": 1991 })
-            } else {
-                json!({ "id": "blastcap", "name": "blastcap", "title": null, "rating": 1874 })
-            }
-        };
-        let full = json!({
-            "id": id, "type": "gameFull", "variant": { "key": "atomic", "name": "Atomic" },
-            "speed": "blitz", "perf": { "name": "Atomic" }, "rated": false,
-            "createdAt": 1_787_400_000_000_u64, "initialFen": "startpos",
-            "white": player(round.bot_is_white), "black": player(!round.bot_is_white),
-            "clock": { "initial": 60_000, "increment": 0 }, "state": round.state(left),
-        });
+        let full = round.full(id, left);
         let _ = sender.send(Piece::Line(full.to_string()));
         if round.status == "started" {
             round.streams = vec![sender];
@@ -469,76 +423,5 @@ impl World {
             round.tell(&Piece::End);
         }
         ok()
-    }
-}
-
-impl Round {
-    fn state(&self, left: u64) -> Value {
-        let moves: Vec<_> = self.game.moves().iter().map(ToString::to_string).collect();
-        let mut state = json!({
-            "type": "gameState", "moves": moves.join(" "), "wtime": left, "btime": left,
-            "winc": 0, "binc": 0, "status": self.status,
-        });
-        if let Some(winner) = self.winner {
-            state["winner"] = winner.into();
-        }
-        state
-    }
-
-    fn tell(&mut self, piece: &Piece) {
-        self.streams
-            .retain(|stream| stream.send(piece.clone()).is_ok());
-        if matches!(
-            piece,
-            Piece::End | Piece::Cut | Piece::Garbage | Piece::Silence
-        ) {
-            self.streams.clear();
-        }
-    }
-
-    /// The state goes out, unless the stream is to fail at this length.
-    pub(crate) fn show(&mut self, left: u64) {
-        let ply = self.game.ply();
-        if self.cut_at.front().is_some_and(|(at, _)| *at <= ply) {
-            if let Some((_, piece)) = self.cut_at.pop_front() {
-                self.tell(&piece);
-            }
-        }
-        let state = self.state(left).to_string();
-        self.tell(&Piece::Line(state));
-    }
-
-    /// The opponent's move: by an engine as good as ours, so that games last.
-    fn reply(&mut self, left: u64) {
-        if self.status != "started" {
-            return;
-        }
-        if self.game.ply() >= self.length {
-            self.status = "resign";
-            self.winner = Some(if self.bot_is_white { "white" } else { "black" });
-            return self.show(left);
-        }
-        let thought = self.opponent.think(&self.game, Limits::nodes(300)).wait();
-        if let Some(best) = thought.best {
-            self.game.push(best);
-        }
-        self.judge();
-        self.show(left);
-    }
-
-    fn judge(&mut self) {
-        let Some(outcome) = self.game.outcome(RepetitionRule::Threefold) else {
-            return;
-        };
-        self.status = match outcome {
-            Outcome::Win { by: Win::Mate, .. } => "mate",
-            Outcome::Win { .. } => "variantEnd",
-            Outcome::Draw(Draw::Stalemate) => "stalemate",
-            Outcome::Draw(_) => "draw",
-        };
-        self.winner = outcome.winner().map(|color| match color {
-            megaton::rules::Color::White => "white",
-            megaton::rules::Color::Black => "black",
-        });
     }
 }

@@ -24,6 +24,10 @@ impl Bot {
     }
 
     fn with(server: &Server, change: impl FnOnce(&mut Settings)) -> Self {
+        Self::paced(server, Pace::default().faster(25), change)
+    }
+
+    fn paced(server: &Server, pace: Pace, change: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = Settings {
             search: SearchLimits {
                 nodes: Some(300),
@@ -41,7 +45,7 @@ impl Bot {
                 threads: 1,
             }),
             settings,
-            pace: Pace::default().faster(25),
+            pace,
             listeners: listeners.clone(),
         };
         let task = tokio::spawn(run(options, shutdown.clone()));
@@ -196,7 +200,7 @@ async fn a_killed_bot_takes_its_games_up_again() {
     for n in 1..=3 {
         let bot = Bot::start(&server);
         let enough =
-            |round: &crate::server::Round| round.status != "started" || round.game.ply() >= n * 4;
+            |round: &crate::round::Round| round.status != "started" || round.game.ply() >= n * 4;
         server
             .until("some moves", |world| world.rounds.values().all(enough))
             .await;
@@ -212,6 +216,21 @@ async fn a_killed_bot_takes_its_games_up_again() {
         !violations.iter().any(|v| v.contains("illegal")),
         "{violations:?}"
     );
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_player_that_panics_at_every_move_still_finishes_its_game() {
+    let server = Server::start().await;
+    server.world().begin("g1", true, 10);
+    // No moment is so far away: every "ok" for a move ends in a panic.
+    let pace = Pace {
+        confirm: Duration::MAX,
+        ..Pace::default().faster(25)
+    };
+    let bot = Bot::paced(&server, pace, |_| {});
+    all_over(&server).await;
+    assert!(server.world().rounds["g1"].openings > 1, "it did panic");
     bot.stop().await;
 }
 

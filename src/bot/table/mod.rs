@@ -10,6 +10,7 @@
 //! * `verdict`: what the answer to a sent move means
 //! * `manners`: offers, claims, and games we do not want
 //! * `record`: the move list and the board behind it
+//! * `seat`: what a table is told about its game
 //! * `safe`: a move without a search
 
 mod event;
@@ -18,10 +19,12 @@ mod owed;
 mod play;
 mod record;
 mod safe;
+mod seat;
 mod verdict;
 
 pub use event::{Action, Answer, Ending, Input, Moved, Oddity, Request, Ticket, Told, WithDraw};
-pub use play::{Promise, Seat, Table};
+pub use play::Table;
 pub use record::{Change, ForeignMove, Record};
 pub use safe::safe_move;
+pub use seat::{Promise, Seat};
 pub use verdict::{Next, Trouble, Wanted, judge};

@@ -10,38 +10,17 @@ use super::event::{Action, Ending, Input, Moved, Oddity, Ticket, Told};
 use super::manners::Manners;
 use super::owed::Owed;
 use super::record::{Change, Record};
+use super::seat::{Promise, Seat, Setting, Shown};
 use crate::bot::clock::{ClockKind, Reading};
 use crate::bot::settings::{Pace, Settings};
 use crate::engine::Thought;
-use crate::lichess::{GameFull, GameId, GameState, Side, UserId, Variant};
+use crate::lichess::{GameFull, GameState, Side, Variant};
 use crate::rules::{Game, Move, Position};
 
 /// Refusals to open the stream, in a row, after which the game is given up.
 const MOST_REFUSALS: u32 = 4;
 /// Plies during which no clock runs: the first move of each side.
 pub(super) const FIRST_PLIES: usize = 2;
-
-/// Where we sit: what is known of a game before its stream is open.
-#[derive(Clone, Debug)]
-pub struct Seat {
-    /// The game.
-    pub game: GameId,
-    /// Our account.
-    pub me: UserId,
-    /// Our colour, if the event that announced the game told it.
-    pub color: Option<Side>,
-    /// What is played, if that event told it.
-    pub variant: Variant,
-}
-
-/// A move that was sent and is not shown yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Promise {
-    /// The moves it was sent after.
-    pub after: Vec<Move>,
-    /// The move.
-    pub played: Move,
-}
 
 /// The state of one game.
 #[derive(Debug)]
@@ -62,23 +41,6 @@ pub struct Table {
     /// When to look whether something was missed.
     look_at: Option<Instant>,
     looks: u32,
-}
-
-/// What the first line of the stream tells once.
-#[derive(Clone, Debug)]
-pub(super) struct Setting {
-    pub(super) us: Side,
-    pub(super) opponent: String,
-    pub(super) opponent_is_bot: bool,
-    pub(super) clocked: bool,
-    pub(super) arena: bool,
-}
-
-/// The last state believed.
-#[derive(Clone, Debug)]
-pub(super) struct Shown {
-    pub(super) state: GameState,
-    pub(super) at: Instant,
 }
 
 impl Table {
@@ -218,18 +180,11 @@ impl Table {
     ) {
         self.refusals = 0;
         let first = self.setting.is_none();
-        let Some(us) = self.side_of(&full) else {
+        let Some(us) = self.seat.side_in(&full) else {
             out.push(Action::Note(Oddity::NotSeated));
             return self.leave(out);
         };
-        let opponent = full.player(us.other());
-        self.setting = Some(Setting {
-            us,
-            opponent: opponent.display_name(),
-            opponent_is_bot: opponent.is_bot() || opponent.is_ai(),
-            clocked: full.clock.is_some(),
-            arena: full.tournament.is_some(),
-        });
+        self.setting = Some(Setting::of(&full, us));
         let variant = match full.variant {
             Variant::Unknown => self.seat.variant,
             told => told,
@@ -241,15 +196,6 @@ impl Table {
         self.state(full.state, Some(opened), at, now, out);
         if first && !self.ended {
             out.push(Action::Tell(Told::Joined));
-        }
-    }
-
-    fn side_of(&self, full: &GameFull) -> Option<Side> {
-        let is_me = |side| full.player(side).id.as_ref() == Some(&self.seat.me);
-        match (is_me(Side::White), is_me(Side::Black)) {
-            (true, false) => Some(Side::White),
-            (false, true) => Some(Side::Black),
-            _ => self.seat.color,
         }
     }
 

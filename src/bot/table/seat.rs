@@ -1,0 +1,73 @@
+//! What a table is told about its game: before the stream is open, by its first line, by its last.
+//!
+//! Data only.
+
+use std::time::Instant;
+
+use crate::lichess::{GameFull, GameId, GameState, Side, UserId, Variant};
+use crate::rules::Move;
+
+/// Where we sit: what is known of a game before its stream is open.
+#[derive(Clone, Debug)]
+pub struct Seat {
+    /// The game.
+    pub game: GameId,
+    /// Our account.
+    pub me: UserId,
+    /// Our colour, if the event that announced the game told it.
+    pub color: Option<Side>,
+    /// What is played, if that event told it.
+    pub variant: Variant,
+}
+
+impl Seat {
+    /// Which side of a game is ours: by the account, or as the announcement had it.
+    pub(super) fn side_in(&self, full: &GameFull) -> Option<Side> {
+        let is_me = |side| full.player(side).id.as_ref() == Some(&self.me);
+        match (is_me(Side::White), is_me(Side::Black)) {
+            (true, false) => Some(Side::White),
+            (false, true) => Some(Side::Black),
+            _ => self.color,
+        }
+    }
+}
+
+/// A move that was sent and is not shown yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// The moves it was sent after.
+    pub after: Vec<Move>,
+    /// The move.
+    pub played: Move,
+}
+
+/// What the first line of the stream tells once.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    pub(super) us: Side,
+    pub(super) opponent: String,
+    pub(super) opponent_is_bot: bool,
+    pub(super) clocked: bool,
+    pub(super) arena: bool,
+}
+
+/// The last state believed.
+#[derive(Clone, Debug)]
+pub(super) struct Shown {
+    pub(super) state: GameState,
+    pub(super) at: Instant,
+}
+
+impl Setting {
+    /// What `full` tells, seen from our side of the board.
+    pub(super) fn of(full: &GameFull, us: Side) -> Self {
+        let opponent = full.player(us.other());
+        Self {
+            us,
+            opponent: opponent.display_name(),
+            opponent_is_bot: opponent.is_bot() || opponent.is_ai(),
+            clocked: full.clock.is_some(),
+            arena: full.tournament.is_some(),
+        }
+    }
+}
