@@ -5,9 +5,12 @@
 //! worst yield an entry of another position: whoever uses a move from here validates it first.
 //! The memory comes zeroed from the system and is touched only where something is stored.
 
-use std::alloc::{self, Layout};
-use std::ptr::NonNull;
+#[expect(unsafe_code, reason = "memory straight from the system")]
+mod memory;
+
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+
+use memory::Memory;
 
 use super::params;
 use super::score::{MATE_BOUND, NO_VALUE, Value};
@@ -178,28 +181,14 @@ impl Cluster {
 
 /// The table.
 pub(super) struct Table {
-    clusters: NonNull<Cluster>,
-    count: usize,
+    memory: Memory,
     age: AtomicU8,
 }
-
-#[expect(
-    unsafe_code,
-    reason = "the clusters are atomics in memory this table owns alone"
-)]
-// SAFETY: the memory is owned by the table and reached through shared references to atomics only.
-unsafe impl Send for Table {}
-#[expect(
-    unsafe_code,
-    reason = "the clusters are atomics in memory this table owns alone"
-)]
-// SAFETY: as above; every access is an atomic one.
-unsafe impl Sync for Table {}
 
 impl std::fmt::Debug for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Table")
-            .field("clusters", &self.count)
+            .field("clusters", &self.memory.clusters().len())
             .finish_non_exhaustive()
     }
 }
@@ -207,17 +196,16 @@ impl std::fmt::Debug for Table {
 impl Table {
     /// A table of `megabytes` (at least one, and no more than there are), untouched until used.
     pub(super) fn new(megabytes: usize) -> Table {
-        let (clusters, count) = allocate((megabytes.max(1) << 20) / size_of::<Cluster>());
+        let memory = Memory::new((megabytes.max(1) << 20) / size_of::<Cluster>());
         Table {
-            clusters,
-            count,
+            memory,
             age: AtomicU8::new(0),
         }
     }
 
     /// Forget everything. Pages never written stay untouched.
     pub(super) fn clear(&self) {
-        for word in self.clusters().iter().flat_map(|cluster| &cluster.0) {
+        for word in self.memory.clusters().iter().flat_map(|cluster| &cluster.0) {
             if word.load(Relaxed) != 0 {
                 word.store(0, Relaxed);
             }
@@ -274,7 +262,8 @@ impl Table {
 
     /// Thousandths of a sample that were written by the present search.
     pub(super) fn fullness(&self) -> u32 {
-        let (age, sample) = (self.age.load(Relaxed), self.count.min(1000));
+        let age = self.age.load(Relaxed);
+        let sample = &self.memory.clusters()[..self.memory.clusters().len().min(1000)];
         let young = |cluster: &Cluster| {
             let is_young = |&slot: &usize| {
                 let word = cluster.word(slot);
@@ -282,22 +271,15 @@ impl Table {
             };
             (0..ENTRIES).filter(is_young).count()
         };
-        let used: usize = self.clusters()[..sample].iter().map(young).sum();
-        (used * 1000 / (sample * ENTRIES)) as u32
+        let used: usize = sample.iter().map(young).sum();
+        (used * 1000 / (sample.len() * ENTRIES)) as u32
     }
 
     #[inline]
     fn cluster(&self, key: u64) -> &Cluster {
-        let place = (u128::from(key) * self.count as u128) >> 64;
-        &self.clusters()[place as usize]
-    }
-
-    #[inline]
-    #[expect(unsafe_code, reason = "the clusters live in memory allocated by hand")]
-    fn clusters(&self) -> &[Cluster] {
-        // SAFETY: `count` clusters were allocated zeroed, which is a valid state of an atomic, and
-        // live as long as the table.
-        unsafe { std::slice::from_raw_parts(self.clusters.as_ptr(), self.count) }
+        let clusters = self.memory.clusters();
+        let place = (u128::from(key) * clusters.len() as u128) >> 64;
+        &clusters[place as usize]
     }
 }
 
@@ -311,40 +293,6 @@ fn cheapest(cluster: &Cluster, age: u8) -> usize {
         }
     };
     (0..ENTRIES).min_by_key(worth).unwrap_or(0)
-}
-
-fn layout(count: usize) -> Layout {
-    Layout::array::<Cluster>(count).expect("a table is smaller than the address space")
-}
-
-/// Zeroed memory for up to `count` clusters: half as many, and so on, if the system has no more.
-#[expect(
-    unsafe_code,
-    reason = "zeroed memory straight from the system is touched lazily"
-)]
-#[expect(
-    clippy::cast_ptr_alignment,
-    reason = "the layout asks for the alignment of a cluster"
-)]
-fn allocate(mut count: usize) -> (NonNull<Cluster>, usize) {
-    loop {
-        let layout = layout(count);
-        // SAFETY: the layout is not empty, `count` is at least one.
-        let memory = unsafe { alloc::alloc_zeroed(layout) };
-        match NonNull::new(memory.cast::<Cluster>()) {
-            Some(clusters) => return (clusters, count),
-            None if count > 1 => count /= 2,
-            None => alloc::handle_alloc_error(layout),
-        }
-    }
-}
-
-impl Drop for Table {
-    #[expect(unsafe_code, reason = "the memory was allocated by hand")]
-    fn drop(&mut self) {
-        // SAFETY: allocated by `allocate` with this very layout, freed once; atomics need no drop.
-        unsafe { alloc::dealloc(self.clusters.as_ptr().cast::<u8>(), layout(self.count)) }
-    }
 }
 
 #[cfg(test)]
