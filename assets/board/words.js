@@ -74,11 +74,12 @@ export function endReason({ status, winner, moves = [] }) {
 }
 
 /** The headline of a result, from the visitor's side or a spectator's. */
-export function endHeadline({ status, winner, color, opponent }, watching) {
+export function endHeadline({ status, winner, color, you, opponent }, watching) {
   if (status === "aborted") return "Game aborted";
   if (!winner) return "A draw";
-  if (watching) return `${capital(winner)} won`;
-  return winner === color ? "You won" : `${opponent?.name ?? "Your opponent"} won`;
+  if (winner === color && !watching) return "You won";
+  const victor = winner === color ? you : opponent;
+  return `${victor?.name ?? capital(winner)} won`;
 }
 
 /** `1-0`, `0-1`, `½-½`, or a dash for a game that was not played. */
