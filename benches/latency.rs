@@ -33,7 +33,7 @@ const STREAM_HEAD: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\nconnection: close\r\n\r\n";
 
 fn main() -> Result<(), Failure> {
-    let wanted = std::env::args().filter_map(|arg| arg.parse().ok()).next();
+    let wanted = std::env::args().find_map(|arg| arg.parse().ok());
     let games = wanted.unwrap_or(GAMES);
     let mut server = Server::start()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

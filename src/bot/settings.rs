@@ -52,12 +52,15 @@ impl From<&config::Config> for Settings {
     }
 }
 
+/// A call is not given up before this long, however fast the rest goes.
+const LEAST_POST_LIMIT: Duration = Duration::from_millis(500);
+
 /// Every waiting time of the bot. `Default` is for Lichess; [`Pace::faster`] shrinks all alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     /// A move that was answered "ok" and is on no state after this long is looked for.
     pub confirm: Duration,
-    /// A move's call that brought nothing after this long counts as lost.
+    /// A move's call that brought nothing after this long counts as lost; longer each time.
     pub post_limit: Duration,
     /// First pause before a lost move is sent again; doubled up to [`Pace::retry_cap`].
     pub retry: Duration,
@@ -91,7 +94,7 @@ impl Default for Pace {
     fn default() -> Self {
         Self {
             confirm: Duration::from_millis(2500),
-            post_limit: Duration::from_secs(10),
+            post_limit: Duration::from_millis(1500),
             retry: Duration::from_millis(100),
             retry_cap: Duration::from_secs(1),
             limited_retry: Duration::from_secs(2),
@@ -116,7 +119,8 @@ impl Pace {
         let factor = factor.max(1);
         Self {
             confirm: self.confirm / factor,
-            post_limit: self.post_limit / factor,
+            // A call takes its time on the fastest clock.
+            post_limit: (self.post_limit / factor).max(LEAST_POST_LIMIT),
             retry: self.retry / factor,
             retry_cap: self.retry_cap / factor,
             limited_retry: self.limited_retry / factor,
@@ -154,6 +158,7 @@ mod tests {
     fn a_pace_shrinks_as_a_whole() {
         let pace = Pace::default().faster(10);
         assert_eq!(pace.confirm, Duration::from_millis(250));
+        assert_eq!(pace.post_limit, LEAST_POST_LIMIT);
         assert_eq!(Pace::default().faster(0), Pace::default());
     }
 }

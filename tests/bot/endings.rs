@@ -129,6 +129,15 @@ fn arenas_watch_over_the_first_move_themselves() {
 }
 
 #[test]
+fn games_without_a_clock_have_time_for_a_first_move() {
+    let mut desk = Desk::new(Side::Black);
+    let mut game = full(Side::Black, state(""));
+    game.clock = None;
+    desk.open_with(game, desk.now);
+    assert_eq!(asks(&desk.wait(ms(3_600_000))), []);
+}
+
+#[test]
 fn a_game_of_another_kind_is_aborted_or_resigned() {
     let strange = [
         (Variant::Standard, "startpos"),

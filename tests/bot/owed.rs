@@ -62,7 +62,10 @@ fn a_lost_answer_repeats_the_same_move_soon() {
 #[test]
 fn a_call_that_never_returns_counts_as_lost() {
     let (mut desk, _) = Desk::posted(Side::White, LINE, "e2e3");
-    assert_eq!(posted(&desk.wait(ms(11_000))).unwrap().uci, "e2e3");
+    assert_eq!(posted(&desk.wait(ms(1700))).unwrap().uci, "e2e3");
+    // The next one is given more time.
+    assert_eq!(posts(&desk.wait(ms(2900))), 0);
+    assert_eq!(posted(&desk.wait(ms(400))).unwrap().uci, "e2e3");
 }
 
 #[test]
@@ -94,6 +97,25 @@ fn a_yes_whose_stream_does_not_open_is_repeated_all_the_same() {
     desk.answer(post.ticket, Answer::Done);
     desk.wait(ms(2500));
     assert_eq!(posted(&desk.wait(ms(2500))).unwrap().uci, "e2e3");
+}
+
+#[test]
+fn a_stream_that_opens_slowly_is_given_more_time_each_time() {
+    let (mut desk, mut post) = Desk::posted(Side::White, LINE, "e2e3");
+    let mut patience = Vec::new();
+    for _ in 0..3 {
+        desk.answer(post.ticket, Answer::Done);
+        let began = desk.now;
+        while !reopens(&desk.wait(ms(100))) {}
+        patience.push(desk.now - began);
+        post = (0..100)
+            .find_map(|_| posted(&desk.wait(ms(100))))
+            .expect("repeated without an opening");
+    }
+    assert!(
+        patience.is_sorted() && patience[2] >= 2 * patience[0],
+        "{patience:?}"
+    );
 }
 
 #[test]

@@ -87,10 +87,14 @@ async fn all_over(server: &Server) {
 
 /// One game of some twenty plies under these faults.
 async fn plays_through(faults: &[MoveFault]) -> Server {
+    plays_at(Pace::default().faster(25), faults).await
+}
+
+async fn plays_at(pace: Pace, faults: &[MoveFault]) -> Server {
     let server = Server::start().await;
     server.world().move_faults.extend(faults.iter().cloned());
     server.world().begin("g1", true, 20);
-    let bot = Bot::start(&server);
+    let bot = Bot::paced(&server, pace, |_| {});
     all_over(&server).await;
     assert!(server.world().move_faults.is_empty(), "every fault was met");
     bot.stop().await;
@@ -99,7 +103,8 @@ async fn plays_through(faults: &[MoveFault]) -> Server {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_game_is_played_to_its_end_with_one_call_a_move() {
-    let server = plays_through(&[]).await;
+    // At the real pace: on a busy machine a faster one would look twice at a slow answer.
+    let server = plays_at(Pace::default(), &[]).await;
     let world = server.world();
     let round = &world.rounds["g1"];
     assert_eq!(world.posts.len(), round.game.ply().div_ceil(2));
@@ -238,7 +243,7 @@ async fn a_player_that_panics_at_every_move_still_finishes_its_game() {
 async fn games_announced_again_and_again_have_one_player() {
     let server = Server::start().await;
     server.world().begin("g1", true, 40);
-    let bot = Bot::start(&server);
+    let bot = Bot::paced(&server, Pace::default(), |_| {});
     server
         .until("the first move", |world| world.rounds["g1"].game.ply() > 1)
         .await;

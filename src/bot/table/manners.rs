@@ -128,7 +128,8 @@ impl Table {
             self.resign_if_lost(out);
         }
         let Some(setting) = &self.setting else { return };
-        if !theirs || setting.arena || self.ply() >= FIRST_PLIES {
+        let watched = setting.clocked && !setting.arena;
+        if !theirs || !watched || self.ply() >= FIRST_PLIES {
             self.manners.first_move = None;
             return;
         }

@@ -11,7 +11,7 @@ use super::event::{Action, Answer, Oddity, Ticket, WithDraw};
 use super::play::Table;
 use super::record::Change;
 use super::safe::safe_move;
-use super::verdict::{Next, Trouble, Wanted, judge};
+use super::verdict::{Next, Trouble, Wanted, grown, judge};
 use crate::bot::clock::allot;
 use crate::engine::{Ended, Thought};
 use crate::rules::{Move, Outcome, RepetitionRule};
@@ -272,7 +272,6 @@ impl Table {
 
     fn send_frozen(&mut self, now: Instant, out: &mut Vec<Action>) {
         let ticket = self.next_ticket();
-        let until = now + self.pace.post_limit;
         let Some(owed) = &mut self.owed else { return };
         let Some(Frozen { played, draw }) = &owed.frozen else {
             return self.think(now, out);
@@ -282,6 +281,7 @@ impl Table {
             uci: played.to_string(),
             draw: *draw,
         });
+        let until = now + grown(self.pace.post_limit, owed.trouble.lost + 1);
         owed.stage = Stage::Sent { ticket, until };
     }
 
@@ -396,6 +396,7 @@ impl Table {
             }
             Stage::Waiting { .. } | Stage::Looking { .. } => self.send_frozen(now, out),
             Stage::Confirming { .. } => {
+                owed.trouble.unshown += 1;
                 owed.stage = Stage::Looking {
                     since: now,
                     wanted: Wanted::Same,

@@ -26,6 +26,8 @@ pub struct Trouble {
     pub barred: u32,
     /// "Not your turn" in a row.
     pub doubts: u32,
+    /// How often an "ok" was not followed by a state.
+    pub unshown: u32,
 }
 
 /// What is done next about a sent move.
@@ -64,9 +66,14 @@ pub fn judge(
 ) -> Next {
     match answer {
         Answer::Done => {
-            *trouble = Trouble::default();
+            let unshown = trouble.unshown;
+            *trouble = Trouble {
+                unshown,
+                ..Trouble::default()
+            };
+            // Ever more patience, or a slow opening of the stream would never be let finish.
             Next::Confirm {
-                until: now + pace.confirm,
+                until: now + grown(pace.confirm, unshown + 1),
             }
         }
         Answer::Lost => {
@@ -114,6 +121,6 @@ fn limited_pause(wait: Option<Duration>, clock: &Reading, pace: &Pace, now: Inst
 }
 
 /// `base` doubled for every trouble after the first.
-fn grown(base: Duration, times: u32) -> Duration {
+pub(super) fn grown(base: Duration, times: u32) -> Duration {
     base * 2_u32.pow(times.saturating_sub(1).min(MOST_DOUBLINGS))
 }
