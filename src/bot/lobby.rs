@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::challenge::{Openness, Standing, Verdict, consider};
+use super::queue::Queue;
 use super::settings::{Pace, Settings};
 use super::table::Answer;
 use crate::lichess::{
@@ -73,6 +74,7 @@ pub struct Lobby {
     settings: Arc<Settings>,
     pace: Pace,
     permits: Vec<Permit>,
+    queue: Queue,
     games: BTreeSet<GameId>,
     draining: bool,
     bots_rest_until: Option<Instant>,
@@ -99,6 +101,7 @@ impl Lobby {
             settings,
             pace,
             permits: Vec::new(),
+            queue: Queue::default(),
             games: BTreeSet::new(),
             draining: false,
             bots_rest_until: None,
@@ -121,7 +124,7 @@ impl Lobby {
         let permits = self.permits.iter();
         permits
             .flat_map(|permit| [Some(permit.expires), permit.again])
-            .chain([self.list_at])
+            .chain([self.list_at, self.queue.wake_at()])
             .flatten()
             .min()
     }
@@ -144,6 +147,7 @@ impl Lobby {
             News::Drain => self.draining = true,
             News::Tick => self.tick(now, &mut out),
         }
+        self.seat(now, &mut out);
         out
     }
 
@@ -156,9 +160,10 @@ impl Lobby {
                     out.push(Errand::SaidOver(game.id));
                 }
             }
-            Event::Challenge { challenge, compat } => self.challenged(&challenge, compat, now, out),
+            Event::Challenge { challenge, compat } => self.challenged(*challenge, compat, now, out),
             Event::ChallengeCanceled(challenge) | Event::ChallengeDeclined(challenge) => {
                 self.drop_permit(&challenge.id);
+                self.queue.remove(&challenge.id);
             }
             Event::Unknown { .. } => {}
         }
@@ -166,27 +171,45 @@ impl Lobby {
 
     fn challenged(
         &mut self,
-        challenge: &Challenge,
+        challenge: Challenge,
         compat: Option<Compat>,
         now: Instant,
         out: &mut Vec<Errand>,
     ) {
-        let known = self.permits.iter().any(|permit| permit.id == challenge.id);
-        if known || self.games.contains(&challenge.id.as_game()) {
+        let taken = self.permits.iter().any(|permit| permit.id == challenge.id);
+        if taken || self.queue.holds(&challenge.id) || self.games.contains(&challenge.id.as_game())
+        {
             return;
         }
         let standing = Standing {
             me: &self.me,
             open: self.openness(now),
         };
-        match consider(challenge, compat, &self.settings.challenge, &standing) {
+        match consider(&challenge, compat, &self.settings.challenge, &standing) {
             Verdict::Accept => {
-                self.permits.push(self.permit(challenge, now));
-                out.push(Errand::Accept(challenge.id.clone()));
+                self.permits.push(self.permit(&challenge, now));
+                out.push(Errand::Accept(challenge.id));
             }
-            Verdict::Decline(reason) => out.push(Errand::Decline(challenge.id.clone(), reason)),
+            Verdict::Decline(DeclineReason::Later)
+                if standing.open == Openness::Full && !self.draining && self.queue.has_room() =>
+            {
+                self.queue.push(challenge, compat, now + self.pace.queue);
+            }
+            Verdict::Decline(reason) => out.push(Errand::Decline(challenge.id, reason)),
             Verdict::Ignore => {}
         }
+    }
+
+    /// Gives free seats to those who wait; tells the others when it has been long enough.
+    fn seat(&mut self, now: Instant, out: &mut Vec<Errand>) {
+        while self.draining || self.openness(now) != Openness::Full {
+            let Some(waiting) = self.queue.pop() else {
+                break;
+            };
+            self.challenged(*waiting.challenge, waiting.compat, now, out);
+        }
+        let late = self.queue.expired(now);
+        out.extend(late.map(|id| Errand::Decline(id, DeclineReason::Later)));
     }
 
     fn permit(&self, challenge: &Challenge, now: Instant) -> Permit {

@@ -25,6 +25,7 @@ mod doorbell;
 mod feed;
 mod lobby;
 mod player;
+mod queue;
 mod report;
 mod run;
 mod settings;

@@ -84,6 +84,8 @@ pub struct Pace {
     pub again: Duration,
     /// How long an accepted challenge keeps its seat without a game.
     pub permit: Duration,
+    /// How long a challenge waits for a seat before it is declined.
+    pub queue: Duration,
     /// How often the list of running games is compared while games run.
     pub reconcile: Duration,
     /// First pause before a game whose task failed is taken up again.
@@ -106,6 +108,7 @@ impl Default for Pace {
             longest_think: Duration::from_secs(120),
             again: Duration::from_secs(5),
             permit: Duration::from_secs(30),
+            queue: Duration::from_secs(5),
             reconcile: Duration::from_secs(300),
             revive: Duration::from_millis(100),
         }
@@ -132,6 +135,7 @@ impl Pace {
             longest_think: self.longest_think / factor,
             again: self.again / factor,
             permit: self.permit / factor,
+            queue: self.queue / factor,
             reconcile: self.reconcile / factor,
             revive: self.revive / factor,
         }

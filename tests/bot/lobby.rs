@@ -81,7 +81,8 @@ fn later(id: &str) -> Vec<Errand> {
 fn a_challenge_taken_holds_a_seat_until_its_game_takes_it_over() {
     let mut door = Door::new(1);
     assert_eq!(door.challenged(challenge("c1", player("a"))), accept("c1"));
-    assert_eq!(door.challenged(challenge("c2", player("b"))), later("c2"));
+    assert_eq!(door.challenged(challenge("c2", player("b"))), []);
+    assert_eq!(door.wait(5), later("c2"));
     door.answered("c1", Answer::Done);
     assert!(matches!(
         door.started(game("c1", player("a")))[..],
@@ -145,9 +146,55 @@ fn a_surplus_game_is_played() {
     let mut door = Door::new(1);
     door.started(game("g1", player("a")));
     assert_eq!(door.started(game("g2", player("b"))).len(), 1);
-    assert_eq!(door.challenged(challenge("c1", player("c"))), later("c1"));
-    door.left("g1");
-    assert_eq!(door.challenged(challenge("c2", player("c"))), later("c2"));
+    assert_eq!(door.challenged(challenge("c1", player("c"))), []);
+    assert_eq!(
+        door.left("g1"),
+        [],
+        "one game too many is over, no seat is free"
+    );
+    assert_eq!(door.wait(5), later("c1"));
+}
+
+#[test]
+fn a_challenge_that_comes_before_the_end_of_a_game_is_seen_gets_its_seat() {
+    let mut door = Door::new(1);
+    door.started(game("g1", player("a")));
+    assert_eq!(door.challenged(challenge("c1", player("b"))), []);
+    assert_eq!(door.challenged(challenge("c1", player("b"))), []);
+    assert_eq!(door.challenged(challenge("c2", player("c"))), []);
+    door.wait(3);
+    assert_eq!(door.left("g1"), accept("c1"), "first come, first served");
+    assert_eq!(door.lobby.taken(), 1);
+    assert_eq!(door.wait(3), later("c2"), "and nobody waits for long");
+}
+
+#[test]
+fn who_withdraws_while_waiting_is_forgotten() {
+    let mut door = Door::new(1);
+    door.started(game("g1", player("a")));
+    let asked = challenge("c1", player("b"));
+    door.challenged(asked.clone());
+    door.apply(News::Event(Event::ChallengeCanceled(Box::new(asked))));
+    assert_eq!(door.left("g1"), []);
+}
+
+#[test]
+fn a_crowd_at_a_full_house_is_sent_off_at_once() {
+    let mut door = Door::new(1);
+    door.started(game("g1", player("a")));
+    let ids: Vec<_> = (1..=9).map(|n| format!("c{n}")).collect();
+    for id in &ids[..8] {
+        assert_eq!(door.challenged(challenge(id, player("b"))), []);
+    }
+    assert_eq!(door.challenged(challenge("c9", player("b"))), later("c9"));
+}
+
+#[test]
+fn those_who_wait_are_told_when_the_house_closes() {
+    let mut door = Door::new(1);
+    door.started(game("g1", player("a")));
+    door.challenged(challenge("c1", player("b")));
+    assert_eq!(door.apply(News::Drain), later("c1"));
 }
 
 #[test]
