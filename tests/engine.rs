@@ -52,7 +52,9 @@ fn clock(millis: u64) -> Limits {
 /// The answer, or a failure if it does not come.
 fn answer(search: &Search) -> Thought {
     let (sender, thought) = mpsc::channel();
-    search.on_done(Box::new(move |answer| sender.send(answer).unwrap()));
+    search.on_done(Box::new(move |answer| {
+        sender.send(answer).expect("the test waits")
+    }));
     thought.recv_timeout(GUARD).expect("the search answers")
 }
 
@@ -156,8 +158,8 @@ fn a_lost_side_knows_how_long_it_has() {
     assert_ne!(lost.best, None);
 }
 
-#[test]
-fn the_tactics_suite_is_solved() {
+/// Solve the shared suite, if it is there, with so many nodes a position.
+fn solve_suite(nodes: u64) {
     let shared = std::env::var_os("MEGATON_SHARED").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared")),
         PathBuf::from,
@@ -169,13 +171,25 @@ fn the_tactics_suite_is_solved() {
         );
         return;
     };
+    let puzzles = suite::parse(&text).expect("the suite is well formed");
     let mut missed = Vec::new();
-    let report = suite::run(&suite::parse(&text).unwrap(), 5_000, &mut missed).unwrap();
+    let report = suite::run(&puzzles, nodes, &mut missed).expect("a vector takes all");
     assert!(
         report.percent() >= 95.0,
         "{}",
         String::from_utf8_lossy(&missed)
     );
+}
+
+#[test]
+fn the_tactics_suite_is_solved_at_a_glance() {
+    solve_suite(5_000);
+}
+
+#[test]
+#[ignore = "takes half a minute: megaton bench --suite FILE does the same"]
+fn the_tactics_suite_is_solved() {
+    solve_suite(100_000);
 }
 
 #[test]

@@ -52,8 +52,8 @@ impl Gate {
     }
 
     /// Wait for a permit; the earliest `urgency` is served first. `gives_up` is asked whenever the
-    /// thread is unparked; false means: no permit taken.
-    fn enter(&self, urgency: Instant, gives_up: &dyn Fn() -> bool) -> bool {
+    /// thread is unparked, and at `until`; false means: no permit taken.
+    fn enter(&self, urgency: Instant, until: Option<Instant>, gives_up: &dyn Fn() -> bool) -> bool {
         let waiter = {
             let mut state = self.lock();
             if state.free > 0 {
@@ -73,7 +73,8 @@ impl Gate {
             if gives_up() {
                 return !self.withdraw(&waiter);
             }
-            thread::park_timeout(NAP);
+            let left = until.map_or(NAP, |end| end.saturating_duration_since(Instant::now()));
+            thread::park_timeout(left.min(NAP));
         }
         true
     }
@@ -128,10 +129,15 @@ impl Turn {
         }
     }
 
-    /// Wait for a permit; false if `gives_up` came first.
-    pub(super) fn take(&mut self, urgency: Instant, gives_up: &dyn Fn() -> bool) -> bool {
+    /// Wait for a permit; false if `gives_up`, asked at `until` at the latest, came first.
+    pub(super) fn take(
+        &mut self,
+        urgency: Instant,
+        until: Option<Instant>,
+        gives_up: &dyn Fn() -> bool,
+    ) -> bool {
         if !self.held {
-            self.held = self.gate.enter(urgency, gives_up);
+            self.held = self.gate.enter(urgency, until, gives_up);
             self.since = Instant::now();
         }
         self.held
@@ -170,7 +176,7 @@ mod tests {
         let gate = Arc::new(Gate::new(1));
         let mut first = Turn::new(Arc::clone(&gate));
         let now = Instant::now();
-        assert!(first.take(now, NEVER));
+        assert!(first.take(now, None, NEVER));
         let (sender, order) = mpsc::channel();
         let threads: Vec<_> = [300, 100, 200]
             .into_iter()
@@ -178,7 +184,7 @@ mod tests {
                 let (gate, sender) = (Arc::clone(&gate), sender.clone());
                 thread::spawn(move || {
                     let mut turn = Turn::new(gate);
-                    assert!(turn.take(now + Duration::from_millis(millis), NEVER));
+                    assert!(turn.take(now + Duration::from_millis(millis), None, NEVER));
                     sender.send(millis).unwrap();
                 })
             })
@@ -196,12 +202,22 @@ mod tests {
     }
 
     #[test]
+    fn a_waiter_wakes_by_itself_when_its_time_is_up() {
+        let gate = Arc::new(Gate::new(1));
+        let mut first = Turn::new(Arc::clone(&gate));
+        assert!(first.take(Instant::now(), None, NEVER));
+        let end = Instant::now() + Duration::from_millis(2);
+        let mut second = Turn::new(gate);
+        assert!(!second.take(end, Some(end), &|| Instant::now() >= end));
+    }
+
+    #[test]
     fn a_waiter_that_gives_up_takes_no_permit() {
         let gate = Arc::new(Gate::new(1));
         let mut first = Turn::new(Arc::clone(&gate));
-        assert!(first.take(Instant::now(), NEVER));
+        assert!(first.take(Instant::now(), None, NEVER));
         let mut second = Turn::new(Arc::clone(&gate));
-        assert!(!second.take(Instant::now(), &|| true));
+        assert!(!second.take(Instant::now(), None, &|| true));
         assert!(!gate.is_contended());
         drop((first, second));
         assert_eq!(gate.lock().free, 1);

@@ -239,3 +239,44 @@ fn land_safely(flight: &Flight) {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// The niceness of every search thread of this process.
+    fn niceness() -> Vec<String> {
+        let tasks = fs::read_dir("/proc/self/task").expect("Linux has it");
+        tasks
+            .filter_map(|task| fs::read_to_string(task.ok()?.path().join("stat")).ok())
+            .filter(|stat| stat.contains("(search)"))
+            .filter_map(|stat| {
+                let fields = stat.rsplit(") ").next()?.to_owned();
+                fields.split(' ').nth(16).map(str::to_owned)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn background_threads_give_way_and_others_do_not() {
+        let options = EngineOptions {
+            hash_mb: 1,
+            threads: 1,
+        };
+        let (polite, plain) = (
+            Pool::in_background(&options).lease(),
+            Pool::new(&options).lease(),
+        );
+        for engine in [&polite, &plain] {
+            assert_eq!(engine.think(&Game::new(), Limits::depth(2)).wait().depth, 2);
+        }
+        let found = niceness();
+        let polite = params::BACKGROUND_NICENESS.to_string();
+        assert!(
+            found.contains(&polite) && found.iter().any(|nice| *nice != polite),
+            "{found:?}"
+        );
+    }
+}

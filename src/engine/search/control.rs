@@ -89,8 +89,10 @@ impl Control {
         [hard, self.deadline].into_iter().flatten().min()
     }
 
-    pub(super) fn deadline_passed(&self) -> bool {
-        self.deadline.is_some_and(|end| Instant::now() >= end)
+    /// How long it is to the deadline; `None` if there is none.
+    pub(super) fn time_to_deadline(&self) -> Option<Duration> {
+        self.deadline
+            .map(|end| end.saturating_duration_since(Instant::now()))
     }
 
     /// What ends the search now, by the clock or by the handle.
@@ -106,7 +108,7 @@ impl Control {
         }
     }
 
-    /// How long a thread without a core may sleep before it must look at its limits again.
+    /// Whether a thread that waits for a core should wait no longer.
     pub(super) fn is_over(&self) -> bool {
         self.verdict(Instant::now()).is_some()
     }
@@ -136,7 +138,8 @@ impl Searcher {
     pub(super) fn take_turn(&mut self) {
         let control = &self.control;
         let urgency = control.urgency(Instant::now());
-        if !self.turn.take(urgency, &|| control.is_over()) {
+        let until = control.hard_end();
+        if !self.turn.take(urgency, until, &|| control.is_over()) {
             self.control.halted = control.verdict(Instant::now()).or(Some(Ended::Stopped));
         }
     }

@@ -23,6 +23,10 @@ use crate::engine::thought::{Ended, Info, ScoreBound, Thought};
 use crate::engine::time::{Progress, soft_factor};
 use crate::rules::{Move, Position};
 
+/// How long a search with nothing left to do sleeps before it looks around again. A stop and a
+/// ponder hit wake it, so this is a guard only.
+const NAP: Duration = Duration::from_millis(50);
+
 /// A move of the root position and what is known of it.
 #[derive(Clone, Debug)]
 struct RootMove {
@@ -353,10 +357,11 @@ impl Root<'_> {
         let mut held_back = None;
         while !flight.is_stopped() && (is_infinite || flight.is_pondering()) {
             held_back = Some(Ended::Stopped);
-            if self.searcher.control.deadline_passed() {
+            let left = self.searcher.control.time_to_deadline();
+            if left.is_some_and(|left| left.is_zero()) {
                 return Some(Ended::Time);
             }
-            thread::park_timeout(Duration::from_millis(50));
+            thread::park_timeout(left.unwrap_or(NAP).min(NAP));
         }
         held_back
     }
