@@ -198,7 +198,7 @@ impl Default for Challenge {
             max_base: Duration::from_secs(1800),
             min_increment: Duration::ZERO,
             max_increment: Duration::from_secs(60),
-            concurrency: 4,
+            concurrency: 8,
             block: Vec::new(),
         }
     }
