@@ -53,7 +53,7 @@ fn clock(millis: u64) -> Limits {
 fn answer(search: &Search) -> Thought {
     let (sender, thought) = mpsc::channel();
     search.on_done(Box::new(move |answer| {
-        sender.send(answer).expect("the test waits")
+        sender.send(answer).expect("the test waits");
     }));
     thought.recv_timeout(GUARD).expect("the search answers")
 }
