@@ -141,6 +141,10 @@ impl Hall {
         self.lock().streams.close_all();
     }
 
+    pub(crate) fn break_all(&self) {
+        self.lock().streams.break_all();
+    }
+
     fn next_due(&self) -> Option<Millis> {
         self.lock().house.next_due()
     }

@@ -19,7 +19,16 @@ pub(crate) struct Mailbox {
 #[derive(Debug, Default)]
 struct Queue {
     lines: VecDeque<String>,
-    closed: bool,
+    end: Option<End>,
+}
+
+/// How a stream comes to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Cleanly, after what lies in the mailbox.
+    Closed,
+    /// At once, as when a connection breaks.
+    Broken,
 }
 
 impl Mailbox {
@@ -27,7 +36,7 @@ impl Mailbox {
     pub(crate) fn holding(lines: Vec<String>) -> Self {
         let queue = Queue {
             lines: lines.into(),
-            closed: false,
+            end: None,
         };
         Self {
             queue: Mutex::new(queue),
@@ -41,7 +50,7 @@ impl Mailbox {
 
     pub(crate) fn push(&self, line: String) {
         let mut queue = self.lock();
-        if queue.closed {
+        if queue.end.is_some() {
             return;
         }
         if queue.lines.len() >= ROOM {
@@ -54,20 +63,29 @@ impl Mailbox {
 
     /// Nothing comes after what lies in it.
     pub(crate) fn close(&self) {
-        self.lock().closed = true;
+        self.lock().end.get_or_insert(End::Closed);
         self.news.notify_one();
     }
 
-    /// The next line; nothing when the stream is at its end. Has one reader.
-    pub(crate) async fn next(&self) -> Option<String> {
+    /// The connection is to break.
+    pub(crate) fn break_off(&self) {
+        self.lock().end = Some(End::Broken);
+        self.news.notify_one();
+    }
+
+    /// The next line, or how the stream ends. Has one reader.
+    pub(crate) async fn next(&self) -> Result<String, End> {
         loop {
             {
                 let mut queue = self.lock();
-                if let Some(line) = queue.lines.pop_front() {
-                    return Some(line);
+                if queue.end == Some(End::Broken) {
+                    return Err(End::Broken);
                 }
-                if queue.closed {
-                    return None;
+                if let Some(line) = queue.lines.pop_front() {
+                    return Ok(line);
+                }
+                if let Some(end) = queue.end {
+                    return Err(end);
                 }
             }
             self.news.notified().await;
@@ -87,7 +105,7 @@ mod tests {
         }
         mailbox.close();
         let mut read = Vec::new();
-        while let Some(line) = mailbox.next().await {
+        while let Ok(line) = mailbox.next().await {
             read.push(line);
         }
         assert_eq!(read.len(), 32);
@@ -99,7 +117,14 @@ mod tests {
         let mailbox = Mailbox::holding(vec!["first".to_owned()]);
         mailbox.close();
         mailbox.push("too late".to_owned());
-        assert_eq!(mailbox.next().await.as_deref(), Some("first"));
-        assert_eq!(mailbox.next().await, None);
+        assert_eq!(mailbox.next().await.as_deref(), Ok("first"));
+        assert_eq!(mailbox.next().await, Err(End::Closed));
+    }
+
+    #[tokio::test]
+    async fn a_broken_stream_ends_at_once() {
+        let mailbox = Mailbox::holding(vec!["never read".to_owned()]);
+        mailbox.break_off();
+        assert_eq!(mailbox.next().await, Err(End::Broken));
     }
 }

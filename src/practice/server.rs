@@ -225,6 +225,11 @@ impl Handle {
         &self.hall.faults
     }
 
+    /// Breaks every stream of the Bot API at once, as a restart of the server does.
+    pub fn break_streams(&self) {
+        self.hall.break_all();
+    }
+
     /// What happens from now on.
     pub fn events(&self) -> broadcast::Receiver<Event> {
         self.hall.news()

@@ -97,6 +97,16 @@ impl Streams {
         self.watchers.clear();
     }
 
+    /// Breaks every stream of the Bot API.
+    pub(crate) fn break_all(&mut self) {
+        let open = self
+            .events
+            .values()
+            .chain(self.games.values())
+            .chain(self.challenges.values());
+        open.for_each(|mailbox| mailbox.break_off());
+    }
+
     pub(crate) fn deliver(&mut self, house: &House, deliveries: Vec<Delivery>) {
         for delivery in deliveries {
             match delivery {

@@ -11,7 +11,8 @@ use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, Token};
 use megaton::practice::{
-    Event, Fault, Handle, Options, Partner, Place, Schedule, Server, Status, TimeControl, Timing,
+    Event, Fault, GameReport, Handle, Options, Partner, Place, Schedule, Server, Status,
+    TimeControl, Timing,
 };
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -80,6 +81,15 @@ fn schedule(games: usize, concurrency: usize) -> Schedule {
         },
         ..Schedule::default()
     }
+}
+
+/// Whether a game came to an end on the board. A move that is repeated while its list cannot be read
+/// may be refused; it must not cost more than that.
+fn seen_through(game: &GameReport) -> bool {
+    !matches!(
+        game.status,
+        Status::Aborted | Status::Outoftime | Status::Timeout
+    )
 }
 
 #[test]
@@ -186,14 +196,48 @@ async fn streams_that_end_break_and_fall_silent_cost_no_game() {
     let report = server
         .play(BOT, schedule(8, 2), CancellationToken::new())
         .await;
-    // A move repeated while its list cannot be read may be refused; it must not cost more than that.
-    let seen_through = report.games.iter().all(|game| {
-        !matches!(
-            game.status,
-            Status::Aborted | Status::Outoftime | Status::Timeout
-        )
-    });
-    assert!(seen_through && report.games.len() == 8, "{report}");
+    assert!(
+        report.games.len() == 8 && report.games.iter().all(seen_through),
+        "{report}"
+    );
+    bot.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_of_the_server_costs_no_game() {
+    let server = server().await;
+    let bot = put_on(&server);
+    let mut news = server.events();
+    let slow = Schedule {
+        pace: Duration::from_millis(20),
+        ..schedule(4, 4)
+    };
+    let games = server.play(BOT, slow, CancellationToken::new());
+    let restarts = async {
+        let mut moves = 0;
+        while moves < 60 {
+            if !matches!(news.recv().await, Ok(Event::Moved { .. })) {
+                continue;
+            }
+            moves += 1;
+            if moves % 15 == 0 {
+                for place in [Place::GameStream, Place::Move, Place::Events] {
+                    server.faults().add(place, Fault::Refuse { status: 503 });
+                    server.faults().add(place, Fault::LoseRequest);
+                }
+                server.break_streams();
+            }
+        }
+        std::future::pending::<()>().await;
+    };
+    let report = tokio::select! {
+        report = games => report,
+        () = restarts => unreachable!("it waits for ever"),
+    };
+    assert!(
+        report.games.len() == 4 && report.games.iter().all(seen_through),
+        "{report}"
+    );
     bot.abort();
 }
 

@@ -240,6 +240,7 @@ impl House {
                 plies: round.plies(),
             }));
         }
+        self.forget_the_oldest();
     }
 
     fn count_result(&mut self, id: &str) {

@@ -9,6 +9,9 @@ mod limits;
 mod state;
 mod views;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use games::Table;
 pub use state::Rules;
 pub(crate) use state::{Delivery, House};

@@ -16,7 +16,7 @@ use crate::rules::Color;
 use super::Table;
 
 /// Finished games and challenges kept for those who ask later.
-const KEPT: usize = 400;
+const KEPT: usize = 100;
 
 /// Something to be handed out by the shell, in this order.
 #[derive(Debug)]
@@ -218,7 +218,6 @@ impl House {
             self.settle(&id, now);
         }
         self.sweep_challenges(now);
-        self.forget_the_oldest();
     }
 
     /// When [`House::tick`] has something to do next.
@@ -235,7 +234,7 @@ impl House {
         games.chain(challenges).min()
     }
 
-    fn forget_the_oldest(&mut self) {
+    pub(super) fn forget_the_oldest(&mut self) {
         while self.finished.len() > KEPT {
             let id = self.finished.remove(0);
             self.tables.remove(&id);

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::practice::faults::Fault;
 use crate::practice::hall::Hall;
-use crate::practice::mailbox::Mailbox;
+use crate::practice::mailbox::{End, Mailbox};
 use crate::rules::Color;
 
 /// From the last line to the break that a test asked for.
@@ -92,11 +92,12 @@ impl Open {
             None => {}
         }
         match timeout(self.hall.timing.keep_alive, self.mailbox.next()).await {
-            Ok(Some(line)) => {
+            Ok(Ok(line)) => {
                 self.lines += 1;
                 Next::Bytes(Bytes::from(line + "\n"))
             }
-            Ok(None) => Next::End,
+            Ok(Err(End::Closed)) => Next::End,
+            Ok(Err(End::Broken)) => Next::Broken,
             Err(_) => Next::Bytes(Bytes::from_static(b"\n")),
         }
     }
