@@ -2,7 +2,7 @@
 //!
 //! This task answers the door and nothing else; no game waits for it and it waits for no game.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,6 +22,11 @@ use super::settings::{Pace, Settings};
 use super::table::{Ending, Seat};
 use crate::engine::Pool;
 use crate::lichess::{Account, Client, Error, GameId, GameInfo, StreamLoss, UserId};
+
+/// Calls of the lobby under way at once; moves have their own lane.
+const CALLS_AT_ONCE: usize = 4;
+/// Calls that may wait for those. Beyond, the oldest refusal is not sent: its challenge lapses.
+const MOST_WAITING: usize = 256;
 
 /// What the bot is made of.
 #[derive(Clone, Debug)]
@@ -137,6 +142,7 @@ struct Porter {
     players: HashMap<GameId, Arc<Notify>>,
     ids: HashMap<Id, GameId>,
     errands: FuturesUnordered<BoxFuture<'static, Option<News>>>,
+    waiting: VecDeque<Errand>,
     let_in: bool,
 }
 
@@ -159,6 +165,7 @@ impl Porter {
             players: HashMap::new(),
             ids: HashMap::new(),
             errands: FuturesUnordered::new(),
+            waiting: VecDeque::new(),
             let_in: false,
         }
     }
@@ -180,9 +187,10 @@ impl Porter {
             };
             if let Some(news) = news {
                 for errand in self.lobby.apply(news, Instant::now()) {
-                    self.run_errand(errand);
+                    self.take_errand(errand);
                 }
             }
+            self.start_errands();
             if draining && self.lobby.is_empty() && self.errands.is_empty() {
                 return Ok(());
             }
@@ -212,8 +220,8 @@ impl Porter {
         }
     }
 
-    fn run_errand(&mut self, errand: Errand) {
-        let client = self.house.client.clone();
+    /// What concerns a game is done now; calls wait for their turn, acceptances first.
+    fn take_errand(&mut self, errand: Errand) {
         match errand {
             Errand::Play(game) => self.seat(*game),
             Errand::SaidOver(game) => {
@@ -221,10 +229,35 @@ impl Porter {
                     player.notify_one();
                 }
             }
+            Errand::Accept(_) | Errand::List => self.waiting.push_front(errand),
+            Errand::Decline(..) => self.waiting.push_back(errand),
+        }
+        let refusal = |errand: &Errand| matches!(errand, Errand::Decline(..));
+        if self.waiting.len() > MOST_WAITING
+            && let Some(oldest) = self.waiting.iter().position(refusal)
+        {
+            self.waiting.remove(oldest);
+        }
+    }
+
+    fn start_errands(&mut self) {
+        while self.errands.len() < CALLS_AT_ONCE
+            && let Some(errand) = self.waiting.pop_front()
+        {
+            if let Some(call) = self.call(errand) {
+                self.errands.push(call);
+            }
+        }
+    }
+
+    fn call(&self, errand: Errand) -> Option<BoxFuture<'static, Option<News>>> {
+        let client = self.house.client.clone();
+        let listeners = self.house.listeners.clone();
+        Some(match errand {
+            Errand::Play(_) | Errand::SaidOver(_) => return None,
             Errand::Accept(id) => {
                 tracing::debug!(challenge = %id, "accepting");
-                let listeners = self.house.listeners.clone();
-                self.errands.push(Box::pin(async move {
+                Box::pin(async move {
                     let outcome = client.accept(&id).await;
                     match &outcome {
                         Ok(()) => listeners.tell(BotEvent::Accepted {
@@ -234,12 +267,11 @@ impl Porter {
                     }
                     let answer = outcome.into();
                     Some(News::Accepted { id, answer })
-                }));
+                })
             }
             Errand::Decline(id, reason) => {
                 tracing::debug!(challenge = %id, %reason, "declining");
-                let listeners = self.house.listeners.clone();
-                self.errands.push(Box::pin(async move {
+                Box::pin(async move {
                     match client.decline(&id, reason).await {
                         Ok(()) => listeners.tell(BotEvent::Declined {
                             challenge: id,
@@ -248,9 +280,9 @@ impl Porter {
                         Err(error) => tracing::debug!(challenge = %id, %error, "cannot decline"),
                     }
                     None
-                }));
+                })
             }
-            Errand::List => self.errands.push(Box::pin(async move {
+            Errand::List => Box::pin(async move {
                 match client.playing().await {
                     Ok(playing) => Some(News::Running(playing.games)),
                     Err(error) => {
@@ -258,8 +290,8 @@ impl Porter {
                         Some(News::NoList)
                     }
                 }
-            })),
-        }
+            }),
+        })
     }
 
     /// Gives a game its one player.

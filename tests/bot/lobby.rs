@@ -1,5 +1,6 @@
 //! Seats, and which games get a player.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use megaton::bot::{Errand, Lobby, News, Pace, Settings};
 use megaton::lichess::{
     Challenge, ChallengeId, Compat, DeclineReason, Event, GameId, GameInfo, Status, UserId,
 };
+use proptest::prelude::*;
 
 use crate::challenges::{bot, challenge, game, player};
 use crate::desk::{ME, refused};
@@ -326,4 +328,111 @@ fn a_draining_lobby_takes_nothing_and_plays_what_runs() {
     assert_eq!(door.started(game("c1", player("a"))).len(), 1);
     door.left("c1");
     assert!(door.lobby.is_empty());
+}
+
+/// Anything that can happen at the door.
+#[derive(Clone, Debug)]
+enum Happening {
+    Challenge(u8, bool),
+    Canceled(u8),
+    Start(u8),
+    Finish(u8),
+    Left(u8),
+    Answer(u8, u8),
+    Listed(Vec<u8>),
+    Opened,
+    Wait(u8),
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let id = || 0..6_u8;
+    prop_oneof![
+        (id(), any::<bool>()).prop_map(|(id, bot)| Happening::Challenge(id, bot)),
+        id().prop_map(Happening::Canceled),
+        id().prop_map(Happening::Start),
+        id().prop_map(Happening::Finish),
+        id().prop_map(Happening::Left),
+        (id(), 0..5_u8).prop_map(|(id, answer)| Happening::Answer(id, answer)),
+        prop::collection::vec(id(), 0..6).prop_map(Happening::Listed),
+        Just(Happening::Opened),
+        (0..40_u8).prop_map(Happening::Wait),
+    ]
+}
+
+fn happen(door: &mut Door, happening: Happening) -> Vec<Errand> {
+    let name = |id: u8| format!("g{id}");
+    let by = |id: u8, is_bot| {
+        if is_bot {
+            bot("nuke")
+        } else {
+            player(&name(id))
+        }
+    };
+    match happening {
+        Happening::Challenge(id, is_bot) => door.challenged(challenge(&name(id), by(id, is_bot))),
+        Happening::Canceled(id) => {
+            let asked = challenge(&name(id), by(id, false));
+            door.apply(News::Event(Event::ChallengeCanceled(Box::new(asked))))
+        }
+        Happening::Start(id) => door.started(game(&name(id), by(id, false))),
+        Happening::Finish(id) => {
+            let over = game(&name(id), by(id, false));
+            door.apply(News::Event(Event::GameFinish(Box::new(over))))
+        }
+        Happening::Left(id) => door.left(&name(id)),
+        Happening::Answer(id, answer) => door.answered(
+            &name(id),
+            match answer {
+                0 => Answer::Done,
+                1 => Answer::Lost,
+                2 => Answer::Gone,
+                3 => Answer::Limited { wait: None },
+                _ => refused("no"),
+            },
+        ),
+        Happening::Listed(ids) => {
+            let games = ids.into_iter().map(|id| game(&name(id), by(id, false)));
+            door.apply(News::Running(games.collect()))
+        }
+        Happening::Opened => door.apply(News::Opened),
+        Happening::Wait(seconds) => door.wait(u64::from(seconds)),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 500,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn whatever_happens_no_game_has_two_players_and_no_seat_is_lost(
+        happenings in prop::collection::vec(happening(), 1..80),
+    ) {
+        let mut door = Door::new(2);
+        let mut playing = BTreeSet::new();
+        for happening in happenings {
+            if let Happening::Left(id) = happening {
+                playing.remove(&format!("g{id}"));
+            }
+            let is_new = matches!(happening, Happening::Challenge(..));
+            let full = door.lobby.taken() >= 2;
+            for errand in happen(&mut door, happening) {
+                match errand {
+                    Errand::Play(game) => {
+                        prop_assert!(playing.insert(game.id.to_string()), "two players");
+                    }
+                    Errand::Accept(_) => prop_assert!(!(is_new && full), "beyond the seats"),
+                    _ => {}
+                }
+            }
+        }
+        // Once every game is left and every permit has run out, every seat is free.
+        for id in playing {
+            door.left(&id);
+        }
+        door.wait(600);
+        prop_assert!(door.lobby.is_empty());
+    }
 }

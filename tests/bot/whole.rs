@@ -301,6 +301,48 @@ async fn a_bot_that_boots_before_its_network_waits_for_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_event_stream_that_fails_in_any_way_leaves_nobody_deaf() {
+    let server = Server::start().await;
+    let bot = Bot::start(&server);
+    let faults = [Piece::Cut, Piece::End, Piece::Garbage, Piece::Silence];
+    for (n, fault) in faults.iter().enumerate() {
+        let openings = n + 1;
+        server
+            .until("online", |world| {
+                world.event_openings == openings && !world.events.is_empty()
+            })
+            .await;
+        // The game begins while nobody can hear of it.
+        server.world().tell(fault);
+        server.world().begin(&format!("g{n}"), true, 6);
+        all_over(&server).await;
+    }
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_storm_of_challenges_is_answered_without_a_storm_of_ours() {
+    let server = Server::start().await;
+    let bot = Bot::start(&server);
+    server
+        .until("online", |world| !world.events.is_empty())
+        .await;
+    for n in 0..500 {
+        server.world().challenge(&format!("c{n}"), "standard");
+    }
+    server.world().challenge("good", "atomic");
+    let accepted = |calls: &[String]| calls.iter().any(|call| call.ends_with("good/accept"));
+    server
+        .until("the good one", |world| accepted(&world.calls))
+        .await;
+    server.world().begin("good", true, 6);
+    all_over(&server).await;
+    bot.stop().await;
+    let declines = |call: &&String| call.ends_with("/decline");
+    assert!(server.world().calls.iter().filter(declines).count() <= 500);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_that_is_not_accepted_ends_it_at_once() {
     let server = Server::start().await;
     server
