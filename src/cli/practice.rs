@@ -31,7 +31,8 @@ const PACE: Duration = Duration::from_millis(600);
 /// Play against it here, without an account
 ///
 /// Starts a small Lichess on this machine's loopback and the bot on it, and prints the address of a
-/// page where you play it. Meanwhile it spars with built-in partners, one line a move. Ctrl-C ends.
+/// page where you play it. Meanwhile it spars with built-in partners, one line a move. Ctrl-C ends
+/// it at once, or with --headless after the games under way.
 ///
 /// With --games it plays so many games and says what came of them; with --headless too it then
 /// ends: status 0 if every game was played to its end and nothing was illegal, lost on time or
@@ -163,6 +164,8 @@ async fn practise(
             ended.map_err(|error| Failure::failed(error.to_string()))
         }
         outcome = sparring(args, server, signals) => outcome,
+        // Who looks on and has seen enough need not wait for the end of a game.
+        () = signals.drain.cancelled(), if !args.headless => Ok(()),
         () = signals.now.cancelled() => Ok(()),
     }
 }

@@ -2,6 +2,8 @@
 //! everything going wrong that can, and through a kill.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -14,10 +16,11 @@ use megaton::practice::{
     Event, Fault, GameReport, Handle, Options, Partner, Place, Schedule, Server, Status,
     TimeControl, Timing,
 };
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::program::{command, megaton};
+use super::program::{command, finish, megaton};
 
 const BOT: &str = "Megaton";
 /// How much faster than Lichess and its clients everything runs here.
@@ -112,6 +115,46 @@ fn a_newcomers_two_games_are_played_and_summed_up() {
         .count();
     assert!(moves > 4, "one line a move: {}", ran.stdout);
     assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+}
+
+#[test]
+fn practising_serves_the_page_spars_and_ends_at_the_first_interrupt() {
+    let mut child = command(&["practice", "--port", "0", "--guest", "OtherBot=lip_other"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let lines = BufReader::new(child.stdout.take().expect("its stdout")).lines();
+    let mut said = Vec::new();
+    for line in lines {
+        said.push(line.expect("stdout is text"));
+        if said.last().is_some_and(|line| line.contains("1. ")) {
+            break;
+        }
+    }
+    assert!(
+        said[0].contains("OtherBot may connect to http://127.0.0.1:"),
+        "{said:?}"
+    );
+    let url = said[1]
+        .split(' ')
+        .find(|word| word.starts_with("http"))
+        .expect("an address");
+    assert!(said[1].starts_with("Play Megaton at "), "{said:?}");
+    let address = url.trim_start_matches("http://").trim_end_matches('/');
+    let mut socket = TcpStream::connect(address).expect("the page is served");
+    write!(
+        socket,
+        "GET / HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+    )
+    .expect("a request");
+    let mut page = String::new();
+    socket.read_to_string(&mut page).expect("an answer");
+    assert!(
+        page.starts_with("HTTP/1.1 200 OK") && page.contains("<html"),
+        "{page}"
+    );
+    kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
+    assert_eq!(finish(&mut child, Duration::from_secs(30)), Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
