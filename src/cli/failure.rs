@@ -38,9 +38,21 @@ impl Failure {
             Self::Failed(error) => (error, EXIT_FAILED),
         };
         // Where stderr is closed too, the status still tells.
-        let _ = writeln!(io::stderr().lock(), "megaton: {error:#}");
+        let _ = writeln!(io::stderr().lock(), "megaton: {}", in_one_line(&error));
         ExitCode::from(status)
     }
+}
+
+/// The chain of causes; what an error has said of its cause already is not said again.
+fn in_one_line(error: &anyhow::Error) -> String {
+    let mut line = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !line.contains(&cause) {
+            line.push_str(": ");
+            line.push_str(&cause);
+        }
+    }
+    line
 }
 
 /// Whether the reader of our output went away, as `head` does: nobody's failure.
@@ -66,5 +78,23 @@ impl From<io::Error> for Failure {
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         Self::Setup(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let cause = || io::Error::other("no such thing");
+        let wrapped = Err::<(), _>(cause()).context("starting").unwrap_err();
+        assert_eq!(in_one_line(&wrapped), "starting: no such thing");
+        let told = Err::<(), _>(cause())
+            .context("starting: no such thing")
+            .unwrap_err();
+        assert_eq!(in_one_line(&told), "starting: no such thing");
     }
 }

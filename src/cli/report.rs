@@ -208,6 +208,7 @@ mod tests {
     #[test]
     fn what_is_accepted_is_said_in_one_line() {
         let mut config = Config::default().challenge;
+        config.concurrency = 4;
         assert_eq!(
             accepts(&config),
             "rated and casual atomic against bots and humans; 0 to 1800 s on the clock, \

@@ -119,6 +119,7 @@ fn a_config_that_is_named_must_exist() {
     let ran = megaton(&["check", "--offline", "--config", "no/such.toml"]);
     assert_eq!(ran.status, Some(2));
     assert!(ran.stderr.contains("no/such.toml"), "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("os error").count(), 1, "{}", ran.stderr);
     assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
 }
 
