@@ -53,13 +53,9 @@ enum Stage {
     Waiting { at: Instant },
     /// The server said "ok" at `since`; a state must show the move by `until`.
     Confirming { since: Instant, until: Instant },
-    /// An opening of the stream asked for after `since` decides; from `until` on the same move may
-    /// be sent again without one.
-    Looking {
-        since: Instant,
-        wanted: Wanted,
-        until: Option<Instant>,
-    },
+    /// An opening of the stream asked for after `since` decides, and nothing else: the server has
+    /// spoken, and a move repeated blindly might meet a position two plies on.
+    Looking { since: Instant, wanted: Wanted },
 }
 
 impl Owed {
@@ -78,7 +74,7 @@ impl Owed {
             }
             Stage::Thinking { fallback, .. } => Some(fallback),
             Stage::Waiting { at } => Some(at),
-            Stage::Looking { until, .. } => until,
+            Stage::Looking { .. } => None,
         }
     }
 }
@@ -314,12 +310,7 @@ impl Table {
             Next::Repeat { at } => Stage::Waiting { at },
             Next::Look(wanted) => {
                 out.push(Action::Reopen);
-                let until = (wanted == Wanted::Same).then(|| now + self.pace.confirm * 2);
-                Stage::Looking {
-                    since: now,
-                    wanted,
-                    until,
-                }
+                Stage::Looking { since: now, wanted }
             }
         };
     }
@@ -359,11 +350,7 @@ impl Table {
             Stage::Looking { wanted, .. } => wanted,
             _ => Wanted::Same,
         };
-        owed.stage = Stage::Looking {
-            since: now,
-            wanted,
-            until: None,
-        };
+        owed.stage = Stage::Looking { since: now, wanted };
     }
 
     fn note_unshown(&self, out: &mut Vec<Action>) {
@@ -394,13 +381,13 @@ impl Table {
                 let ticket = *ticket;
                 self.posted(ticket, &Answer::Lost, now, out);
             }
-            Stage::Waiting { .. } | Stage::Looking { .. } => self.send_frozen(now, out),
+            Stage::Waiting { .. } => self.send_frozen(now, out),
+            Stage::Looking { .. } => {}
             Stage::Confirming { .. } => {
                 owed.trouble.unshown += 1;
                 owed.stage = Stage::Looking {
                     since: now,
                     wanted: Wanted::Same,
-                    until: Some(now + self.pace.confirm),
                 };
                 self.note_unshown(out);
                 out.push(Action::Reopen);
