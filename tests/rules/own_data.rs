@@ -1,8 +1,9 @@
 //! Data written by our own generator and committed, so that the tests mean something where the
 //! recorded data is absent: a change of behaviour shows as a difference.
 //!
-//! The generator below checks every row against shakmaty and the slow implementation before it
-//! writes it. To write the files anew (they change only with the seed or the format):
+//! The generator below checks every position against shakmaty and the slow implementation before it
+//! writes it; the games are replayed by our own rules alone. To write the files anew (they change
+//! only with the seed or the format):
 //! `cargo test --test rules -- --ignored write_our_own_data`
 
 use std::io::Write;
