@@ -11,7 +11,8 @@
 //! * `settings`: the operator's rules and the bot's own waiting times
 //!
 //! The shell:
-//! * `run`: the bot as a whole; `doorbell`: the account's event stream
+//! * `run`: the bot from its start; `porter`: the task at the door; `errands`: the calls it makes
+//! * `doorbell`: the account's event stream
 //! * `player`: the task of one game; `feed`: that game's stream
 //! * `answer`: from the outcome of a call to what the core cares about
 //! * `report`: what those who listen are told
@@ -22,9 +23,11 @@ mod answer;
 mod challenge;
 mod clock;
 mod doorbell;
+mod errands;
 mod feed;
 mod lobby;
 mod player;
+mod porter;
 mod queue;
 mod report;
 mod run;

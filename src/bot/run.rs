@@ -1,32 +1,15 @@
-//! The bot as a whole: who we are, the doorbell, the lobby, and one player for each game.
+//! The bot from its start: what it is made of, who we are, and what keeps it from playing at all.
 //!
-//! This task answers the door and nothing else; no game waits for it and it waits for no game.
+//! Whatever time may heal is waited for here; only what cannot work ends the bot.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
-use std::time::Instant;
-
-use futures::future::BoxFuture;
-use futures::stream::{FuturesUnordered, StreamExt};
 use thiserror::Error;
-use tokio::sync::Notify;
-use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument;
 
-use super::doorbell::{Doorbell, Rung};
-use super::lobby::{Errand, Lobby, News};
-use super::player::{House, play};
-use super::report::{BotEvent, Listeners};
+use super::porter::Porter;
+use super::report::Listeners;
 use super::settings::{Pace, Settings};
-use super::table::{Ending, Seat};
 use crate::engine::Pool;
-use crate::lichess::{Account, Client, Error, GameId, GameInfo, StreamLoss, UserId};
-
-/// Calls of the lobby under way at once; moves have their own lane.
-const CALLS_AT_ONCE: usize = 4;
-/// Calls that may wait for those. Beyond, the oldest refusal is not sent: its challenge lapses.
-const MOST_WAITING: usize = 256;
+use crate::lichess::{Account, Client, Error};
 
 /// What the bot is made of.
 #[derive(Clone, Debug)]
@@ -122,217 +105,13 @@ fn fit_to_play(account: Account) -> Result<Account, BotError> {
     Ok(account)
 }
 
-fn fatal(error: &Error) -> Option<BotError> {
+/// What a refusal means for the bot, if it means that it cannot play.
+pub(super) fn fatal(error: &Error) -> Option<BotError> {
     if error.is_unauthorized() {
         Some(BotError::Unauthorized(error.to_string()))
     } else if error.is_forbidden() {
         Some(BotError::Forbidden(error.to_string()))
     } else {
         None
-    }
-}
-
-/// The task at the door.
-struct Porter {
-    house: House,
-    me: UserId,
-    lobby: Lobby,
-    doorbell: Doorbell,
-    games: JoinSet<Ending>,
-    players: HashMap<GameId, Arc<Notify>>,
-    ids: HashMap<Id, GameId>,
-    errands: FuturesUnordered<BoxFuture<'static, Option<News>>>,
-    waiting: VecDeque<Errand>,
-    let_in: bool,
-}
-
-impl Porter {
-    fn new(options: BotOptions, me: UserId) -> Self {
-        let settings = Arc::new(options.settings);
-        let house = House {
-            settings: Arc::clone(&settings),
-            pace: options.pace,
-            listeners: options.listeners,
-            pool: options.pool,
-            client: options.client,
-        };
-        Self {
-            lobby: Lobby::new(me.clone(), settings, options.pace),
-            doorbell: Doorbell::new(house.client.clone()),
-            me,
-            house,
-            games: JoinSet::new(),
-            players: HashMap::new(),
-            ids: HashMap::new(),
-            errands: FuturesUnordered::new(),
-            waiting: VecDeque::new(),
-            let_in: false,
-        }
-    }
-
-    async fn run(&mut self, drain: &CancellationToken) -> Result<(), BotError> {
-        let mut draining = false;
-        loop {
-            let wake_at = self.lobby.wake_at();
-            let news = tokio::select! {
-                biased;
-                () = drain.cancelled(), if !draining => {
-                    draining = true;
-                    Some(News::Drain)
-                }
-                rung = self.doorbell.next() => self.rung(rung)?,
-                Some(news) = self.errands.next() => news,
-                Some(left) = self.games.join_next_with_id() => Some(self.left(&left)),
-                () = sleep_until(wake_at) => Some(News::Tick),
-            };
-            if let Some(news) = news {
-                for errand in self.lobby.apply(news, Instant::now()) {
-                    self.take_errand(errand);
-                }
-            }
-            self.start_errands();
-            if draining && self.lobby.is_empty() && self.errands.is_empty() {
-                return Ok(());
-            }
-        }
-    }
-
-    fn rung(&mut self, rung: Rung) -> Result<Option<News>, BotError> {
-        match rung {
-            Rung::Open => {
-                self.let_in = true;
-                tracing::debug!("the event stream is open");
-                self.house.listeners.tell(BotEvent::Online);
-                Ok(Some(News::Opened))
-            }
-            Rung::Line(event) => Ok(Some(News::Event(event))),
-            Rung::Lost(loss) => {
-                // A door that never opened to this token will not do so later.
-                if let (StreamLoss::Unopened(error), false) = (&loss, self.let_in)
-                    && let Some(fatal) = fatal(error)
-                {
-                    return Err(fatal);
-                }
-                let reason = loss.to_string();
-                self.house.listeners.tell(BotEvent::Offline { reason });
-                Ok(None)
-            }
-        }
-    }
-
-    /// What concerns a game is done now; calls wait for their turn, acceptances first.
-    fn take_errand(&mut self, errand: Errand) {
-        match errand {
-            Errand::Play(game) => self.seat(*game),
-            Errand::SaidOver(game) => {
-                if let Some(player) = self.players.get(&game) {
-                    player.notify_one();
-                }
-            }
-            Errand::Accept(_) | Errand::List => self.waiting.push_front(errand),
-            Errand::Decline(..) => self.waiting.push_back(errand),
-        }
-        let refusal = |errand: &Errand| matches!(errand, Errand::Decline(..));
-        if self.waiting.len() > MOST_WAITING
-            && let Some(oldest) = self.waiting.iter().position(refusal)
-        {
-            self.waiting.remove(oldest);
-        }
-    }
-
-    fn start_errands(&mut self) {
-        while self.errands.len() < CALLS_AT_ONCE
-            && let Some(errand) = self.waiting.pop_front()
-        {
-            if let Some(call) = self.call(errand) {
-                self.errands.push(call);
-            }
-        }
-    }
-
-    fn call(&self, errand: Errand) -> Option<BoxFuture<'static, Option<News>>> {
-        let client = self.house.client.clone();
-        let listeners = self.house.listeners.clone();
-        Some(match errand {
-            Errand::Play(_) | Errand::SaidOver(_) => return None,
-            Errand::Accept(id) => {
-                tracing::debug!(challenge = %id, "accepting");
-                Box::pin(async move {
-                    let outcome = client.accept(&id).await;
-                    match &outcome {
-                        Ok(()) => listeners.tell(BotEvent::Accepted {
-                            challenge: id.clone(),
-                        }),
-                        Err(error) => tracing::warn!(challenge = %id, %error, "cannot accept"),
-                    }
-                    let answer = outcome.into();
-                    Some(News::Accepted { id, answer })
-                })
-            }
-            Errand::Decline(id, reason) => {
-                tracing::debug!(challenge = %id, %reason, "declining");
-                Box::pin(async move {
-                    match client.decline(&id, reason).await {
-                        Ok(()) => listeners.tell(BotEvent::Declined {
-                            challenge: id,
-                            reason,
-                        }),
-                        Err(error) => tracing::debug!(challenge = %id, %error, "cannot decline"),
-                    }
-                    None
-                })
-            }
-            Errand::List => Box::pin(async move {
-                match client.playing().await {
-                    Ok(playing) => Some(News::Running(playing.games)),
-                    Err(error) => {
-                        tracing::warn!(%error, "cannot list the running games");
-                        Some(News::NoList)
-                    }
-                }
-            }),
-        })
-    }
-
-    /// Gives a game its one player.
-    fn seat(&mut self, game: GameInfo) {
-        let id = game.id.clone();
-        let seat = Seat {
-            game: game.id,
-            me: self.me.clone(),
-            color: game.color,
-            variant: game.variant,
-        };
-        let said_over = Arc::new(Notify::new());
-        self.players.insert(id.clone(), Arc::clone(&said_over));
-        let span = tracing::info_span!("game", id = %id);
-        let house = self.house.clone();
-        let player = play(house, seat, said_over).instrument(span);
-        let handle = self.games.spawn(player);
-        self.ids.insert(handle.id(), id);
-    }
-
-    fn left(&mut self, left: &Result<(Id, Ending), JoinError>) -> News {
-        let (task, seen) = match left {
-            Ok((task, ending)) => (*task, ending.status.is_some()),
-            Err(error) => {
-                tracing::error!(%error, "the task of a game ended by itself");
-                (error.id(), false)
-            }
-        };
-        match self.ids.remove(&task) {
-            Some(game) => {
-                self.players.remove(&game);
-                News::Left { game, seen }
-            }
-            None => News::Tick,
-        }
-    }
-}
-
-async fn sleep_until(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at.into()).await,
-        None => std::future::pending().await,
     }
 }

@@ -1,0 +1,164 @@
+//! The task at the door: events come in, the lobby is asked, and what it says is carried out.
+//!
+//! It answers the door and nothing else; no game waits for it and it waits for no game.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::Notify;
+use tokio::task::{Id, JoinError, JoinSet};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+use super::doorbell::{Doorbell, Rung};
+use super::errands::Errands;
+use super::lobby::{Errand, Lobby, News};
+use super::player::{House, play};
+use super::report::BotEvent;
+use super::run::{BotError, BotOptions, fatal};
+use super::table::{Ending, Seat};
+use crate::lichess::{GameId, GameInfo, StreamLoss, UserId};
+
+/// The task at the door.
+pub(super) struct Porter {
+    house: House,
+    me: UserId,
+    lobby: Lobby,
+    doorbell: Doorbell,
+    games: JoinSet<Ending>,
+    players: HashMap<GameId, Arc<Notify>>,
+    ids: HashMap<Id, GameId>,
+    errands: Errands,
+    let_in: bool,
+}
+
+impl Porter {
+    pub(super) fn new(options: BotOptions, me: UserId) -> Self {
+        let settings = Arc::new(options.settings);
+        let house = House {
+            settings: Arc::clone(&settings),
+            pace: options.pace,
+            listeners: options.listeners,
+            pool: options.pool,
+            client: options.client,
+        };
+        Self {
+            lobby: Lobby::new(me.clone(), settings, options.pace),
+            doorbell: Doorbell::new(house.client.clone()),
+            errands: Errands::new(house.client.clone(), house.listeners.clone()),
+            me,
+            house,
+            games: JoinSet::new(),
+            players: HashMap::new(),
+            ids: HashMap::new(),
+            let_in: false,
+        }
+    }
+
+    /// Answers the door until `drain` is asked for and the last game is over.
+    pub(super) async fn run(&mut self, drain: &CancellationToken) -> Result<(), BotError> {
+        let mut draining = false;
+        loop {
+            let wake_at = self.lobby.wake_at();
+            let news = tokio::select! {
+                biased;
+                () = drain.cancelled(), if !draining => {
+                    draining = true;
+                    Some(News::Drain)
+                }
+                rung = self.doorbell.next() => self.rung(rung)?,
+                Some(news) = self.errands.next() => Some(news),
+                Some(left) = self.games.join_next_with_id() => Some(self.left(&left)),
+                () = sleep_until(wake_at) => Some(News::Tick),
+            };
+            if let Some(news) = news {
+                for errand in self.lobby.apply(news, Instant::now()) {
+                    self.carry_out(errand);
+                }
+            }
+            self.errands.start();
+            if draining && self.lobby.is_empty() && self.errands.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn rung(&mut self, rung: Rung) -> Result<Option<News>, BotError> {
+        match rung {
+            Rung::Open => {
+                self.let_in = true;
+                tracing::debug!("the event stream is open");
+                self.house.listeners.tell(BotEvent::Online);
+                Ok(Some(News::Opened))
+            }
+            Rung::Line(event) => Ok(Some(News::Event(event))),
+            Rung::Lost(loss) => {
+                // A door that never opened to this token will not do so later.
+                if let (StreamLoss::Unopened(error), false) = (&loss, self.let_in)
+                    && let Some(fatal) = fatal(error)
+                {
+                    return Err(fatal);
+                }
+                let reason = loss.to_string();
+                self.house.listeners.tell(BotEvent::Offline { reason });
+                Ok(None)
+            }
+        }
+    }
+
+    /// What concerns a game is done now; calls wait for their turn.
+    fn carry_out(&mut self, errand: Errand) {
+        match errand {
+            Errand::Play(game) => self.seat(*game),
+            Errand::SaidOver(game) => {
+                if let Some(player) = self.players.get(&game) {
+                    player.notify_one();
+                }
+            }
+            call => self.errands.take(call),
+        }
+    }
+
+    /// Gives a game its one player.
+    fn seat(&mut self, game: GameInfo) {
+        let id = game.id.clone();
+        let seat = Seat {
+            game: game.id,
+            me: self.me.clone(),
+            color: game.color,
+            variant: game.variant,
+        };
+        let said_over = Arc::new(Notify::new());
+        self.players.insert(id.clone(), Arc::clone(&said_over));
+        let span = tracing::info_span!("game", id = %id);
+        let house = self.house.clone();
+        let player = play(house, seat, said_over).instrument(span);
+        let handle = self.games.spawn(player);
+        self.ids.insert(handle.id(), id);
+    }
+
+    fn left(&mut self, left: &Result<(Id, Ending), JoinError>) -> News {
+        let (task, seen) = match left {
+            Ok((task, ending)) => (*task, ending.status.is_some()),
+            Err(error) => {
+                tracing::error!(%error, "the task of a game ended by itself");
+                (error.id(), false)
+            }
+        };
+        match self.ids.remove(&task) {
+            Some(game) => {
+                self.players.remove(&game);
+                News::Left { game, seen }
+            }
+            None => News::Tick,
+        }
+    }
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}
