@@ -2,7 +2,8 @@
 //! equally urgent ones the one that has waited longest.
 //!
 //! Every search thread passes it before it computes and hands its permit on every few milliseconds
-//! while others wait. It never holds up a search that was told to stop.
+//! while others wait. Whoever computes for want of something better (on the opponent's time, or
+//! without a clock) hands it on at once. It never holds up a search that was told to stop.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,22 +14,39 @@ use std::time::{Duration, Instant};
 /// this is a guard only.
 const NAP: Duration = Duration::from_millis(50);
 
+/// How much a search needs a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Need {
+    /// When it should have its answer.
+    pub(super) due: Instant,
+    /// Whether it only uses what nobody else needs.
+    pub(super) idle: bool,
+}
+
 /// The permits and the queue for them.
 #[derive(Debug)]
 pub(super) struct Gate {
     state: Mutex<State>,
     waiting: AtomicUsize,
+    /// Those of them that do not just use what is left.
+    pressing: AtomicUsize,
 }
 
 #[derive(Debug)]
 struct State {
     free: usize,
-    queue: Vec<Arc<Waiter>>,
+    queue: Vec<Waiter>,
 }
 
 #[derive(Debug)]
 struct Waiter {
-    urgency: Instant,
+    need: Need,
+    call: Arc<Call>,
+}
+
+/// How a waiter is called in.
+#[derive(Debug)]
+struct Call {
     granted: AtomicBool,
     thread: Thread,
 }
@@ -42,6 +60,7 @@ impl Gate {
         Gate {
             state: Mutex::new(state),
             waiting: AtomicUsize::new(0),
+            pressing: AtomicUsize::new(0),
         }
     }
 
@@ -51,27 +70,47 @@ impl Gate {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
-    /// Wait for a permit; the earliest `urgency` is served first. `gives_up` is asked whenever the
-    /// thread is unparked, and at `until`; false means: no permit taken.
-    fn enter(&self, urgency: Instant, until: Option<Instant>, gives_up: &dyn Fn() -> bool) -> bool {
-        let waiter = {
+    /// Does anybody wait whose clock runs?
+    #[inline]
+    fn is_pressed(&self) -> bool {
+        self.pressing.load(Ordering::Relaxed) > 0
+    }
+
+    /// Wait for a permit; whose `need` is due first is served first. Both closures are asked
+    /// whenever the thread is unparked, and at `until`; giving up means: no permit taken.
+    fn enter(
+        &self,
+        need: &dyn Fn() -> Need,
+        until: Option<Instant>,
+        gives_up: &dyn Fn() -> bool,
+    ) -> bool {
+        let mut asked = need();
+        let call = {
             let mut state = self.lock();
             if state.free > 0 {
                 state.free -= 1;
                 return true;
             }
-            let waiter = Arc::new(Waiter {
-                urgency,
+            let call = Arc::new(Call {
                 granted: AtomicBool::new(false),
                 thread: thread::current(),
             });
-            state.queue.push(Arc::clone(&waiter));
-            self.waiting.store(state.queue.len(), Ordering::Relaxed);
-            waiter
+            state.queue.push(Waiter {
+                need: asked,
+                call: Arc::clone(&call),
+            });
+            self.count(&state);
+            call
         };
-        while !waiter.granted.load(Ordering::Acquire) {
+        while !call.granted.load(Ordering::Acquire) {
             if gives_up() {
-                return !self.withdraw(&waiter);
+                return !self.withdraw(&call);
+            }
+            let now = need();
+            if now.idle != asked.idle {
+                // The move pondered on was played: from here on a clock runs.
+                asked = now;
+                self.ask_again(&call, now);
             }
             let left = until.map_or(NAP, |end| end.saturating_duration_since(Instant::now()));
             thread::park_timeout(left.min(NAP));
@@ -79,36 +118,55 @@ impl Gate {
         true
     }
 
-    /// Take the waiter out of the queue; false if it was granted a permit in the meantime.
-    fn withdraw(&self, waiter: &Arc<Waiter>) -> bool {
+    fn ask_again(&self, call: &Arc<Call>, need: Need) {
         let mut state = self.lock();
-        let place = state
-            .queue
-            .iter()
-            .position(|other| Arc::ptr_eq(other, waiter));
+        if let Some(place) = state.place_of(call) {
+            state.queue[place].need = need;
+            self.count(&state);
+        }
+    }
+
+    /// Take the waiter out of the queue; false if it was granted a permit in the meantime.
+    fn withdraw(&self, call: &Arc<Call>) -> bool {
+        let mut state = self.lock();
+        let place = state.place_of(call);
         if let Some(place) = place {
             state.queue.remove(place);
-            self.waiting.store(state.queue.len(), Ordering::Relaxed);
+            self.count(&state);
         }
         place.is_some()
     }
 
     fn leave(&self) {
         let mut state = self.lock();
-        let next = (0..state.queue.len()).min_by_key(|&place| state.queue[place].urgency);
+        let next = (0..state.queue.len()).min_by_key(|&place| state.queue[place].need.due);
         match next {
             None => state.free += 1,
             Some(place) => {
                 let waiter = state.queue.remove(place);
-                self.waiting.store(state.queue.len(), Ordering::Relaxed);
-                waiter.granted.store(true, Ordering::Release);
-                waiter.thread.unpark();
+                self.count(&state);
+                waiter.call.granted.store(true, Ordering::Release);
+                waiter.call.thread.unpark();
             }
         }
     }
 
+    /// Says aloud how many wait.
+    fn count(&self, state: &State) {
+        let pressing = state.queue.iter().filter(|waiter| !waiter.need.idle);
+        self.pressing.store(pressing.count(), Ordering::Relaxed);
+        self.waiting.store(state.queue.len(), Ordering::Relaxed);
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn place_of(&self, call: &Arc<Call>) -> Option<usize> {
+        let is_it = |waiter: &Waiter| Arc::ptr_eq(&waiter.call, call);
+        self.queue.iter().position(is_it)
     }
 }
 
@@ -132,21 +190,24 @@ impl Turn {
     /// Wait for a permit; false if `gives_up`, asked at `until` at the latest, came first.
     pub(super) fn take(
         &mut self,
-        urgency: Instant,
+        need: &dyn Fn() -> Need,
         until: Option<Instant>,
         gives_up: &dyn Fn() -> bool,
     ) -> bool {
         if !self.held {
-            self.held = self.gate.enter(urgency, until, gives_up);
+            self.held = self.gate.enter(need, until, gives_up);
             self.since = Instant::now();
         }
         self.held
     }
 
-    /// Has this thread computed for a whole `slice` while another waits?
+    /// Is it another's turn? After a whole `slice` while anybody waits; for one that is `idle`,
+    /// as soon as somebody waits whose clock runs.
     #[inline]
-    pub(super) fn is_over(&self, now: Instant, slice: Duration) -> bool {
-        self.gate.is_contended() && now.saturating_duration_since(self.since) >= slice
+    pub(super) fn is_over(&self, now: Instant, slice: Duration, idle: bool) -> bool {
+        let sliced =
+            || self.gate.is_contended() && now.saturating_duration_since(self.since) >= slice;
+        (idle && self.gate.is_pressed()) || sliced()
     }
 
     /// Give the permit back.
@@ -171,12 +232,26 @@ mod tests {
 
     const NEVER: &dyn Fn() -> bool = &|| false;
 
+    fn due(due: Instant) -> impl Fn() -> Need {
+        move || Need { due, idle: false }
+    }
+
+    fn idle(due: Instant) -> impl Fn() -> Need {
+        move || Need { due, idle: true }
+    }
+
+    fn until_waiting(gate: &Gate, waiters: usize) {
+        while gate.lock().queue.len() < waiters {
+            thread::yield_now();
+        }
+    }
+
     #[test]
     fn the_most_urgent_waiter_is_served_first() {
         let gate = Arc::new(Gate::new(1));
         let mut first = Turn::new(Arc::clone(&gate));
         let now = Instant::now();
-        assert!(first.take(now, None, NEVER));
+        assert!(first.take(&due(now), None, NEVER));
         let (sender, order) = mpsc::channel();
         let threads: Vec<_> = [300, 100, 200]
             .into_iter()
@@ -184,14 +259,13 @@ mod tests {
                 let (gate, sender) = (Arc::clone(&gate), sender.clone());
                 thread::spawn(move || {
                     let mut turn = Turn::new(gate);
-                    assert!(turn.take(now + Duration::from_millis(millis), None, NEVER));
+                    let need = due(now + Duration::from_millis(millis));
+                    assert!(turn.take(&need, None, NEVER));
                     sender.send(millis).unwrap();
                 })
             })
             .collect();
-        while gate.lock().queue.len() < 3 {
-            thread::yield_now();
-        }
+        until_waiting(&gate, 3);
         first.release();
         for thread in threads {
             thread.join().unwrap();
@@ -205,21 +279,89 @@ mod tests {
     fn a_waiter_wakes_by_itself_when_its_time_is_up() {
         let gate = Arc::new(Gate::new(1));
         let mut first = Turn::new(Arc::clone(&gate));
-        assert!(first.take(Instant::now(), None, NEVER));
+        assert!(first.take(&due(Instant::now()), None, NEVER));
         let end = Instant::now() + Duration::from_millis(2);
         let mut second = Turn::new(gate);
-        assert!(!second.take(end, Some(end), &|| Instant::now() >= end));
+        assert!(!second.take(&due(end), Some(end), &|| Instant::now() >= end));
     }
 
     #[test]
     fn a_waiter_that_gives_up_takes_no_permit() {
         let gate = Arc::new(Gate::new(1));
         let mut first = Turn::new(Arc::clone(&gate));
-        assert!(first.take(Instant::now(), None, NEVER));
+        let now = due(Instant::now());
+        assert!(first.take(&now, None, NEVER));
         let mut second = Turn::new(Arc::clone(&gate));
-        assert!(!second.take(Instant::now(), None, &|| true));
-        assert!(!gate.is_contended());
+        assert!(!second.take(&now, None, &|| true));
+        assert!(!gate.is_contended() && !gate.is_pressed());
         drop((first, second));
         assert_eq!(gate.lock().free, 1);
+    }
+
+    #[test]
+    fn whoever_is_idle_yields_at_once_to_a_clock_but_not_to_another_idler() {
+        let gate = Arc::new(Gate::new(1));
+        let now = Instant::now();
+        let mut first = Turn::new(Arc::clone(&gate));
+        assert!(first.take(&idle(now), None, NEVER));
+        let hour = Duration::from_secs(3600);
+        assert!(!first.is_over(Instant::now(), hour, true), "nobody waits");
+        let waiting = |need: Box<dyn Fn() -> Need + Send>| {
+            let gate = Arc::clone(&gate);
+            thread::spawn(move || assert!(Turn::new(gate).take(&*need, None, NEVER)))
+        };
+        let idler = waiting(Box::new(idle(now)));
+        until_waiting(&gate, 1);
+        assert!(!first.is_over(Instant::now(), hour, true), "another idler");
+        let player = waiting(Box::new(due(now)));
+        until_waiting(&gate, 2);
+        assert!(first.is_over(Instant::now(), hour, true), "a clock runs");
+        assert!(!first.is_over(Instant::now(), hour, false), "on our clock");
+        first.release();
+        idler.join().unwrap();
+        player.join().unwrap();
+    }
+
+    #[test]
+    fn a_waiter_whose_clock_begins_to_run_is_served_before_those_without_one() {
+        let gate = Arc::new(Gate::new(1));
+        let now = Instant::now();
+        let mut first = Turn::new(Arc::clone(&gate));
+        assert!(first.take(&due(now), None, NEVER));
+        let hit = Arc::new(AtomicBool::new(false));
+        let (sender, order) = mpsc::channel();
+        let late = now + Duration::from_secs(3600);
+        let threads: Vec<_> = [false, true]
+            .into_iter()
+            .map(|is_hit| {
+                let (gate, sender, hit) = (Arc::clone(&gate), sender.clone(), Arc::clone(&hit));
+                let waiter = thread::spawn(move || {
+                    let mut turn = Turn::new(gate);
+                    let need = || {
+                        let idle = !(is_hit && hit.load(Ordering::Acquire));
+                        let due = if idle { late } else { now };
+                        Need { due, idle }
+                    };
+                    assert!(turn.take(&need, None, NEVER));
+                    sender.send(is_hit).unwrap();
+                });
+                waiter
+            })
+            .collect();
+        until_waiting(&gate, 2);
+        assert!(!gate.is_pressed());
+        hit.store(true, Ordering::Release);
+        for waiter in &threads {
+            waiter.thread().unpark();
+        }
+        while !gate.is_pressed() {
+            thread::yield_now();
+        }
+        first.release();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        drop(sender);
+        assert_eq!(order.iter().collect::<Vec<_>>(), [true, false]);
     }
 }

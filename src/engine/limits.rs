@@ -31,6 +31,9 @@ pub struct Limits {
     /// Think on the opponent's time: no clock runs, and no answer is given, before
     /// [`Search::ponderhit`](super::Search::ponderhit) or a stop.
     pub ponder: bool,
+    /// Use only what other searches leave: served after them, and waiting for a core does not
+    /// count as thinking. The deadline counts all the same.
+    pub background: bool,
 }
 
 /// The clock of the side to move.

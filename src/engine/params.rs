@@ -17,6 +17,9 @@ pub(super) const BACKGROUND_NICENESS: i32 = 5;
 pub(super) const TIME_SLICE: Duration = Duration::from_millis(3);
 /// After this wait a search is as urgent as one whose time is up, so that none starves.
 pub(super) const PATIENCE: Duration = Duration::from_millis(250);
+/// After this wait a search in the background is served for once, so that it gets somewhere even
+/// while all cores are busy: about a hundredth of one.
+pub(super) const BACKGROUND_PATIENCE: Duration = Duration::from_millis(500);
 /// How late a pondering search may be served: after everybody else.
 pub(super) const PONDER_PATIENCE: Duration = Duration::from_secs(3600);
 /// Positions between two looks at the clock and at the queue for the cores. At half a million

@@ -206,6 +206,7 @@ impl<W: Write + Send + 'static> Session<W> {
             mate: go.mate,
             infinite: go.infinite,
             ponder: go.ponder,
+            background: false,
         })
     }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::Searcher;
 use crate::engine::flight::Flight;
+use crate::engine::gate::Need;
 use crate::engine::limits::Limits;
 use crate::engine::params;
 use crate::engine::thought::Ended;
@@ -21,6 +22,9 @@ pub(super) struct Control {
     node_limit: u64,
     next_check: u64,
     on_clock: bool,
+    background: bool,
+    /// How long this search has waited for a core.
+    waited: Duration,
     /// The soft end passed while pondering: answer as soon as the ponder move is played.
     pub(super) ends_on_hit: bool,
     /// Why the search must unwind now.
@@ -41,6 +45,8 @@ impl Control {
             node_limit: limits.nodes.unwrap_or(u64::MAX),
             next_check: limits.nodes.unwrap_or(u64::MAX).min(params::CHECK_EVERY),
             on_clock: limits.clock.is_some(),
+            background: limits.background,
+            waited: Duration::ZERO,
             ends_on_hit: false,
             halted: None,
         }
@@ -63,12 +69,26 @@ impl Control {
         self.plan.hard.map_or(soft, |hard| soft.min(hard))
     }
 
+    /// Whether it only uses what the other searches leave.
+    fn is_idle(&self) -> bool {
+        self.background || self.flight.is_pondering()
+    }
+
     /// The moment by which the search should have its answer: its urgency among others. Once its
     /// soft end has passed, it no longer presses the others by it.
-    fn urgency(&self, now: Instant) -> Instant {
-        if self.flight.is_pondering() {
-            return now + params::PONDER_PATIENCE;
-        }
+    fn need(&self, now: Instant) -> Need {
+        let idle = self.is_idle();
+        let due = if self.flight.is_pondering() {
+            now + params::PONDER_PATIENCE
+        } else if self.background {
+            now + params::BACKGROUND_PATIENCE
+        } else {
+            self.due(now)
+        };
+        Need { due, idle }
+    }
+
+    fn due(&self, now: Instant) -> Instant {
         let start = self.flight.clock_start();
         let soft = self
             .plan
@@ -84,9 +104,19 @@ impl Control {
         let hard = if self.flight.is_pondering() {
             None
         } else {
-            self.plan.hard.map(|hard| self.flight.clock_start() + hard)
+            let hard = self.plan.hard;
+            hard.map(|hard| self.flight.clock_start() + hard + self.uncounted())
         };
         [hard, self.deadline].into_iter().flatten().min()
+    }
+
+    /// The part of the time gone by that does not count as thinking.
+    fn uncounted(&self) -> Duration {
+        if self.background {
+            self.waited
+        } else {
+            Duration::ZERO
+        }
     }
 
     /// How long it is to the deadline; `None` if there is none.
@@ -137,10 +167,27 @@ impl Searcher {
     /// Wait for a core before the first node.
     pub(super) fn take_turn(&mut self) {
         let control = &self.control;
-        let urgency = control.urgency(Instant::now());
-        let until = control.hard_end();
-        if !self.turn.take(urgency, until, &|| control.is_over()) {
-            self.control.halted = control.verdict(Instant::now()).or(Some(Ended::Stopped));
+        let begun = Instant::now();
+        let need = || control.need(Instant::now());
+        // What is waited now does not count in the background: only the deadline ends such a wait.
+        let until = if control.background {
+            control.deadline
+        } else {
+            control.hard_end()
+        };
+        let late = || until.is_some_and(|until| Instant::now() >= until);
+        let gives_up = || {
+            if control.background {
+                control.flight.is_stopped() || late()
+            } else {
+                control.is_over()
+            }
+        };
+        let taken = self.turn.take(&need, until, &gives_up);
+        let now = Instant::now();
+        self.control.waited += now.saturating_duration_since(begun);
+        if !taken {
+            self.control.halted = self.control.verdict(now).or(Some(Ended::Stopped));
         }
     }
 
@@ -153,9 +200,14 @@ impl Searcher {
         } else {
             self.control.verdict(now)
         };
-        if self.control.halted.is_none() && self.turn.is_over(now, params::TIME_SLICE) {
+        if self.control.halted.is_none() && self.is_turn_over(now) {
             self.turn.release();
             self.take_turn();
         }
+    }
+
+    fn is_turn_over(&self, now: Instant) -> bool {
+        let idle = self.control.is_idle();
+        self.turn.is_over(now, params::TIME_SLICE, idle)
     }
 }
