@@ -19,5 +19,7 @@ mod schema;
 mod server;
 #[path = "lichess/streams.rs"]
 mod streams;
+#[path = "lichess/turns.rs"]
+mod turns;
 #[path = "lichess/wire.rs"]
 mod wire;

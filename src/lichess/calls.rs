@@ -11,12 +11,12 @@ use super::client::Client;
 use super::error::Error;
 use super::event::Playing;
 use super::game_event::ChatLine;
-use super::governor::Scope;
 use super::ids::{ChallengeId, GameId, UserId};
 use super::loss::StreamLoss;
 use super::player::{Account, TokenInfo};
 use super::reading::{FromObject, Misfit, Object, read};
 use super::request::Call;
+use super::scope::Scope;
 use super::stream::{ChallengeStream, EventStream, GameStream};
 use super::words::{DeclineReason, Room};
 
@@ -277,7 +277,9 @@ impl Client {
         if keep {
             fields.push(("keepAliveStream", "true"));
         }
-        Call::post(Scope::Create, url).form(&fields)
+        Call::post(Scope::Create, url)
+            .costing(options.credits)
+            .form(&fields)
     }
 
     /// The pending challenges, both ways. Needs the scope `challenge:read`.
@@ -311,7 +313,7 @@ impl Client {
             known => known,
         };
         let form = [("reason", reason.as_str())];
-        self.command(Call::post(Scope::Answer, url).form(&form))
+        self.command(Call::post(Scope::Decline, url).form(&form))
             .await
     }
 

@@ -183,6 +183,8 @@ pub struct ChallengeOptions {
     pub variant: Variant,
     /// Special rules; refused when the other side is a bot.
     pub rules: Vec<String>,
+    /// What it costs of the server's allowance: 1 where a bot is challenged, 5 for a person.
+    pub credits: u32,
 }
 
 impl Default for ChallengeOptions {
@@ -197,6 +199,7 @@ impl Default for ChallengeOptions {
             color: ColorChoice::Random,
             variant: Variant::Atomic,
             rules: Vec::new(),
+            credits: 1,
         }
     }
 }

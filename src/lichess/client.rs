@@ -1,8 +1,8 @@
 //! One client for the account: how a request is built, sent and its answer judged.
 //!
 //! It never retries on its own but for one thing: a 401 that our name in the user agent may have
-//! caused is asked again without the name. It never waits for a pause: what is paused is refused on
-//! the spot, and a move is never refused.
+//! caused is asked again without the name. A call goes out when the governor lets it out; a move does
+//! so at once, and what would have to wait too long is refused with the wait.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,15 +11,17 @@ use bytes::Bytes;
 use reqwest::header::HeaderValue;
 use reqwest::{Response, Url};
 
+use super::admission::Gate;
 use super::agent::Agent;
 use super::answer::{BODY_LIMIT, Body, judge};
 use super::complaints::Complaints;
 use super::connect::Pools;
 use super::error::{self, Error};
-use super::governor::{Governor, Scope};
 use super::loss::StreamLoss;
 use super::reading::{self, FromObject, Misfit};
 use super::request::Call;
+use super::scope::Scope;
+use super::tally::{Outcome, Tally};
 use super::timing::Timing;
 use super::token::Token;
 
@@ -66,7 +68,7 @@ struct Inner {
     authorization: HeaderValue,
     timing: Timing,
     agent: Agent,
-    governor: Mutex<Governor>,
+    gate: Gate,
     complaints: Complaints,
     /// When the connection of the moves was last used.
     moves_used: Mutex<Option<Instant>>,
@@ -88,7 +90,7 @@ impl Client {
             pools,
             authorization: options.token.header(),
             token: options.token,
-            governor: Mutex::new(Governor::new(options.timing.rate_limit)),
+            gate: Gate::new(&options.timing),
             timing: options.timing,
             agent,
             complaints: Complaints::default(),
@@ -103,16 +105,17 @@ impl Client {
 
     /// How many calls of one kind went out.
     pub fn calls(&self, scope: Scope) -> u64 {
-        self.governor().calls(scope)
+        self.0.gate.governor().tally().sent(scope)
+    }
+
+    /// The counters of all kinds of calls.
+    pub fn tally(&self) -> Tally {
+        self.0.gate.governor().tally().clone()
     }
 
     /// The rest of the pause of one kind of call, if it pauses.
     pub fn pause(&self, scope: Scope) -> Option<Duration> {
-        self.governor().pause(scope, Instant::now())
-    }
-
-    fn governor(&self) -> MutexGuard<'_, Governor> {
-        lock(&self.0.governor)
+        self.0.gate.governor().pause(scope, Instant::now())
     }
 
     /// The bare token, for the one call that asks about it.
@@ -169,6 +172,7 @@ impl Client {
             return Ok(response);
         }
         drop(response);
+        self.0.gate.governor().again(call.scope, Instant::now());
         let response = send(self.0.agent.nameless()).await.map_err(no_answer)?;
         if response.status() != 401 {
             self.0.agent.forget_name();
@@ -179,7 +183,7 @@ impl Client {
 
     /// Makes a call and returns the body of the success.
     pub(super) async fn call(&self, call: Call) -> Result<Bytes, Error> {
-        self.admit(call.scope)?;
+        let _admitted = self.0.gate.pass(call.scope, call.cost).await?;
         let begun = Instant::now();
         let time = match call.scope {
             Scope::Move => self.0.timing.move_call,
@@ -210,7 +214,8 @@ impl Client {
 
     /// Opens a stream: the answer's head within the connect time and one idle limit.
     pub(super) async fn open(&self, call: Call, idle: Duration) -> Result<Response, StreamLoss> {
-        self.admit(call.scope).map_err(StreamLoss::Unopened)?;
+        let admitted = self.0.gate.pass(call.scope, call.cost).await;
+        let _admitted = admitted.map_err(StreamLoss::Unopened)?;
         let exchange = async {
             let mut response = self.exchange(&call).await?;
             let status = response.status().as_u16();
@@ -228,33 +233,30 @@ impl Client {
         };
         let time = self.0.timing.connect + idle;
         let Ok(outcome) = tokio::time::timeout(time, exchange).await else {
+            self.0.gate.governor().ended(call.scope, Outcome::Lost);
             return Err(StreamLoss::Silent(time));
         };
         self.settle(call.scope, outcome)
             .map_err(StreamLoss::Unopened)
     }
 
-    fn admit(&self, scope: Scope) -> Result<(), Error> {
-        let asked = self.governor().ask(scope, Instant::now());
-        asked.map_err(|rest| Error::paused(scope, rest))
-    }
-
     /// Tells the governor what came of it, and the caller how long a pause is.
     fn settle<T>(&self, scope: Scope, outcome: Result<T, Error>) -> Result<T, Error> {
-        match outcome {
-            Err(Error::RateLimited { wait, body }) => {
-                let pause = self.governor().limited(scope, wait, Instant::now());
-                let seconds = pause.as_secs_f64();
-                tracing::warn!(?scope, seconds, answer = %body.message, "rate limited");
-                let wait = Some(pause);
-                Err(Error::RateLimited { wait, body })
-            }
-            Err(error @ Error::Transient { .. }) => Err(error),
-            other => {
-                self.governor().answered(scope);
-                other
-            }
-        }
+        let end = outcome.as_ref().err().map_or(Outcome::Done, Outcome::from);
+        self.0.gate.governor().ended(scope, end);
+        let Err(Error::RateLimited { wait, body }) = outcome else {
+            return outcome;
+        };
+        // That the day's games against bots are used up is no limit on calls of this kind.
+        let wait = if body.is_about_bots() {
+            wait
+        } else {
+            let now = Instant::now();
+            Some(self.0.gate.governor().limited(scope, wait, now))
+        };
+        let (key, answer) = (body.limit_key(), &body.message);
+        tracing::warn!(scope = scope.as_str(), ?wait, ?key, %answer, "rate limited");
+        Err(Error::RateLimited { wait, body })
     }
 
     /// Makes a call whose answer is one JSON object.

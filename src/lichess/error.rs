@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use super::error_body::{ErrorBody, RateLimit, wait_of};
-use super::governor::Scope;
 use super::reading::{EXCERPT_CHARS, excerpt};
+use super::scope::Scope;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 
 /// Why a call came to nothing.
@@ -107,7 +107,10 @@ impl Error {
     pub(super) fn paused(scope: Scope, rest: Duration) -> Self {
         Self::RateLimited {
             wait: Some(rest),
-            body: Box::new(ErrorBody::of(format!("{scope:?} calls pause"))),
+            body: Box::new(ErrorBody::of(format!(
+                "calls of the kind {} pause",
+                scope.as_str()
+            ))),
         }
     }
 

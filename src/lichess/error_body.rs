@@ -40,7 +40,21 @@ pub struct RateLimit {
     pub wait: Option<Duration>,
 }
 
+/// How the server names the limits on games of bots against bots.
+const BOTS_AGAINST_BOTS: &str = "bot.vsBot";
+
 impl ErrorBody {
+    /// The name of the limit that was hit, if there is one.
+    pub fn limit_key(&self) -> Option<&str> {
+        self.rate_limit.as_ref()?.key.as_deref()
+    }
+
+    /// Whether the limit is on games of bots against bots, and not on calls.
+    pub fn is_about_bots(&self) -> bool {
+        self.limit_key()
+            .is_some_and(|key| key.starts_with(BOTS_AGAINST_BOTS))
+    }
+
     /// What `body` says; `html` tells that it is a web page.
     pub(super) fn parse(status: u16, html: bool, body: &[u8]) -> Self {
         if html {

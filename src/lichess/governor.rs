@@ -1,108 +1,257 @@
-//! Who may speak when, after the server said "too many".
+//! Who may speak when: the one place that lets requests out.
 //!
-//! A pause belongs to one kind of call and to no other: a 429 on a challenge never holds up a move.
-//! Pure and in memory; time comes in as data. What the lanes of a game (moves, its stream, its end)
-//! do about a 429 is decided by whoever plays the game, who knows the clock.
+//! A move goes out at once, whatever else happens. Everything else keeps to the limits of its kind
+//! (`scope`), and what is not urgent goes in turn: few at a time, apart from one another, the most
+//! urgent first. A 429 pauses its own kind of call and no other. Pure and in memory: time comes in as
+//! data, and waiting is done by `admission`.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Kinds of calls, each with limits of its own on the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scope {
-    /// Posting a move.
-    Move,
-    /// The end of a game: abort, resign, draw, take back, claim.
-    Act,
-    /// Opening the stream of a game.
-    GameStream,
-    /// Opening the event stream.
-    EventStream,
-    /// Accepting, declining and cancelling challenges.
-    Answer,
-    /// Making challenges.
-    Create,
-    /// Chat, both ways.
-    Chat,
-    /// Our own account.
-    Account,
-    /// Everything else that is only looked up.
-    Lookup,
-    /// Keeping the connection of the moves warm.
-    Warm,
-}
-
-impl Scope {
-    /// All kinds.
-    pub const ALL: [Self; 10] = [
-        Self::Move,
-        Self::Act,
-        Self::GameStream,
-        Self::EventStream,
-        Self::Answer,
-        Self::Create,
-        Self::Chat,
-        Self::Account,
-        Self::Lookup,
-        Self::Warm,
-    ];
-
-    /// Whether a pause is enforced here; otherwise it is told and the player of the game decides.
-    pub const fn is_enforced(self) -> bool {
-        !matches!(self, Self::Move | Self::Act | Self::GameStream)
-    }
-}
+use super::scope::{Manner, Rate, Scope};
+use super::tally::{Outcome, Tally};
+use super::timing::Timing;
 
 /// Longest pause the governor makes up itself when the server keeps refusing without a number.
 const LONGEST_GUESS: u32 = 10;
+/// Calls that go in turn and are under way at once.
+const AT_ONCE: usize = 2;
+/// Calls in turn that may follow each other at once after a silence.
+const BURST: u32 = 3;
+/// After so many turns of waiting a call goes before more urgent ones: nobody waits for ever.
+const AGED_AFTER: u32 = 12;
 
-#[derive(Clone, Copy, Debug, Default)]
+/// A place in the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ticket(u64);
+
+/// What is to be done with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// It goes out now, and is counted.
+    Go,
+    /// Ask again at this moment, or earlier when something has changed.
+    Wait(Ticket, Instant),
+    /// It does not go out; such a call may be tried after this long.
+    Refused(Duration),
+}
+
+#[derive(Clone, Debug)]
 struct Lane {
     paused_until: Option<Instant>,
     /// Limits hit in a row without a success between.
     hits: u32,
-    calls: u64,
+    windows: Vec<Window>,
+}
+
+/// A call that waits.
+#[derive(Clone, Debug)]
+struct Waiting {
+    ticket: Ticket,
+    scope: Scope,
+    cost: u32,
+    since: Instant,
+    until: Instant,
 }
 
 /// The memory of calls and pauses.
 #[derive(Clone, Debug)]
 pub struct Governor {
-    lanes: [Lane; Scope::ALL.len()],
-    /// The pause after a first 429 that names none.
-    usual: Duration,
+    lanes: Vec<Lane>,
+    timing: Timing,
+    queue: Vec<Waiting>,
+    tickets: u64,
+    under_way: usize,
+    /// When the next call in turn may go out if it is to be `timing.spacing` after the last one.
+    due: Option<Instant>,
+    tally: Tally,
 }
 
 impl Governor {
-    /// A governor that pauses for `usual` where the server does not say how long.
-    pub fn new(usual: Duration) -> Self {
+    /// A governor with the limits and waits of `timing`.
+    pub fn new(timing: &Timing) -> Self {
+        let lane = |scope: Scope| Lane {
+            paused_until: None,
+            hits: 0,
+            windows: scope.rates(timing).into_iter().map(Window::new).collect(),
+        };
         Self {
-            lanes: [Lane::default(); Scope::ALL.len()],
-            usual,
+            lanes: Scope::ALL.into_iter().map(lane).collect(),
+            timing: timing.clone(),
+            queue: Vec::new(),
+            tickets: 0,
+            under_way: 0,
+            due: None,
+            tally: Tally::default(),
         }
     }
 
-    /// May a call of this kind go out now? If so it is counted; if not, the wait is told.
-    ///
-    /// # Errors
-    /// The rest of the pause of this kind of call.
-    pub fn ask(&mut self, scope: Scope, now: Instant) -> Result<(), Duration> {
-        let pause = self.pause(scope, now);
-        if let Some(rest) = pause.filter(|_| scope.is_enforced()) {
-            return Err(rest);
+    /// May a call of this kind go out, which costs so many credits?
+    pub fn ask(&mut self, scope: Scope, cost: u32, now: Instant) -> Turn {
+        match scope.manner() {
+            Manner::AtOnce => self.go(scope, cost, now),
+            Manner::NowOrNever => match self.rest(scope, cost, now) {
+                Some(rest) => self.refuse(scope, rest),
+                None => self.go(scope, cost, now),
+            },
+            Manner::Paced | Manner::InTurn => self.enqueue(scope, cost, now),
         }
-        self.lane(scope).calls += 1;
-        Ok(())
     }
 
-    /// The server answered this kind of call, with whatever but a 429.
-    pub fn answered(&mut self, scope: Scope) {
-        self.lane(scope).hits = 0;
+    fn enqueue(&mut self, scope: Scope, cost: u32, now: Instant) -> Turn {
+        self.queue.retain(|waiting| waiting.until >= now);
+        let like = self.queue.iter().filter(|it| it.scope == scope).count();
+        if like >= scope.most_waiting() {
+            let rest = self.timing.spacing * u32::try_from(like).unwrap_or(u32::MAX);
+            return self.refuse(scope, rest);
+        }
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        self.queue.push(Waiting {
+            ticket,
+            scope,
+            cost,
+            since: now,
+            until: now + scope.patience(&self.timing),
+        });
+        self.poll(ticket, now)
+    }
+
+    /// What about a call that waits? One that is unknown has waited too long.
+    pub fn poll(&mut self, ticket: Ticket, now: Instant) -> Turn {
+        let Some(index) = self.queue.iter().position(|it| it.ticket == ticket) else {
+            return Turn::Refused(self.timing.spacing);
+        };
+        let waiting = self.queue[index].clone();
+        let (scope, cost) = (waiting.scope, waiting.cost);
+        let ready = match scope.manner() {
+            Manner::InTurn => self.ready_in_turn(&waiting, now),
+            _ => self.ready(scope, cost, now),
+        };
+        match ready {
+            Ready::Now => {
+                self.queue.remove(index);
+                self.go(scope, cost, now)
+            }
+            Ready::At(at) if at <= waiting.until => Turn::Wait(ticket, at),
+            Ready::Untold if now < waiting.until => Turn::Wait(ticket, waiting.until),
+            Ready::At(at) => {
+                self.queue.remove(index);
+                self.refuse(scope, at - now)
+            }
+            Ready::Untold => {
+                self.queue.remove(index);
+                self.refuse(scope, self.timing.spacing)
+            }
+        }
+    }
+
+    /// A call that waited is given up by its caller.
+    pub fn leave(&mut self, ticket: Ticket) {
+        self.queue.retain(|waiting| waiting.ticket != ticket);
+    }
+
+    /// A call let out is over, or is given up.
+    pub fn over(&mut self, scope: Scope) {
+        if scope.manner() == Manner::InTurn {
+            self.under_way = self.under_way.saturating_sub(1);
+        }
+    }
+
+    /// A call let out is sent a second time.
+    pub fn again(&mut self, scope: Scope, now: Instant) {
+        self.spend(scope, 1, now);
+    }
+
+    fn go(&mut self, scope: Scope, cost: u32, now: Instant) -> Turn {
+        if scope.manner() == Manner::InTurn {
+            self.under_way += 1;
+            let due = self.due.map_or(now, |due| due.max(now));
+            self.due = Some(due + self.timing.spacing);
+        }
+        self.spend(scope, cost, now);
+        Turn::Go
+    }
+
+    fn spend(&mut self, scope: Scope, cost: u32, now: Instant) {
+        self.tally.count_sent(scope);
+        for window in &mut self.lanes[scope as usize].windows {
+            window.spend(cost, now);
+        }
+    }
+
+    fn refuse(&mut self, scope: Scope, rest: Duration) -> Turn {
+        self.tally.count_held(scope);
+        Turn::Refused(rest.max(Duration::from_millis(1)))
+    }
+
+    /// The rest of the pause or of the windows of a kind.
+    fn rest(&self, scope: Scope, cost: u32, now: Instant) -> Option<Duration> {
+        match self.ready(scope, cost, now) {
+            Ready::At(at) => Some(at - now),
+            Ready::Now | Ready::Untold => None,
+        }
+    }
+
+    fn ready(&self, scope: Scope, cost: u32, now: Instant) -> Ready {
+        let lane = &self.lanes[scope as usize];
+        let pause = lane.paused_until.filter(|_| scope.is_enforced());
+        let windows = lane.windows.iter().map(|window| window.free(cost, now));
+        let at = windows.chain([pause]).flatten().max();
+        match at {
+            Some(at) if at > now => Ready::At(at),
+            _ => Ready::Now,
+        }
+    }
+
+    fn ready_in_turn(&self, waiting: &Waiting, now: Instant) -> Ready {
+        if let Ready::At(at) = self.ready(waiting.scope, waiting.cost, now) {
+            return Ready::At(at);
+        }
+        if self.under_way >= AT_ONCE {
+            return Ready::Untold;
+        }
+        let slack = self.timing.spacing * (BURST - 1);
+        if let Some(at) = self.due.and_then(|due| due.checked_sub(slack))
+            && at > now
+        {
+            return Ready::At(at);
+        }
+        let first = self
+            .queue
+            .iter()
+            .filter(|other| other.scope.manner() == Manner::InTurn && other.until >= now)
+            .filter(|other| matches!(self.ready(other.scope, other.cost, now), Ready::Now))
+            .min_by_key(|other| (self.rank(other, now), other.ticket));
+        match first {
+            Some(first) if first.ticket != waiting.ticket => Ready::Untold,
+            _ => Ready::Now,
+        }
+    }
+
+    fn rank(&self, waiting: &Waiting, now: Instant) -> usize {
+        let waited = now.saturating_duration_since(waiting.since);
+        if waited >= self.timing.spacing * AGED_AFTER {
+            0
+        } else {
+            waiting.scope.rank()
+        }
+    }
+
+    /// How a call ended. A limit is told by [`Governor::limited`] besides.
+    pub fn ended(&mut self, scope: Scope, outcome: Outcome) {
+        self.tally.count_end(scope, outcome);
+        // A server that fails or is silent has not said that it has enough of us no more.
+        if matches!(outcome, Outcome::Done | Outcome::Refused) {
+            self.lanes[scope as usize].hits = 0;
+        }
     }
 
     /// The server answered 429. Returns how long this kind of call pauses: as long as advised,
     /// else longer with each repetition.
     pub fn limited(&mut self, scope: Scope, advised: Option<Duration>, now: Instant) -> Duration {
-        let usual = self.usual;
-        let lane = self.lane(scope);
+        let usual = self.timing.rate_limit;
+        let lane = &mut self.lanes[scope as usize];
         let factor = 1_u32 << lane.hits.min(4);
         lane.hits += 1;
         let pause = advised.unwrap_or(usual * factor.min(LONGEST_GUESS));
@@ -118,76 +267,67 @@ impl Governor {
         (!rest.is_zero()).then_some(rest)
     }
 
-    /// How many calls of this kind went out.
-    pub fn calls(&self, scope: Scope) -> u64 {
-        self.lanes[scope as usize].calls
+    /// The counters.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+}
+
+/// When a call may go out.
+enum Ready {
+    Now,
+    At(Instant),
+    /// When another is over, or has gone first.
+    Untold,
+}
+
+/// So many in any span, and when they went.
+#[derive(Clone, Debug)]
+struct Window {
+    rate: Rate,
+    spent: VecDeque<(Instant, u32)>,
+}
+
+impl Window {
+    fn new(rate: Rate) -> Self {
+        let spent = VecDeque::new();
+        Self { rate, spent }
     }
 
-    fn lane(&mut self, scope: Scope) -> &mut Lane {
-        &mut self.lanes[scope as usize]
+    /// When this much more fits; nothing if it does now. What never fits is let out alone.
+    fn free(&self, cost: u32, now: Instant) -> Option<Instant> {
+        let mut over = (self.used(now) + cost).saturating_sub(self.rate.most);
+        let mut at = None;
+        for &(when, spent) in self.counted(now) {
+            if over == 0 {
+                break;
+            }
+            over = over.saturating_sub(spent);
+            at = Some(when + self.rate.span);
+        }
+        at
+    }
+
+    fn spend(&mut self, cost: u32, now: Instant) {
+        if cost == 0 {
+            return;
+        }
+        let span = self.rate.span;
+        while self.spent.front().is_some_and(|&(at, _)| at + span <= now) {
+            self.spent.pop_front();
+        }
+        self.spent.push_back((now, cost));
+    }
+
+    fn counted(&self, now: Instant) -> impl Iterator<Item = &(Instant, u32)> {
+        let span = self.rate.span;
+        self.spent.iter().filter(move |(at, _)| *at + span > now)
+    }
+
+    fn used(&self, now: Instant) -> u32 {
+        self.counted(now).map(|&(_, cost)| cost).sum()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MINUTE: Duration = Duration::from_secs(60);
-
-    fn governor() -> (Governor, Instant) {
-        (Governor::new(MINUTE), Instant::now())
-    }
-
-    #[test]
-    fn a_limit_on_anything_else_never_delays_a_move() {
-        let (mut governor, now) = governor();
-        for scope in Scope::ALL {
-            governor.limited(scope, Some(MINUTE * 60), now);
-        }
-        assert_eq!(governor.ask(Scope::Move, now), Ok(()));
-        assert_eq!(governor.ask(Scope::Act, now), Ok(()));
-        assert_eq!(governor.ask(Scope::GameStream, now), Ok(()));
-    }
-
-    #[test]
-    fn a_pause_holds_for_its_own_kind_and_ends() {
-        let (mut governor, now) = governor();
-        governor.limited(Scope::Create, None, now);
-        assert_eq!(
-            governor.ask(Scope::Create, now + MINUTE / 2),
-            Err(MINUTE / 2)
-        );
-        assert_eq!(governor.ask(Scope::Answer, now), Ok(()));
-        assert_eq!(governor.ask(Scope::Create, now + MINUTE), Ok(()));
-    }
-
-    #[test]
-    fn the_servers_word_counts_before_our_guess() {
-        let (mut governor, now) = governor();
-        let advised = Duration::from_secs(27_594);
-        assert_eq!(governor.limited(Scope::Create, Some(advised), now), advised);
-        assert_eq!(governor.pause(Scope::Create, now), Some(advised));
-        // A shorter word later does not shorten a pause that runs.
-        governor.limited(Scope::Create, Some(MINUTE), now);
-        assert_eq!(governor.pause(Scope::Create, now), Some(advised));
-    }
-
-    #[test]
-    fn guesses_grow_until_an_answer_comes() {
-        let (mut governor, now) = governor();
-        let mut guess = || governor.limited(Scope::Create, None, now).as_secs();
-        let guesses: Vec<_> = (0..6).map(|_| guess()).collect();
-        assert_eq!(guesses, [60, 120, 240, 480, 600, 600]);
-        governor.answered(Scope::Create);
-        assert_eq!(governor.limited(Scope::Create, None, now), MINUTE);
-    }
-
-    #[test]
-    fn only_calls_that_go_out_are_counted() {
-        let (mut governor, now) = governor();
-        governor.ask(Scope::Lookup, now).unwrap();
-        governor.limited(Scope::Lookup, None, now);
-        governor.ask(Scope::Lookup, now).unwrap_err();
-        assert_eq!(governor.calls(Scope::Lookup), 1);
-    }
-}
+mod tests;

@@ -3,6 +3,7 @@
 //! This room speaks and listens. It decides nothing, knows no chess and keeps nothing on disk; what
 //! to do about an event or an error is the caller's affair.
 
+mod admission;
 mod agent;
 mod answer;
 mod backoff;
@@ -22,7 +23,9 @@ mod loss;
 mod player;
 mod reading;
 mod request;
+mod scope;
 mod stream;
+mod tally;
 mod timing;
 mod token;
 mod words;
@@ -37,12 +40,14 @@ pub use event::{Compat, Event, GameInfo, Playing};
 pub use game_event::{
     ChatLine, ClockSetting, Expiration, GameEvent, GameFull, GameState, OpponentGone,
 };
-pub use governor::{Governor, Scope};
+pub use governor::{Governor, Ticket, Turn};
 pub use ids::{ChallengeId, GameId, UserId};
 pub use loss::StreamLoss;
 pub use player::{Account, Perf, Player, TokenInfo};
 pub use reading::{Misfit, Read};
+pub use scope::Scope;
 pub use stream::{Arrival, ChallengeStream, EventStream, GameStream};
+pub use tally::{Outcome, Tally};
 pub use timing::Timing;
 pub use token::{TOKEN_VARIABLE, Token, TokenError};
 pub use words::{

@@ -7,7 +7,7 @@ use reqwest::header::{
 use reqwest::{Method, Request, Url};
 
 use super::answer::BODY_LIMIT;
-use super::governor::Scope;
+use super::scope::Scope;
 
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain");
@@ -17,6 +17,8 @@ const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 /// One call.
 pub(super) struct Call {
     pub(super) scope: Scope,
+    /// What it costs of the limits of its kind.
+    pub(super) cost: u32,
     method: Method,
     url: Url,
     body: Option<(HeaderValue, Bytes)>,
@@ -32,6 +34,7 @@ impl Call {
     pub(super) fn get(scope: Scope, url: Url) -> Self {
         Self {
             scope,
+            cost: 1,
             method: Method::GET,
             url,
             body: None,
@@ -47,6 +50,12 @@ impl Call {
             method: Method::POST,
             ..Self::get(scope, url)
         }
+    }
+
+    /// Which costs so much.
+    pub(super) fn costing(mut self, cost: u32) -> Self {
+        self.cost = cost;
+        self
     }
 
     /// Whose answer is just a yes.

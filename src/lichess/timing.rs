@@ -26,6 +26,10 @@ pub struct Timing {
     pub warm_after: Duration,
     /// The wait after a 429 that does not say how long.
     pub rate_limit: Duration,
+    /// Between two calls that are in no hurry, when many want to go out.
+    pub spacing: Duration,
+    /// What the limits of the server count in.
+    pub minute: Duration,
     /// Life after which a stream counts as having been healthy.
     pub healthy_life: Duration,
     /// Waits before the reopenings of a game stream; the last one repeats.
@@ -53,6 +57,8 @@ impl Default for Timing {
             move_call: seconds(3),
             warm_after: seconds(20),
             rate_limit: seconds(60),
+            spacing: Duration::from_millis(300),
+            minute: seconds(60),
             healthy_life: seconds(60),
             game_backoff: vec![
                 Duration::from_millis(500),
@@ -85,6 +91,8 @@ impl Timing {
             move_call: (self.move_call / factor).max(floor),
             warm_after: self.warm_after / factor,
             rate_limit: self.rate_limit / factor,
+            spacing: self.spacing / factor,
+            minute: self.minute / factor,
             healthy_life: self.healthy_life / factor,
             game_backoff: self.game_backoff.iter().map(|&d| d / factor).collect(),
             event_backoff: self.event_backoff / factor,

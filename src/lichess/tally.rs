@@ -1,0 +1,141 @@
+//! How many calls of each kind went out, and how they ended.
+//!
+//! Counters only: nothing is decided by them.
+
+use super::error::Error;
+use super::scope::Scope;
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// With success.
+    Done,
+    /// Refused: a status of 400 and up that is no limit.
+    Refused,
+    /// Limited: 429.
+    Limited,
+    /// The server failed: a status of 500 and up, or an answer that is none.
+    Failed,
+    /// No answer came.
+    Lost,
+}
+
+impl Outcome {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Done,
+        Self::Refused,
+        Self::Limited,
+        Self::Failed,
+        Self::Lost,
+    ];
+
+    /// The word for counters: the class of the status.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "2xx",
+            Self::Refused => "4xx",
+            Self::Limited => "429",
+            Self::Failed => "5xx",
+            Self::Lost => "none",
+        }
+    }
+}
+
+impl From<&Error> for Outcome {
+    fn from(error: &Error) -> Self {
+        match error {
+            Error::RateLimited { .. } => Self::Limited,
+            Error::Refused { .. } | Error::Gone { .. } => Self::Refused,
+            Error::Transient { status: None, .. } => Self::Lost,
+            Error::Transient { .. } | Error::Protocol { .. } => Self::Failed,
+        }
+    }
+}
+
+/// The counters of every kind of call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    sent: [u64; Scope::ALL.len()],
+    held: [u64; Scope::ALL.len()],
+    ended: [[u64; Outcome::ALL.len()]; Scope::ALL.len()],
+}
+
+impl Tally {
+    /// Calls of this kind that went out.
+    pub fn sent(&self, scope: Scope) -> u64 {
+        self.sent[scope as usize]
+    }
+
+    /// Calls of this kind that were not let out and told to wait instead.
+    pub fn held(&self, scope: Scope) -> u64 {
+        self.held[scope as usize]
+    }
+
+    /// Calls of this kind that ended so.
+    pub fn ended(&self, scope: Scope, outcome: Outcome) -> u64 {
+        self.ended[scope as usize][outcome as usize]
+    }
+
+    pub(super) fn count_sent(&mut self, scope: Scope) {
+        self.sent[scope as usize] += 1;
+    }
+
+    pub(super) fn count_held(&mut self, scope: Scope) {
+        self.held[scope as usize] += 1;
+    }
+
+    pub(super) fn count_end(&mut self, scope: Scope, outcome: Outcome) {
+        self.ended[scope as usize][outcome as usize] += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_is_counted_under_the_class_of_its_status() {
+        let reason = String::new();
+        let rows = [
+            (
+                Error::RateLimited {
+                    wait: None,
+                    body: Box::default(),
+                },
+                "429",
+            ),
+            (
+                Error::Refused {
+                    status: 403,
+                    body: Box::default(),
+                },
+                "4xx",
+            ),
+            (
+                Error::Gone {
+                    body: Box::default(),
+                },
+                "4xx",
+            ),
+            (
+                Error::Transient {
+                    status: Some(502),
+                    reason: reason.clone(),
+                },
+                "5xx",
+            ),
+            (
+                Error::Transient {
+                    status: None,
+                    reason: reason.clone(),
+                },
+                "none",
+            ),
+            (Error::Protocol { reason }, "5xx"),
+        ];
+        for (error, word) in rows {
+            assert_eq!(Outcome::from(&error).as_str(), word, "{error:?}");
+        }
+    }
+}

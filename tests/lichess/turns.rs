@@ -1,0 +1,105 @@
+//! The governor on the wire: what is in no hurry goes in turn, and nobody's limit is another's.
+
+use std::time::Duration;
+
+use megaton::lichess::{
+    ChallengeId, DeclineReason, Error, GameId, OfferDraw, Outcome, Room, Scope, Timing,
+};
+
+use crate::server::{Server, Step, client, ok, reply};
+
+fn game() -> GameId {
+    GameId::new("q7ZxVt2B")
+}
+
+#[tokio::test]
+async fn a_storm_of_chat_goes_two_at_a_time_and_a_move_overtakes_it() {
+    let server = Server::start(|request| {
+        if request.line.ends_with("/chat") {
+            return vec![Step::Hang];
+        }
+        ok()
+    })
+    .await;
+    let timing = Timing {
+        call: Duration::from_secs(60),
+        ..Timing::default()
+    };
+    let client = client(&server.url(), timing);
+    let mut chat = tokio::task::JoinSet::new();
+    for _ in 0..200 {
+        let client = client.clone();
+        chat.spawn(async move { client.chat(&game(), Room::Player, "hi").await });
+    }
+    // All but those under way and those who may wait are told so.
+    for _ in 0..182 {
+        let told = chat.join_next().await.unwrap().unwrap().unwrap_err();
+        assert!(matches!(told, Error::RateLimited { .. }), "{told:?}");
+    }
+    client
+        .make_move(&game(), "e2e4", OfferDraw::No)
+        .await
+        .unwrap();
+    let lines: Vec<_> = server.requests().into_iter().map(|it| it.line).collect();
+    let spoken = lines.iter().filter(|line| line.ends_with("/chat")).count();
+    assert!(spoken <= 2, "{lines:?}");
+    assert_eq!(client.tally().sent(Scope::Move), 1);
+    assert_eq!(client.tally().held(Scope::Chat), 182);
+}
+
+#[tokio::test]
+async fn a_call_given_up_while_it_waits_leaves_its_place() {
+    let server = Server::start(|request| {
+        if request.line.ends_with("/chat") {
+            return vec![Step::Hang];
+        }
+        ok()
+    })
+    .await;
+    let client = server.client();
+    let under_way: Vec<_> = (0..2)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { client.chat(&game(), Room::Player, "hi").await })
+        })
+        .collect();
+    while server.requests().len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    let id = ChallengeId::new("q7ZxVt2B");
+    let decline = client.decline(&id, DeclineReason::Later);
+    let no_time = tokio::time::timeout(Duration::ZERO, decline).await;
+    assert!(no_time.is_err(), "it waits");
+    under_way.iter().for_each(tokio::task::JoinHandle::abort);
+    client.decline(&id, DeclineReason::Later).await.unwrap();
+    assert_eq!(client.tally().sent(Scope::Decline), 1);
+}
+
+#[tokio::test]
+async fn the_days_games_against_bots_are_no_limit_on_answers() {
+    let limited = reply(
+        "429 Too Many Requests",
+        "application/json",
+        r#"{"error":"You played 100 games against other bots today, please wait.","ratelimit":{"key":"bot.vsBot.day","seconds":27594}}"#,
+    );
+    let server = Server::start(move |request| {
+        if request.line.contains("frombot1") {
+            return vec![Step::Send(limited.clone())];
+        }
+        ok()
+    })
+    .await;
+    let client = server.client();
+    let told = client
+        .accept(&ChallengeId::new("frombot1"))
+        .await
+        .unwrap_err();
+    assert_eq!(told.wait(), Some(Duration::from_secs(27_594)));
+    assert_eq!(client.pause(Scope::Answer), None);
+    let human = ChallengeId::new("fromhum1");
+    client.accept(&human).await.unwrap();
+    client.decline(&human, DeclineReason::Later).await.unwrap();
+    let tally = client.tally();
+    assert_eq!(tally.ended(Scope::Answer, Outcome::Limited), 1);
+    assert_eq!(tally.ended(Scope::Answer, Outcome::Done), 1);
+}
