@@ -9,6 +9,7 @@ pub mod uci;
 pub mod bot;
 
 pub mod config;
+pub mod store;
 
 pub mod engine;
 pub mod lichess;

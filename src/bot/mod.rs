@@ -10,6 +10,10 @@
 //! * `clock`: from the server's clock to the limits of a search
 //! * `settings`: the operator's rules and the bot's own waiting times
 //!
+//! * `ledger`: what may be spent in a day; `guard`: when rated games pause
+//!
+//! Between core and shell: `memory`, what the bot knows beyond one game, kept in the store.
+//!
 //! The shell:
 //! * `run`: the bot from its start; `porter`: the task at the door; `errands`: the calls it makes
 //! * `doorbell`: the account's event stream
@@ -25,7 +29,10 @@ mod clock;
 mod doorbell;
 mod errands;
 mod feed;
+mod guard;
+mod ledger;
 mod lobby;
+mod memory;
 mod player;
 mod porter;
 mod queue;
@@ -35,7 +42,10 @@ mod settings;
 
 pub use challenge::{Openness, Standing, Verdict, consider};
 pub use clock::{Allotment, ClockKind, Reading, allot, overhead};
+pub use guard::{Guard, GuardNews, GuardRules, Tripped};
+pub use ledger::{Budget, Forecast, Ledger, Permission, Rules as LedgerRules, Target, Why};
 pub use lobby::{Errand, Lobby, News};
+pub use memory::{Call, Clock, KnownGame, Memory, MemoryRules, OpponentRecord, Started, Writing};
 pub use report::{BotEvent, Listeners};
 pub use run::{BotError, BotOptions, Shutdown, run};
 pub use settings::{Pace, SearchLimits, Settings};

@@ -1,0 +1,551 @@
+//! Games against bots and challenge credits: what is granted, spent, and given back.
+//!
+//! Games are counted over the rolling day, which is never more than the server counts in a window of
+//! its own; a wait that the server names goes before any count.
+
+use std::time::Duration;
+
+use super::forecast::{Forecast, forecast};
+use super::pace::{DAY, earliest};
+use crate::lichess::UserId;
+use crate::store::{Change, Limit, LimitName, Moment, Origin, Span, Spend, Spending};
+
+/// A game set aside that has not begun after this long will not begin any more.
+const LONGEST_WAIT: Duration = Duration::from_secs(4 * 3600);
+/// Spends are forgotten a little after the day is over.
+const FORGET: Duration = Duration::from_secs(25 * 3600);
+/// A learned number is believed that long; then the operator's is tried again.
+const BELIEVED: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Added to a wait that the server names, since its seconds are cut.
+const MARGIN: Duration = Duration::from_secs(2);
+/// No number of games a day is believed from here on.
+const MOST_BELIEVED: u32 = 100_000;
+/// No wait is believed beyond this.
+const LONGEST_CLOSURE: Duration = Duration::from_secs(48 * 3600);
+/// The first rest after a refusal without a wait; it doubles up to the other.
+const FIRST_REST: Duration = Duration::from_secs(60);
+const LONGEST_REST: Duration = Duration::from_secs(3600);
+const MINUTE: Duration = Duration::from_secs(60);
+/// Credits that may go in a minute.
+const CREDITS_A_MINUTE: u32 = 25;
+
+/// What is assumed of the server until it says otherwise, and how it is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Games between bots a day.
+    pub bot_games: u32,
+    /// Challenge credits a day.
+    pub challenge_credits: u32,
+    /// Percent of the bot games that are kept for incoming challenges.
+    pub incoming_share: u32,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            bot_games: 100,
+            challenge_credits: 200,
+            incoming_share: 50,
+        }
+    }
+}
+
+/// Whether something may be done now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permission {
+    /// It may.
+    Granted,
+    /// Not before this moment.
+    Later {
+        /// The earliest moment to ask again.
+        at: Moment,
+        /// What stands in the way.
+        why: Why,
+    },
+}
+
+impl Permission {
+    /// Whether it may be done now.
+    pub fn is_granted(self) -> bool {
+        self == Self::Granted
+    }
+}
+
+/// What stands in the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Why {
+    /// The server says that it is enough for now.
+    Closed,
+    /// The day's bot games are begun or set aside.
+    BotGames,
+    /// What is left of them is kept for incoming challenges.
+    KeptForIncoming,
+    /// The day's share would not last.
+    Pace,
+    /// The day's challenge credits are spent.
+    Credits,
+    /// The minute's are.
+    CreditsAMinute,
+}
+
+impl Why {
+    /// In words, for the operator.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Closed => "the server's limit is reached",
+            Self::BotGames => "the day's bot games are spent",
+            Self::KeptForIncoming => "the rest of the bot games is kept for incoming challenges",
+            Self::Pace => "outgoing games are spread over the day",
+            Self::Credits => "the day's challenge credits are spent",
+            Self::CreditsAMinute => "the minute's challenge credits are spent",
+        }
+    }
+}
+
+/// Whom a challenge goes to; it costs accordingly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// A bot: 1 credit.
+    Bot,
+    /// A person: 5.
+    Human,
+    /// Somebody who follows us: nothing.
+    Follower,
+}
+
+impl Target {
+    /// The price in credits.
+    pub fn credits(self) -> u32 {
+        match self {
+            Self::Bot => 1,
+            Self::Human => 5,
+            Self::Follower => 0,
+        }
+    }
+}
+
+/// Where the budget stands, in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Bot games a day, as far as is known.
+    pub games: u32,
+    /// Of these, incoming ones begun or set aside in the last 24 hours.
+    pub incoming: u32,
+    /// Outgoing ones.
+    pub outgoing: u32,
+    /// The most that may be outgoing.
+    pub outgoing_share: u32,
+    /// Challenge credits a day.
+    pub credits: u32,
+    /// Of these, spent in the last 24 hours.
+    pub credits_spent: u32,
+    /// No bot games before this, by the server's word.
+    pub closed_until: Option<Moment>,
+    /// How long it lasts.
+    pub forecast: Forecast,
+}
+
+/// The ledger.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    rules: Rules,
+    /// In order of their moments.
+    spends: Vec<Spend>,
+    games: Limit,
+    credits: Limit,
+    /// Since when every bot game of the account has been written down here.
+    since: Moment,
+    /// The latest moment seen.
+    newest: Moment,
+    named: u64,
+}
+
+impl Ledger {
+    /// The ledger as it was kept, begun at `since`.
+    pub fn new(rules: Rules, spends: Vec<Spend>, limits: &[Limit], since: Moment) -> Self {
+        let kept = |name| {
+            let kept = limits.iter().find(|limit| limit.name == name);
+            kept.cloned().unwrap_or_else(|| Limit::unknown(name))
+        };
+        let mut ledger = Self {
+            rules,
+            spends,
+            games: kept(LimitName::BotGames),
+            credits: kept(LimitName::Credits),
+            since,
+            newest: Moment::default(),
+            named: 0,
+        };
+        ledger.spends.sort_by_key(|spend| spend.at);
+        ledger.newest = ledger.latest_stamp();
+        ledger
+    }
+
+    /// Other assumptions from now on; what was learned stays.
+    pub fn set_rules(&mut self, rules: Rules) {
+        self.rules = rules;
+    }
+
+    fn latest_stamp(&self) -> Moment {
+        let spends = self.spends.iter().map(|spend| spend.at);
+        let closed = [&self.games, &self.credits].map(|limit| limit.closed.map(|span| span.at));
+        let latest = spends.chain(closed.into_iter().flatten()).max();
+        latest.unwrap_or_default()
+    }
+
+    /// To be called with the present moment before anything else: forgets what is over, and where
+    /// the clock was set back, holds that what lies in its future has happened just now.
+    pub fn notice(&mut self, now: Moment) -> Vec<Change> {
+        let mut changes = Vec::new();
+        if now < self.newest {
+            self.set_back(now, &mut changes);
+        }
+        self.newest = now;
+        let before = self.spends.len();
+        self.spends.retain(|spend| spend.at + FORGET > now);
+        if self.spends.len() < before {
+            changes.push(Change::Prune(now));
+        }
+        changes
+    }
+
+    fn set_back(&mut self, now: Moment, changes: &mut Vec<Change>) {
+        self.since = self.since.min(now);
+        for spend in self.spends.iter_mut().filter(|spend| spend.at > now) {
+            spend.at = now;
+            changes.push(Change::Spend(spend.clone()));
+        }
+        for limit in [&mut self.games, &mut self.credits] {
+            let closed = limit.closed.map(|span| span.not_after(now));
+            let learned = limit.learned.map(|(most, at)| (most, at.min(now)));
+            if (closed, learned) != (limit.closed, limit.learned) {
+                (limit.closed, limit.learned) = (closed, learned);
+                changes.push(Change::Limit(limit.clone()));
+            }
+        }
+    }
+
+    /// Bot games a day, as far as is known.
+    pub fn most_games(&self, now: Moment) -> u32 {
+        most(&self.games, self.rules.bot_games, now)
+    }
+
+    fn most_credits(&self, now: Moment) -> u32 {
+        most(&self.credits, self.rules.challenge_credits, now)
+    }
+
+    /// The most games that may be outgoing, when so many incoming ones were begun.
+    fn outgoing_share(&self, now: Moment) -> u32 {
+        let most = self.most_games(now);
+        let kept = u64::from(most) * u64::from(self.rules.incoming_share.min(100));
+        // Rounded in favour of those who come.
+        most - u32::try_from(kept.div_ceil(100)).unwrap_or(most).min(most)
+    }
+
+    /// When the games of the last day were begun or set aside, in order.
+    fn games(&self, now: Moment, wanted: impl Fn(Origin) -> bool) -> Vec<Moment> {
+        let counted = |spend: &&Spend| match spend.what {
+            Spending::Game { origin, begun } => {
+                let lasts = if begun { DAY } else { LONGEST_WAIT };
+                wanted(origin) && spend.at + lasts > now
+            }
+            Spending::Credits(_) => false,
+        };
+        self.spends
+            .iter()
+            .filter(counted)
+            .map(|spend| spend.at)
+            .collect()
+    }
+
+    /// Whether one more challenge of a bot may be accepted.
+    pub fn may_accept(&self, now: Moment) -> Permission {
+        if let Some(span) = self.games.closed.filter(|span| span.holds(now)) {
+            return later(span.until, Why::Closed);
+        }
+        let begun = self.games(now, |_| true);
+        match freed(&begun, self.most_games(now), now) {
+            Some(at) => later(at, Why::BotGames),
+            None => Permission::Granted,
+        }
+    }
+
+    /// Whether one more game that we ask for may begin.
+    pub fn may_begin(&self, now: Moment) -> Permission {
+        let allowed = self.may_accept(now);
+        if !allowed.is_granted() {
+            return allowed;
+        }
+        let outgoing = self.games(now, |origin| origin == Origin::Outgoing);
+        let incoming = self.games(now, |origin| origin == Origin::Incoming).len() as u32;
+        let share = self.outgoing_share(now);
+        // What came beyond its own share has taken from ours.
+        let left = share.min(self.most_games(now).saturating_sub(incoming));
+        if let Some(at) = freed(&outgoing, left, now) {
+            return later(at, Why::KeptForIncoming);
+        }
+        match earliest(share, &outgoing, now) {
+            Some(at) if at <= now => Permission::Granted,
+            Some(at) => later(at, Why::Pace),
+            None => later(now + DAY, Why::KeptForIncoming),
+        }
+    }
+
+    /// Whether a challenge may be made now.
+    pub fn may_challenge(&self, target: Target, now: Moment) -> Permission {
+        if target == Target::Bot {
+            let allowed = self.may_begin(now);
+            if !allowed.is_granted() {
+                return allowed;
+            }
+        }
+        if let Some(span) = self.credits.closed.filter(|span| span.holds(now)) {
+            return later(span.until, Why::Closed);
+        }
+        let price = target.credits();
+        for (window, most, why) in [
+            (MINUTE, CREDITS_A_MINUTE, Why::CreditsAMinute),
+            (DAY, self.most_credits(now), Why::Credits),
+        ] {
+            if let Some(at) = self.credits_free(price, window, most, now) {
+                return later(at, why);
+            }
+        }
+        Permission::Granted
+    }
+
+    /// When `price` credits are free again within a window; none if they are now.
+    fn credits_free(&self, price: u32, window: Duration, most: u32, now: Moment) -> Option<Moment> {
+        let mut spent: Vec<(Moment, u32)> = self.credits_in(window, now).collect();
+        let mut sum: u32 = spent.iter().map(|(_, credits)| credits).sum();
+        if price == 0 || sum + price <= most {
+            return None;
+        }
+        for (at, credits) in spent.drain(..) {
+            sum -= credits;
+            if sum + price <= most {
+                return Some(at + window);
+            }
+        }
+        Some(now + window)
+    }
+
+    fn credits_in(&self, window: Duration, now: Moment) -> impl Iterator<Item = (Moment, u32)> {
+        self.spends
+            .iter()
+            .filter_map(move |spend| match spend.what {
+                Spending::Credits(credits) if spend.at + window > now => Some((spend.at, credits)),
+                _ => None,
+            })
+    }
+
+    /// Sets a game against a bot aside under a key. To be on disk before the call that asks for it.
+    pub fn hold_game(
+        &mut self,
+        key: &str,
+        origin: Origin,
+        opponent: Option<UserId>,
+        now: Moment,
+    ) -> Change {
+        self.put(Spend {
+            key: key.to_owned(),
+            at: now,
+            what: Spending::Game {
+                origin,
+                begun: false,
+            },
+            opponent,
+        })
+    }
+
+    /// Spends the credits of a challenge about to be made; none where it costs nothing.
+    pub fn spend_credits(
+        &mut self,
+        target: Target,
+        opponent: Option<UserId>,
+        now: Moment,
+    ) -> Option<Change> {
+        let credits = target.credits();
+        self.named += 1;
+        (credits > 0).then(|| {
+            self.put(Spend {
+                key: format!("credits {} {}", now.as_millis(), self.named),
+                at: now,
+                what: Spending::Credits(credits),
+                opponent,
+            })
+        })
+    }
+
+    /// A game against a bot has begun under this key; `origin` for one that was not set aside.
+    pub fn begin_game(
+        &mut self,
+        key: &str,
+        origin: Origin,
+        opponent: Option<UserId>,
+        now: Moment,
+    ) -> Option<Change> {
+        let held = self.spends.iter().find(|spend| spend.key == key);
+        let origin = match held.map(|spend| spend.what) {
+            Some(Spending::Game { begun: true, .. }) => return None,
+            Some(Spending::Game { origin, .. }) => origin,
+            _ => origin,
+        };
+        Some(self.put(Spend {
+            key: key.to_owned(),
+            at: now,
+            what: Spending::Game {
+                origin,
+                begun: true,
+            },
+            opponent,
+        }))
+    }
+
+    /// A game beyond the limit in force has begun: the server allows more than was thought.
+    pub fn learn_from_begun(&mut self, now: Moment) -> Option<Change> {
+        let begun = |spend: &&Spend| {
+            matches!(spend.what, Spending::Game { begun: true, .. }) && spend.at + DAY > now
+        };
+        let begun = self.spends.iter().filter(begun).count() as u32;
+        (begun > self.most_games(now)).then(|| {
+            self.games.learned = Some((begun, now));
+            Change::Limit(self.games.clone())
+        })
+    }
+
+    /// The key of a game set aside for this opponent, if there is one.
+    pub fn held_for(&self, opponent: &UserId) -> Option<&str> {
+        let held = self.spends.iter().find(|spend| {
+            matches!(spend.what, Spending::Game { begun: false, .. })
+                && spend.opponent.as_ref() == Some(opponent)
+        });
+        held.map(|spend| spend.key.as_str())
+    }
+
+    /// Nothing came of what was set aside. What has begun is spent.
+    pub fn release(&mut self, key: &str) -> Option<Change> {
+        let index = self.spends.iter().position(|spend| {
+            spend.key == key && matches!(spend.what, Spending::Game { begun: false, .. })
+        })?;
+        self.spends.remove(index);
+        Some(Change::Unspend(key.to_owned()))
+    }
+
+    /// What was set aside gets the id that the server gave it.
+    pub fn rename(&mut self, old: &str, new: &str) -> Vec<Change> {
+        let Some(spend) = self.spends.iter_mut().find(|spend| spend.key == old) else {
+            return Vec::new();
+        };
+        new.clone_into(&mut spend.key);
+        vec![
+            Change::Spend(spend.clone()),
+            Change::Unspend(old.to_owned()),
+        ]
+    }
+
+    fn put(&mut self, spend: Spend) -> Change {
+        self.spends.retain(|other| other.key != spend.key);
+        let after = self.spends.partition_point(|other| other.at <= spend.at);
+        self.newest = self.newest.max(spend.at);
+        self.spends.insert(after, spend.clone());
+        Change::Spend(spend)
+    }
+
+    /// The server says that our bot games are spent, for so long, and perhaps their number.
+    pub fn games_refused(
+        &mut self,
+        wait: Option<Duration>,
+        said: Option<u32>,
+        now: Moment,
+    ) -> Change {
+        let assumed = self.most_games(now);
+        let told = said.filter(|said| (1..MOST_BELIEVED).contains(said));
+        if let Some(number) = told.or_else(|| self.counted_limit(assumed, now))
+            && number != assumed
+        {
+            self.games.learned = Some((number, now));
+        }
+        close(&mut self.games, wait, now);
+        Change::Limit(self.games.clone())
+    }
+
+    /// What was counted when the server refused: its limit, unless games of another program or
+    /// of the time before this ledger may have been counted there and not here.
+    fn counted_limit(&self, assumed: u32, now: Moment) -> Option<u32> {
+        let counted = self.games(now, |_| true).len() as u32;
+        let whole_day = self.since + DAY <= now;
+        (whole_day && counted >= assumed / 2 && counted > 0).then_some(counted)
+    }
+
+    /// The server says that there were too many challenges.
+    pub fn credits_refused(&mut self, wait: Option<Duration>, now: Moment) -> Change {
+        close(&mut self.credits, wait, now);
+        Change::Limit(self.credits.clone())
+    }
+
+    /// A challenge was made without complaint.
+    pub fn credits_served(&mut self) -> Option<Change> {
+        let had = std::mem::take(&mut self.credits.strikes);
+        (had > 0).then(|| Change::Limit(self.credits.clone()))
+    }
+
+    /// How long the bot games last if things go on as they did lately.
+    pub fn forecast(&self, now: Moment) -> Forecast {
+        match self.may_accept(now) {
+            Permission::Later { at, .. } => Forecast::SpentUntil(at),
+            Permission::Granted => forecast(self.most_games(now), &self.games(now, |_| true), now),
+        }
+    }
+
+    /// Where the budget stands.
+    pub fn budget(&self, now: Moment) -> Budget {
+        let count = |wanted| self.games(now, |origin| origin == wanted).len() as u32;
+        Budget {
+            games: self.most_games(now),
+            incoming: count(Origin::Incoming),
+            outgoing: count(Origin::Outgoing),
+            outgoing_share: self.outgoing_share(now),
+            credits: self.most_credits(now),
+            credits_spent: self.credits_in(DAY, now).map(|(_, credits)| credits).sum(),
+            closed_until: self
+                .games
+                .closed
+                .filter(|span| span.holds(now))
+                .map(|span| span.until),
+            forecast: self.forecast(now),
+        }
+    }
+}
+
+fn later(at: Moment, why: Why) -> Permission {
+    Permission::Later { at, why }
+}
+
+/// The number in force: the one learned as long as it is believed, else the one assumed.
+fn most(limit: &Limit, assumed: u32, now: Moment) -> u32 {
+    let learned = limit.learned.filter(|(_, at)| *at + BELIEVED > now);
+    learned.map_or(assumed, |(most, _)| most)
+}
+
+/// When there is room for one more beside these, of which each counts for a day; none if now.
+fn freed(begun: &[Moment], most: u32, now: Moment) -> Option<Moment> {
+    let over = (begun.len() + 1).checked_sub(most as usize)?;
+    let last = over.checked_sub(1)?;
+    Some(begun.get(last).map_or(now + DAY, |&at| at + DAY))
+}
+
+fn close(limit: &mut Limit, wait: Option<Duration>, now: Moment) {
+    let rest = match wait {
+        Some(wait) => {
+            limit.strikes = 0;
+            wait.min(LONGEST_CLOSURE) + MARGIN
+        }
+        None => {
+            limit.strikes += 1;
+            let doubled = 2_u32.saturating_pow(limit.strikes.min(16) - 1);
+            FIRST_REST.saturating_mul(doubled).min(LONGEST_REST)
+        }
+    };
+    limit.closed = Some(Span::new(now, rest));
+}

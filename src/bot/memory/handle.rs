@@ -1,0 +1,431 @@
+//! The handle of what the bot remembers.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use super::people::{OpponentRecord, People};
+use super::spending::Writing;
+use crate::bot::guard::{Guard, GuardRules, Tripped};
+use crate::bot::ledger::{Ledger, Rules};
+use crate::lichess::{ChallengeId, GameId, UserId};
+use crate::store::{
+    Change, Cooldown, Encounter, EncounterKind, FinishedGame, GameMemory, Kept, Moment, Rest,
+    Scope, Span, Store,
+};
+
+/// How long it is remembered what was said in a game.
+const GAMES_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How long an old rest counts for the length of the next one.
+const COOLDOWNS_KEPT: Duration = Duration::from_secs(14 * 24 * 3600);
+/// How often what is old is looked for.
+const PRUNE_EVERY: Duration = Duration::from_secs(3600);
+/// A clock that goes back by less is not set, it is steered.
+const STEERED: Duration = Duration::from_secs(2);
+/// The note of when the ledger was begun.
+const SINCE: &str = "ledger.since";
+
+/// Tells the time of the calendar.
+pub type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
+
+/// The operator's rules, as far as they are the memory's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryRules {
+    /// Of the ledger.
+    pub ledger: Rules,
+    /// Of the rating guard.
+    pub guard: GuardRules,
+}
+
+/// What the bot remembers. Clones share it.
+#[derive(Clone)]
+pub struct Memory {
+    inner: Arc<Mutex<Inner>>,
+    store: Store,
+    clock: Clock,
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory").finish_non_exhaustive()
+    }
+}
+
+/// What stands behind the lock.
+pub(super) struct Inner {
+    pub(super) ledger: Ledger,
+    pub(super) people: People,
+    guard: Guard,
+    cooldowns: BTreeMap<String, Cooldown>,
+    games: HashMap<GameId, (Moment, GameMemory)>,
+    notes: BTreeMap<String, String>,
+    newest: Moment,
+    pruned: Moment,
+    pub(super) named: u64,
+}
+
+impl Memory {
+    /// The memory of an earlier run, written through to `store`.
+    pub fn new(store: Store, kept: Kept, rules: MemoryRules) -> Self {
+        Self::with_clock(store, kept, rules, Arc::new(SystemTime::now))
+    }
+
+    /// A memory that ends with this run.
+    pub fn nowhere() -> Self {
+        let (store, kept) = Store::nowhere();
+        Self::new(store, kept, MemoryRules::default())
+    }
+
+    /// A memory that is told the time.
+    pub fn with_clock(store: Store, kept: Kept, rules: MemoryRules, clock: Clock) -> Self {
+        let now = Moment::from(clock());
+        let inner = Inner::new(kept, rules, now);
+        let memory = Self {
+            inner: Arc::new(Mutex::new(inner)),
+            store,
+            clock,
+        };
+        // Sees to a clock that was set back while nothing ran, and writes down a new ledger's day.
+        memory.change(|inner, now, changes| {
+            if !inner.notes.contains_key(SINCE) {
+                let since = now.as_millis().to_string();
+                inner.notes.insert(SINCE.into(), since.clone());
+                changes.push(Change::Note(SINCE.into(), Some(since)));
+            }
+        });
+        memory
+    }
+
+    /// Other rules from now on.
+    pub fn set_rules(&self, rules: MemoryRules) {
+        let mut inner = self.lock();
+        inner.ledger.set_rules(rules.ledger);
+        inner.guard.set_rules(rules.guard);
+    }
+
+    /// The present moment.
+    pub fn now(&self) -> Moment {
+        Moment::from((self.clock)())
+    }
+
+    /// Where all this is kept.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks something up.
+    pub(super) fn look<T>(&self, look: impl FnOnce(&Inner, Moment) -> T) -> T {
+        let now = self.now();
+        let mut inner = self.lock();
+        let changes = inner.notice(now);
+        let found = look(&inner, now);
+        drop(inner);
+        self.keep(changes);
+        found
+    }
+
+    /// Changes something, and keeps the change soon.
+    pub(super) fn change<T>(
+        &self,
+        change: impl FnOnce(&mut Inner, Moment, &mut Vec<Change>) -> T,
+    ) -> T {
+        let now = self.now();
+        let mut inner = self.lock();
+        let mut changes = inner.notice(now);
+        let changed = change(&mut inner, now, &mut changes);
+        // Handed over under the lock: the order on disk is the order here.
+        self.keep(changes);
+        changed
+    }
+
+    /// Changes something; what comes back is done once the change is on disk.
+    pub(super) fn write_all_through(
+        &self,
+        change: impl FnOnce(&mut Inner, Moment, &mut Vec<Change>),
+    ) -> Writing {
+        let now = self.now();
+        let mut inner = self.lock();
+        let mut changes = inner.notice(now);
+        change(&mut inner, now, &mut changes);
+        // The last one waits for all: they go to disk together or in this order.
+        let Some(last) = changes.pop() else {
+            return Writing::none();
+        };
+        self.keep(changes);
+        let writing = self.store.write_through(last);
+        drop(inner);
+        Writing::of(writing)
+    }
+
+    fn keep(&self, changes: Vec<Change>) {
+        for change in changes {
+            self.store.write(change);
+        }
+    }
+
+    /// What is known of an opponent.
+    pub fn opponent(&self, id: &UserId) -> OpponentRecord {
+        self.look(|inner, now| inner.people.record(id, now))
+    }
+
+    /// How many challenges of `opponent` were accepted within a time of up to a week.
+    pub fn accepted_within(&self, opponent: &UserId, within: Duration) -> u32 {
+        self.look(|inner, now| {
+            inner.people.count(now, within, |met| {
+                met.kind == EncounterKind::Accepted && met.opponent == *opponent
+            })
+        })
+    }
+
+    /// Games begun in the last 24 hours with bots, or with people.
+    pub fn games_today(&self, with_bots: bool) -> u32 {
+        let day = Duration::from_secs(24 * 3600);
+        self.look(|inner, now| {
+            inner.people.count(now, day, |met| {
+                met.kind == EncounterKind::Started && met.is_bot == with_bots
+            })
+        })
+    }
+
+    /// A challenge was accepted.
+    pub fn accepted(&self, challenge: &ChallengeId, opponent: &UserId, is_bot: bool) {
+        self.meet(
+            challenge.as_str(),
+            EncounterKind::Accepted,
+            opponent,
+            is_bot,
+        );
+    }
+
+    /// An opponent never made the first move of a game.
+    pub fn no_show(&self, game: &GameId, opponent: &UserId, is_bot: bool) {
+        self.meet(game.as_str(), EncounterKind::NoShow, opponent, is_bot);
+    }
+
+    fn meet(&self, id: &str, kind: EncounterKind, opponent: &UserId, is_bot: bool) {
+        self.change(|inner, now, changes| {
+            let met = Encounter {
+                id: id.to_owned(),
+                kind,
+                opponent: opponent.clone(),
+                is_bot,
+                at: now,
+            };
+            inner.people.meet(met, changes);
+        });
+    }
+
+    /// A game is over. Returns where the rating guard steps in.
+    pub fn finished(&self, game: FinishedGame) -> Vec<Tripped> {
+        self.change(|inner, now, changes| {
+            let Some(game) = inner.people.finished(game, changes) else {
+                return Vec::new();
+            };
+            let news = inner.guard.finished(&game, now);
+            changes.extend(news.changes);
+            news.tripped
+        })
+    }
+
+    /// The server has told what a rated game did to our rating.
+    pub fn rated(&self, game: &GameId, diff: i32) -> Vec<Tripped> {
+        self.change(|inner, now, changes| {
+            let Some(game) = inner.people.rated(game, diff, changes) else {
+                return Vec::new();
+            };
+            let opponent = game.opponent.as_ref();
+            let news = inner.guard.rated(&game.game, opponent, diff, now);
+            changes.extend(news.changes);
+            news.tripped
+        })
+    }
+
+    /// Why no rated game may be played with this opponent, if none may; without one, whether none
+    /// may be played at all.
+    pub fn rated_rest(&self, opponent: Option<&UserId>) -> Option<Rest> {
+        self.look(|inner, now| inner.guard.rest(opponent, now).cloned())
+    }
+
+    /// Every rest of the rating guard.
+    pub fn rated_rests(&self) -> Vec<(Scope, Rest)> {
+        self.look(|inner, now| inner.guard.rests(now))
+    }
+
+    /// What was said and granted in a game.
+    pub fn game(&self, id: &GameId) -> GameMemory {
+        let inner = self.lock();
+        let game = inner.games.get(id).map(|(_, game)| game.clone());
+        game.unwrap_or_default()
+    }
+
+    /// Changes what was said and granted in a game.
+    pub fn update_game(&self, id: &GameId, update: impl FnOnce(&mut GameMemory)) {
+        self.change(|inner, now, changes| changes.push(inner.update_game(id, now, update)));
+    }
+
+    /// The same; what comes back is done once it is on disk.
+    pub fn update_game_through(
+        &self,
+        id: &GameId,
+        update: impl FnOnce(&mut GameMemory),
+    ) -> Writing {
+        self.write_all_through(|inner, now, changes| {
+            changes.push(inner.update_game(id, now, update));
+        })
+    }
+
+    /// The last rest under a key, over or not: its failures count for the next one.
+    pub fn cooldown(&self, key: &str) -> Option<Cooldown> {
+        self.look(|inner, _| inner.cooldowns.get(key).cloned())
+    }
+
+    /// Until when a key rests, if it does.
+    pub fn resting(&self, key: &str) -> Option<Moment> {
+        self.look(|inner, now| {
+            let span = inner.cooldowns.get(key)?.span;
+            span.holds(now).then_some(span.until)
+        })
+    }
+
+    /// All rests under way whose key begins so.
+    pub fn cooldowns(&self, prefix: &str) -> Vec<(String, Cooldown)> {
+        self.look(|inner, now| {
+            let keys = inner.cooldowns.range(prefix.to_owned()..);
+            keys.take_while(|(key, _)| key.starts_with(prefix))
+                .filter(|(_, cooldown)| cooldown.span.holds(now))
+                .map(|(key, cooldown)| (key.clone(), cooldown.clone()))
+                .collect()
+        })
+    }
+
+    /// Lets a key rest: `first` the first time, doubled for each failure in a row, at most `most`.
+    pub fn cool(
+        &self,
+        key: &str,
+        first: Duration,
+        most: Duration,
+        reason: Option<&str>,
+    ) -> Cooldown {
+        self.change(|inner, now, changes| {
+            let before = inner.cooldowns.get(key).map_or(0, |rest| rest.failures);
+            let doubled = first.saturating_mul(2_u32.saturating_pow(before.min(24)));
+            let cooldown = Cooldown {
+                span: Span::new(now, doubled.min(most)),
+                failures: before.saturating_add(1),
+                reason: reason.map(str::to_owned),
+            };
+            inner.cooldowns.insert(key.to_owned(), cooldown.clone());
+            changes.push(Change::Cooldown(key.to_owned(), Some(cooldown.clone())));
+            cooldown
+        })
+    }
+
+    /// Ends a rest and forgets its failures.
+    pub fn warm_up(&self, key: &str) {
+        self.change(|inner, _, changes| {
+            if inner.cooldowns.remove(key).is_some() {
+                changes.push(Change::Cooldown(key.to_owned(), None));
+            }
+        });
+    }
+
+    /// A note under a key.
+    pub fn note(&self, key: &str) -> Option<String> {
+        self.lock().notes.get(key).cloned()
+    }
+
+    /// Leaves a note under a key, or takes it away.
+    pub fn set_note(&self, key: &str, note: Option<String>) {
+        self.change(|inner, _, changes| {
+            let before = match note.clone() {
+                Some(note) => inner.notes.insert(key.to_owned(), note),
+                None => inner.notes.remove(key),
+            };
+            if before != note {
+                changes.push(Change::Note(key.to_owned(), note));
+            }
+        });
+    }
+}
+
+impl Inner {
+    fn new(kept: Kept, rules: MemoryRules, now: Moment) -> Self {
+        let notes: BTreeMap<_, _> = kept.notes.iter().cloned().collect();
+        let since = notes.get(SINCE).and_then(|note| note.parse().ok());
+        let since = since.map_or(now, Moment::from_millis);
+        let people = People::new(&kept);
+        let ledger = Ledger::new(rules.ledger, kept.spends, &kept.limits, since);
+        let rests = kept.cooldowns.iter().map(|(_, rest)| rest.span.at);
+        let newest = rests.chain([people.latest()]).max().unwrap_or_default();
+        Self {
+            ledger,
+            guard: Guard::new(rules.guard, kept.guards, &kept.results),
+            people,
+            cooldowns: kept.cooldowns.into_iter().collect(),
+            games: kept
+                .games
+                .into_iter()
+                .map(|(id, at, game)| (id, (at, game)))
+                .collect(),
+            notes,
+            newest,
+            pruned: Moment::default(),
+            named: 0,
+        }
+    }
+
+    /// Before anything is looked up or changed: sees to the clock and to what is old.
+    fn notice(&mut self, now: Moment) -> Vec<Change> {
+        let mut changes = self.ledger.notice(now);
+        if now + STEERED < self.newest {
+            tracing::warn!(
+                back = ?self.newest.since(now),
+                "the clock was set back: what lies ahead of it counts as of now"
+            );
+            self.set_back(now, &mut changes);
+            self.newest = now;
+        }
+        self.newest = self.newest.max(now);
+        if now.since(self.pruned) >= PRUNE_EVERY || now < self.pruned {
+            self.pruned = now;
+            self.prune(now);
+            changes.push(Change::Prune(now));
+        }
+        changes
+    }
+
+    fn set_back(&mut self, now: Moment, changes: &mut Vec<Change>) {
+        self.people.set_back(now, changes);
+        changes.extend(self.guard.set_back(now));
+        for (key, rest) in &mut self.cooldowns {
+            if rest.span.at > now {
+                rest.span = rest.span.not_after(now);
+                changes.push(Change::Cooldown(key.clone(), Some(rest.clone())));
+            }
+        }
+    }
+
+    fn prune(&mut self, now: Moment) {
+        self.people.prune(now);
+        self.games.retain(|_, (at, _)| *at + GAMES_KEPT > now);
+        self.cooldowns
+            .retain(|_, rest| rest.span.until + COOLDOWNS_KEPT > now);
+    }
+
+    fn update_game(
+        &mut self,
+        id: &GameId,
+        now: Moment,
+        update: impl FnOnce(&mut GameMemory),
+    ) -> Change {
+        let (at, game) = self.games.entry(id.clone()).or_default();
+        *at = now;
+        update(game);
+        Change::Game(id.clone(), now, game.clone())
+    }
+}

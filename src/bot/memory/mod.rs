@@ -1,0 +1,16 @@
+//! What the bot knows beyond one game: in memory, and written through to the store.
+//!
+//! One handle for everybody. Nothing here waits for a disk unless its caller asks for that, and no
+//! answer needs more than a look into memory.
+//!
+//! * `handle`: the handle, cool-downs, notes, single games
+//! * `people`: opponents, encounters, results
+//! * `spending`: the ledger's calls, on disk before what they spend is spent
+
+mod handle;
+mod people;
+mod spending;
+
+pub use handle::{Clock, Memory, MemoryRules};
+pub use people::{KnownGame, OpponentRecord, Started};
+pub use spending::{Call, Writing};

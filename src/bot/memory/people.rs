@@ -1,0 +1,286 @@
+//! Whom we met, when, and how it went.
+//!
+//! Plain data with plain functions, behind the memory's lock.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use crate::lichess::{GameId, Side, UserId};
+use crate::store::{
+    Change, Encounter, EncounterKind, FinishedGame, GameResult, Kept, Moment, OpponentRow, Origin,
+    Span,
+};
+
+/// How long an encounter is remembered.
+const ENCOUNTERS_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
+/// How long whole results are at hand.
+const RESULTS_KEPT: Duration = Duration::from_secs(48 * 3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+/// The games of a pair that the server compares with the next one.
+const GAMES_COMPARED: usize = 2;
+/// Rating changes told before the game's end was seen.
+const MOST_EARLY: usize = 256;
+
+/// A game has begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Started {
+    /// Which.
+    pub game: GameId,
+    /// Against whom; none for anonymous players.
+    pub opponent: Option<UserId>,
+    /// Whether that is a bot.
+    pub is_bot: bool,
+    /// Who asked for it, where that is known; otherwise it counts as incoming.
+    pub origin: Option<Origin>,
+    /// Whether it belongs to an arena, whose games nobody asked for and no limit counts.
+    pub arena: bool,
+    /// Whether it is a rematch.
+    pub rematch: bool,
+}
+
+/// What is known of an opponent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpponentRecord {
+    /// Games we won.
+    pub wins: u32,
+    /// Games drawn.
+    pub draws: u32,
+    /// Games we lost.
+    pub losses: u32,
+    /// Games begun in the last 24 hours.
+    pub games_today: u32,
+    /// Rematches in a row.
+    pub rematches_in_a_row: u32,
+    /// How often they left us waiting for their first move in the last 24 hours.
+    pub no_shows_today: u32,
+    /// The last two games, latest first.
+    pub last: Vec<KnownGame>,
+    /// Until when their own limit of bot games is spent.
+    pub spent_until: Option<Moment>,
+}
+
+/// How an earlier game of a pair went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownGame {
+    /// The first twenty half-moves in UCI, spaces between.
+    pub opening: String,
+    /// Our colour.
+    pub color: Side,
+    /// How it went for us.
+    pub result: GameResult,
+}
+
+/// Everybody we met.
+#[derive(Debug, Default)]
+pub(super) struct People {
+    rows: HashMap<UserId, OpponentRow>,
+    last: HashMap<UserId, Vec<KnownGame>>,
+    results: VecDeque<FinishedGame>,
+    encounters: VecDeque<Encounter>,
+    /// Rating changes that came before the game's end.
+    early: VecDeque<(GameId, i32)>,
+}
+
+impl People {
+    pub(super) fn new(kept: &Kept) -> Self {
+        let mut people = Self {
+            rows: kept
+                .opponents
+                .iter()
+                .map(|row| (row.id.clone(), row.clone()))
+                .collect(),
+            encounters: kept.encounters.iter().cloned().collect(),
+            ..Self::default()
+        };
+        for game in &kept.results {
+            people.remember_line(game);
+            people.results.push_back(game.clone());
+        }
+        people
+    }
+
+    pub(super) fn record(&self, id: &UserId, now: Moment) -> OpponentRecord {
+        let row = self.rows.get(id);
+        let count = |kind| self.count(now, DAY, |met| met.kind == kind && met.opponent == *id);
+        OpponentRecord {
+            wins: row.map_or(0, |row| row.wins),
+            draws: row.map_or(0, |row| row.draws),
+            losses: row.map_or(0, |row| row.losses),
+            games_today: count(EncounterKind::Started),
+            rematches_in_a_row: row.map_or(0, |row| row.rematches),
+            no_shows_today: count(EncounterKind::NoShow),
+            last: self.last.get(id).cloned().unwrap_or_default(),
+            spent_until: row
+                .and_then(|row| row.spent)
+                .filter(|span| span.holds(now))
+                .map(|span| span.until),
+        }
+    }
+
+    /// Encounters within a time that are of a kind.
+    pub(super) fn count(
+        &self,
+        now: Moment,
+        within: Duration,
+        wanted: impl Fn(&Encounter) -> bool,
+    ) -> u32 {
+        let counted = self.encounters.iter().filter(|met| met.at + within > now);
+        counted.filter(|met| wanted(met)).count() as u32
+    }
+
+    /// Somebody was met; once for each id and kind.
+    pub(super) fn meet(&mut self, met: Encounter, changes: &mut Vec<Change>) -> bool {
+        let known = |other: &Encounter| other.kind == met.kind && other.id == met.id;
+        if self.encounters.iter().any(known) {
+            return false;
+        }
+        changes.push(Change::Encounter(met.clone()));
+        self.encounters.push_back(met);
+        true
+    }
+
+    /// A game has begun; false if that was known.
+    pub(super) fn started(
+        &mut self,
+        started: &Started,
+        now: Moment,
+        changes: &mut Vec<Change>,
+    ) -> bool {
+        let Some(opponent) = &started.opponent else {
+            return true;
+        };
+        let met = Encounter {
+            id: started.game.to_string(),
+            kind: EncounterKind::Started,
+            opponent: opponent.clone(),
+            is_bot: started.is_bot,
+            at: now,
+        };
+        let is_new = self.meet(met, changes);
+        if is_new {
+            let row = self.row(opponent, now);
+            row.rematches = if started.rematch {
+                row.rematches + 1
+            } else {
+                0
+            };
+            changes.push(Change::Opponent(row.clone()));
+        }
+        is_new
+    }
+
+    /// A game is over; the game as it is to be kept, or none if it was known.
+    pub(super) fn finished(
+        &mut self,
+        mut game: FinishedGame,
+        changes: &mut Vec<Change>,
+    ) -> Option<FinishedGame> {
+        if self.results.iter().any(|known| known.game == game.game) {
+            return None;
+        }
+        if let Some(index) = self.early.iter().position(|(id, _)| *id == game.game) {
+            let told = self.early.remove(index).map(|(_, diff)| diff);
+            game.rating_diff = game.rating_diff.or(told);
+        }
+        self.remember_line(&game);
+        if let (Some(opponent), true) = (&game.opponent, game.counts()) {
+            let row = self.row(opponent, game.at);
+            match game.result() {
+                GameResult::Win => row.wins += 1,
+                GameResult::Draw => row.draws += 1,
+                GameResult::Loss => row.losses += 1,
+            }
+            changes.push(Change::Opponent(row.clone()));
+        }
+        changes.push(Change::Result(game.clone()));
+        self.results.push_back(game.clone());
+        Some(game)
+    }
+
+    /// What a game did to our rating; the game, if its end was seen.
+    pub(super) fn rated(
+        &mut self,
+        id: &GameId,
+        diff: i32,
+        changes: &mut Vec<Change>,
+    ) -> Option<FinishedGame> {
+        if let Some(game) = self.results.iter_mut().find(|game| game.game == *id) {
+            if game.rating_diff == Some(diff) {
+                return None;
+            }
+            game.rating_diff = Some(diff);
+            changes.push(Change::Result(game.clone()));
+            return Some(game.clone());
+        }
+        if !self.early.iter().any(|(known, _)| known == id) {
+            self.early.push_back((id.clone(), diff));
+        }
+        if self.early.len() > MOST_EARLY {
+            self.early.pop_front();
+        }
+        None
+    }
+
+    pub(super) fn spent(&mut self, opponent: &UserId, span: Span) -> Change {
+        let row = self.row(opponent, span.at);
+        row.spent = Some(span);
+        Change::Opponent(row.clone())
+    }
+
+    fn remember_line(&mut self, game: &FinishedGame) {
+        let (Some(opponent), Some(color), true) = (&game.opponent, game.color, game.counts())
+        else {
+            return;
+        };
+        let lines = self.last.entry(opponent.clone()).or_default();
+        lines.insert(
+            0,
+            KnownGame {
+                opening: game.opening.clone(),
+                color,
+                result: game.result(),
+            },
+        );
+        lines.truncate(GAMES_COMPARED);
+    }
+
+    fn row(&mut self, id: &UserId, now: Moment) -> &mut OpponentRow {
+        let new = || OpponentRow::new(id.clone(), now);
+        let row = self.rows.entry(id.clone()).or_insert_with(new);
+        row.seen = now;
+        row
+    }
+
+    /// For a clock that was set back: nothing may have happened after `now`.
+    pub(super) fn set_back(&mut self, now: Moment, changes: &mut Vec<Change>) {
+        for met in self.encounters.iter_mut().filter(|met| met.at > now) {
+            met.at = now;
+            changes.push(Change::Encounter(met.clone()));
+        }
+        for game in self.results.iter_mut().filter(|game| game.at > now) {
+            game.at = now;
+            changes.push(Change::Result(game.clone()));
+        }
+        for row in self.rows.values_mut() {
+            let before = (row.seen, row.spent);
+            row.seen = row.seen.min(now);
+            row.spent = row.spent.map(|span| span.not_after(now));
+            if (row.seen, row.spent) != before {
+                changes.push(Change::Opponent(row.clone()));
+            }
+        }
+    }
+
+    /// Forgets what nobody asks for any more.
+    pub(super) fn prune(&mut self, now: Moment) {
+        self.encounters.retain(|met| met.at + ENCOUNTERS_KEPT > now);
+        self.results.retain(|game| game.at + RESULTS_KEPT > now);
+    }
+
+    /// The latest moment anything happened.
+    pub(super) fn latest(&self) -> Moment {
+        let met = self.encounters.iter().map(|met| met.at);
+        let ended = self.results.iter().map(|game| game.at);
+        met.chain(ended).max().unwrap_or_default()
+    }
+}

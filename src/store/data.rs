@@ -1,0 +1,406 @@
+//! What is kept from one run to the next, as plain data.
+//!
+//! A row here is a row on disk. Nothing decides and nothing computes: `bot::memory` does.
+
+use std::time::Duration;
+
+use super::moment::Moment;
+use crate::lichess::{GameId, Side, UserId};
+
+/// Everything that was kept, as it is read when the bot starts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Bot games and credits of the last day.
+    pub spends: Vec<Spend>,
+    /// What was learned about the server's limits.
+    pub limits: Vec<Limit>,
+    /// Who or what rests, by key.
+    pub cooldowns: Vec<(String, Cooldown)>,
+    /// One row an opponent.
+    pub opponents: Vec<OpponentRow>,
+    /// The games of the last days and the last two of each opponent, oldest first.
+    pub results: Vec<FinishedGame>,
+    /// Who was met when, oldest first.
+    pub encounters: Vec<Encounter>,
+    /// What was said and granted in single games.
+    pub games: Vec<(GameId, Moment, GameMemory)>,
+    /// The rating guard.
+    pub guards: Vec<GuardRow>,
+    /// Notes of any kind, by key.
+    pub notes: Vec<(String, String)>,
+}
+
+/// One thing to be kept, or to be kept no longer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Something was spent; the same key replaces.
+    Spend(Spend),
+    /// It was not spent after all.
+    Unspend(String),
+    /// A limit of the server.
+    Limit(Limit),
+    /// A rest, or its end.
+    Cooldown(String, Option<Cooldown>),
+    /// What is known of an opponent.
+    Opponent(OpponentRow),
+    /// A finished game; the same id replaces.
+    Result(FinishedGame),
+    /// Somebody was met.
+    Encounter(Encounter),
+    /// What was said and granted in a game.
+    Game(GameId, Moment, GameMemory),
+    /// The rating guard's count for one scope.
+    Guard(GuardRow),
+    /// A note, or its end.
+    Note(String, Option<String>),
+    /// What is no longer needed at this moment may go.
+    Prune(Moment),
+}
+
+impl Change {
+    /// What the change is about: a later one about the same thing makes this one needless.
+    pub(super) fn subject(&self) -> (u8, String) {
+        match self {
+            Self::Spend(spend) => (0, spend.key.clone()),
+            Self::Unspend(key) => (0, key.clone()),
+            Self::Limit(limit) => (1, limit.name.as_str().to_owned()),
+            Self::Cooldown(key, _) => (2, key.clone()),
+            Self::Opponent(row) => (3, row.id.to_string()),
+            Self::Result(game) => (4, game.game.to_string()),
+            Self::Encounter(met) => (5, format!("{} {}", met.kind.as_str(), met.id)),
+            Self::Game(id, ..) => (6, id.to_string()),
+            Self::Guard(row) => (7, row.scope.as_str().to_owned()),
+            Self::Note(key, _) => (8, key.clone()),
+            Self::Prune(_) => (9, String::new()),
+        }
+    }
+}
+
+/// A bot game or some challenge credits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spend {
+    /// The game's or challenge's id, or a name of our own until there is one.
+    pub key: String,
+    /// When.
+    pub at: Moment,
+    /// What.
+    pub what: Spending,
+    /// With whom.
+    pub opponent: Option<UserId>,
+}
+
+/// What was spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spending {
+    /// A game against a bot, set aside or begun.
+    Game {
+        /// Who asked for it.
+        origin: Origin,
+        /// Whether it has begun.
+        begun: bool,
+    },
+    /// So many challenge credits.
+    Credits(u32),
+}
+
+/// Who asked for a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// The opponent.
+    Incoming,
+    /// We.
+    Outgoing,
+}
+
+/// A span of time that began at a known moment; the beginning tells when a clock was set back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// When it began.
+    pub at: Moment,
+    /// When it ends.
+    pub until: Moment,
+}
+
+impl Span {
+    /// From `at` on for `length`.
+    pub fn new(at: Moment, length: Duration) -> Self {
+        Self {
+            at,
+            until: at + length,
+        }
+    }
+
+    /// Whether it lasts at `now`.
+    pub fn holds(&self, now: Moment) -> bool {
+        now < self.until
+    }
+
+    /// The same span for a clock that was set back: it cannot have begun after `now`.
+    #[must_use]
+    pub fn not_after(self, now: Moment) -> Self {
+        if self.at <= now {
+            return self;
+        }
+        Self::new(now, self.until.since(self.at))
+    }
+}
+
+/// What was learned about a limit of the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// Which.
+    pub name: LimitName,
+    /// The number, if the server told another one than assumed, and when.
+    pub learned: Option<(u32, Moment)>,
+    /// Nothing more until then.
+    pub closed: Option<Span>,
+    /// Refusals in a row without a wait advised.
+    pub strikes: u32,
+}
+
+impl Limit {
+    /// Nothing is known yet.
+    pub fn unknown(name: LimitName) -> Self {
+        Self {
+            name,
+            learned: None,
+            closed: None,
+            strikes: 0,
+        }
+    }
+}
+
+/// A limit that the ledger minds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LimitName {
+    /// Games between bots a day.
+    BotGames,
+    /// Challenge credits.
+    Credits,
+}
+
+impl LimitName {
+    /// As it stands on disk.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::BotGames => "bot_games",
+            Self::Credits => "credits",
+        }
+    }
+
+    /// The limit of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::BotGames, Self::Credits]
+            .into_iter()
+            .find(|limit| limit.as_str() == name)
+    }
+}
+
+/// A rest after something did not work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cooldown {
+    /// How long.
+    pub span: Span,
+    /// Failures in a row.
+    pub failures: u32,
+    /// What happened last.
+    pub reason: Option<String>,
+}
+
+/// What is known of one opponent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpponentRow {
+    /// Who.
+    pub id: UserId,
+    /// Games we won.
+    pub wins: u32,
+    /// Games drawn.
+    pub draws: u32,
+    /// Games we lost.
+    pub losses: u32,
+    /// Rematches in a row.
+    pub rematches: u32,
+    /// Their own limit of bot games is spent.
+    pub spent: Option<Span>,
+    /// Last met.
+    pub seen: Moment,
+}
+
+impl OpponentRow {
+    /// Somebody new.
+    pub fn new(id: UserId, seen: Moment) -> Self {
+        Self {
+            id,
+            wins: 0,
+            draws: 0,
+            losses: 0,
+            rematches: 0,
+            spent: None,
+            seen,
+        }
+    }
+}
+
+/// A game that is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinishedGame {
+    /// Which.
+    pub game: GameId,
+    /// Against whom; none for anonymous players.
+    pub opponent: Option<UserId>,
+    /// Whether that is a bot.
+    pub is_bot: bool,
+    /// Whether ratings were at stake.
+    pub rated: bool,
+    /// Our colour.
+    pub color: Option<Side>,
+    /// Who won.
+    pub winner: Option<Side>,
+    /// The server's word for how it ended.
+    pub status: String,
+    /// Half-moves made.
+    pub plies: u32,
+    /// The first twenty half-moves in UCI, spaces between.
+    pub opening: String,
+    /// What it did to our rating, once told.
+    pub rating_diff: Option<i32>,
+    /// When it ended.
+    pub at: Moment,
+}
+
+impl FinishedGame {
+    /// Whether it has a result: an aborted game has none.
+    pub fn counts(&self) -> bool {
+        self.plies >= 2 && self.color.is_some() && self.status != "aborted"
+    }
+
+    /// How it went for us.
+    pub fn result(&self) -> GameResult {
+        match (self.winner, self.color) {
+            (None, _) => GameResult::Draw,
+            (winner, us) if winner == us => GameResult::Win,
+            _ => GameResult::Loss,
+        }
+    }
+}
+
+/// How a game went for us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GameResult {
+    /// We won.
+    Win,
+    /// Nobody won.
+    Draw,
+    /// They won.
+    Loss,
+}
+
+/// Somebody was met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encounter {
+    /// The challenge or game.
+    pub id: String,
+    /// What happened.
+    pub kind: EncounterKind,
+    /// Who.
+    pub opponent: UserId,
+    /// Whether that is a bot.
+    pub is_bot: bool,
+    /// When.
+    pub at: Moment,
+}
+
+/// What happened when somebody was met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EncounterKind {
+    /// We accepted their challenge.
+    Accepted,
+    /// A game began.
+    Started,
+    /// They never made their first move.
+    NoShow,
+}
+
+impl EncounterKind {
+    /// As it stands on disk.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Started => "started",
+            Self::NoShow => "no_show",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Accepted, Self::Started, Self::NoShow]
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
+    }
+}
+
+/// What was said and granted in one game.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GameMemory {
+    /// The opponent was greeted.
+    pub greeted: bool,
+    /// The spectators were.
+    pub greeted_spectators: bool,
+    /// The opponent heard our goodbye.
+    pub parted: bool,
+    /// The spectators did.
+    pub parted_spectators: bool,
+    /// Takebacks granted.
+    pub takebacks: u32,
+    /// Draws we offered.
+    pub draw_offers: u32,
+}
+
+/// Whom the rating guard counts losses to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// Everybody.
+    All,
+    /// One opponent.
+    Opponent(UserId),
+}
+
+impl Scope {
+    /// As it stands on disk; no account has an asterisk for a name.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::All => "*",
+            Self::Opponent(id) => id.as_str(),
+        }
+    }
+
+    /// The scope of that name.
+    pub fn from_name(name: &str) -> Self {
+        match name {
+            "*" => Self::All,
+            name => Self::Opponent(UserId::new(name)),
+        }
+    }
+}
+
+/// The rating guard's count for one scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuardRow {
+    /// Whom it is about.
+    pub scope: Scope,
+    /// Rated losses in a row.
+    pub losses: u32,
+    /// Games before this no longer count: a rest came after them.
+    pub from: Moment,
+    /// No rated games meanwhile.
+    pub rest: Option<Rest>,
+}
+
+/// A rest from rated games.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rest {
+    /// How long.
+    pub span: Span,
+    /// Why, in words.
+    pub reason: String,
+}

@@ -1,0 +1,25 @@
+//! Keeps what the bot must not forget: one SQLite file in the data folder.
+//!
+//! Plain rows in and out. The room decides nothing, never makes a caller wait for the disk unless it
+//! asks to, and never deletes or replaces a file that it cannot read.
+//!
+//! * `data`: what is kept; `moment`: times that survive a restart
+//! * `store`: the handle and the thread that writes
+//! * `error`: what can be wrong, in the operator's words
+
+mod data;
+mod error;
+mod moment;
+#[expect(
+    clippy::module_inception,
+    reason = "the handle is what the room is about"
+)]
+mod store;
+
+pub use data::{
+    Change, Cooldown, Encounter, EncounterKind, FinishedGame, GameMemory, GameResult, GuardRow,
+    Kept, Limit, LimitName, OpponentRow, Origin, Rest, Scope, Span, Spend, Spending,
+};
+pub use error::StoreError;
+pub use moment::Moment;
+pub use store::Store;

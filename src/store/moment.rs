@@ -1,0 +1,114 @@
+//! A moment of the calendar that survives restarts: milliseconds since 1970, UTC.
+//!
+//! Data only: nothing here reads a clock. Unlike an `Instant` it can go backwards when somebody
+//! sets the clock, so no arithmetic on it may underflow.
+
+use std::fmt;
+use std::ops::Add;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// A moment of the calendar, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment(u64);
+
+impl Moment {
+    /// So many milliseconds after 1970 began.
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since 1970 began.
+    pub const fn as_millis(self) -> u64 {
+        self.0
+    }
+
+    /// From `earlier` to this moment; zero if it is the other way round.
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+
+    /// This moment, so much earlier.
+    #[must_use]
+    pub fn before(self, by: Duration) -> Self {
+        Self(self.0.saturating_sub(millis(by)))
+    }
+
+    /// The date, year first, as file names bear it.
+    pub fn date(self) -> String {
+        let (year, month, day) = civil(self.0 / DAY);
+        format!("{year:04}-{month:02}-{day:02}")
+    }
+}
+
+const DAY: u64 = 24 * 3600 * 1000;
+
+/// Year, month and day of a day counted from 1970 on, by the rules of the Gregorian calendar.
+fn civil(days: u64) -> (u64, u64, u64) {
+    // Years are counted from March on, so that the odd day of a leap year comes last.
+    let days = days + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * march + 2) / 5 + 1;
+    let month = if march < 10 { march + 3 } else { march - 9 };
+    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Add<Duration> for Moment {
+    type Output = Self;
+
+    fn add(self, rhs: Duration) -> Self {
+        Self(self.0.saturating_add(millis(rhs)))
+    }
+}
+
+impl From<SystemTime> for Moment {
+    fn from(time: SystemTime) -> Self {
+        Self(time.duration_since(UNIX_EPOCH).map_or(0, millis))
+    }
+}
+
+impl fmt::Display for Moment {
+    /// The time of the day in UTC: `21:40`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let minutes = self.0 / 60_000;
+        write!(f, "{:02}:{:02}", minutes / 60 % 24, minutes % 60)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_shown_as_the_time_of_its_day() {
+        let moment = Moment::from_millis(DAY * 20_000 + (21 * 60 + 40) * 60_000 + 59_999);
+        assert_eq!(moment.to_string(), "21:40");
+        assert_eq!(Moment::default().to_string(), "00:00");
+    }
+
+    #[test]
+    fn a_date_counts_leap_years() {
+        let date = |days: u64| Moment::from_millis(days * DAY).date();
+        assert_eq!(date(0), "1970-01-01");
+        assert_eq!(date(11_016), "2000-02-29");
+        assert_eq!(date(11_017), "2000-03-01");
+        assert_eq!(date(20_819), "2027-01-01");
+    }
+
+    #[test]
+    fn nothing_underflows_and_nothing_overflows() {
+        let (early, late) = (Moment::from_millis(5), Moment::from_millis(9));
+        assert_eq!(early.since(late), Duration::ZERO);
+        assert_eq!(late.since(early), Duration::from_millis(4));
+        assert_eq!(early.before(Duration::MAX), Moment::default());
+        assert!(late + Duration::MAX > late);
+        let before_1970 = UNIX_EPOCH - Duration::from_secs(1);
+        assert_eq!(Moment::from(before_1970), Moment::default());
+    }
+}
