@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use megaton::config::{Config, ConfigError, KEYS, Takes};
+use megaton::config::{Config, ConfigError, Entry, Key, SECTIONS, Section, Takes};
 
 const EXAMPLE: &str = include_str!("../config.example.toml");
 
@@ -13,15 +13,36 @@ fn complaint(text: &str) -> String {
     Config::parse(text).expect_err(text).to_string()
 }
 
-fn names(text: &str) -> BTreeSet<(String, String)> {
+fn expect(text: &str, expected: &str) {
+    let said = complaint(text);
+    assert!(
+        said.contains(expected),
+        "{text}\n  said     {said}\n  expected {expected}"
+    );
+}
+
+/// The path of every key in a text.
+fn names(text: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
     let table: toml::Table = text.parse().expect("TOML");
-    table
-        .iter()
-        .flat_map(|(section, entries)| {
-            let entries = entries.as_table().expect("a section").keys();
-            entries.map(move |name| (section.clone(), name.clone()))
-        })
-        .collect()
+    collect("", &table, &mut names);
+    names
+}
+
+fn collect(path: &str, table: &toml::Table, names: &mut BTreeSet<String>) {
+    for (name, value) in table {
+        let path = format!("{path}.{name}");
+        let first = value.as_array().and_then(|items| items.first());
+        match first.unwrap_or(value).as_table() {
+            Some(inner) => collect(&path, inner, names),
+            None => drop(names.insert(path)),
+        }
+    }
+}
+
+fn keys() -> impl Iterator<Item = (&'static Section, &'static Key)> {
+    let of = |section: &'static Section| section.keys.iter().map(move |key| (section, key));
+    SECTIONS.iter().flat_map(of)
 }
 
 #[test]
@@ -33,44 +54,61 @@ fn the_example_is_exactly_the_defaults() {
 #[test]
 fn the_example_the_settings_and_the_key_table_name_the_same_keys() {
     let settings = names(&toml::to_string(&Config::default()).unwrap());
-    let table: BTreeSet<_> = KEYS
-        .iter()
-        .map(|key| (key.section.to_owned(), key.name.to_owned()))
+    let table: BTreeSet<_> = keys()
+        .map(|(section, key)| format!(".{}.{}", section.path, key.name))
         .collect();
     assert_eq!(names(EXAMPLE), settings);
     assert_eq!(table, settings);
-    assert_eq!(KEYS.len(), table.len());
+    assert_eq!(keys().count(), table.len());
+}
+
+/// The default of a key, as it is written.
+fn default_of(section: &Section, key: &Key) -> String {
+    let written = toml::to_string(&Config::default()).expect("settings are TOML");
+    let defaults: toml::Table = written.parse().expect("TOML");
+    let mut table = &defaults;
+    for part in section.path.split('.') {
+        let value = &table[part];
+        table = value.as_table().unwrap_or_else(|| {
+            let first = value.get(0).expect("a section");
+            first.as_table().expect("a section")
+        });
+    }
+    table[key.name].to_string()
 }
 
 #[test]
 fn the_readme_lists_every_key_with_its_default() {
     let readme = include_str!("../README.md");
-    let defaults: toml::Table = toml::to_string(&Config::default())
-        .unwrap()
-        .parse()
-        .unwrap();
     let mut rows = readme.lines();
-    for key in KEYS {
-        let default = &defaults[key.section][key.name];
-        let row = format!("| `{}` | `{default}` | ", key.name);
-        assert!(
-            rows.any(|line| line.contains(&row)),
-            "README.md lacks, in its order: {row}"
-        );
+    for section in SECTIONS {
+        let title = format!("`{}`", section.title());
+        assert!(readme.contains(&title), "README.md lacks {title}");
+        // The keys for bots are those for humans, and stand there once.
+        if section.path == "challenge.bots" {
+            continue;
+        }
+        for key in section.keys {
+            let row = format!("| `{}` | `{}` | ", key.name, default_of(section, key));
+            assert!(
+                rows.any(|line| line.contains(&row)),
+                "README.md lacks, in its order: {row}"
+            );
+        }
     }
 }
 
 #[test]
 fn every_range_ends_where_its_key_says() {
-    for key in KEYS {
+    for (section, key) in keys() {
         let Takes::Whole { min, max, .. } = key.takes else {
             continue;
         };
         let complain = |value: i128| {
-            Config::parse(&format!("[{}]\n{} = {value}", key.section, key.name))
+            Config::parse(&format!("{}\n{} = {value}", section.title(), key.name))
                 .err()
                 .map(|fault| fault.to_string())
-                .filter(|text| !text.contains("impossible range"))
+                .filter(|text| text.contains("wants"))
         };
         assert_eq!(complain(i128::from(min)), None);
         assert_eq!(complain(i128::from(max)), None);
@@ -110,8 +148,8 @@ fn a_complaint_names_line_key_and_remedy() {
         ),
         ("[engine]\nhash = 1.5", "not 1.5"),
         (
-            "[challenge]\nrated = \"yes\"",
-            "2: [challenge] rated: wants true or false, not \"yes\"",
+            "[challenge.bots]\nrated = \"yes\"",
+            "2: [challenge.bots] rated: wants true or false, not \"yes\"",
         ),
         (
             "[log]\nformat = \"xml\"",
@@ -122,20 +160,8 @@ fn a_complaint_names_line_key_and_remedy() {
             "wants a list of account names",
         ),
         (
-            "[challenge]\nblock = [\"no name\"]",
-            "\"no name\" is no account name",
-        ),
-        (
-            "[challenge]\nmin_base = 300\nmax_base = 60",
-            "2: [challenge] min_base: impossible range: min_base is above max_base",
-        ),
-        (
-            "[game]\noverhead_ceiling = 50",
-            "2: [game] overhead_ceiling: impossible range",
-        ),
-        (
-            "[challenge]\nmax_base = 15\nmax_increment = 0",
-            "impossible range: Lichess gives bots",
+            "[challenge]\nblock = [\"fine\",\n  \"no name\"]",
+            "3: [challenge] block: \"no name\" is no account name",
         ),
         ("[lichess]\nurl = \"lichess.org\"", "2: [lichess] url: "),
         (
@@ -155,11 +181,174 @@ fn a_complaint_names_line_key_and_remedy() {
         ),
     ];
     for (text, expected) in cases {
-        let said = complaint(text);
-        assert!(
-            said.contains(expected),
-            "{text}\n  said     {said}\n  expected {expected}"
-        );
+        expect(text, expected);
+    }
+}
+
+#[test]
+fn sections_within_sections_are_named_as_they_are_written() {
+    let cases = [
+        (
+            "[challenge]\nrated = true",
+            "2: [challenge] rated: does not belong here: put it under [challenge.humans] or \
+             [challenge.bots]",
+        ),
+        (
+            "[challenge]\nhumans = false",
+            "2: challenge.humans: is a section: write [challenge.humans] on a line of its own",
+        ),
+        (
+            "[challenge.human]\nrated = true",
+            "1: [challenge.human]: unknown section; did you mean [challenge.humans]?",
+        ),
+        (
+            "[challenge.others]\nrated = true",
+            "[challenge.others]: unknown section; the sections are [challenge.humans], \
+             [challenge.bots]",
+        ),
+        (
+            "[challenge.bots]\nmin_bsae = 1",
+            "2: [challenge.bots] min_bsae: unknown key; did you mean `min_base`?",
+        ),
+        (
+            "challenge.bots.min_base = -1",
+            "1: [challenge.bots] min_base: wants",
+        ),
+        (
+            "[matchmaking.profile]\nbase = 1",
+            "write [[matchmaking.profile]]",
+        ),
+        (
+            "[matchmaking]\nprofile = [1]",
+            "write [[matchmaking.profile]]",
+        ),
+        (
+            "[[matchmaking.profile]]\nname = \"a\"\n[[matchmaking.profile]]\nbsae = 60",
+            "4: [[matchmaking.profile]] bsae: unknown key; did you mean `base`?",
+        ),
+        (
+            "[[matchmaking.profile]]\n[[matchmaking.profile]]\nname = \"b\"\nweight = 0",
+            "4: [[matchmaking.profile]] weight: wants a whole number of parts from 1 to 1000",
+        ),
+        ("[engine.more]\nhash = 1", "[engine] more: unknown key"),
+        (
+            "accept = true",
+            "put it under [challenge.humans] or [challenge.bots]",
+        ),
+    ];
+    for (text, expected) in cases {
+        expect(text, expected);
+    }
+}
+
+#[test]
+fn what_makes_no_sense_together_is_said() {
+    let cases = [
+        (
+            "[challenge.humans]\nmin_base = 300\nmax_base = 60".to_owned(),
+            "2: [challenge.humans] min_base: impossible range: min_base is above max_base",
+        ),
+        (
+            "[challenge.bots]\nmax_rating = 1500\nmin_rating = 1600".to_owned(),
+            "3: [challenge.bots] min_rating: impossible range",
+        ),
+        (
+            "[clock]\noverhead_ceiling = 40".to_owned(),
+            "2: [clock] overhead_ceiling: impossible range",
+        ),
+        (
+            "[challenge.bots]\nmax_base = 15\nmax_increment = 0".to_owned(),
+            "impossible range: Lichess gives bots",
+        ),
+        (
+            "[challenge.bots]\nmin_base = 3600\nmax_base = 3600\nmax_duration = 30".to_owned(),
+            "4: [challenge.bots] max_duration: impossible range",
+        ),
+        (
+            "[challenge.humans]\nrated = false\ncasual = false".to_owned(),
+            "3: [challenge.humans] casual: neither rated nor casual",
+        ),
+        (
+            "[challenge.humans]\ncasual = false\nunlimited = true".to_owned(),
+            "3: [challenge.humans] unlimited: Lichess rates no atomic game without a clock",
+        ),
+        (
+            "[challenge.humans]\nmin_base = 60\ntimes = [\"blitz\", \"0.5+0\"]".to_owned(),
+            "3: [challenge.humans] times: \"0.5+0\" can never be played",
+        ),
+        (
+            "[challenge.humans]\ntimes = [\"0.25+0\", \"3\"]".to_owned(),
+            "2: [challenge.humans] times: \"3\" is no time control",
+        ),
+        (
+            "[challenge]\nconcurrency = 2\nreserved_for_humans = 2".to_owned(),
+            "3: [challenge] reserved_for_humans: bots are accepted but all 2 seats are kept",
+        ),
+        (
+            "[challenge]\nreserved_for_humans = 1\n[challenge.humans]\naccept = false".to_owned(),
+            "2: [challenge] reserved_for_humans: seats are kept for humans, whom",
+        ),
+    ];
+    for (text, expected) in cases {
+        expect(&text, expected);
+    }
+}
+
+#[test]
+fn matchmaking_chat_and_draws_that_cannot_be_are_said() {
+    let profile = |keys: &str| format!("[[matchmaking.profile]]\n{keys}");
+    let cases = [
+        (
+            "[matchmaking]\nenabled = true\n[limits]\nincoming_share = 100".to_owned(),
+            "4: [limits] incoming_share: all games against bots are kept",
+        ),
+        (
+            "[matchmaking]\nenabled = true\nprofile = []".to_owned(),
+            "2: [matchmaking] enabled: there is nothing to ask for",
+        ),
+        (
+            profile("base = 61"),
+            "2: [[matchmaking.profile]] base: Lichess offers no 61+2 seconds",
+        ),
+        (
+            profile("base = 15\nincrement = 0"),
+            "2: [[matchmaking.profile]] base: bots may not play 15+0 seconds",
+        ),
+        (
+            profile("base = 0\nincrement = 1"),
+            "2: [[matchmaking.profile]] base: Lichess never rates 0+1 seconds",
+        ),
+        (
+            profile("name = \"a\"\n[[matchmaking.profile]]\nname = \"A\""),
+            "4: [[matchmaking.profile]] name: there is another profile \"A\"",
+        ),
+        (
+            profile("name = \"a\"\n[[matchmaking.profile]]\nmin_rating = 4000\nmax_rating = 9"),
+            "4: [[matchmaking.profile]] min_rating: impossible range",
+        ),
+        (
+            profile("hours = \"8\""),
+            "2: [[matchmaking.profile]] hours: \"8\": hours are written",
+        ),
+        (
+            "[draw]\naccept_bots = false\noffer_bots = true".to_owned(),
+            "3: [draw] offer_bots: draws would be offered and never accepted",
+        ),
+        (
+            "[chat]\ngreeting = \"Hi {oponent}\"".to_owned(),
+            "2: [chat] greeting: {oponent} is no word",
+        ),
+        (
+            format!("[chat]\ngoodbye = \"{}{{me}}\"", "x".repeat(111)),
+            "2: [chat] goodbye: 141 characters",
+        ),
+        (
+            "[arena]\nids = [\"x\"]".to_owned(),
+            "2: [arena] ids: \"x\" is no tournament",
+        ),
+    ];
+    for (text, expected) in cases {
+        expect(&text, expected);
     }
 }
 
@@ -173,6 +362,10 @@ fn a_token_in_the_config_is_refused_and_never_repeated() {
         format!("[lichess]\ncontact = \"{secret}\""),
         format!("[lichess]\n{secret} = 1"),
         format!("[challenge]\nblock = [\"{secret}\"]"),
+        format!("[challenge.bots]\ncolor = \"{secret}\""),
+        format!("[[matchmaking.profile]]\nname = \"{secret}\""),
+        format!("[chat]\ngreeting = \"psst: {secret}!\""),
+        format!("[matchmaking]\navoid = [\"https://me:{secret}@example.org/\"]"),
     ] {
         let said = complaint(&text);
         assert!(
@@ -219,6 +412,29 @@ fn a_relative_token_file_starts_at_the_folder_of_the_config() {
 }
 
 #[test]
+fn relative_paths_start_at_the_folder_of_the_config() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    fs::write(
+        &path,
+        "[challenge]\nblock = [\"file:block.txt\", \"someone\"]",
+    )
+    .unwrap();
+    let config = Config::read(&path).unwrap();
+    assert_eq!(
+        config.challenge.block,
+        [
+            Entry::File(folder.path().join("block.txt")),
+            Entry::Name("someone".to_owned())
+        ]
+    );
+    let socket = config.data.socket_path().unwrap();
+    assert_eq!(socket, folder.path().join("data/control.sock"));
+    let none = Config::parse("[data]\nfolder = \"\"").unwrap();
+    assert_eq!(none.data.socket_path(), None);
+}
+
+#[test]
 fn a_missing_config_is_named() {
     let error = Config::read(Path::new("nowhere/config.toml")).unwrap_err();
     assert!(matches!(error, ConfigError::Unreadable { .. }));
@@ -236,7 +452,7 @@ proptest::proptest! {
         let mut config = Config::default();
         config.engine.hash = hash;
         config.engine.nodes = std::num::NonZeroU64::new(nodes);
-        config.challenge.max_base = std::time::Duration::from_secs(base);
+        config.challenge.humans.max_base = std::time::Duration::from_secs(base);
         let text = toml::to_string(&config).unwrap();
         proptest::prop_assert_eq!(Config::parse(&text).unwrap(), config);
     }

@@ -56,7 +56,8 @@ pub fn consider(
     if !concerns_us(challenge, standing.me) {
         return Verdict::Ignore;
     }
-    let reason = game_reason(challenge, rules)
+    let visitors = rules.rules_for(challenge.challenger.as_ref().is_some_and(Player::is_bot));
+    let reason = game_reason(challenge, visitors)
         .or_else(|| {
             compat
                 .filter(|compat| !compat.bot)
@@ -77,7 +78,7 @@ fn concerns_us(challenge: &Challenge, me: &UserId) -> bool {
         && !to_somebody_else
 }
 
-fn game_reason(challenge: &Challenge, rules: &config::Challenge) -> Option<DeclineReason> {
+fn game_reason(challenge: &Challenge, rules: &config::Visitors) -> Option<DeclineReason> {
     let usual_start = matches!(challenge.initial_fen.as_deref(), None | Some("startpos"));
     if challenge.variant != Variant::Atomic || !usual_start {
         return Some(DeclineReason::Variant);
@@ -85,7 +86,7 @@ fn game_reason(challenge: &Challenge, rules: &config::Challenge) -> Option<Decli
     time_reason(challenge.time_control, rules).or_else(|| mode_reason(challenge.rated, rules))
 }
 
-fn time_reason(time: TimeControl, rules: &config::Challenge) -> Option<DeclineReason> {
+fn time_reason(time: TimeControl, rules: &config::Visitors) -> Option<DeclineReason> {
     let TimeControl::Clock { limit, increment } = time else {
         return Some(DeclineReason::TimeControl);
     };
@@ -101,7 +102,7 @@ fn time_reason(time: TimeControl, rules: &config::Challenge) -> Option<DeclineRe
 }
 
 /// The keys name what is asked for instead.
-fn mode_reason(rated: bool, rules: &config::Challenge) -> Option<DeclineReason> {
+fn mode_reason(rated: bool, rules: &config::Visitors) -> Option<DeclineReason> {
     match (rated, rules.rated, rules.casual) {
         (true, true, _) | (false, _, true) => None,
         (true, false, true) => Some(DeclineReason::Casual),
@@ -117,8 +118,8 @@ fn challenger_reason(
     let is_bot = challenger.is_some_and(Player::is_bot);
     let id = challenger.and_then(|player| player.id.as_ref());
     match is_bot {
-        true if !rules.bots => Some(DeclineReason::NoBot),
-        false if !rules.humans => Some(DeclineReason::OnlyBot),
+        true if !rules.bots.accept => Some(DeclineReason::NoBot),
+        false if !rules.humans.accept => Some(DeclineReason::OnlyBot),
         _ => id
             .filter(|id| rules.blocks(id.as_str()))
             .map(|_| DeclineReason::Generic),

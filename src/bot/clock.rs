@@ -77,8 +77,8 @@ impl Reading {
 
 /// What is held back for the way to the server: a tenth of the clock within the operator's
 /// bounds, and never more than half of what there is.
-pub fn overhead(left: Duration, game: &config::Game) -> Duration {
-    let (floor, ceiling) = (game.overhead_floor, game.overhead_ceiling);
+pub fn overhead(left: Duration, clock: &config::Clock) -> Duration {
+    let (floor, ceiling) = (clock.overhead_floor, clock.overhead_ceiling);
     (left / 10).min(ceiling).max(floor).min(left / 2)
 }
 
@@ -86,12 +86,12 @@ pub fn overhead(left: Duration, game: &config::Game) -> Duration {
 pub fn allot(
     reading: &Reading,
     search: &SearchLimits,
-    game: &config::Game,
+    clock: &config::Clock,
     pace: &Pace,
     now: Instant,
 ) -> Allotment {
     let (limits, engine_time, timer_time) = match reading.kind {
-        ClockKind::Running => on_the_clock(reading, search, game, pace, now),
+        ClockKind::Running => on_the_clock(reading, search, clock, pace, now),
         ClockKind::Standing | ClockKind::Unclocked => off_the_clock(reading, search, pace, now),
     };
     Allotment {
@@ -108,12 +108,12 @@ pub fn allot(
 fn on_the_clock(
     reading: &Reading,
     search: &SearchLimits,
-    game: &config::Game,
+    clock: &config::Clock,
     pace: &Pace,
     now: Instant,
 ) -> (Limits, Duration, Duration) {
     let left = reading.left_at(now).unwrap_or(pace.longest_think * 2);
-    let held_back = overhead(left, game);
+    let held_back = overhead(left, clock);
     let usable = left.saturating_sub(held_back);
     let engine_time = usable.mul_f64(ENGINE_SHARE).min(pace.longest_think);
     let timer_time = usable
@@ -187,8 +187,8 @@ mod tests {
     }
 
     fn allotted(reading: &Reading, search: &SearchLimits, now: Instant) -> Allotment {
-        let game = config::Game::default();
-        allot(reading, search, &game, &Pace::default(), now)
+        let clock = config::Clock::default();
+        allot(reading, search, &clock, &Pace::default(), now)
     }
 
     #[test]
@@ -203,12 +203,12 @@ mod tests {
 
     #[test]
     fn the_overhead_shrinks_with_the_clock() {
-        let game = config::Game::default();
-        let at = |left| overhead(ms(left), &game);
-        assert_eq!(at(180_000), game.overhead_ceiling);
+        let clock = config::Clock::default();
+        let at = |left| overhead(ms(left), &clock);
+        assert_eq!(at(180_000), clock.overhead_ceiling);
         assert_eq!(at(3_000), ms(300));
-        assert_eq!(at(500), game.overhead_floor);
-        assert_eq!(at(120), ms(60));
+        assert_eq!(at(300), clock.overhead_floor);
+        assert_eq!(at(80), ms(40));
         assert_eq!(at(0), ms(0));
     }
 

@@ -9,12 +9,38 @@ use crate::config;
 /// How the bot plays: the parts of the configuration that it needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Which games are accepted.
+    /// Which games are accepted, and how many at a time.
     pub challenge: config::Challenge,
-    /// How a game is played, the moves aside.
+    /// What the server allows a day.
+    pub limits: config::Limits,
+    /// Games that the bot looks for itself.
+    pub matchmaking: config::Matchmaking,
+    /// Tournaments that it joins.
+    pub arena: config::Arena,
+    /// What is held back for the way to the server.
+    pub clock: config::Clock,
+    /// Games of days a move, or of none.
+    pub correspondence: config::Correspondence,
+    /// How long is waited for a first move.
     pub game: config::Game,
+    /// Draws that it takes and offers.
+    pub draw: config::Draw,
+    /// When it resigns.
+    pub resign: config::Resign,
+    /// What it takes back.
+    pub takeback: config::Takeback,
+    /// What it says.
+    pub chat: config::Chat,
+    /// How it leaves beaten tracks.
+    pub variety: config::Variety,
+    /// When it stops rated play.
+    pub guard: config::Guard,
+    /// How it ends.
+    pub shutdown: config::ShutdownRules,
     /// Limits of every search, for tests; none in real games.
     pub search: SearchLimits,
+    /// Think on the opponent's time.
+    pub ponder: bool,
 }
 
 /// Limits of every search beside the clock. None set means that the clock alone decides.
@@ -40,7 +66,19 @@ impl From<&config::Config> for Settings {
         let engine = &config.engine;
         Self {
             challenge: config.challenge.clone(),
+            limits: config.limits.clone(),
+            matchmaking: config.matchmaking.clone(),
+            arena: config.arena.clone(),
+            clock: config.clock.clone(),
+            correspondence: config.correspondence.clone(),
             game: config.game.clone(),
+            draw: config.draw.clone(),
+            resign: config.resign.clone(),
+            takeback: config.takeback.clone(),
+            chat: config.chat.clone(),
+            variety: config.variety.clone(),
+            guard: config.guard.clone(),
+            shutdown: config.shutdown.clone(),
             search: SearchLimits {
                 nodes: engine.nodes.map(std::num::NonZeroU64::get),
                 depth: engine
@@ -48,6 +86,7 @@ impl From<&config::Config> for Settings {
                     .map(|depth| u32::try_from(depth.get()).unwrap_or(u32::MAX)),
                 movetime: engine.movetime,
             },
+            ponder: engine.ponder,
         }
     }
 }

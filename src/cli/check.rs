@@ -35,7 +35,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     say("config", &came_from)?;
     say_all("server", &report::server(&config.lichess.url))?;
     say("engine", &report::engine(&config.engine))?;
-    say("accepts", &report::accepts(&config.challenge))?;
+    say_all("accepts", &report::accepts(&config.challenge))?;
     if args.offline {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use megaton::bot::{self, BotOptions, Listeners, Pace, Settings, Shutdown};
-use megaton::config::{Challenge, Config, Level, Log};
+use megaton::config::{Challenge, Config, Level, Log, Visitors};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
 use megaton::practice::{
     ALL_SCOPES, Event, Handle, Kind, Options, Partner, Report, Schedule, Server, TimeControl,
@@ -202,17 +202,17 @@ fn put_on(
 
 /// Here everybody may play, whatever the config says of Lichess; one seat is kept for a visitor.
 fn open_door(usual: &Challenge, sparring: usize) -> Challenge {
-    Challenge {
-        rated: true,
-        casual: true,
-        bots: true,
-        humans: true,
-        min_base: Duration::ZERO,
+    let anyone = Visitors {
         max_base: Duration::from_secs(10_800),
-        min_increment: Duration::ZERO,
         max_increment: Duration::from_secs(180),
+        max_duration: Duration::from_secs(36_000),
+        ..Visitors::default()
+    };
+    Challenge {
         concurrency: usual.concurrency.max(sparring + 1),
-        block: Vec::new(),
+        humans: anyone.clone(),
+        bots: anyone,
+        ..Challenge::default()
     }
 }
 
@@ -314,13 +314,11 @@ mod tests {
 
     #[test]
     fn the_door_is_open_and_has_a_seat_for_a_visitor() {
-        let usual = Challenge {
-            rated: false,
-            block: vec!["me".to_owned()],
-            ..Challenge::default()
-        };
+        let mut usual = Challenge::default();
+        usual.humans.rated = false;
+        usual.block.push("me".parse().unwrap());
         let open = open_door(&usual, 8);
-        assert!(open.rated && open.humans && open.block.is_empty());
+        assert!(open.humans.rated && open.humans.accept && open.block.is_empty());
         assert_eq!(open.concurrency, 9);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use megaton::config::{Challenge, Engine};
+use megaton::config::{Challenge, Engine, Visitors};
 use megaton::lichess::{Account, TokenInfo};
 
 /// The scope without which nothing works.
@@ -15,25 +15,58 @@ const USEFUL_SCOPES: [(&str, &str); 2] = [
 /// Less than this left of a token's life is worth a warning.
 const ENDS_SOON: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// Which challenges the config accepts.
-pub(super) fn accepts(challenge: &Challenge) -> String {
-    let modes = either(challenge.rated, "rated", challenge.casual, "casual");
-    let players = either(challenge.bots, "bots", challenge.humans, "humans");
-    let (Some(modes), Some(players)) = (modes, players) else {
-        return "nothing: [challenge] allows no kind of game, or no kind of opponent".to_owned();
-    };
-    let blocked = match challenge.block.len() {
-        0 => String::new(),
-        1 => ", one account blocked".to_owned(),
-        more => format!(", {more} accounts blocked"),
-    };
-    format!(
-        "{modes} atomic against {players}; {} s on the clock, {} s added a move; \
-         up to {} at a time{blocked}",
-        span(challenge.min_base, challenge.max_base),
-        span(challenge.min_increment, challenge.max_increment),
+/// Which challenges the config accepts: a line for each kind of challenger, one for both if alike.
+pub(super) fn accepts(challenge: &Challenge) -> Vec<String> {
+    let Challenge { humans, bots, .. } = challenge;
+    let mut lines = Vec::new();
+    if humans == bots {
+        lines.extend(welcomes("bots and humans", humans));
+    } else {
+        lines.extend(welcomes("humans", humans));
+        lines.extend(welcomes("bots", bots));
+    }
+    if lines.is_empty() {
+        return vec!["nothing: [challenge] accepts neither humans nor bots".to_owned()];
+    }
+    lines.push(format!(
+        "up to {} at a time{}",
         challenge.concurrency,
-    )
+        lists(challenge)
+    ));
+    lines
+}
+
+fn welcomes(who: &str, rules: &Visitors) -> Option<String> {
+    let modes = either(rules.rated, "rated", rules.casual, "casual");
+    let modes = modes.filter(|_| rules.accept)?;
+    Some(format!(
+        "{modes} atomic against {who}; {} s on the clock, {} s added a move",
+        span(rules.min_base, rules.max_base),
+        span(rules.min_increment, rules.max_increment),
+    ))
+}
+
+/// The lists of accounts that are not empty.
+fn lists(challenge: &Challenge) -> String {
+    let lists = [
+        ("block", &challenge.block),
+        ("allow", &challenge.allow),
+        ("welcome", &challenge.welcome),
+    ];
+    let lists = lists.iter().filter(|(_, list)| !list.is_empty());
+    lists.fold(String::new(), |said, (name, list)| {
+        format!(
+            "{said}, {} on the {name} list",
+            count(list.len(), "entry", "entries")
+        )
+    })
+}
+
+fn count(number: usize, one: &str, more: &str) -> String {
+    match number {
+        1 => format!("one {one}"),
+        number => format!("{number} {more}"),
+    }
 }
 
 /// Where the server is.
@@ -211,20 +244,25 @@ mod tests {
         config.concurrency = 4;
         assert_eq!(
             accepts(&config),
-            "rated and casual atomic against bots and humans; 0 to 1800 s on the clock, \
-             0 to 60 s added a move; up to 4 at a time"
+            [
+                "rated and casual atomic against bots and humans; 0 to 1800 s on the clock, \
+                 0 to 60 s added a move",
+                "up to 4 at a time"
+            ]
         );
-        config.casual = false;
-        config.humans = false;
-        config.min_increment = config.max_increment;
-        config.block.push("someone".to_owned());
+        config.bots.casual = false;
+        config.bots.min_increment = config.bots.max_increment;
+        config.humans.accept = false;
+        config.block.push("someone".parse().unwrap());
         assert_eq!(
             accepts(&config),
-            "rated atomic against bots; 0 to 1800 s on the clock, 60 s added a move; \
-             up to 4 at a time, one account blocked"
+            [
+                "rated atomic against bots; 0 to 1800 s on the clock, 60 s added a move",
+                "up to 4 at a time, one entry on the block list"
+            ]
         );
-        config.rated = false;
-        assert!(accepts(&config).starts_with("nothing: "));
+        config.bots.accept = false;
+        assert!(accepts(&config)[0].starts_with("nothing: "));
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn introduce(config: &Config, path: Option<&Path>) {
         config = %path.unwrap_or(Path::new("defaults")).display(),
         server = config.lichess.url,
         engine = report::engine(&config.engine),
-        accepts = report::accepts(&config.challenge),
+        accepts = report::accepts(&config.challenge).join("; "),
         "megaton starts"
     );
 }

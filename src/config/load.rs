@@ -11,43 +11,63 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::contradiction::{Setting, contradiction};
 use super::error::{ConfigError, Fault};
-use super::keys::{self, KEYS, Key, Takes};
+use super::keys::{self, Key, SECTIONS, Section, Takes};
 use super::nearest::nearest;
 use super::settings::Config;
 
 /// How personal and application tokens of Lichess begin.
 const TOKEN_PREFIXES: [&str; 2] = ["lip_", "lio_"];
-/// Longest contact that is sent along, in characters.
-const MAX_CONTACT: usize = 100;
-/// Shortest estimated game (base plus forty increments) in seconds that Lichess lets bots play.
-const SHORTEST_GAME: u64 = 30;
+
+/// A name in the text.
+type Name<'t> = Spanned<Cow<'t, str>>;
+/// A value in the text.
+type Value<'t> = Spanned<DeValue<'t>>;
 
 impl Config {
-    /// Reads a file; a relative `token_file` in it is taken from the file's folder.
+    /// Reads a file; relative paths in it are taken from the file's folder.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
             path: path.to_owned(),
             source,
         })?;
-        let mut config = Self::parse(&text).map_err(|fault| ConfigError::Refused {
+        let config = Self::parse(&text).map_err(|fault| ConfigError::Refused {
             path: path.to_owned(),
             fault,
         })?;
-        if let (Some(file), Some(folder)) = (&config.lichess.token_file, path.parent()) {
-            config.lichess.token_file = Some(folder.join(file));
-        }
-        Ok(config)
+        Ok(match path.parent() {
+            Some(folder) => config.seen_from(folder),
+            None => config,
+        })
     }
 
     /// Reads a text, paths as they stand.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let source = Source(text);
         let tree = DeTable::parse(text).map_err(|error| source.broken(&error))?;
-        source.check_tree(tree.get_ref())?;
+        source.check_tables(None, tree.get_ref())?;
         let config: Self = toml::from_str(text).map_err(|error| source.broken(&error))?;
         source.check_together(&config, tree.get_ref())?;
         Ok(config)
+    }
+
+    /// With every relative path taken from a folder.
+    fn seen_from(mut self, folder: &Path) -> Self {
+        for path in [&mut self.lichess.token_file, &mut self.data.folder] {
+            *path = path.take().map(|path| folder.join(path));
+        }
+        let lists = [
+            &mut self.challenge.block,
+            &mut self.challenge.allow,
+            &mut self.challenge.welcome,
+            &mut self.matchmaking.avoid,
+        ];
+        for list in lists {
+            let entries = std::mem::take(list).into_iter();
+            *list = entries.map(|entry| entry.seen_from(folder)).collect();
+        }
+        self
     }
 }
 
@@ -74,37 +94,49 @@ impl Source<'_> {
         self.fault(offset, "", format!("this is not TOML: {}", error.message()))
     }
 
-    fn check_tree(&self, tree: &DeTable<'_>) -> Result<(), Fault> {
-        for (name, value) in tree {
+    /// Checks a section, or the whole, and what stands within it.
+    fn check_tables(&self, section: Option<&Section>, table: &DeTable<'_>) -> Result<(), Fault> {
+        let path = section.map_or("", |section| section.path);
+        for (name, value) in table {
             self.check_for_token(name, value)?;
-            let Some(section) = keys::sections().into_iter().find(|s| s == name.get_ref()) else {
-                return Err(self.unknown_section(name, value.get_ref()));
-            };
-            let DeValue::Table(entries) = value.get_ref() else {
-                let what = format!("is a section: write [{section}] on a line of its own");
-                return Err(self.fault(name.span().start, section, what));
-            };
-            for (name, value) in entries {
-                self.check_for_token(name, value)?;
-                let Some(key) = keys::find(section, name.get_ref()) else {
-                    return Err(self.unknown_key(section, name));
-                };
-                self.check_value(key, value)?;
+            let typed = name.get_ref().as_ref();
+            if let Some(key) = section.and_then(|section| section.key(typed)) {
+                self.check_value(section.map(Section::title), key, value)?;
+            } else if let Some(inner) = keys::within(path).find(|inner| inner.split().1 == typed) {
+                self.check_section(inner, name, value)?;
+            } else if value.get_ref().is_table() && section.is_none_or(has_sections) {
+                return Err(self.unknown_section(path, name));
+            } else {
+                return Err(self.unknown_key(section, name));
             }
         }
         Ok(())
     }
 
-    fn check_for_token(
+    fn check_section(
         &self,
-        name: &Spanned<Cow<'_, str>>,
-        value: &Spanned<DeValue<'_>>,
+        section: &Section,
+        name: &Name<'_>,
+        value: &Value<'_>,
     ) -> Result<(), Fault> {
-        let looks_secret = |text: &str| {
-            TOKEN_PREFIXES
-                .iter()
-                .any(|prefix| text.trim().starts_with(prefix))
+        let wrong = || {
+            let what = format!(
+                "is a section: write {} on a line of its own",
+                section.title()
+            );
+            self.fault(name.span().start, section.path, what)
         };
+        match value.get_ref() {
+            DeValue::Table(table) if !section.many => self.check_tables(Some(section), table),
+            DeValue::Array(items) if section.many => items.iter().try_for_each(|item| {
+                let table = item.get_ref().as_table().ok_or_else(wrong)?;
+                self.check_tables(Some(section), table)
+            }),
+            _ => Err(wrong()),
+        }
+    }
+
+    fn check_for_token(&self, name: &Name<'_>, value: &Value<'_>) -> Result<(), Fault> {
         let named = ["token", "api_token", "lichess_bot_token"]
             .iter()
             .any(|word| name.get_ref().eq_ignore_ascii_case(word));
@@ -123,192 +155,157 @@ impl Source<'_> {
         Err(self.fault(name.span().start, "", what))
     }
 
-    fn unknown_section(&self, name: &Spanned<Cow<'_, str>>, value: &DeValue<'_>) -> Fault {
+    fn unknown_section(&self, within: &str, name: &Name<'_>) -> Fault {
         let typed = name.get_ref();
-        let offset = name.span().start;
-        if !value.is_table() {
-            let what = match KEYS.iter().find(|key| key.name == typed) {
-                Some(key) => format!("stands outside its section: put it under [{}]", key.section),
-                None => format!("unknown key; {}", name_sections()),
-            };
-            return self.fault(offset, typed.as_ref(), what);
-        }
-        let what = match nearest(typed, keys::sections()) {
-            Some(section) => format!("unknown section; did you mean [{section}]?"),
-            None => format!("unknown section; {}", name_sections()),
+        let siblings = || keys::within(within).map(|section| section.split().1);
+        let near = nearest(typed, siblings())
+            .and_then(|near| keys::within(within).find(|section| section.split().1 == near));
+        let what = match near {
+            Some(section) => format!("unknown section; did you mean {}?", section.title()),
+            None => format!("unknown section; {}", name_sections(within)),
         };
-        self.fault(offset, format!("[{typed}]"), what)
+        let path = if within.is_empty() {
+            typed.to_string()
+        } else {
+            format!("{within}.{typed}")
+        };
+        self.fault(name.span().start, format!("[{path}]"), what)
     }
 
-    fn unknown_key(&self, section: &str, name: &Spanned<Cow<'_, str>>) -> Fault {
-        let typed = name.get_ref();
-        let here = || {
-            KEYS.iter()
-                .filter(|key| key.section == section)
-                .map(|key| key.name)
+    fn unknown_key(&self, section: Option<&Section>, name: &Name<'_>) -> Fault {
+        let typed = name.get_ref().as_ref();
+        let offset = name.span().start;
+        let homes = homes(section, typed);
+        let Some(section) = section else {
+            let what = match homes {
+                Some(homes) => format!("stands outside its section: put it under {homes}"),
+                None => format!("unknown key; {}", name_sections("")),
+            };
+            return self.fault(offset, typed, what);
         };
-        let elsewhere = KEYS.iter().find(|key| key.name == typed);
-        let what = if let Some(key) = elsewhere {
-            format!("does not belong here: put it under [{}]", key.section)
+        let here = || section.keys.iter().map(|key| key.name);
+        let what = if let Some(homes) = homes {
+            format!("does not belong here: put it under {homes}")
         } else if let Some(near) = nearest(typed, here()) {
             format!("unknown key; did you mean `{near}`?")
         } else {
             let names: Vec<&str> = here().collect();
-            format!("unknown key; [{section}] takes {}", names.join(", "))
+            format!(
+                "unknown key; {} takes {}",
+                section.title(),
+                names.join(", ")
+            )
         };
-        self.fault(name.span().start, format!("[{section}] {typed}"), what)
+        self.fault(offset, format!("{} {typed}", section.title()), what)
     }
 
-    fn check_value(&self, key: &Key, value: &Spanned<DeValue<'_>>) -> Result<(), Fault> {
-        let fits = match (key.takes, value.get_ref()) {
-            (Takes::Flag, DeValue::Boolean(_)) | (Takes::Text(_), DeValue::String(_)) => true,
-            (Takes::Whole { min, max, .. }, DeValue::Integer(number)) => {
-                i64::from_str_radix(number.as_str(), number.radix())
-                    .is_ok_and(|number| (min..=max).contains(&number))
-            }
-            (Takes::Choice(words), DeValue::String(word)) => words.contains(&word.as_ref()),
-            (Takes::Names(_), DeValue::Array(items)) => {
-                items.iter().all(|item| item.get_ref().is_str())
-            }
-            _ => false,
+    fn check_value(
+        &self,
+        section: Option<String>,
+        key: &Key,
+        value: &Value<'_>,
+    ) -> Result<(), Fault> {
+        let at = |value: &Value<'_>, what: String| {
+            let key = format!("{} {}", section.unwrap_or_default(), key.name);
+            Err(self.fault(value.span().start, key, what))
         };
-        if fits {
-            return Ok(());
+        if !fits(key.takes, value.get_ref()) {
+            let got = describe(value.get_ref());
+            return at(value, format!("wants {}, {got}", key.takes.describe()));
         }
-        let got = match value.get_ref() {
-            DeValue::Integer(number) => format!("not {}", number.as_str()),
-            DeValue::Float(number) => format!("not {}", number.as_str()),
-            DeValue::Boolean(flag) => format!("not {flag}"),
-            DeValue::String(text) if text.chars().count() <= 40 => format!("not \"{text}\""),
-            other => format!("not this {}", other.type_str()),
-        };
-        let what = format!("wants {}, {got}", key.takes.describe());
-        Err(self.fault(
-            value.span().start,
-            format!("[{}] {}", key.section, key.name),
-            what,
-        ))
+        let alone = std::slice::from_ref(value);
+        let texts = value.get_ref().as_array().map_or(alone, |items| items);
+        for item in texts {
+            let text = item.get_ref().as_str().unwrap_or_default();
+            if let Some(what) = key.takes.fault_in(text) {
+                return at(item, what);
+            }
+        }
+        Ok(())
     }
 
     /// What no key can show by itself.
     fn check_together(&self, config: &Config, tree: &DeTable<'_>) -> Result<(), Fault> {
-        let found = fault_in_texts(config)
-            .or_else(|| fault_in_ranges(config, tree))
-            .or_else(|| fault_in_clocks(config, tree));
-        let Some((section, name, what)) = found else {
+        let place = |setting: &Setting| place(tree, setting);
+        let Some((setting, what)) = contradiction(config, &|setting| place(setting).is_some())
+        else {
             return Ok(());
         };
-        let offset = place(tree, section, name).unwrap_or_default();
-        Err(self.fault(offset, format!("[{section}] {name}"), what))
+        let title = keys::section(setting.section).map(Section::title);
+        let key = format!("{} {}", title.unwrap_or_default(), setting.key);
+        Err(self.fault(place(&setting).unwrap_or_default(), key, what))
     }
 }
 
-fn name_sections() -> String {
-    format!("the sections are [{}]", keys::sections().join("], ["))
+/// Whether a text holds what looks like a token.
+fn looks_secret(text: &str) -> bool {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .any(|word| TOKEN_PREFIXES.iter().any(|start| word.starts_with(start)))
 }
 
-/// Section, key and what is wrong with its value.
-type Found = (&'static str, &'static str, String);
-
-/// Where the value of a key stands, if the file sets it.
-fn place(tree: &DeTable<'_>, section: &str, name: &str) -> Option<usize> {
-    let entries = tree.get(section)?.get_ref().as_table()?;
-    entries.get(name).map(|value| value.span().start)
+fn has_sections(section: &Section) -> bool {
+    keys::within(section.path).next().is_some()
 }
 
-fn fault_in_texts(config: &Config) -> Option<Found> {
-    if let Some(what) = fault_in_url(&config.lichess.url) {
-        return Some(("lichess", "url", what));
-    }
-    let contact = config.lichess.contact.as_deref().unwrap_or_default();
-    let plain = |c: char| c == ' ' || (c.is_ascii_graphic() && !matches!(c, '(' | ')'));
-    if contact.len() > MAX_CONTACT || !contact.chars().all(plain) {
-        let what = "goes into a header: at most 100 plain characters, without ( and )";
-        return Some(("lichess", "contact", what.to_owned()));
-    }
-    let wrong = config
-        .challenge
-        .block
-        .iter()
-        .find(|name| !is_account_name(name))?;
-    let what = format!("\"{wrong}\" is no account name: 2 to 30 letters, digits, _ and -");
-    Some(("challenge", "block", what))
+fn name_sections(within: &str) -> String {
+    let titles: Vec<String> = keys::within(within).map(Section::title).collect();
+    format!("the sections are {}", titles.join(", "))
 }
 
-fn fault_in_ranges(config: &Config, tree: &DeTable<'_>) -> Option<Found> {
-    let Config {
-        challenge, game, ..
-    } = config;
-    let ranges = [
-        (
-            "challenge",
-            ["min_base", "max_base"],
-            [challenge.min_base, challenge.max_base],
-        ),
-        (
-            "challenge",
-            ["min_increment", "max_increment"],
-            [challenge.min_increment, challenge.max_increment],
-        ),
-        (
-            "game",
-            ["overhead_floor", "overhead_ceiling"],
-            [game.overhead_floor, game.overhead_ceiling],
-        ),
-    ];
-    let (section, [low, high], _) = ranges.into_iter().find(|(_, _, [low, high])| low > high)?;
-    // Point at a key that the file sets: the other may be a default.
-    let name = if place(tree, section, low).is_some() {
-        low
+/// The sections that have such a key: those within the one at hand, else all.
+fn homes(section: Option<&Section>, name: &str) -> Option<String> {
+    let all = || {
+        SECTIONS
+            .iter()
+            .filter(|section| section.key(name).is_some())
+    };
+    let near: Vec<&Section> = all()
+        .filter(|home| section.is_some_and(|section| home.split().0 == section.path))
+        .collect();
+    let homes = if near.is_empty() {
+        all().collect()
     } else {
-        high
+        near
     };
-    let what = format!("impossible range: {low} is above {high}; lower one or raise the other");
-    Some((section, name, what))
+    let titles: Vec<String> = homes.into_iter().map(Section::title).collect();
+    (!titles.is_empty()).then(|| titles.join(" or "))
 }
 
-fn fault_in_clocks(config: &Config, tree: &DeTable<'_>) -> Option<Found> {
-    let challenge = &config.challenge;
-    let longest = challenge.max_base.as_secs() + 40 * challenge.max_increment.as_secs();
-    if longest >= SHORTEST_GAME {
-        return None;
+/// Whether a value is of the kind that a key takes, and within its range.
+fn fits(takes: Takes, value: &DeValue<'_>) -> bool {
+    match (takes, value) {
+        (Takes::Flag, DeValue::Boolean(_))
+        | (Takes::Text(_) | Takes::Hours | Takes::Line, DeValue::String(_)) => true,
+        (Takes::Whole { min, max, .. }, DeValue::Integer(number)) => {
+            i64::from_str_radix(number.as_str(), number.radix())
+                .is_ok_and(|number| (min..=max).contains(&number))
+        }
+        (Takes::Choice(words), DeValue::String(word)) => words.contains(&word.as_ref()),
+        (Takes::Entries | Takes::Times | Takes::Arenas, DeValue::Array(items)) => {
+            items.iter().all(|item| item.get_ref().is_str())
+        }
+        _ => false,
     }
-    let name = match place(tree, "challenge", "max_base") {
-        Some(_) => "max_base",
-        None => "max_increment",
-    };
-    let what = "impossible range: Lichess gives bots no clock so short; max_base plus 40 times \
-                max_increment must reach 30 seconds";
-    Some(("challenge", name, what.to_owned()))
 }
 
-fn is_account_name(name: &str) -> bool {
-    (2..=30).contains(&name.len())
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+fn describe(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::Integer(number) => format!("not {}", number.as_str()),
+        DeValue::Float(number) => format!("not {}", number.as_str()),
+        DeValue::Boolean(flag) => format!("not {flag}"),
+        DeValue::String(text) if text.chars().count() <= 40 => format!("not \"{text}\""),
+        other => format!("not this {}", other.type_str()),
+    }
 }
 
-/// What is wrong with an address, if anything.
-fn fault_in_url(url: &str) -> Option<String> {
-    let example = "write it like \"https://lichess.org\"";
-    let Ok(parsed) = reqwest::Url::parse(url) else {
-        return Some(format!("\"{url}\" is no address: {example}"));
-    };
-    if !matches!(parsed.scheme(), "http" | "https") || !parsed.has_host() {
-        return Some(format!(
-            "the address must begin with https:// or http://: {example}"
-        ));
+/// Where the value of a setting stands, if the file has it.
+fn place(tree: &DeTable<'_>, setting: &Setting) -> Option<usize> {
+    let mut table = tree;
+    for part in setting.section.split('.') {
+        table = match table.get(part)?.get_ref() {
+            DeValue::Array(items) => items.get(setting.index)?.get_ref().as_table()?,
+            value => value.as_table()?,
+        };
     }
-    if !parsed.username().is_empty() || parsed.password().is_some() {
-        return Some(format!(
-            "the address must not hold a name or password: {example}"
-        ));
-    }
-    if parsed.path() != "/" || parsed.query().is_some() || parsed.fragment().is_some() {
-        return Some(format!(
-            "the address must end with the host, without a path: {example}"
-        ));
-    }
-    None
+    table.get(setting.key).map(|value| value.span().start)
 }

@@ -4,13 +4,23 @@
 //! be right. It holds no secret: the token comes from a file it names or from the environment, and
 //! a token written into the TOML is refused without being repeated.
 
+mod contradiction;
 mod error;
 mod keys;
 mod load;
 mod nearest;
 mod settings;
 mod units;
+mod values;
 
 pub use error::{ConfigError, Fault};
-pub use keys::{KEYS, Key, Takes};
-pub use settings::{Challenge, Config, Engine, Format, Game, Level, Lichess, Log};
+pub use keys::{Key, SECTIONS, Section, Takes};
+pub use settings::{
+    Arena, Challenge, Chat, Clock, ColorWish, Config, Correspondence, Data, Draw, Engine, Format,
+    Game, Guard, Level, Lichess, Limits, Log, Matchmaking, Prefer, Profile, Resign, ShutdownRules,
+    Takeback, Variety, Visitors,
+};
+pub use values::{
+    ArenaId, Entry, Hours, LONGEST_LINE, Template, TimeRule, Words, estimate, is_offered,
+    may_be_rated, speed_of,
+};

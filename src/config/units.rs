@@ -22,6 +22,26 @@ pub(super) mod seconds {
     }
 }
 
+/// A time in whole minutes.
+pub(super) mod minutes {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(in crate::config) fn serialize<S: Serializer>(
+        time: &Duration,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        out.serialize_u64(time.as_secs() / 60)
+    }
+
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
+        input: D,
+    ) -> Result<Duration, D::Error> {
+        u64::deserialize(input).map(|minutes| Duration::from_secs(minutes.saturating_mul(60)))
+    }
+}
+
 /// A time in whole milliseconds.
 pub(super) mod millis {
     use std::time::Duration;

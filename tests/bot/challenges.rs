@@ -113,7 +113,7 @@ fn nobody_in_particular_may_challenge() {
     assert_eq!(verdict(|asked, _| anonymous(asked)), Verdict::Accept);
     let no_humans = verdict(|asked, rules| {
         anonymous(asked);
-        rules.humans = false;
+        rules.humans.accept = false;
     });
     assert_eq!(no_humans, Verdict::Decline(DeclineReason::OnlyBot));
 }
@@ -131,21 +131,21 @@ fn every_refusal_names_what_would_be_taken() {
         (|c, _| c.time_control = clock(60, 180), Reason::TooSlow),
         (
             |c, r| {
-                r.min_base = Duration::from_secs(60);
+                r.humans.min_base = Duration::from_secs(60);
                 c.time_control = clock(30, 1);
             },
             Reason::TooFast,
         ),
         (
             |c, r| {
-                r.min_increment = Duration::from_secs(1);
+                r.humans.min_increment = Duration::from_secs(1);
                 c.time_control = clock(180, 0);
             },
             Reason::TooFast,
         ),
         (
             |c, r| {
-                r.min_base = Duration::from_secs(60);
+                r.humans.min_base = Duration::from_secs(60);
                 c.time_control = clock(30, 100);
             },
             Reason::TimeControl,
@@ -162,42 +162,45 @@ fn every_refusal_names_what_would_be_taken() {
             |c, _| c.time_control = TimeControl::Unknown,
             Reason::TimeControl,
         ),
-        (|_, r| r.rated = false, Reason::Casual),
+        (|_, r| r.humans.rated = false, Reason::Casual),
         (
             |c, r| {
                 c.rated = false;
-                r.casual = false;
+                r.humans.casual = false;
             },
             Reason::Rated,
         ),
         (
             |_, r| {
-                r.rated = false;
-                r.casual = false;
+                r.humans.rated = false;
+                r.humans.casual = false;
             },
             Reason::Generic,
         ),
         (
             |c, r| {
                 c.challenger = Some(bot("nuke"));
-                r.bots = false;
+                r.bots.accept = false;
             },
             Reason::NoBot,
         ),
-        (|_, r| r.humans = false, Reason::OnlyBot),
-        (|_, r| r.block = vec!["BlastCap".into()], Reason::Generic),
+        (|_, r| r.humans.accept = false, Reason::OnlyBot),
+        (
+            |_, r| r.block = vec!["BlastCap".parse().unwrap()],
+            Reason::Generic,
+        ),
         // The most useful of several: what is to be played goes before who may play.
         (
             |c, r| {
                 c.variant = Variant::Horde;
-                r.humans = false;
+                r.humans.accept = false;
             },
             Reason::Variant,
         ),
         (
             |c, r| {
                 c.time_control = clock(15, 0);
-                r.rated = false;
+                r.humans.rated = false;
             },
             Reason::TooFast,
         ),

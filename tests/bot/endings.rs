@@ -192,7 +192,7 @@ fn takebacks_are_declined_once_an_offer() {
 
 fn after_our_move(score: Score) -> Desk {
     let mut settings = settings();
-    settings.game.draw_ply = 2;
+    settings.draw.ply = 2;
     let mut desk = Desk::with(Side::White, settings);
     let actions = desk.open(LINE);
     let search = thinking(&actions).expect("it is our turn");
@@ -265,8 +265,8 @@ fn an_absent_opponent_is_claimed_on_a_fresh_nought_and_on_their_turn() {
 fn nothing_is_resigned_unless_the_operator_wants_it() {
     let lost = |resign: bool| {
         let mut settings = settings();
-        settings.game.resign = resign;
-        settings.game.resign_moves = 2;
+        settings.resign.enabled = resign;
+        settings.resign.moves = 2;
         let mut desk = Desk::with(Side::White, settings);
         let mut moves = String::new();
         let mut asked = Vec::new();

@@ -320,5 +320,5 @@ fn the_whole_clock_is_never_spent_on_a_search_that_hangs() {
     let began = desk.now;
     let wake = desk.table.wake_at().unwrap();
     assert!(wake - began < ms(700), "{:?}", wake - began);
-    assert!(settings().game.overhead_floor < ms(300));
+    assert!(settings().clock.overhead_floor < ms(300));
 }

@@ -86,20 +86,21 @@ impl Table {
 
     /// Level or worse by our last look at it, and late enough.
     fn accepts_draw(&self) -> bool {
-        let game = &self.settings.game;
-        let level = i32::try_from(game.draw_score).unwrap_or(i32::MAX);
+        let draw = &self.settings.draw;
+        let from_bot = self.setting.as_ref().is_some_and(|s| s.opponent_is_bot);
+        let level = i32::try_from(draw.score).unwrap_or(i32::MAX);
         let no_better = match self.manners.score {
             Some(Score::Cp(score)) => score <= level,
             Some(Score::Mate(moves)) => moves <= 0,
             None => false,
         };
-        game.accept_draws && no_better && self.ply() >= game.draw_ply as usize
+        draw.accepts(from_bot) && no_better && self.ply() >= draw.ply as usize
     }
 
     /// The engine's word on the move being sent; none for a move without a search.
     pub(super) fn remember_score(&mut self, score: Option<Score>) {
         let Some(score) = score else { return };
-        let lost = i64::from(self.settings.game.resign_score);
+        let lost = i64::from(self.settings.resign.score);
         let hopeless = match score {
             Score::Cp(score) => i64::from(score) <= -lost,
             Score::Mate(moves) => moves <= 0,
@@ -114,8 +115,8 @@ impl Table {
 
     /// Once our move stands on the list: whether the game is worth going on with.
     fn resign_if_lost(&mut self, out: &mut Vec<Action>) {
-        let game = &self.settings.game;
-        if game.resign && self.manners.hopeless >= game.resign_moves.max(1) {
+        let resign = &self.settings.resign;
+        if resign.enabled && self.manners.hopeless >= resign.moves.max(1) {
             self.manners.hopeless = 0;
             out.push(Action::Ask(Request::Resign));
         }

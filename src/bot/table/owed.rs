@@ -173,7 +173,7 @@ impl Table {
         let allotment = allot(
             &reading,
             &self.settings.search,
-            &self.settings.game,
+            &self.settings.clock,
             &self.pace,
             now,
         );

@@ -1,0 +1,369 @@
+//! What no key can show by itself: settings that are each possible and together make no sense.
+//!
+//! Pure; every finding names the key to change and says what to change it to.
+
+use std::time::Duration;
+
+use super::settings::{Config, Profile, Visitors};
+use super::values::{self, TimeRule};
+
+/// Longest contact that is sent along, in characters.
+const MAX_CONTACT: usize = 100;
+/// Shortest estimated game (base plus forty increments) that Lichess lets bots play.
+const SHORTEST_GAME: Duration = Duration::from_secs(30);
+/// Largest increment that Lichess takes in a challenge of ours.
+const MAX_INCREMENT: Duration = Duration::from_secs(60);
+
+/// One setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Setting {
+    /// Path of its section.
+    pub(super) section: &'static str,
+    /// Which of several such sections.
+    pub(super) index: usize,
+    /// Name within the section.
+    pub(super) key: &'static str,
+}
+
+/// A setting, and what is wrong with it.
+pub(super) type Found = (Setting, String);
+/// Whether the file has a setting; else it is a default.
+type IsSet<'a> = &'a dyn Fn(&Setting) -> bool;
+
+/// The first contradiction in a config.
+pub(super) fn contradiction(config: &Config, is_set: IsSet<'_>) -> Option<Found> {
+    in_texts(config)
+        .or_else(|| in_ranges(config, is_set))
+        .or_else(|| in_visitors("challenge.humans", &config.challenge.humans, is_set))
+        .or_else(|| in_visitors("challenge.bots", &config.challenge.bots, is_set))
+        .or_else(|| in_seats(config, is_set))
+        .or_else(|| in_matchmaking(config, is_set))
+        .or_else(|| in_profiles(&config.matchmaking.profile, is_set))
+        .or_else(|| in_draws(config, is_set))
+}
+
+const fn at(section: &'static str, key: &'static str) -> Setting {
+    Setting {
+        section,
+        index: 0,
+        key,
+    }
+}
+
+/// The first of some settings that the file has: that is where to point.
+fn pick<const N: usize>(is_set: IsSet<'_>, settings: [Setting; N]) -> Setting {
+    let found = settings.iter().find(|setting| is_set(setting));
+    *found.unwrap_or(&settings[0])
+}
+
+fn in_texts(config: &Config) -> Option<Found> {
+    if let Some(what) = fault_in_url(&config.lichess.url) {
+        return Some((at("lichess", "url"), what));
+    }
+    let contact = config.lichess.contact.as_deref().unwrap_or_default();
+    let plain = |c: char| c == ' ' || (c.is_ascii_graphic() && !matches!(c, '(' | ')'));
+    if contact.len() > MAX_CONTACT || !contact.chars().all(plain) {
+        let what = "goes into a header: at most 100 plain characters, without ( and )";
+        return Some((at("lichess", "contact"), what.to_owned()));
+    }
+    None
+}
+
+/// Two settings of a section, and whether the first is above the second.
+struct Pair {
+    section: &'static str,
+    index: usize,
+    keys: [&'static str; 2],
+    wrong: bool,
+}
+
+fn pair<T: PartialOrd + Copy>(
+    section: &'static str,
+    keys: [&'static str; 2],
+    low: T,
+    high: T,
+) -> Pair {
+    Pair {
+        section,
+        index: 0,
+        keys,
+        wrong: low > high,
+    }
+}
+
+fn in_ranges(config: &Config, is_set: IsSet<'_>) -> Option<Found> {
+    let pair = pairs(config).into_iter().find(|pair| pair.wrong)?;
+    let [low, high] = pair.keys;
+    let named = |key| Setting {
+        section: pair.section,
+        index: pair.index,
+        key,
+    };
+    let what = format!("impossible range: {low} is above {high}; lower one or raise the other");
+    Some((pick(is_set, [named(low), named(high)]), what))
+}
+
+fn pairs(config: &Config) -> Vec<Pair> {
+    const BASE: [&str; 2] = ["min_base", "max_base"];
+    const INCREMENT: [&str; 2] = ["min_increment", "max_increment"];
+    const RATING: [&str; 2] = ["min_rating", "max_rating"];
+    let (arena, clock, search) = (&config.arena, &config.clock, &config.matchmaking);
+    let mut pairs = vec![
+        pair("arena", BASE, arena.min_base, arena.max_base),
+        pair("arena", INCREMENT, arena.min_increment, arena.max_increment),
+        pair(
+            "clock",
+            ["overhead_floor", "overhead_ceiling"],
+            clock.overhead_floor,
+            clock.overhead_ceiling,
+        ),
+        pair(
+            "clock",
+            ["reserve_least", "reserve"],
+            clock.reserve_least,
+            clock.reserve,
+        ),
+        pair(
+            "matchmaking",
+            ["cooldown", "cooldown_max"],
+            search.cooldown,
+            search.cooldown_max,
+        ),
+    ];
+    for (section, rules) in [
+        ("challenge.humans", &config.challenge.humans),
+        ("challenge.bots", &config.challenge.bots),
+    ] {
+        pairs.extend([
+            pair(section, BASE, rules.min_base, rules.max_base),
+            pair(section, INCREMENT, rules.min_increment, rules.max_increment),
+            pair(section, RATING, rules.min_rating, rules.max_rating),
+            pair(
+                section,
+                ["min_days", "max_days"],
+                rules.min_days,
+                rules.max_days,
+            ),
+        ]);
+    }
+    let profiles = search.profile.iter().enumerate();
+    pairs.extend(profiles.map(|(index, profile)| Pair {
+        index,
+        ..pair(
+            "matchmaking.profile",
+            RATING,
+            profile.min_rating,
+            profile.max_rating,
+        )
+    }));
+    pairs
+}
+
+/// Rules that let nobody in, or nothing.
+fn in_visitors(section: &'static str, rules: &Visitors, is_set: IsSet<'_>) -> Option<Found> {
+    if !rules.accept {
+        return None;
+    }
+    let said = |keys: [&'static str; 2], what: &str| {
+        Some((
+            pick(is_set, keys.map(|key| at(section, key))),
+            what.to_owned(),
+        ))
+    };
+    if !rules.rated && !rules.casual {
+        let what = "neither rated nor casual games are left: to play none at all, set accept = \
+                    false";
+        return said(["casual", "rated"], what);
+    }
+    if values::estimate(rules.max_base, rules.max_increment) < SHORTEST_GAME {
+        let what = "impossible range: Lichess gives bots no clock so short; max_base plus 40 times \
+                    max_increment must reach 30 seconds";
+        return said(["max_base", "max_increment"], what);
+    }
+    if values::estimate(rules.min_base, rules.min_increment) > rules.max_duration {
+        let what = "impossible range: the shortest clock allowed, min_base plus 40 times \
+                    min_increment, is longer than max_duration";
+        return said(["max_duration", "min_base"], what);
+    }
+    if (rules.correspondence || rules.unlimited) && !rules.casual {
+        let what = "Lichess rates no atomic game without a clock: it needs casual = true";
+        return said(["correspondence", "unlimited"], what);
+    }
+    let outside = rules.times.iter().find(|time| match time {
+        TimeRule::Speed(_) => false,
+        TimeRule::Exact { base, increment } => {
+            !(rules.min_base..=rules.max_base).contains(base)
+                || !(rules.min_increment..=rules.max_increment).contains(increment)
+                || values::estimate(*base, *increment) > rules.max_duration
+        }
+    })?;
+    let what = format!(
+        "\"{outside}\" can never be played: it is outside min_base to max_base, min_increment to \
+         max_increment or max_duration"
+    );
+    said(["times", "max_base"], &what)
+}
+
+/// Seats that somebody can never get.
+fn in_seats(config: &Config, is_set: IsSet<'_>) -> Option<Found> {
+    let challenge = &config.challenge;
+    let reserved = challenge.reserved_for_humans;
+    let keys = ["reserved_for_humans", "concurrency"].map(|key| at("challenge", key));
+    if reserved > 0 && !challenge.humans.accept {
+        let what = "seats are kept for humans, whom [challenge.humans] accept = false turns away";
+        return Some((keys[0], what.to_owned()));
+    }
+    let (who, more) = if challenge.bots.accept {
+        (
+            "bots are accepted but",
+            "set [challenge.bots] accept = false, ",
+        )
+    } else if config.matchmaking.enabled {
+        ("[matchmaking] is enabled but", "")
+    } else {
+        return None;
+    };
+    if reserved < challenge.concurrency {
+        return None;
+    }
+    let what = format!(
+        "{who} all {} seats are kept for humans: {more}keep fewer or raise concurrency",
+        challenge.concurrency
+    );
+    Some((pick(is_set, keys), what))
+}
+
+fn in_matchmaking(config: &Config, is_set: IsSet<'_>) -> Option<Found> {
+    if !config.matchmaking.enabled {
+        return None;
+    }
+    let enabled = at("matchmaking", "enabled");
+    if config.matchmaking.profile.is_empty() {
+        let what = "there is nothing to ask for: add a [[matchmaking.profile]]";
+        return Some((enabled, what.to_owned()));
+    }
+    let share = at("limits", "incoming_share");
+    if config.limits.incoming_share >= 100 {
+        let what = "all games against bots are kept for those who challenge us: [matchmaking] \
+                    needs less than 100 percent";
+        return Some((pick(is_set, [share, enabled]), what.to_owned()));
+    }
+    for key in ["bot_games", "challenge_credits"] {
+        let least = if key == "bot_games" {
+            config.limits.bot_games
+        } else {
+            config.limits.challenge_credits
+        };
+        if least == 0 {
+            let what = format!("with {key} = 0 [matchmaking] can never send a challenge");
+            return Some((pick(is_set, [at("limits", key), enabled]), what));
+        }
+    }
+    None
+}
+
+/// Profiles that Lichess cannot give, or that cannot be told apart.
+fn in_profiles(profiles: &[Profile], is_set: IsSet<'_>) -> Option<Found> {
+    for (index, profile) in profiles.iter().enumerate() {
+        let said = |keys: [&'static str; 2], what: String| {
+            let settings = keys.map(|key| Setting {
+                index,
+                ..at("matchmaking.profile", key)
+            });
+            Some((pick(is_set, settings), what))
+        };
+        let Profile {
+            base, increment, ..
+        } = *profile;
+        let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        let name = &profile.name;
+        if name.is_empty() || name.len() > 40 || !name.chars().all(word) {
+            let what = "a name has 1 to 40 letters, digits, _ and -";
+            return said(["name", "name"], what.to_owned());
+        }
+        let twin = |other: &Profile| other.name.eq_ignore_ascii_case(name);
+        if profiles[..index].iter().any(twin) {
+            return said(
+                ["name", "base"],
+                format!("there is another profile \"{name}\": give each a name of its own"),
+            );
+        }
+        let clock = format!("{}+{} seconds", base.as_secs(), increment.as_secs());
+        if !values::is_offered(base, increment, MAX_INCREMENT) {
+            let what = format!(
+                "Lichess offers no {clock}: base is 0, 15, 30, 45, 60, 90 or whole minutes up to \
+                 10800, and one of base and increment is above 0"
+            );
+            return said(["base", "increment"], what);
+        }
+        if values::estimate(base, increment) < SHORTEST_GAME {
+            let what = format!(
+                "bots may not play {clock}: base plus 40 times increment must reach 30 seconds"
+            );
+            return said(["base", "increment"], what);
+        }
+        if profile.rated && !values::may_be_rated(base, increment) {
+            let what = format!("Lichess never rates {clock}: set rated = false or another clock");
+            return said(["rated", "base"], what);
+        }
+    }
+    None
+}
+
+/// Offers of what would be turned down from the other side.
+fn in_draws(config: &Config, is_set: IsSet<'_>) -> Option<Found> {
+    let draw = &config.draw;
+    let sides = [
+        (
+            "offer_humans",
+            draw.offer_humans,
+            "accept_humans",
+            draw.accept_humans,
+        ),
+        (
+            "offer_bots",
+            draw.offer_bots,
+            "accept_bots",
+            draw.accept_bots,
+        ),
+    ];
+    for (offer, offers, accept, accepts) in sides {
+        if offers && !accepts {
+            let what =
+                format!("draws would be offered and never accepted: {accept} = true fits it");
+            return Some((pick(is_set, [at("draw", offer), at("draw", accept)]), what));
+        }
+        if offers && draw.offers == 0 {
+            let what = format!("{offer} = true with offers = 0 never offers a draw");
+            return Some((
+                pick(is_set, [at("draw", "offers"), at("draw", offer)]),
+                what,
+            ));
+        }
+    }
+    None
+}
+
+/// What is wrong with an address, if anything.
+fn fault_in_url(url: &str) -> Option<String> {
+    let example = "write it like \"https://lichess.org\"";
+    let Ok(parsed) = reqwest::Url::parse(url) else {
+        return Some(format!("\"{url}\" is no address: {example}"));
+    };
+    if !matches!(parsed.scheme(), "http" | "https") || !parsed.has_host() {
+        return Some(format!(
+            "the address must begin with https:// or http://: {example}"
+        ));
+    }
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Some(format!(
+            "the address must not hold a name or password: {example}"
+        ));
+    }
+    if parsed.path() != "/" || parsed.query().is_some() || parsed.fragment().is_some() {
+        return Some(format!(
+            "the address must end with the host, without a path: {example}"
+        ));
+    }
+    None
+}

@@ -1,0 +1,68 @@
+//! The settings themselves, one struct a section, and the one place of their defaults.
+//!
+//! Plain data with public fields: whoever is handed a section reads it, nobody writes it back.
+//! Ranges are in `keys`, next to the words that explain them. A file here is one subject.
+
+mod challenge;
+mod chat;
+mod endings;
+mod engine;
+mod guard;
+mod lichess;
+mod log;
+mod matchmaking;
+mod play;
+
+pub use challenge::{Challenge, ColorWish, Limits, Visitors};
+pub use chat::Chat;
+pub use endings::{Draw, Resign, Takeback};
+pub use engine::{Engine, Variety};
+pub use guard::{Guard, ShutdownRules};
+pub use lichess::{Data, Lichess};
+pub use log::{Format, Level, Log};
+pub use matchmaking::{Arena, Matchmaking, Prefer, Profile};
+pub use play::{Clock, Correspondence, Game};
+
+use serde::{Deserialize, Serialize};
+
+/// Everything an operator may set.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where Lichess is and who is asking.
+    pub lichess: Lichess,
+    /// What is kept on disk.
+    pub data: Data,
+    /// What the engine may use.
+    pub engine: Engine,
+    /// Which games are accepted, and how many at a time.
+    pub challenge: Challenge,
+    /// What Lichess allows a day.
+    pub limits: Limits,
+    /// Games that the bot looks for itself.
+    pub matchmaking: Matchmaking,
+    /// Tournaments that it joins.
+    pub arena: Arena,
+    /// What is held back for the way to the server.
+    pub clock: Clock,
+    /// Games of days a move, or of none.
+    pub correspondence: Correspondence,
+    /// How long is waited for a first move.
+    pub game: Game,
+    /// Draws that it takes and offers.
+    pub draw: Draw,
+    /// When it resigns.
+    pub resign: Resign,
+    /// What it takes back.
+    pub takeback: Takeback,
+    /// What it says.
+    pub chat: Chat,
+    /// How it leaves beaten tracks.
+    pub variety: Variety,
+    /// When it stops rated play.
+    pub guard: Guard,
+    /// How it ends.
+    pub shutdown: ShutdownRules,
+    /// What is written down while it runs.
+    pub log: Log,
+}

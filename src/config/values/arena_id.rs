@@ -1,0 +1,90 @@
+//! A tournament to join, and the team to join it for where one is needed.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A tournament to join: `ID` or `ID:team`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ArenaId {
+    /// The tournament, as in its address.
+    pub id: String,
+    /// The team to play for, in team battles.
+    pub team: Option<String>,
+}
+
+impl FromStr for ArenaId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (id, team) = match text.split_once(':') {
+            Some((id, team)) => (id, Some(team)),
+            None => (text, None),
+        };
+        let is_id = id.len() == 8 && id.chars().all(|c| c.is_ascii_alphanumeric());
+        let is_team = |team: &str| {
+            !team.is_empty()
+                && team.len() <= 100
+                && team
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+        };
+        if !is_id || !team.is_none_or(is_team) {
+            return Err(format!(
+                "\"{text}\" is no tournament: write the eight letters of its address, and behind \
+                 a colon the team if it needs one, such as \"aBcD1234\" or \"aBcD1234:my-team\""
+            ));
+        }
+        Ok(Self {
+            id: id.to_owned(),
+            team: team.map(str::to_owned),
+        })
+    }
+}
+
+impl fmt::Display for ArenaId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.id)?;
+        self.team
+            .as_ref()
+            .map_or(Ok(()), |team| write!(f, ":{team}"))
+    }
+}
+
+impl TryFrom<String> for ArenaId {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<ArenaId> for String {
+    fn from(arena: ArenaId) -> Self {
+        arena.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tournament_may_name_a_team() {
+        for text in ["aBcD1234", "aBcD1234:atomic-wars"] {
+            assert_eq!(text.parse::<ArenaId>().unwrap().to_string(), text);
+        }
+        for wrong in [
+            "",
+            "short",
+            "aBcD1234:",
+            "aBcD12345",
+            "aBcD123/",
+            "aBcD1234:a b",
+        ] {
+            assert!(wrong.parse::<ArenaId>().is_err(), "{wrong}");
+        }
+    }
+}

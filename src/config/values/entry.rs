@@ -1,0 +1,143 @@
+//! One entry of a list of accounts: a name, or where more names are.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// How an entry that is a file begins.
+const FILE: &str = "file:";
+/// Hosts that may be read from without encryption: nobody is on the way.
+const HERE: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// One entry of a list of accounts.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Entry {
+    /// One account, as it was typed.
+    Name(String),
+    /// A file with one account a line; `#` begins a comment.
+    File(PathBuf),
+    /// An address whose answer reads like such a file.
+    Url(String),
+}
+
+impl Entry {
+    /// Whether it is this account; capitals do not matter.
+    pub fn is_name(&self, account: &str) -> bool {
+        matches!(self, Self::Name(name) if name.eq_ignore_ascii_case(account))
+    }
+
+    /// The entry as seen from a folder: a relative file starts there.
+    #[must_use]
+    pub(in crate::config) fn seen_from(self, folder: &Path) -> Self {
+        match self {
+            Self::File(path) => Self::File(folder.join(path)),
+            other => other,
+        }
+    }
+}
+
+/// Whether Lichess could have an account of this name.
+fn is_account_name(name: &str) -> bool {
+    (2..=30).contains(&name.len())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+}
+
+impl FromStr for Entry {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(path) = text.strip_prefix(FILE) {
+            return match path.trim() {
+                "" => Err("\"file:\" lacks the path of a file".to_owned()),
+                path => Ok(Self::File(path.into())),
+            };
+        }
+        if text.contains("://") {
+            return address(text).map(|()| Self::Url(text.to_owned()));
+        }
+        if is_account_name(text) {
+            return Ok(Self::Name(text.to_owned()));
+        }
+        Err(format!(
+            "\"{text}\" is no account name: 2 to 30 letters, digits, _ and -; nor is it \
+             \"file:PATH\" or \"https://…\""
+        ))
+    }
+}
+
+/// What is wrong with an address to read names from, if anything.
+fn address(text: &str) -> Result<(), String> {
+    let url = reqwest::Url::parse(text).map_err(|_| format!("\"{text}\" is no address"))?;
+    let host = url.host_str().unwrap_or_default();
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("an address in a list must not hold a name or password".to_owned());
+    }
+    match url.scheme() {
+        "https" => Ok(()),
+        "http" if HERE.contains(&host) => Ok(()),
+        _ => Err(format!("\"{text}\" must begin with https://")),
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(text) | Self::Url(text) => f.write_str(text),
+            Self::File(path) => write!(f, "{FILE}{}", path.display()),
+        }
+    }
+}
+
+impl TryFrom<String> for Entry {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Entry> for String {
+    fn from(entry: Entry) -> Self {
+        entry.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_a_name_a_file_or_an_address() {
+        let read = |text: &str| text.parse::<Entry>();
+        assert_eq!(read("Some-One"), Ok(Entry::Name("Some-One".to_owned())));
+        assert_eq!(read("file:a b.txt"), Ok(Entry::File("a b.txt".into())));
+        for address in ["https://example.org/list?a=1", "http://127.0.0.1:9/x"] {
+            assert_eq!(read(address), Ok(Entry::Url(address.to_owned())));
+            assert_eq!(read(address).unwrap().to_string(), address);
+        }
+        for wrong in [
+            "",
+            "a",
+            "no name",
+            "file: ",
+            "http://example.org/list",
+            "ftp://example.org",
+            "https://me:pw@example.org",
+            "https://",
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_found_from_the_folder_of_the_config() {
+        let entry = Entry::File("block.txt".into());
+        let seen = entry.seen_from(Path::new("/etc/megaton"));
+        assert_eq!(seen.to_string(), "file:/etc/megaton/block.txt");
+    }
+}

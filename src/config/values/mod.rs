@@ -1,0 +1,16 @@
+//! Values that are written as a text and mean more: names, hours, time controls, templates.
+//!
+//! Each is parsed once, when the config loads, and says in words what is wrong with a text. None
+//! reads a file, a clock or the network.
+
+mod arena_id;
+mod entry;
+mod hours;
+mod template;
+mod time_rule;
+
+pub use arena_id::ArenaId;
+pub use entry::Entry;
+pub use hours::Hours;
+pub use template::{LONGEST_LINE, Template, Words};
+pub use time_rule::{TimeRule, estimate, is_offered, may_be_rated, speed_of};

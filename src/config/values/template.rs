@@ -1,0 +1,121 @@
+//! Lines of chat with words in braces, such as `Good luck, {opponent}!`.
+
+/// The longest line that the server takes, in characters.
+pub const LONGEST_LINE: usize = 140;
+/// A name as long as names get.
+const LONGEST_NAME: &str = "abcdefghijklmnopqrstuvwxyz0123";
+/// What may stand in braces.
+const KNOWN: &str = "{me}, {opponent}, {engine} and {version}";
+
+/// A line with words to fill in.
+#[derive(Debug, Clone, Copy)]
+pub struct Template<'t>(pub &'t str);
+
+/// What is filled in.
+#[derive(Debug, Clone, Copy)]
+pub struct Words<'w> {
+    /// Our name.
+    pub me: &'w str,
+    /// The opponent's.
+    pub opponent: &'w str,
+    /// The engine's.
+    pub engine: &'w str,
+    /// Its version.
+    pub version: &'w str,
+}
+
+impl Template<'_> {
+    /// The line, filled in. A word that is not known stays as it stands.
+    pub fn fill(&self, words: &Words<'_>) -> String {
+        let mut line = String::with_capacity(self.0.len());
+        let mut rest = self.0;
+        while let Some((before, after)) = rest.split_once('{') {
+            line.push_str(before);
+            let word = after.split_once('}');
+            if let Some((word, behind)) = word
+                && let Some(filled) = words.get(word)
+            {
+                line.push_str(filled);
+                rest = behind;
+            } else {
+                line.push('{');
+                rest = after;
+            }
+        }
+        line.push_str(rest);
+        line
+    }
+
+    /// What is wrong with it, if anything.
+    pub fn fault(&self) -> Option<String> {
+        if self.0.chars().any(char::is_control) {
+            return Some("a line of chat is one line, without control characters".to_owned());
+        }
+        let longest = Words {
+            me: LONGEST_NAME,
+            opponent: LONGEST_NAME,
+            engine: "Megaton",
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        let mut rest = self.0;
+        while let Some((_, after)) = rest.split_once('{') {
+            let Some((word, after)) = after.split_once('}') else {
+                return Some(format!("a {{ lacks its }}; the words are {KNOWN}"));
+            };
+            if longest.get(word).is_none() {
+                return Some(format!("{{{word}}} is no word; the words are {KNOWN}"));
+            }
+            rest = after;
+        }
+        let length = self.fill(&longest).chars().count();
+        (length > LONGEST_LINE).then(|| {
+            format!(
+                "{length} characters with names of 30, but Lichess takes {LONGEST_LINE}: shorten it"
+            )
+        })
+    }
+}
+
+impl<'w> Words<'w> {
+    fn get(&self, word: &str) -> Option<&'w str> {
+        match word {
+            "me" => Some(self.me),
+            "opponent" => Some(self.opponent),
+            "engine" => Some(self.engine),
+            "version" => Some(self.version),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_in_braces_are_filled_in_and_never_twice() {
+        let words = Words {
+            me: "Megaton",
+            opponent: "{me}",
+            engine: "Megaton",
+            version: "1.2",
+        };
+        let filled = |text| Template(text).fill(&words);
+        assert_eq!(filled("{me} {version}, {opponent}"), "Megaton 1.2, {me}");
+        assert_eq!(filled("{ {x} {me"), "{ {x} {me");
+        assert_eq!(filled(""), "");
+    }
+
+    #[test]
+    fn a_line_that_the_server_would_refuse_is_found_beforehand() {
+        let fault = |text: &str| Template(text).fault();
+        assert_eq!(fault("Good luck, {opponent}!"), None);
+        assert_eq!(fault(&"é".repeat(140)), None, "characters, not bytes");
+        assert!(fault(&"x".repeat(141)).unwrap().contains("141"));
+        let with_name = format!("{}{{opponent}}", "x".repeat(111));
+        assert!(fault(&with_name).unwrap().contains("141 characters"));
+        assert!(fault("{oponent}").unwrap().contains("{oponent} is no word"));
+        assert!(fault("{opponent").unwrap().contains("lacks"));
+        assert!(fault("two\nlines").unwrap().contains("one line"));
+    }
+}
