@@ -7,7 +7,8 @@
 //! The core:
 //! * `table`: one game, from the lines of its stream to what is to be done
 //! * `lobby`: challenges and seats; `challenge`: the verdict on one challenge
-//! * `clock`: from the server's clock to the limits of a search
+//! * `clock`: from the server's clock to the limits of a search; `overhead`: what a move costs on
+//!   the way to the server
 //! * `settings`: the operator's rules and the bot's own waiting times
 //!
 //! * `ledger`: what may be spent in a day; `guard`: when rated games pause
@@ -33,6 +34,7 @@ mod guard;
 mod ledger;
 mod lobby;
 mod memory;
+mod overhead;
 mod player;
 mod porter;
 mod queue;
@@ -41,11 +43,12 @@ mod run;
 mod settings;
 
 pub use challenge::{Openness, Standing, Verdict, consider};
-pub use clock::{Allotment, ClockKind, Reading, allot, overhead};
+pub use clock::{Allotment, ClockKind, Reading, allot, leisure, ponder};
 pub use guard::{Guard, GuardNews, GuardRules, Tripped};
 pub use ledger::{Budget, Forecast, Ledger, Permission, Rules as LedgerRules, Target, Why};
 pub use lobby::{Errand, Lobby, News};
 pub use memory::{Call, Clock, KnownGame, Memory, MemoryRules, OpponentRecord, Started, Writing};
+pub use overhead::{Lag, Meter, Overhead, Sending};
 pub use report::{BotEvent, Listeners};
 pub use run::{BotError, BotOptions, Shutdown, run};
 pub use settings::{Pace, SearchLimits, Settings};

@@ -14,6 +14,7 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::{Notify, oneshot};
 
 use super::feed::{Fed, GameFeed};
+use super::overhead::Meter;
 use super::report::{BotEvent, Listeners};
 use super::settings::{Pace, Settings};
 use super::table::{
@@ -21,6 +22,7 @@ use super::table::{
 };
 use crate::engine::{Engine, Limits, Pool, Search, Thought};
 use crate::lichess::{Client, GameEvent, OfferDraw, Reply};
+use crate::rules::Move;
 
 /// Longest pause before a failed player sits down again, in multiples of the first.
 const MOST_REVIVALS: u32 = 32;
@@ -33,6 +35,7 @@ pub(super) struct House {
     pub(super) settings: Arc<Settings>,
     pub(super) pace: Pace,
     pub(super) listeners: Listeners,
+    pub(super) meter: Meter,
 }
 
 /// Plays a game to its end, through panics too.
@@ -115,6 +118,7 @@ impl Player {
         loop {
             let input = self.next(said_over).await;
             let Some(input) = input else { continue };
+            self.table.expect_lag(self.house.meter.lag());
             let actions = self.table.apply(input, Instant::now());
             if let Some(ending) = self.carry_out(actions) {
                 return ending;
@@ -172,6 +176,11 @@ impl Player {
         while let Some(action) = actions.pop_front() {
             match action {
                 Action::Think { ticket, limits } => self.think(ticket, limits),
+                Action::Ponder {
+                    ticket,
+                    reply,
+                    limits,
+                } => self.ponder(ticket, reply, limits),
                 Action::TakeBest { ticket } => {
                     let best = self.thinking.as_ref().and_then(|t| t.search.best());
                     let input = Input::BestSoFar { ticket, best };
@@ -182,6 +191,7 @@ impl Player {
                 Action::Ask(request) => self.ask(request),
                 Action::Reopen => self.feed.reopen(),
                 Action::Warm => self.warm(),
+                Action::Learn(cost) => self.house.meter.learn(cost),
                 Action::Tell(told) => self.tell(told),
                 Action::Note(oddity) => tracing::warn!(ply = self.table.ply(), "{oddity}"),
                 Action::Finish(ending) => return Some(self.finish(ending)),
@@ -191,9 +201,27 @@ impl Player {
     }
 
     fn think(&mut self, ticket: Ticket, limits: Limits) {
-        // The old search goes first: one search a game.
+        match &self.thinking {
+            Some(pondering) if pondering.ticket == ticket => pondering.search.ponderhit(),
+            _ => {
+                // The old search goes first: one search a game.
+                self.thinking = None;
+                let search = self.engine.think(self.table.game(), limits);
+                self.await_thought(ticket, search);
+            }
+        }
+    }
+
+    /// Thinks about what the board shows after a reply that is expected.
+    fn ponder(&mut self, ticket: Ticket, reply: Move, limits: Limits) {
         self.thinking = None;
-        let search = self.engine.think(self.table.game(), limits);
+        let mut game = self.table.game().clone();
+        game.push(reply);
+        let search = self.engine.think(&game, limits);
+        self.await_thought(ticket, search);
+    }
+
+    fn await_thought(&mut self, ticket: Ticket, search: Search) {
         let (hand_over, answer) = oneshot::channel();
         search.on_done(Box::new(move |thought| {
             // Nobody waits any more: the game went on without this search.
@@ -275,6 +303,7 @@ impl Player {
 
     fn finish(&mut self, ending: Ending) -> Ending {
         self.thinking = None;
+        let lag = self.house.meter.lag();
         tracing::info!(
             result = ending.result(),
             status = ending.status.map_or("unseen", |status| status.as_str()),
@@ -282,6 +311,8 @@ impl Player {
             opponent = %ending.opponent,
             plies = ending.plies,
             fen = %ending.fen,
+            overhead_ms = lag.learned.as_millis() as u64,
+            measured = lag.moves,
             "game over"
         );
         self.house.listeners.tell(BotEvent::Finished {

@@ -14,6 +14,7 @@ use tracing::Instrument;
 use super::doorbell::{Doorbell, Rung};
 use super::errands::Errands;
 use super::lobby::{Errand, Lobby, News};
+use super::overhead::Meter;
 use super::player::{House, play};
 use super::report::BotEvent;
 use super::run::{BotError, BotOptions, fatal};
@@ -42,6 +43,7 @@ impl Porter {
             listeners: options.listeners,
             pool: options.pool,
             client: options.client,
+            meter: Meter::default(),
         };
         Self {
             lobby: Lobby::new(me.clone(), settings, options.pace),

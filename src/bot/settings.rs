@@ -115,8 +115,6 @@ pub struct Pace {
     pub settle: Duration,
     /// Thinking time while the clock does not run yet.
     pub first_think: Duration,
-    /// Thinking time without a clock, or with days a move.
-    pub unclocked_think: Duration,
     /// The longest thinking time of all.
     pub longest_think: Duration,
     /// Pause before an abort or resignation that had no effect is tried again.
@@ -143,7 +141,6 @@ impl Default for Pace {
             limited_reserve: Duration::from_secs(20),
             settle: Duration::from_secs(1),
             first_think: Duration::from_secs(1),
-            unclocked_think: Duration::from_secs(5),
             longest_think: Duration::from_secs(120),
             again: Duration::from_secs(5),
             permit: Duration::from_secs(30),
@@ -170,7 +167,6 @@ impl Pace {
             limited_reserve: self.limited_reserve / factor,
             settle: self.settle / factor,
             first_think: self.first_think / factor,
-            unclocked_think: self.unclocked_think / factor,
             longest_think: self.longest_think / factor,
             again: self.again / factor,
             permit: self.permit / factor,

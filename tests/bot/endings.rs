@@ -3,7 +3,7 @@
 
 use megaton::bot::table::{Action, Answer, Input, Oddity, Request, WithDraw};
 use megaton::engine::Score;
-use megaton::lichess::{Expiration, Side, Status, Variant};
+use megaton::lichess::{Expiration, Side, Speed, Status, Variant};
 
 use crate::desk::{
     Desk, asks, ending, full, ms, notes, posted, posts, refused, reopens, settings, state, stops,
@@ -133,6 +133,7 @@ fn games_without_a_clock_have_time_for_a_first_move() {
     let mut desk = Desk::new(Side::Black);
     let mut game = full(Side::Black, state(""));
     game.clock = None;
+    game.speed = Speed::Correspondence;
     desk.open_with(game, desk.now);
     assert_eq!(asks(&desk.wait(ms(3_600_000))), []);
 }

@@ -100,8 +100,19 @@ pub enum Answer {
 pub enum Action {
     /// Search the table's position.
     Think {
-        /// The number of this search; an earlier one is stopped.
+        /// The number of this search; an earlier one is stopped. One that pondered under this
+        /// number goes on instead.
         ticket: Ticket,
+        /// Its limits.
+        limits: Limits,
+    },
+    /// Search the position after a reply that the opponent has not played yet. Once it has, a
+    /// [`Action::Think`] of the same number follows, and the clock runs.
+    Ponder {
+        /// The number of this search.
+        ticket: Ticket,
+        /// The reply.
+        reply: Move,
         /// Its limits.
         limits: Limits,
     },
@@ -127,6 +138,8 @@ pub enum Action {
     Reopen,
     /// Keep a connection ready: a move will be sent soon.
     Warm,
+    /// Take in what a move of ours cost beside our thinking.
+    Learn(Duration),
     /// Tell those who listen.
     Tell(Told),
     /// Write down that something is not as it should be.
@@ -269,6 +282,12 @@ pub enum Oddity {
     /// The server knows no such game any more.
     #[error("the server no longer opens this game")]
     Vanished,
+    /// The clock went down by more than the time gone by.
+    #[error("{gone:?} of the clock are gone that did not go by here")]
+    ClockFell {
+        /// How much of it.
+        gone: Duration,
+    },
     /// Nothing was heard although something must have happened.
     #[error("nothing new for too long: the stream is opened anew")]
     Stale,

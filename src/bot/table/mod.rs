@@ -6,7 +6,9 @@
 //!
 //! * `event`: what comes in and what goes out
 //! * `play`: the table itself; the lines of the game's stream
-//! * `owed`: the move we owe, from thinking to the server's showing it
+//! * `owed`: the move we owe, from the turn's coming to the choice
+//! * `sent`: the move we have sent, until the server shows it
+//! * `ponder`: thinking on the opponent's time
 //! * `verdict`: what the answer to a sent move means
 //! * `manners`: offers, claims, and games we do not want
 //! * `record`: the move list and the board behind it
@@ -17,9 +19,11 @@ mod event;
 mod manners;
 mod owed;
 mod play;
+mod ponder;
 mod record;
 mod safe;
 mod seat;
+mod sent;
 mod verdict;
 
 pub use event::{Action, Answer, Ending, Input, Moved, Oddity, Request, Ticket, Told, WithDraw};

@@ -1,19 +1,18 @@
-//! The move we owe: from the turn's coming to the server's showing the move.
+//! The move we owe: from the turn's coming to the choice of the move.
 //!
-//! Once a move has been sent for a ply it is frozen: whatever is lost on the way, only that move is
-//! sent again, until a state shows it or the moves change under it. Another one may be chosen only
-//! after a definite refusal and an opening of the stream, asked for after that refusal, that still
-//! shows the ply owed.
+//! `sent` takes it from there to the server's showing it. What is chosen here is always legal, and
+//! it is chosen in time whatever the search does: the table has a timer of its own.
 
 use std::time::Instant;
 
-use super::event::{Action, Answer, Oddity, Ticket, WithDraw};
+use super::event::{Action, Oddity, Ticket};
 use super::play::Table;
 use super::record::Change;
 use super::safe::safe_move;
-use super::verdict::{Next, Trouble, Wanted, grown, judge};
-use crate::bot::clock::allot;
-use crate::engine::{Ended, Thought};
+use super::sent::Frozen;
+use super::verdict::{Trouble, Wanted};
+use crate::bot::clock::{allot, leisure};
+use crate::engine::Thought;
 use crate::rules::{Move, Outcome, RepetitionRule};
 
 /// The part of the clock that waiting for the server to end a drawn game may cost.
@@ -22,23 +21,17 @@ const SETTLE_PART: u32 = 10;
 /// The obligation of one ply.
 #[derive(Debug)]
 pub(super) struct Owed {
-    ply: usize,
-    stage: Stage,
-    frozen: Option<Frozen>,
-    refused: Vec<Move>,
-    trouble: Trouble,
-    thought: Option<Thought>,
+    pub(super) ply: usize,
+    pub(super) stage: Stage,
+    pub(super) frozen: Option<Frozen>,
+    pub(super) refused: Vec<Move>,
+    pub(super) trouble: Trouble,
+    pub(super) thought: Option<Thought>,
 }
 
-/// A move that was sent.
+/// How far the obligation has come.
 #[derive(Clone, Debug)]
-struct Frozen {
-    played: Move,
-    draw: WithDraw,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Stage {
+pub(super) enum Stage {
     /// The board is drawn and the server is about to say so.
     Held { until: Instant },
     /// A search runs; `late` once its best move so far was asked for.
@@ -47,6 +40,8 @@ enum Stage {
         fallback: Instant,
         late: bool,
     },
+    /// The move is found and sent at `until`, no sooner than a person would play.
+    Dwelling { until: Instant, found: Box<Thought> },
     /// The call is under way; at `until` it counts as lost.
     Sent { ticket: Ticket, until: Instant },
     /// The same move is sent again at `at`.
@@ -59,6 +54,17 @@ enum Stage {
 }
 
 impl Owed {
+    fn new(ply: usize, now: Instant) -> Self {
+        Self {
+            ply,
+            stage: Stage::Held { until: now },
+            frozen: None,
+            refused: Vec::new(),
+            trouble: Trouble::default(),
+            thought: None,
+        }
+    }
+
     pub(super) fn frozen(&self) -> Option<Move> {
         self.frozen.as_ref().map(|frozen| frozen.played)
     }
@@ -69,9 +75,10 @@ impl Owed {
 
     pub(super) fn wake_at(&self) -> Option<Instant> {
         match self.stage {
-            Stage::Held { until } | Stage::Sent { until, .. } | Stage::Confirming { until, .. } => {
-                Some(until)
-            }
+            Stage::Held { until }
+            | Stage::Dwelling { until, .. }
+            | Stage::Sent { until, .. }
+            | Stage::Confirming { until, .. } => Some(until),
             Stage::Thinking { fallback, .. } => Some(fallback),
             Stage::Waiting { at } => Some(at),
             Stage::Looking { .. } => None,
@@ -84,6 +91,7 @@ impl Table {
     /// thought of the move, if it is the one on the list.
     pub(super) fn settle_owed(&mut self, change: Change, out: &mut Vec<Action>) -> Option<Thought> {
         if change == Change::Same {
+            self.stop_measuring();
             return None;
         }
         let owed = self.owed.take()?;
@@ -99,6 +107,9 @@ impl Table {
             out.push(Action::Note(Oddity::Overruled { ours, theirs }));
             return None;
         }
+        if change == Change::Grown(1) {
+            self.learn_cost(&owed, out);
+        }
         owed.thought
     }
 
@@ -113,16 +124,10 @@ impl Table {
         let position = self.record.game().position();
         if position.legal_moves().is_empty() {
             // Nothing can be owed: the end must be on its way.
+            self.stop_pondering(out);
             return self.look_after(self.pace.confirm, now);
         }
-        self.owed = Some(Owed {
-            ply: self.record.ply(),
-            stage: Stage::Held { until: now },
-            frozen: None,
-            refused: Vec::new(),
-            trouble: Trouble::default(),
-            thought: None,
-        });
+        self.owed = Some(Owed::new(self.record.ply(), now));
         if let Some(kept) = self.kept_promise() {
             return self.send(kept, None, now, out);
         }
@@ -154,34 +159,29 @@ impl Table {
         }
     }
 
-    fn think(&mut self, now: Instant, out: &mut Vec<Action>) {
+    pub(super) fn think(&mut self, now: Instant, out: &mut Vec<Action>) {
         let (Some(reading), Some(owed)) = (self.reading(), &mut self.owed) else {
             return;
         };
         let legal = self.record.game().position().legal_moves();
-        let left: Vec<Move> = legal
-            .iter()
-            .copied()
-            .filter(|mv| !owed.refused.contains(mv))
-            .collect();
+        let mut left: Vec<Move> = legal.iter().copied().collect();
+        left.retain(|mv| !owed.refused.contains(mv));
         if left.is_empty() {
             owed.refused.clear();
         } else if left.len() == 1 {
             return self.send(left[0], None, now, out);
         }
         let some_refused = !owed.refused.is_empty();
-        let allotment = allot(
-            &reading,
-            &self.settings.search,
-            &self.settings.clock,
-            &self.pace,
-            now,
-        );
+        let allotment = allot(&reading, &self.lag, &self.settings, &self.pace, now);
         let mut limits = allotment.limits;
         if some_refused {
             limits.searchmoves = left;
         }
-        let ticket = self.next_ticket();
+        // A search that pondered on this very position goes on under its number.
+        let ticket = match self.ponder_hit() {
+            Some(ticket) if !some_refused => ticket,
+            _ => self.next_ticket(),
+        };
         self.stage(Stage::Thinking {
             ticket,
             fallback: allotment.fallback,
@@ -189,6 +189,21 @@ impl Table {
         });
         out.push(Action::Think { ticket, limits });
         out.push(Action::Warm);
+    }
+
+    /// The clock shows less than it should: what was planned on the old one must not overrun it.
+    pub(super) fn tighten(&mut self, now: Instant) {
+        let Some(reading) = self.reading() else {
+            return;
+        };
+        let allotment = allot(&reading, &self.lag, &self.settings, &self.pace, now);
+        match self.owed.as_mut().map(|owed| &mut owed.stage) {
+            Some(Stage::Thinking { fallback, .. }) => {
+                *fallback = allotment.fallback.min(*fallback);
+            }
+            Some(Stage::Dwelling { until, .. }) => *until = now.min(*until),
+            _ => {}
+        }
     }
 
     /// Whether `ticket` is the search whose answer is waited for.
@@ -205,10 +220,27 @@ impl Table {
         now: Instant,
         out: &mut Vec<Action>,
     ) {
-        if self.awaits(ticket) {
-            let best = thought.best;
-            self.choose(best, Some(thought), now, out);
+        if !self.awaits(ticket) {
+            return;
         }
+        match self.leisure(now) {
+            Some(until) => self.stage(Stage::Dwelling {
+                until,
+                found: Box::new(thought),
+            }),
+            None => self.choose(thought.best, Some(thought), now, out),
+        }
+    }
+
+    /// Until when a move found by now is kept back, where the operator wants a person's pace.
+    fn leisure(&self, now: Instant) -> Option<Instant> {
+        let rules = &self.settings.clock;
+        let human = !self.setting.as_ref()?.opponent_is_bot;
+        if !rules.human_pace || !human {
+            return None;
+        }
+        let until = leisure(&self.reading()?, &self.lag, rules, self.ply(), now)?;
+        (until > now).then_some(until)
     }
 
     pub(super) fn best_so_far(
@@ -246,120 +278,6 @@ impl Table {
         }
     }
 
-    fn send(
-        &mut self,
-        played: Move,
-        thought: Option<Thought>,
-        now: Instant,
-        out: &mut Vec<Action>,
-    ) {
-        let sound = thought
-            .as_ref()
-            .filter(|thought| thought.ended != Ended::Failed);
-        let score = sound.map(|thought| thought.score);
-        self.remember_score(score);
-        let draw = self.draw_with_move();
-        if let Some(owed) = &mut self.owed {
-            owed.thought = thought;
-            owed.frozen = Some(Frozen { played, draw });
-        }
-        self.send_frozen(now, out);
-    }
-
-    fn send_frozen(&mut self, now: Instant, out: &mut Vec<Action>) {
-        let ticket = self.next_ticket();
-        let Some(owed) = &mut self.owed else { return };
-        let Some(Frozen { played, draw }) = &owed.frozen else {
-            return self.think(now, out);
-        };
-        out.push(Action::Post {
-            ticket,
-            uci: played.to_string(),
-            draw: *draw,
-        });
-        let until = now + grown(self.pace.post_limit, owed.trouble.lost + 1);
-        owed.stage = Stage::Sent { ticket, until };
-    }
-
-    /// What became of a sent move.
-    pub(super) fn posted(
-        &mut self,
-        ticket: Ticket,
-        answer: &Answer,
-        now: Instant,
-        out: &mut Vec<Action>,
-    ) {
-        let (Some(reading), Some(owed)) = (self.reading(), &mut self.owed) else {
-            return;
-        };
-        if !matches!(owed.stage, Stage::Sent { ticket: t, .. } if t == ticket) {
-            return;
-        }
-        let uci = || owed.frozen().map_or_else(String::new, |mv| mv.to_string());
-        match answer {
-            Answer::Refused { status, text } => out.push(Action::Note(Oddity::Refused {
-                uci: uci(),
-                status: *status,
-                text: text.clone(),
-            })),
-            Answer::Limited { .. } => out.push(Action::Note(Oddity::Limited { uci: uci() })),
-            Answer::Done | Answer::Lost | Answer::Gone => {}
-        }
-        owed.stage = match judge(answer, &mut owed.trouble, &reading, &self.pace, now) {
-            Next::Confirm { until } => Stage::Confirming { since: now, until },
-            Next::Repeat { at } => Stage::Waiting { at },
-            Next::Look(wanted) => {
-                out.push(Action::Reopen);
-                Stage::Looking { since: now, wanted }
-            }
-        };
-    }
-
-    /// An opening asked for at `opened` still shows the ply owed.
-    fn still_owed(&mut self, opened: Instant, now: Instant, out: &mut Vec<Action>) {
-        let Some(owed) = &mut self.owed else { return };
-        match owed.stage {
-            Stage::Looking { since, wanted, .. } if opened >= since => {
-                if wanted == Wanted::Another
-                    && let Some(frozen) = owed.frozen.take()
-                {
-                    owed.refused.push(frozen.played);
-                    owed.thought = None;
-                }
-                self.send_frozen(now, out);
-            }
-            Stage::Confirming { since, .. } if opened >= since => {
-                self.note_unshown(out);
-                self.send_frozen(now, out);
-            }
-            // The server is back: no reason to wait any longer.
-            Stage::Waiting { .. } if owed.trouble.lost > 0 && owed.trouble.barred == 0 => {
-                self.send_frozen(now, out);
-            }
-            _ => {}
-        }
-    }
-
-    /// The list cannot be read: whatever is owed waits for one that can.
-    pub(super) fn pause_owed(&mut self, now: Instant, out: &mut Vec<Action>) {
-        let Some(owed) = &mut self.owed else { return };
-        if owed.is_thinking() {
-            out.push(Action::StopThinking);
-        }
-        let wanted = match owed.stage {
-            Stage::Looking { wanted, .. } => wanted,
-            _ => Wanted::Same,
-        };
-        owed.stage = Stage::Looking { since: now, wanted };
-    }
-
-    fn note_unshown(&self, out: &mut Vec<Action>) {
-        if let Some(frozen) = self.frozen() {
-            let uci = frozen.to_string();
-            out.push(Action::Note(Oddity::Unshown { uci }));
-        }
-    }
-
     /// The timers of the obligation.
     pub(super) fn owed_tick(&mut self, now: Instant, out: &mut Vec<Action>) {
         let Some(owed) = &mut self.owed else { return };
@@ -377,21 +295,14 @@ impl Table {
                 self.choose(None, None, now, out);
                 out.push(Action::StopThinking);
             }
-            Stage::Sent { ticket, .. } => {
-                let ticket = *ticket;
-                self.posted(ticket, &Answer::Lost, now, out);
+            Stage::Dwelling { found, .. } => {
+                let found = Thought::clone(found);
+                self.choose(found.best, Some(found), now, out);
             }
-            Stage::Waiting { .. } => self.send_frozen(now, out),
+            Stage::Sent { .. } | Stage::Waiting { .. } | Stage::Confirming { .. } => {
+                self.sent_tick(now, out);
+            }
             Stage::Looking { .. } => {}
-            Stage::Confirming { .. } => {
-                owed.trouble.unshown += 1;
-                owed.stage = Stage::Looking {
-                    since: now,
-                    wanted: Wanted::Same,
-                };
-                self.note_unshown(out);
-                out.push(Action::Reopen);
-            }
         }
     }
 }

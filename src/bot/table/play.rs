@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 use super::event::{Action, Ending, Input, Moved, Oddity, Ticket, Told};
 use super::manners::Manners;
 use super::owed::Owed;
+use super::ponder::Pondering;
 use super::record::{Change, Record};
 use super::seat::{Promise, Seat, Setting, Shown};
 use crate::bot::clock::{ClockKind, Reading};
+use crate::bot::overhead::Lag;
 use crate::bot::settings::{Pace, Settings};
 use crate::engine::Thought;
 use crate::lichess::{GameFull, GameState, Side, Variant};
@@ -19,6 +21,8 @@ use crate::rules::{Game, Move, Position};
 
 /// Refusals to open the stream, in a row, after which the game is given up.
 const MOST_REFUSALS: u32 = 4;
+/// By so much a clock may differ from what it should show: the way of the line, and rounding.
+const CLOCK_SLACK: Duration = Duration::from_millis(250);
 /// Plies during which no clock runs: the first move of each side.
 pub(super) const FIRST_PLIES: usize = 2;
 
@@ -34,6 +38,8 @@ pub struct Table {
     pub(super) owed: Option<Owed>,
     pub(super) manners: Manners,
     pub(super) last_ticket: Ticket,
+    pub(super) pondering: Option<Pondering>,
+    pub(super) lag: Lag,
     pub(super) promise: Option<Promise>,
     trusted: bool,
     ended: bool,
@@ -67,12 +73,19 @@ impl Table {
             owed: None,
             manners: Manners::default(),
             last_ticket: 0,
+            pondering: None,
+            lag: Lag::default(),
             trusted: true,
             ended: false,
             refusals: 0,
             look_at: None,
             looks: 0,
         }
+    }
+
+    /// What is known of the way to the server from here on.
+    pub fn expect_lag(&mut self, lag: Lag) {
+        self.lag = lag;
     }
 
     /// The game as far as it is known: what a search is to think about.
@@ -236,10 +249,19 @@ impl Table {
         self.looks = 0;
         self.look_at = None;
         let ending = state.status.is_over().then(|| state.clone());
-        self.shown = Some(Shown { state, at });
+        let expected = self.left_at(now);
+        let opening = opened.is_some();
+        self.shown = Some(Shown { state, at, opening });
         let thought = self.settle_owed(change, out);
         if ending.is_none() {
+            if change == Change::Same {
+                self.check_clock(expected, now, out);
+            }
             self.go_on(change, opened, now, out);
+            if change == Change::Grown(1) && !self.is_our_turn() {
+                let reply = thought.as_ref().and_then(|thought| thought.ponder);
+                self.start_pondering(reply, now, out);
+            }
         }
         if let (Change::Grown(_), false) = (change, first) {
             self.tell_moves(known, before, thought, out);
@@ -260,6 +282,9 @@ impl Table {
         if self.is_our_turn() {
             self.owe(opened, now, out);
         } else {
+            if change != Change::Same {
+                self.stop_pondering(out);
+            }
             self.watch_opponent(now);
         }
         self.offers(out);
@@ -328,15 +353,35 @@ impl Table {
         })
     }
 
-    /// On the opponent's turn: once their flag must have fallen, see what was missed.
+    fn left_at(&self, now: Instant) -> Option<Duration> {
+        self.reading()?.left_at(now)
+    }
+
+    /// On a state without a new move: whether our clock shows what it should. It may show more,
+    /// where time was given; less, where this host slept or the server restarted.
+    fn check_clock(&mut self, expected: Option<Duration>, now: Instant, out: &mut Vec<Action>) {
+        let (Some(expected), Some(left)) = (expected, self.left_at(now)) else {
+            return;
+        };
+        let gone = expected.saturating_sub(left);
+        if self.is_our_turn() && gone > CLOCK_SLACK {
+            out.push(Action::Note(Oddity::ClockFell { gone }));
+            self.tighten(now);
+        }
+    }
+
+    /// On the opponent's turn: once their time must be up, see what was missed.
     fn watch_opponent(&mut self, now: Instant) {
         let (Some(setting), Some(shown)) = (&self.setting, &self.shown) else {
             return;
         };
-        if !setting.clocked || self.record.ply() < FIRST_PLIES {
-            return;
-        }
-        if let Some(left) = shown.state.time(setting.us.other()) {
+        let left = if self.record.ply() < FIRST_PLIES {
+            shown.state.expiration.map(|expiration| expiration.left())
+        } else {
+            let left = shown.state.time(setting.us.other());
+            left.filter(|_| setting.clocked)
+        };
+        if let Some(left) = left {
             self.look_after(left.saturating_add(self.pace.again), now);
         }
     }
@@ -392,6 +437,7 @@ impl Table {
     }
 
     fn end(&mut self, state: Option<&GameState>, out: &mut Vec<Action>) {
+        self.stop_pondering(out);
         if self.owed.take().is_some_and(|owed| owed.is_thinking()) {
             out.push(Action::StopThinking);
         }

@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use crate::lichess::{GameFull, GameId, GameState, Side, UserId, Variant};
+use crate::lichess::{GameFull, GameId, GameState, Side, Speed, UserId, Variant};
 use crate::rules::Move;
 
 /// Where we sit: what is known of a game before its stream is open.
@@ -56,6 +56,8 @@ pub(super) struct Setting {
 pub(super) struct Shown {
     pub(super) state: GameState,
     pub(super) at: Instant,
+    /// Whether it came with an opening of the stream.
+    pub(super) opening: bool,
 }
 
 impl Setting {
@@ -66,8 +68,15 @@ impl Setting {
             us,
             opponent: opponent.display_name(),
             opponent_is_bot: opponent.is_bot() || opponent.is_ai(),
-            clocked: full.clock.is_some(),
+            clocked: is_clocked(full),
             arena: full.tournament.is_some(),
         }
     }
+}
+
+/// Whether a clock runs. One that cannot be read is no reason to think for ever: only what says so
+/// itself is played without.
+fn is_clocked(full: &GameFull) -> bool {
+    let slow = matches!(full.speed, Speed::Correspondence | Speed::Unknown);
+    full.clock.is_some() || (full.days_per_turn.is_none() && !slow)
 }

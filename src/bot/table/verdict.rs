@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use super::event::Answer;
-use crate::bot::clock::Reading;
+use crate::bot::clock::{ClockKind, Reading};
 use crate::bot::settings::Pace;
 
 /// Longest factor by which pauses after repeated trouble grow.
@@ -78,22 +78,26 @@ pub fn judge(
         }
         Answer::Lost => {
             trouble.lost += 1;
+            let doubled = 2_u32.saturating_pow(trouble.lost - 1);
+            let pause = pace.retry.saturating_mul(doubled);
             Next::Repeat {
-                at: now + grown(pace.retry, trouble.lost).min(pace.retry_cap),
+                at: now + pause.min(retry_cap(clock, pace)),
             }
         }
         Answer::Limited { wait } => {
             trouble.barred += 1;
+            let advised = wait.unwrap_or(pace.limited_wait);
             Next::Repeat {
-                at: now + limited_pause(*wait, clock, pace, now),
+                at: now + decent_pause(advised, clock, pace, now),
             }
         }
         Answer::Refused { status: 400, text } => refused(text, trouble),
         // The token or the account: nothing about the move. Slowly, an alarm is out.
         Answer::Refused { .. } => {
             trouble.barred += 1;
+            let pause = grown(pace.limited_retry, trouble.barred);
             Next::Repeat {
-                at: now + grown(pace.limited_retry, trouble.barred),
+                at: now + decent_pause(pause, clock, pace, now),
             }
         }
         Answer::Gone => Next::Look(Wanted::Same),
@@ -110,13 +114,22 @@ fn refused(text: &str, trouble: &mut Trouble) -> Next {
     Next::Look(Wanted::Another)
 }
 
-/// The wait advised where the clock affords it, else the shortest that is decent.
-fn limited_pause(wait: Option<Duration>, clock: &Reading, pace: &Pace, now: Instant) -> Duration {
-    let advised = wait.unwrap_or(pace.limited_wait).max(pace.limited_retry);
-    if clock.affords(advised, pace, now) {
-        advised
+/// This wait where the clock affords it, else the shortest that is decent: the game is worth more
+/// than the courtesy, the account more than the game.
+fn decent_pause(wait: Duration, clock: &Reading, pace: &Pace, now: Instant) -> Duration {
+    let wait = wait.max(pace.limited_retry);
+    if clock.affords(wait, pace, now) {
+        wait
     } else {
         pace.limited_retry
+    }
+}
+
+/// The longest pause before a lost move is sent again: where no clock runs there is no hurry.
+fn retry_cap(clock: &Reading, pace: &Pace) -> Duration {
+    match clock.kind {
+        ClockKind::Running | ClockKind::Standing => pace.retry_cap,
+        ClockKind::Unclocked => pace.limited_wait / 2,
     }
 }
 

@@ -1,0 +1,212 @@
+//! The move we have sent: from the first sending to the server's showing it.
+//!
+//! Once a move has been sent for a ply it is frozen: whatever is lost on the way, only that move is
+//! sent again, until a state shows it or the moves change under it. Another one may be chosen only
+//! after a definite refusal and an opening of the stream, asked for after that refusal, that still
+//! shows the ply owed.
+
+use std::time::Instant;
+
+use super::event::{Action, Answer, Oddity, Ticket, WithDraw};
+use super::owed::{Owed, Stage};
+use super::play::Table;
+use super::verdict::{Next, Wanted, grown, judge};
+use crate::bot::overhead::Sending;
+use crate::engine::{Ended, Thought};
+use crate::rules::Move;
+
+/// A move that was sent.
+#[derive(Clone, Debug)]
+pub(super) struct Frozen {
+    pub(super) played: Move,
+    draw: WithDraw,
+    /// The number of its first sending; none yet.
+    first: Option<Ticket>,
+    /// The only sending, as long as what it costs can be told.
+    measured: Option<Sending>,
+}
+
+impl Table {
+    /// Freezes a move and sends it.
+    pub(super) fn send(
+        &mut self,
+        played: Move,
+        thought: Option<Thought>,
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) {
+        self.stop_pondering(out);
+        let sound = thought
+            .as_ref()
+            .filter(|thought| thought.ended != Ended::Failed);
+        let score = sound.map(|thought| thought.score);
+        self.remember_score(score);
+        let draw = self.draw_with_move();
+        if let Some(owed) = &mut self.owed {
+            owed.thought = thought;
+            owed.frozen = Some(Frozen {
+                played,
+                draw,
+                first: None,
+                measured: None,
+            });
+        }
+        self.send_frozen(now, out);
+    }
+
+    fn send_frozen(&mut self, now: Instant, out: &mut Vec<Action>) {
+        let ticket = self.next_ticket();
+        let measured = self.begin_measuring(now);
+        let Some(owed) = &mut self.owed else { return };
+        let Some(frozen) = &mut owed.frozen else {
+            return self.think(now, out);
+        };
+        frozen.measured = measured.filter(|_| frozen.first.is_none());
+        frozen.first.get_or_insert(ticket);
+        out.push(Action::Post {
+            ticket,
+            uci: frozen.played.to_string(),
+            draw: frozen.draw,
+        });
+        let until = now + grown(self.pace.post_limit, owed.trouble.lost + 1);
+        owed.stage = Stage::Sent { ticket, until };
+    }
+
+    /// A sending whose cost will show: the clock came with a line of a stream that was open.
+    fn begin_measuring(&self, now: Instant) -> Option<Sending> {
+        let live = self.shown.as_ref().is_some_and(|shown| !shown.opening);
+        let reading = self.reading().filter(|_| live)?;
+        Sending::of(&reading, now)
+    }
+
+    /// The clock was shown anew while a move was on its way: what it costs cannot be told.
+    pub(super) fn stop_measuring(&mut self) {
+        if let Some(frozen) = self.owed.as_mut().and_then(|owed| owed.frozen.as_mut()) {
+            frozen.measured = None;
+        }
+    }
+
+    /// The state just read shows the move of this obligation and no other after it.
+    pub(super) fn learn_cost(&self, owed: &Owed, out: &mut Vec<Action>) {
+        let (Some(setting), Some(shown)) = (&self.setting, &self.shown) else {
+            return;
+        };
+        let measured = owed.frozen.as_ref().and_then(|frozen| frozen.measured);
+        let left = shown.state.time(setting.us).filter(|_| !shown.opening);
+        let cost = measured.zip(left).and_then(|(sent, left)| sent.cost(left));
+        out.extend(cost.map(Action::Learn));
+    }
+
+    /// What became of a sent move.
+    pub(super) fn posted(
+        &mut self,
+        ticket: Ticket,
+        answer: &Answer,
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) {
+        let (Some(reading), Some(owed)) = (self.reading(), &mut self.owed) else {
+            return;
+        };
+        if !owed.concerns(ticket, answer) {
+            return;
+        }
+        let uci = || owed.frozen().map_or_else(String::new, |mv| mv.to_string());
+        match answer {
+            Answer::Refused { status, text } => out.push(Action::Note(Oddity::Refused {
+                uci: uci(),
+                status: *status,
+                text: text.clone(),
+            })),
+            Answer::Limited { .. } => out.push(Action::Note(Oddity::Limited { uci: uci() })),
+            Answer::Done | Answer::Lost | Answer::Gone => {}
+        }
+        owed.stage = match judge(answer, &mut owed.trouble, &reading, &self.pace, now) {
+            Next::Confirm { until } => Stage::Confirming { since: now, until },
+            Next::Repeat { at } => Stage::Waiting { at },
+            Next::Look(wanted) => {
+                out.push(Action::Reopen);
+                Stage::Looking { since: now, wanted }
+            }
+        };
+    }
+
+    /// An opening asked for at `opened` still shows the ply owed.
+    pub(super) fn still_owed(&mut self, opened: Instant, now: Instant, out: &mut Vec<Action>) {
+        let Some(owed) = &mut self.owed else { return };
+        match owed.stage {
+            Stage::Looking { since, wanted, .. } if opened >= since => {
+                if wanted == Wanted::Another
+                    && let Some(frozen) = owed.frozen.take()
+                {
+                    owed.refused.push(frozen.played);
+                    owed.thought = None;
+                }
+                self.send_frozen(now, out);
+            }
+            Stage::Confirming { since, .. } if opened >= since => {
+                self.note_unshown(out);
+                self.send_frozen(now, out);
+            }
+            // The server is back: no reason to wait any longer.
+            Stage::Waiting { .. } if owed.trouble.lost > 0 && owed.trouble.barred == 0 => {
+                self.send_frozen(now, out);
+            }
+            _ => {}
+        }
+    }
+
+    /// The list cannot be read: whatever is owed waits for one that can.
+    pub(super) fn pause_owed(&mut self, now: Instant, out: &mut Vec<Action>) {
+        self.stop_pondering(out);
+        let Some(owed) = &mut self.owed else { return };
+        if owed.is_thinking() {
+            out.push(Action::StopThinking);
+        }
+        let wanted = match owed.stage {
+            Stage::Looking { wanted, .. } => wanted,
+            _ => Wanted::Same,
+        };
+        owed.stage = Stage::Looking { since: now, wanted };
+    }
+
+    fn note_unshown(&self, out: &mut Vec<Action>) {
+        if let Some(frozen) = self.frozen() {
+            let uci = frozen.to_string();
+            out.push(Action::Note(Oddity::Unshown { uci }));
+        }
+    }
+
+    /// The timers of a sent move.
+    pub(super) fn sent_tick(&mut self, now: Instant, out: &mut Vec<Action>) {
+        let Some(owed) = &mut self.owed else { return };
+        match owed.stage {
+            Stage::Sent { ticket, .. } => self.posted(ticket, &Answer::Lost, now, out),
+            Stage::Waiting { .. } => self.send_frozen(now, out),
+            Stage::Confirming { .. } => {
+                owed.trouble.unshown += 1;
+                owed.stage = Stage::Looking {
+                    since: now,
+                    wanted: Wanted::Same,
+                };
+                self.note_unshown(out);
+                out.push(Action::Reopen);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Owed {
+    /// Whether an answer says anything: the one to the last sending does; an "ok" to an earlier
+    /// sending of the same move too, be it ever so late.
+    fn concerns(&self, ticket: Ticket, answer: &Answer) -> bool {
+        let since = self.frozen.as_ref().and_then(|frozen| frozen.first);
+        let of_this_move = since.is_some_and(|first| ticket >= first);
+        match self.stage {
+            Stage::Sent { ticket: last, .. } if ticket == last => true,
+            Stage::Sent { .. } | Stage::Waiting { .. } => of_this_move && *answer == Answer::Done,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! The clock at the table: what a move costs is learned, what the clock shows is believed, and the
+//! opponent's time is thought on where the operator wants it.
+
+use std::time::Duration;
+
+use megaton::bot::table::{Action, Answer, Input, Oddity, Ticket};
+use megaton::bot::{Lag, Settings};
+use megaton::engine::{Limits, Score};
+use megaton::lichess::{BySide, Expiration, GameState, Side, Speed, Status};
+
+use crate::desk::{
+    Desk, full, ms, notes, posted, posts, reopens, settings, state, stops, thinking, thought,
+};
+
+const LINE: &str = "g1f3 f7f6";
+
+/// The list after our next move.
+const SHOWN: &str = "g1f3 f7f6 e2e3";
+
+fn with_clock(moves: &str, left: u64) -> GameState {
+    let mut state = state(moves);
+    state.time = BySide {
+        white: Some(ms(left)),
+        black: Some(ms(left)),
+    };
+    state
+}
+
+fn learned(actions: &[Action]) -> Option<Duration> {
+    actions.iter().find_map(|action| match action {
+        Action::Learn(cost) => Some(*cost),
+        _ => None,
+    })
+}
+
+/// White to move on a line of an open stream, the clock at one minute.
+fn live_desk() -> (Desk, Ticket) {
+    let (mut desk, _) = Desk::at(Side::White, "g1f3");
+    desk.now += ms(3000);
+    let actions = desk.state_with(with_clock(LINE, 60_000));
+    (desk, thinking(&actions).expect("our turn").ticket)
+}
+
+#[test]
+fn the_cost_of_a_move_is_learned_once_it_is_shown() {
+    let (mut desk, ticket) = live_desk();
+    desk.now += ms(400);
+    let post = posted(&desk.think(ticket, "e2e3")).expect("sent");
+    desk.now += ms(150);
+    desk.answer(post.ticket, Answer::Done);
+    // A minute and two seconds less 0.52 s.
+    let actions = desk.state_with(with_clock(SHOWN, 61_480));
+    assert_eq!(learned(&actions), Some(ms(120)));
+}
+
+#[test]
+fn nothing_is_learned_where_the_clock_may_have_changed_otherwise() {
+    let send = |desk: &mut Desk, ticket| {
+        desk.now += ms(400);
+        posted(&desk.think(ticket, "e2e3")).expect("sent")
+    };
+    // The state with the move came with a new opening.
+    let (mut desk, ticket) = live_desk();
+    send(&mut desk, ticket);
+    let reopened = full(Side::White, with_clock(SHOWN, 61_480));
+    assert_eq!(learned(&desk.open_with(reopened, desk.now)), None);
+    // The clock was read off an opening.
+    let (mut desk, actions) = Desk::at(Side::White, LINE);
+    send(&mut desk, thinking(&actions).expect("our turn").ticket);
+    assert_eq!(learned(&desk.state_with(with_clock(SHOWN, 181_400))), None);
+    // Time was given while the move was on its way.
+    let (mut desk, ticket) = live_desk();
+    send(&mut desk, ticket);
+    desk.state_with(with_clock(LINE, 74_600));
+    assert_eq!(learned(&desk.state_with(with_clock(SHOWN, 76_400))), None);
+    // It was sent twice.
+    let (mut desk, ticket) = live_desk();
+    let post = send(&mut desk, ticket);
+    desk.answer(post.ticket, Answer::Lost);
+    assert_eq!(posts(&desk.wait(ms(1000))), 1);
+    assert_eq!(learned(&desk.state_with(with_clock(SHOWN, 59_000))), None);
+    // The reply is on the list already: our clock runs again.
+    let (mut desk, ticket) = live_desk();
+    send(&mut desk, ticket);
+    let both = with_clock("g1f3 f7f6 e2e3 e7e6", 61_000);
+    assert_eq!(learned(&desk.state_with(both)), None);
+}
+
+#[test]
+fn first_moves_teach_nothing() {
+    let (mut desk, actions) = Desk::at(Side::Black, "");
+    assert!(thinking(&actions).is_none());
+    let actions = desk.state("g1f3");
+    desk.think(thinking(&actions).expect("our turn").ticket, "f7f6");
+    assert_eq!(learned(&desk.state(LINE)), None);
+}
+
+#[test]
+fn a_known_way_to_the_server_leaves_more_to_think_with() {
+    let time = |lag: Lag| {
+        let mut desk = Desk::new(Side::White);
+        desk.table.expect_lag(lag);
+        let actions = desk.open_with(full(Side::White, with_clock(LINE, 2500)), desk.now);
+        let limits = thinking(&actions).expect("our turn").limits;
+        limits.clock.expect("the clock decides").overhead
+    };
+    let quick = Lag {
+        learned: ms(60),
+        median: ms(40),
+        worst: ms(90),
+        moves: 100,
+    };
+    assert!(time(quick) < time(Lag::default()) * 3 / 4);
+}
+
+#[test]
+fn an_ok_to_an_earlier_sending_of_the_same_move_counts() {
+    let (mut desk, first) = Desk::posted(Side::White, LINE, "e2e3");
+    assert_eq!(posts(&desk.wait(ms(1700))), 1, "the first call hangs");
+    assert_eq!(posts(&desk.answer(first.ticket, Answer::Done)), 0);
+    assert_eq!(posts(&desk.wait(ms(2400))), 0, "a state is waited for");
+}
+
+#[test]
+fn a_clock_that_fell_shortens_the_search_under_way() {
+    let (mut desk, ticket) = live_desk();
+    let planned = desk.table.wake_at().expect("a fallback");
+    desk.now += ms(100);
+    let actions = desk.state_with(with_clock(LINE, 2000));
+    assert!(thinking(&actions).is_none(), "the search goes on");
+    assert!(matches!(notes(&actions)[..], [Oddity::ClockFell { .. }]));
+    let tightened = desk.table.wake_at().expect("a fallback");
+    assert!(tightened < planned && tightened < desk.now + ms(1500));
+    assert_eq!(posts(&desk.think(ticket, "e2e3")), 1);
+}
+
+#[test]
+fn a_clock_that_jumps_up_changes_no_plan() {
+    let (mut desk, _) = live_desk();
+    let planned = desk.table.wake_at();
+    for left in [60_000, 75_000, 2_147_483_646] {
+        let actions = desk.state_with(with_clock(LINE, left));
+        assert!(notes(&actions).is_empty());
+        assert_eq!(desk.table.wake_at(), planned);
+    }
+}
+
+#[test]
+fn time_that_jumps_ahead_means_an_answer_at_once() {
+    let (mut desk, ticket) = live_desk();
+    // The host slept; the timer is long due.
+    desk.now += Duration::from_secs(36_000);
+    let actions = desk.apply(Input::Tick);
+    assert!(matches!(actions[..], [Action::TakeBest { ticket: t }] if t == ticket));
+    // A game taken up by then has nothing left to think with.
+    let mut late = Desk::new(Side::White);
+    let actions = late.open_with(full(Side::White, with_clock(LINE, 0)), late.now);
+    let limits = thinking(&actions).expect("our turn").limits;
+    assert!(limits.hard_deadline.expect("always one") <= late.now);
+}
+
+#[test]
+fn a_base_of_nought_is_played_from_the_three_seconds_it_gives() {
+    for moves in ["", LINE] {
+        let mut desk = Desk::new(Side::White);
+        let mut nought = with_clock(moves, 3000);
+        nought.increment = BySide {
+            white: ms(1000),
+            black: ms(1000),
+        };
+        let mut game = full(Side::White, nought);
+        if let Some(clock) = &mut game.clock {
+            (clock.initial, clock.increment) = (ms(0), ms(1000));
+        }
+        let actions = desk.open_with(game, desk.now);
+        let limits = thinking(&actions).expect("our turn").limits;
+        let time = limits.hard_deadline.expect("always one") - desk.now;
+        assert!(time < ms(1500) && time > ms(50), "{moves:?}: {time:?}");
+    }
+}
+
+#[test]
+fn an_opponent_whose_first_move_expires_is_looked_at_when_it_has() {
+    let mut desk = Desk::new(Side::Black);
+    let mut waiting = state("");
+    waiting.expiration = Some(Expiration {
+        idle: ms(5000),
+        to_move: ms(20_000),
+    });
+    let mut game = full(Side::Black, waiting);
+    game.tournament = Some("abcd1234".into());
+    desk.open_with(game, desk.now);
+    assert!(!reopens(&desk.wait(ms(14_900))));
+    assert!(reopens(&desk.wait(ms(10_000))));
+}
+
+#[test]
+fn a_clock_that_cannot_be_read_is_still_a_clock() {
+    let mut desk = Desk::new(Side::White);
+    let mut game = full(Side::White, state(LINE));
+    game.clock = None;
+    let limits = thinking(&desk.open_with(game, desk.now)).unwrap().limits;
+    assert!(limits.clock.is_some() && !limits.background);
+    let mut desk = Desk::new(Side::White);
+    let mut game = full(Side::White, state(LINE));
+    (game.clock, game.speed) = (None, Speed::Correspondence);
+    let limits = thinking(&desk.open_with(game, desk.now)).unwrap().limits;
+    assert!(limits.clock.is_none() && limits.background);
+}
+
+/// A desk of an operator who wants a person's pace.
+fn unhurried(bot: bool, left: u64) -> (Desk, Ticket) {
+    let mut settings = settings();
+    settings.clock.human_pace = true;
+    let mut desk = Desk::with(Side::White, settings);
+    let mut game = full(Side::White, with_clock(LINE, left));
+    if bot {
+        game.black.title = Some("BOT".into());
+    }
+    let actions = desk.open_with(game, desk.now);
+    (desk, thinking(&actions).expect("our turn").ticket)
+}
+
+#[test]
+fn at_a_persons_pace_a_move_is_kept_back_a_little_against_humans() {
+    let (mut desk, ticket) = unhurried(false, 180_000);
+    assert_eq!(posts(&desk.think(ticket, "e2e3")), 0);
+    assert_eq!(desk.table.frozen(), None, "not sent, so not frozen");
+    assert_eq!(posted(&desk.wait(ms(3500))).expect("sent").uci, "e2e3");
+}
+
+#[test]
+fn nobody_is_kept_waiting_by_bots_on_short_clocks_or_after_a_fall_of_the_clock() {
+    let (mut desk, ticket) = unhurried(true, 180_000);
+    assert_eq!(posts(&desk.think(ticket, "e2e3")), 1);
+    let (mut desk, ticket) = unhurried(false, 15_000);
+    assert_eq!(posts(&desk.think(ticket, "e2e3")), 1);
+    let (mut desk, ticket) = unhurried(false, 180_000);
+    assert_eq!(posts(&desk.think(ticket, "e2e3")), 0);
+    desk.state_with(with_clock(LINE, 9_000));
+    assert_eq!(posts(&desk.wait(ms(0))), 1);
+}
+
+#[test]
+fn a_game_that_ends_while_a_move_is_kept_back_asks_for_nothing_more() {
+    let (mut desk, ticket) = unhurried(false, 180_000);
+    desk.think(ticket, "e2e3");
+    let mut over = state(LINE);
+    over.status = Status::Resign;
+    desk.state_with(over);
+    assert!(desk.wait(ms(60_000)).is_empty());
+}
+
+/// The last `Ponder` among some actions.
+fn pondering(actions: &[Action]) -> Option<(Ticket, String, Limits)> {
+    actions.iter().rev().find_map(|action| match action {
+        Action::Ponder {
+            ticket,
+            reply,
+            limits,
+        } => Some((*ticket, reply.to_string(), limits.clone())),
+        _ => None,
+    })
+}
+
+/// Our move is shown, and the reply expected was this.
+fn expecting(settings: Settings, moves: &str, best: &str, reply: &str) -> (Desk, Vec<Action>) {
+    let mut desk = Desk::with(Side::White, settings);
+    let actions = desk.open(moves);
+    let ticket = thinking(&actions).expect("our turn").ticket;
+    let mut answer = thought(best, Score::Cp(20), &desk.table);
+    let mut after = desk.table.game().clone();
+    after.push(answer.best.expect("legal"));
+    answer.ponder = after.position().parse_uci(reply).ok();
+    desk.apply(Input::Thought {
+        ticket,
+        thought: answer,
+    });
+    let actions = desk.state(format!("{moves} {best}").trim());
+    (desk, actions)
+}
+
+fn keen() -> Settings {
+    Settings {
+        ponder: true,
+        ..settings()
+    }
+}
+
+#[test]
+fn the_reply_expected_is_pondered_on_and_a_hit_goes_on_under_its_number() {
+    let (mut desk, actions) = expecting(keen(), LINE, "e2e3", "e7e6");
+    let (ticket, reply, limits) = pondering(&actions).expect("pondering");
+    assert_eq!(reply, "e7e6");
+    assert!(limits.ponder && limits.clock.is_some());
+    desk.now += ms(5000);
+    let actions = desk.state("g1f3 f7f6 e2e3 e7e6");
+    assert_eq!(thinking(&actions).expect("our turn").ticket, ticket);
+    assert!(!stops(&actions));
+    let fallback = desk.table.wake_at().expect("a timer of the table's own");
+    assert!(fallback > desk.now);
+    assert_eq!(posts(&desk.think(ticket, "d2d4")), 1);
+}
+
+#[test]
+fn another_reply_begins_a_new_search() {
+    let (mut desk, actions) = expecting(keen(), LINE, "e2e3", "e7e6");
+    let (ticket, ..) = pondering(&actions).expect("pondering");
+    let actions = desk.state("g1f3 f7f6 e2e3 d7d5");
+    let fresh = thinking(&actions).expect("our turn").ticket;
+    assert_ne!(fresh, ticket);
+    // What the old one says now is of no interest.
+    assert_eq!(posts(&desk.think(ticket, "d2d4")), 0);
+    assert_eq!(posts(&desk.think(fresh, "d2d4")), 1);
+}
+
+#[test]
+fn nothing_is_pondered_on_unasked_or_without_need() {
+    let none = |settings, moves, best, reply| {
+        let (_, actions) = expecting(settings, moves, best, reply);
+        assert!(pondering(&actions).is_none(), "{moves} {best} {reply}");
+    };
+    none(settings(), LINE, "e2e3", "e7e6");
+    // Before the opponent's first move no clock runs.
+    none(keen(), "", "g1f3", "f7f6");
+    // A reply that makes no sense there.
+    none(keen(), LINE, "e2e3", "e2e4");
+    // A search with limits of its own is a test.
+    let mut limited = keen();
+    limited.search.nodes = Some(100);
+    none(limited, LINE, "e2e3", "e7e6");
+}
+
+#[test]
+fn a_reply_that_ends_the_game_is_not_pondered_on() {
+    // Black will blow our king up on f2.
+    let moves = "e2e4 e7e5 b1c3 d8h4 a2a3 a7a6";
+    let (_, actions) = expecting(keen(), moves, "a3a4", "h4f2");
+    assert!(pondering(&actions).is_none());
+}
+
+#[test]
+fn pondering_ends_with_the_game_with_a_takeback_and_with_a_list_that_makes_no_sense() {
+    let begin = || expecting(keen(), LINE, "e2e3", "e7e6").0;
+    let mut desk = begin();
+    let mut over = state(SHOWN);
+    over.status = Status::Resign;
+    assert!(stops(&desk.state_with(over)));
+    assert!(stops(&begin().state("g1f3")));
+    assert!(stops(&begin().state("g1f3 f7f6 e2e5")));
+    // News without a move leave it alone.
+    let mut desk = begin();
+    let mut offer = state(SHOWN);
+    offer.draw_offer.black = true;
+    assert!(!stops(&desk.state_with(offer)));
+}
+
+#[test]
+fn an_only_move_ends_pondering_and_is_sent_at_once() {
+    // If black checks, g2g3 is the only move; another one was expected.
+    let (mut desk, actions) = expecting(keen(), "f2f3 e7e6", "a2a3", "a7a6");
+    assert!(pondering(&actions).is_some());
+    let actions = desk.state("f2f3 e7e6 a2a3 d8h4");
+    assert!(stops(&actions));
+    assert_eq!(posted(&actions).expect("an only move").uci, "g2g3");
+}
+
+#[test]
+fn no_lag_is_too_great_to_move() {
+    let mut desk = Desk::new(Side::White);
+    desk.table.expect_lag(Lag {
+        learned: Duration::MAX / 4,
+        median: Duration::ZERO,
+        worst: Duration::MAX / 4,
+        moves: usize::MAX,
+    });
+    assert!(thinking(&desk.open(LINE)).is_some());
+}
