@@ -15,6 +15,12 @@ use crate::engine::{Clock, Limits};
 const ENGINE_SHARE: f64 = 0.55;
 /// Part of the usable time after which the game's own timer sends the best move so far.
 const TIMER_SHARE: f64 = 0.65;
+/// The part of the usable time that a move may take at most, beside a few increments.
+const LONGEST_PART: u32 = 4;
+/// Those increments.
+const LONGEST_INCREMENTS: u32 = 4;
+/// The part of its time by which a search may be late before the game's own timer steps in.
+const LATE_PART: u32 = 4;
 /// The part of the clock that a first move may take although the clock does not run.
 const FIRST_MOVE_PART: u32 = 20;
 /// The part of the time limit on a first move that it may take.
@@ -180,17 +186,20 @@ fn on_the_clock(
     let held_back = lag.held_back(left, &settings.clock);
     let usable = left.saturating_sub(held_back);
     // Little left, and no increment to live on: every move must leave as much for many more.
-    let share = (usable / SCRAMBLE_MOVES)
+    let scramble = (usable / SCRAMBLE_MOVES)
         .saturating_add(reading.increment)
         .saturating_add(left.saturating_sub(SCRAMBLE));
+    // Even a search that hangs costs a part of the clock only, and so does the next one.
+    let longest = (usable / LONGEST_PART)
+        .saturating_add(reading.increment.saturating_mul(LONGEST_INCREMENTS));
     let engine = usable
         .mul_f64(ENGINE_SHARE)
-        .min(share)
+        .min(scramble)
+        .min(longest)
         .min(pace.longest_think);
     let timer = usable
         .mul_f64(TIMER_SHARE)
-        .min(engine * 2 + GRACE)
-        .min(pace.longest_think + GRACE)
+        .min(engine + (engine / LATE_PART).max(GRACE))
         .max(Duration::from_millis(1));
     let mut limits = Limits::default();
     if let Some(movetime) = settings.search.movetime {
