@@ -12,6 +12,7 @@
 //! * `settings`: the operator's rules and the bot's own waiting times
 //!
 //! * `ledger`: what may be spent in a day; `guard`: when rated games pause
+//! * `matchmaking`: games that the bot looks for itself
 //!
 //! Between core and shell: `memory`, what the bot knows beyond one game, kept in the store.
 //!
@@ -22,6 +23,7 @@
 //! * `answer`: from the outcome of a call to what the core cares about
 //! * `report`: what those who listen are told
 
+pub mod matchmaking;
 pub mod table;
 
 mod answer;

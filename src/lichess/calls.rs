@@ -13,7 +13,7 @@ use super::event::Playing;
 use super::game_event::ChatLine;
 use super::ids::{ChallengeId, GameId, UserId};
 use super::loss::StreamLoss;
-use super::player::{Account, TokenInfo};
+use super::player::{Account, Presence, TokenInfo};
 use super::reading::{FromObject, Misfit, Object, read};
 use super::request::Call;
 use super::scope::Scope;
@@ -25,6 +25,9 @@ const ONLINE_LIMIT: usize = 4 << 20;
 
 /// Most games the server lists at once.
 const PLAYING_MAX: &str = "50";
+
+/// Most users that can be looked at together.
+const MOST_USERS: usize = 100;
 
 /// Whether a move goes with an offer of a draw. It also accepts one that is pending, and then the
 /// move itself is not played.
@@ -93,6 +96,15 @@ impl Client {
         url.query_pairs_mut().append_pair("nb", &count.to_string());
         let call = Call::get(Scope::Lookup, url).many(ONLINE_LIMIT);
         let body = self.call(call).await?;
+        Ok(self.understand_many(&body))
+    }
+
+    /// Where these users are at the moment, a hundred at most; unknown ones are left out.
+    pub async fn presence(&self, users: &[UserId]) -> Result<Vec<Presence>, Error> {
+        let mut url = self.url(&["api", "users", "status"]);
+        let ids: Vec<_> = users.iter().take(MOST_USERS).map(UserId::as_str).collect();
+        url.query_pairs_mut().append_pair("ids", &ids.join(","));
+        let body = self.call(Call::get(Scope::Lookup, url)).await?;
         Ok(self.understand_many(&body))
     }
 

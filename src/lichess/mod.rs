@@ -43,7 +43,7 @@ pub use game_event::{
 pub use governor::{Governor, Ticket, Turn};
 pub use ids::{ChallengeId, GameId, UserId};
 pub use loss::StreamLoss;
-pub use player::{Account, Perf, Player, TokenInfo};
+pub use player::{Account, Perf, Player, Presence, TokenInfo};
 pub use reading::{Misfit, Read};
 pub use scope::Scope;
 pub use stream::{Arrival, ChallengeStream, EventStream, GameStream};

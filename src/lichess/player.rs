@@ -177,6 +177,43 @@ impl FromObject for Account {
     }
 }
 
+/// Where a user is at the moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Presence {
+    /// Who.
+    pub id: UserId,
+    /// `"BOT"`, `"GM"` and so on.
+    pub title: Option<String>,
+    /// Whether they are there.
+    pub online: bool,
+    /// Whether they play a game.
+    pub playing: bool,
+}
+
+impl Presence {
+    /// Whether this is a bot account.
+    pub fn is_bot(&self) -> bool {
+        self.title.as_deref() == Some("BOT")
+    }
+}
+
+impl FromObject for Presence {
+    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+        let id: String = object.required("id")?;
+        // Asked for more, the server puts the game in the place of a bare yes.
+        let playing = match object.raw("playing") {
+            Some(raw) => raw != "false",
+            None => object.has("playingId"),
+        };
+        Ok(Self {
+            id: UserId::new(&id),
+            title: object.optional("title"),
+            online: object.flag("online"),
+            playing,
+        })
+    }
+}
+
 /// What a token is worth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenInfo {

@@ -1,0 +1,117 @@
+//! What matchmaking is told and what it wants done. Data only.
+
+use std::time::{Duration, Instant};
+
+use super::offer::Offer;
+use super::rest::Rest;
+use crate::bot::ledger::Target;
+use crate::lichess::{Account, Challenge, ChallengeId, ChallengeStatus, Event, Presence, UserId};
+use crate::store::Moment;
+
+/// What others know: lists, guard, ledger.
+pub trait Folk {
+    /// Whether something rests under this key.
+    fn rests(&self, key: &str) -> bool;
+    /// Whether this account is never to be challenged.
+    fn avoids(&self, user: &UserId) -> bool;
+    /// Whether rated games with this account are allowed now.
+    fn may_rate(&self, user: &UserId) -> bool;
+    /// When one such challenge may be made; nothing if it may now.
+    fn barred_until(&self, target: Target) -> Option<Moment>;
+    /// Games a day that may be asked for.
+    fn budget(&self) -> u32;
+}
+
+/// The circumstances of a moment.
+#[expect(
+    missing_debug_implementations,
+    reason = "it borrows what cannot be shown"
+)]
+#[derive(Clone, Copy)]
+pub struct Around<'a> {
+    /// The moment.
+    pub now: Instant,
+    /// The same by the calendar.
+    pub moment: Moment,
+    /// Seats that a challenge of ours may take.
+    pub spare: usize,
+    /// Games that run.
+    pub games: usize,
+    /// Whether a challenge of ours holds a seat.
+    pub held: bool,
+    /// What others know.
+    pub folk: &'a dyn Folk,
+}
+
+/// Why there is no challenge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotCreated {
+    /// Nobody knows: no answer, or one that cannot be understood.
+    Lost,
+    /// There was no seat, or it could not be written down.
+    NoSeat,
+    /// Such calls pause for so long.
+    Limited(Duration),
+    /// Our own games against bots are used up for so long.
+    OurDay(Option<Duration>),
+    /// Theirs are.
+    TheirDay(Option<Duration>),
+    /// The server does not let us ask this user.
+    Refused,
+    /// The token or the account may not challenge.
+    Forbidden,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Heard {
+    /// Time has passed, or seats have changed.
+    Tick,
+    /// The bots that are online, and perhaps our own account.
+    Listed(Vec<Account>),
+    /// They could not be had; such calls pause for so long.
+    NotListed(Option<Duration>),
+    /// Where the users that were looked at are.
+    Seen(Vec<Presence>),
+    /// That could not be had.
+    NotSeen,
+    /// The server has made our challenge.
+    Created(Box<Challenge>),
+    /// It has not.
+    NotCreated(NotCreated),
+    /// Our pending challenges, after an answer was lost; nothing if they could not be had.
+    Found(Option<Vec<Challenge>>),
+    /// What became of our challenge, by its own stream.
+    Done(ChallengeStatus),
+    /// A line of the event stream.
+    Event(Event),
+    /// A game is over.
+    GameOver,
+}
+
+/// Something to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Duty {
+    /// Ask for the bots online.
+    List,
+    /// Ask where these users are.
+    Look(Vec<UserId>),
+    /// Take a seat and make this challenge.
+    Create(Box<Offer>),
+    /// Ask for our pending challenges.
+    Find,
+    /// Our challenge has this id.
+    Held(ChallengeId),
+    /// Withdraw it.
+    Withdraw,
+    /// It is gone: give the seat back.
+    Release,
+    /// Keep a rest.
+    Rest(Rest),
+    /// Forget the rests of this user: they have played.
+    Forgive(UserId),
+    /// The server says that our day's games against bots are used up.
+    OurDay(Option<Duration>),
+    /// It says so of theirs.
+    TheirDay(UserId, Option<Duration>),
+}
