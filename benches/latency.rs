@@ -11,7 +11,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use megaton::bot::{BotOptions, Listeners, Pace, SearchLimits, Settings, Shutdown, run};
+use megaton::bot::{
+    BotOptions, ListSources, Listeners, Memory, Pace, SearchLimits, Settings, Shutdown, run,
+};
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
 use megaton::rules::{Game, RepetitionRule};
@@ -91,6 +93,8 @@ fn options(url: &str) -> Result<BotOptions, Failure> {
         },
         pace: Pace::default(),
         listeners: Listeners::default(),
+        memory: Memory::nowhere(),
+        lists: ListSources::default(),
     })
 }
 

@@ -6,7 +6,8 @@
 //!
 //! The core:
 //! * `table`: one game, from the lines of its stream to what is to be done
-//! * `lobby`: challenges and seats; `challenge`: the verdict on one challenge
+//! * `lobby`: challenges and seats; `challenge`: the verdict on one challenge; `lists`: who is
+//!   blocked, allowed, welcome
 //! * `clock`: from the server's clock to the limits of a search; `overhead`: what a move costs on
 //!   the way to the server
 //! * `settings`: the operator's rules and the bot's own waiting times
@@ -34,21 +35,22 @@ mod errands;
 mod feed;
 mod guard;
 mod ledger;
+mod lists;
 mod lobby;
 mod memory;
 mod overhead;
 mod player;
 mod porter;
-mod queue;
 mod report;
 mod run;
 mod settings;
 
-pub use challenge::{Openness, Standing, Verdict, consider};
+pub use challenge::{Decision, Objection, Openness, Past, Rule, Standing, Verdict, consider};
 pub use clock::{Allotment, ClockKind, Reading, allot, leisure, ponder};
 pub use guard::{Guard, GuardNews, GuardRules, Tripped};
 pub use ledger::{Budget, Forecast, Ledger, Permission, Rules as LedgerRules, Target, Why};
-pub use lobby::{Errand, Lobby, News};
+pub use lists::{Keeper, ListSources, Lists, NotAList, read_names};
+pub use lobby::{Acceptance, Errand, Kind, Lobby, News, Refusal};
 pub use memory::{Call, Clock, KnownGame, Memory, MemoryRules, OpponentRecord, Started, Writing};
 pub use overhead::{Lag, Meter, Overhead, Sending};
 pub use report::{BotEvent, Listeners};

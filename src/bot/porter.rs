@@ -6,20 +6,22 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::doorbell::{Doorbell, Rung};
 use super::errands::Errands;
+use super::lists::{Keeper, Lists};
 use super::lobby::{Errand, Lobby, News};
 use super::overhead::Meter;
 use super::player::{House, play};
 use super::report::BotEvent;
 use super::run::{BotError, BotOptions, fatal};
+use super::settings::Settings;
 use super::table::{Ending, Seat};
-use crate::lichess::{GameId, GameInfo, StreamLoss, UserId};
+use crate::lichess::{Account, GameId, GameInfo, StreamLoss, UserId};
 
 /// The task at the door.
 pub(super) struct Porter {
@@ -31,14 +33,36 @@ pub(super) struct Porter {
     players: HashMap<GameId, Arc<Notify>>,
     ids: HashMap<Id, GameId>,
     errands: Errands,
+    lists: watch::Receiver<Arc<Lists>>,
+    /// Tells the keeper of the lists of other rules.
+    _rules: watch::Sender<Arc<Settings>>,
+    /// What runs beside, and ends with the porter.
+    _side_tasks: JoinSet<()>,
     let_in: bool,
 }
 
 impl Porter {
-    pub(super) fn new(options: BotOptions, me: UserId) -> Self {
+    pub(super) fn new(options: BotOptions, account: &Account) -> Self {
         let settings = Arc::new(options.settings);
+        let me = account.id.clone();
+        let keeper = Keeper::new(Arc::clone(&settings), &options.lists, options.pace);
+        let (rules, rules_seen) = watch::channel(Arc::clone(&settings));
+        let (lists_told, lists) = watch::channel(Arc::new(keeper.lists()));
+        let mut side_tasks = JoinSet::new();
+        side_tasks.spawn(keeper.run(rules_seen, lists_told));
+        let mut lobby = Lobby::new(
+            me.clone(),
+            Arc::clone(&settings),
+            options.pace,
+            options.memory.clone(),
+        );
+        let now = Instant::now();
+        lobby.apply(News::Lists(Arc::clone(&lists.borrow())), now);
+        if let Some(rating) = account.atomic().and_then(|perf| perf.rating) {
+            lobby.apply(News::Rating(rating), now);
+        }
         let house = House {
-            settings: Arc::clone(&settings),
+            settings,
             pace: options.pace,
             listeners: options.listeners,
             pool: options.pool,
@@ -46,9 +70,16 @@ impl Porter {
             meter: Meter::default(),
         };
         Self {
-            lobby: Lobby::new(me.clone(), settings, options.pace),
+            lobby,
             doorbell: Doorbell::new(house.client.clone()),
-            errands: Errands::new(house.client.clone(), house.listeners.clone()),
+            errands: Errands::new(
+                house.client.clone(),
+                house.listeners.clone(),
+                options.memory,
+            ),
+            lists,
+            _rules: rules,
+            _side_tasks: side_tasks,
             me,
             house,
             games: JoinSet::new(),
@@ -72,6 +103,9 @@ impl Porter {
                 rung = self.doorbell.next() => self.rung(rung)?,
                 Some(news) = self.errands.next() => Some(news),
                 Some(left) = self.games.join_next_with_id() => Some(self.left(&left)),
+                Ok(()) = self.lists.changed() => {
+                    Some(News::Lists(Arc::clone(&self.lists.borrow_and_update())))
+                }
                 () = sleep_until(wake_at) => Some(News::Tick),
             };
             if let Some(news) = news {

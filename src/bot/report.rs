@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tokio::sync::broadcast;
 
+use super::challenge::Rule;
 use super::table::{Ending, Moved};
 use crate::lichess::{ChallengeId, DeclineReason, GameId, Side};
 
@@ -34,6 +35,8 @@ pub enum BotEvent {
         challenge: ChallengeId,
         /// What the challenger was told.
         reason: DeclineReason,
+        /// Which rule decided; none when the server did.
+        rule: Option<Rule>,
     },
     /// A game was taken up, new or under way.
     Joined {

@@ -5,6 +5,8 @@
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
+use super::lists::ListSources;
+use super::memory::Memory;
 use super::porter::Porter;
 use super::report::Listeners;
 use super::settings::{Pace, Settings};
@@ -20,6 +22,10 @@ pub struct BotOptions {
     pub pool: Pool,
     /// The operator's rules.
     pub settings: Settings,
+    /// What is known from earlier runs.
+    pub memory: Memory,
+    /// Where lists of names come from, beside the settings.
+    pub lists: ListSources,
     /// The bot's own waiting times.
     pub pace: Pace,
     /// Who is told what happens.
@@ -64,7 +70,7 @@ pub async fn run(options: BotOptions, shutdown: Shutdown) -> Result<(), BotError
         account = identify(&options.client) => account?,
     };
     tracing::info!(account = %identified.username, "playing");
-    let mut porter = Porter::new(options, identified.id);
+    let mut porter = Porter::new(options, &identified);
     tokio::select! {
         biased;
         () = shutdown.now.cancelled() => Ok(()),

@@ -121,8 +121,12 @@ pub struct Pace {
     pub again: Duration,
     /// How long an accepted challenge keeps its seat without a game.
     pub permit: Duration,
-    /// How long a challenge waits for a seat before it is declined.
-    pub queue: Duration,
+    /// How long a challenge of our own keeps its seat without any news of it.
+    pub hold: Duration,
+    /// How often lists are read anew from files and addresses.
+    pub lists: Duration,
+    /// How long an address has to answer with its list.
+    pub list_page: Duration,
     /// How often the list of running games is compared while games run.
     pub reconcile: Duration,
     /// First pause before a game whose task failed is taken up again.
@@ -144,7 +148,9 @@ impl Default for Pace {
             longest_think: Duration::from_secs(120),
             again: Duration::from_secs(5),
             permit: Duration::from_secs(30),
-            queue: Duration::from_secs(5),
+            hold: Duration::from_secs(90),
+            lists: Duration::from_secs(3600),
+            list_page: Duration::from_secs(20),
             reconcile: Duration::from_secs(300),
             revive: Duration::from_millis(100),
         }
@@ -170,7 +176,10 @@ impl Pace {
             longest_think: self.longest_think / factor,
             again: self.again / factor,
             permit: self.permit / factor,
-            queue: self.queue / factor,
+            hold: self.hold / factor,
+            lists: self.lists / factor,
+            // A connection takes its time on the fastest clock.
+            list_page: (self.list_page / factor).max(LEAST_POST_LIMIT),
             reconcile: self.reconcile / factor,
             revive: self.revive / factor,
         }

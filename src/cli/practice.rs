@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use megaton::bot::{self, BotOptions, Listeners, Pace, Settings, Shutdown};
+use megaton::bot::{self, BotOptions, ListSources, Listeners, Memory, Pace, Settings, Shutdown};
 use megaton::config::{Challenge, Config, Level, Log, Visitors};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
 use megaton::practice::{
@@ -192,6 +192,8 @@ fn put_on(
         settings: Settings::from(&config),
         pace: Pace::default(),
         listeners: Listeners::default(),
+        memory: Memory::nowhere(),
+        lists: ListSources::default(),
     };
     let shutdown = Shutdown {
         drain: CancellationToken::new(),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use megaton::bot::{self, BotError, BotOptions, Listeners, Pace, Settings};
+use megaton::bot::{self, BotError, BotOptions, ListSources, Listeners, Memory, Pace, Settings};
 use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool};
 
@@ -44,6 +44,10 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
             settings: Settings::from(&config),
             pace: Pace::default(),
             listeners: Listeners::default(),
+            memory: Memory::nowhere(),
+            lists: ListSources {
+                data: config.data.folder.clone(),
+            },
         };
         let outcome = bot::run(options, shutdown).await;
         outcome.map_err(|error| cannot_play(&error, &config.lichess.url))

@@ -17,6 +17,16 @@ pub(super) struct Body {
 }
 
 impl Body {
+    /// All of it, if all of it came.
+    pub(super) fn whole(&self) -> Option<&[u8]> {
+        self.whole.then_some(&self.bytes)
+    }
+
+    /// How much of it came.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Reads on, up to `limit` bytes.
     pub(super) async fn read(&mut self, response: &mut Response, limit: usize) {
         loop {

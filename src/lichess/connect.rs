@@ -41,8 +41,8 @@ impl Pools {
     }
 }
 
-/// The TLS both pools share, the memory of earlier sessions included.
-fn tls_config(needed: bool) -> ClientConfig {
+/// The TLS that pools share, the memory of earlier sessions included.
+pub(super) fn tls_config(needed: bool) -> ClientConfig {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let roots = if needed {
         roots()

@@ -20,6 +20,7 @@ mod governor;
 mod ids;
 mod lines;
 mod loss;
+mod page;
 mod player;
 mod reading;
 mod request;
@@ -43,6 +44,7 @@ pub use game_event::{
 pub use governor::{Governor, Ticket, Turn};
 pub use ids::{ChallengeId, GameId, UserId};
 pub use loss::StreamLoss;
+pub use page::{Page, PageError, Pages};
 pub use player::{Account, Perf, Player, Presence, TokenInfo};
 pub use reading::{Misfit, Read};
 pub use scope::Scope;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use megaton::bot::{Openness, Standing, Verdict, consider};
-use megaton::config;
+use megaton::bot::{Decision, Lists, Openness, Past, Rule, Standing, Verdict, consider};
+use megaton::config::{self, ColorWish};
 use megaton::lichess::{
     Challenge, ChallengeId, ChallengeStatus, ColorChoice, Compat, DeclineReason, GameId, GameInfo,
     Player, Side, Speed, Status, TimeControl, UserId, Variant,
@@ -75,192 +75,653 @@ pub(crate) fn game(id: &str, opponent: Player) -> GameInfo {
     }
 }
 
-fn verdict(change: impl FnOnce(&mut Challenge, &mut config::Challenge)) -> Verdict {
-    verdict_when(Openness::Open, change)
+/// A challenge and everything it is judged by.
+struct Case {
+    asked: Challenge,
+    rules: config::Challenge,
+    compat: Option<Compat>,
+    rating: Option<i32>,
+    past: Past,
+    rated_rests: bool,
+    open: Openness,
 }
 
-fn verdict_when(
-    open: Openness,
-    change: impl FnOnce(&mut Challenge, &mut config::Challenge),
-) -> Verdict {
-    let mut asked = challenge("c1", player("blastcap"));
-    let mut rules = config::Challenge::default();
-    change(&mut asked, &mut rules);
-    let me = UserId::new(ME);
-    let compat = Some(Compat {
-        bot: true,
-        board: true,
-    });
-    consider(&asked, compat, &rules, &Standing { me: &me, open })
+impl Case {
+    fn new() -> Self {
+        Self {
+            asked: challenge("c1", player("blastcap")),
+            rules: config::Challenge::default(),
+            compat: Some(Compat {
+                bot: true,
+                board: true,
+            }),
+            rating: Some(1900),
+            past: Past::default(),
+            rated_rests: false,
+            open: Openness::Open,
+        }
+    }
+
+    fn judge(&self) -> Verdict {
+        let lists = Lists::named(&self.rules);
+        let standing = Standing {
+            me: &UserId::new(ME),
+            rating: self.rating,
+            lists: &lists,
+            past: self.past,
+            rated_rests: self.rated_rests,
+            open: self.open,
+        };
+        consider(&self.asked, self.compat, &self.rules, &standing)
+    }
+
+    fn time(&mut self, limit: u64, increment: u64) {
+        self.asked.time_control = clock(limit, increment);
+    }
+
+    fn rated_at(&mut self, rating: i32) {
+        if let Some(challenger) = &mut self.asked.challenger {
+            challenger.rating = Some(rating);
+        }
+    }
+}
+
+fn judged(change: impl FnOnce(&mut Case)) -> Verdict {
+    let mut case = Case::new();
+    change(&mut case);
+    case.judge()
+}
+
+fn decision(change: impl FnOnce(&mut Case)) -> Decision {
+    judged(change).decision
+}
+
+fn names(names: &[&str]) -> Vec<config::Entry> {
+    let entries = names.iter().map(|name| name.parse());
+    entries.collect::<Result<_, _>>().unwrap()
+}
+
+fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
 }
 
 #[test]
 fn a_challenge_within_the_rules_is_taken() {
-    assert_eq!(verdict(|_, _| {}), Verdict::Accept);
-    assert_eq!(verdict(|asked, _| asked.rated = false), Verdict::Accept);
-    assert_eq!(
-        verdict(|asked, _| asked.challenger = Some(bot("nuke"))),
-        Verdict::Accept
-    );
+    assert_eq!(decision(|_| {}), Decision::Accept);
+    assert_eq!(decision(|c| c.asked.rated = false), Decision::Accept);
+    let from_bot = judged(|c| c.asked.challenger = Some(bot("nuke")));
+    assert_eq!(from_bot.decision, Decision::Accept);
+    assert_eq!(from_bot.decided_by(), None);
 }
 
 #[test]
 fn nobody_in_particular_may_challenge() {
-    let anonymous = |asked: &mut Challenge| {
-        asked.challenger = None;
-        asked.rated = false;
+    let anonymous = |c: &mut Case| {
+        c.asked.challenger = None;
+        c.asked.rated = false;
     };
-    assert_eq!(verdict(|asked, _| anonymous(asked)), Verdict::Accept);
-    let no_humans = verdict(|asked, rules| {
-        anonymous(asked);
-        rules.humans.accept = false;
+    assert_eq!(decision(anonymous), Decision::Accept);
+    let no_humans = decision(|c| {
+        anonymous(c);
+        c.rules.humans.accept = false;
     });
-    assert_eq!(no_humans, Verdict::Decline(DeclineReason::OnlyBot));
+    assert_eq!(no_humans, Decision::Decline(DeclineReason::OnlyBot));
+    // Nobody is on no list, and has no rating.
+    for change in [
+        |c: &mut Case| c.rules.allow = names(&["friend"]),
+        |c: &mut Case| c.rules.humans.min_rating = 1,
+        |c: &mut Case| c.rules.humans.provisional = false,
+    ] {
+        let declined = decision(|c| {
+            anonymous(c);
+            change(c);
+        });
+        assert_eq!(declined, Decision::Decline(DeclineReason::Generic));
+    }
 }
 
-#[test]
-fn every_refusal_names_what_would_be_taken() {
-    use DeclineReason as Reason;
-    type Row = (fn(&mut Challenge, &mut config::Challenge), Reason);
-    let rows: [Row; 20] = [
-        (|c, _| c.variant = Variant::Standard, Reason::Variant),
-        (|c, _| c.variant = Variant::Unknown, Reason::Variant),
-        (|c, _| c.initial_fen = Some("8/8 w".into()), Reason::Variant),
-        (|c, _| c.time_control = clock(15, 0), Reason::TooFast),
-        (|c, _| c.time_control = clock(3600, 0), Reason::TooSlow),
-        (|c, _| c.time_control = clock(60, 180), Reason::TooSlow),
-        (
-            |c, r| {
-                r.humans.min_base = Duration::from_secs(60);
-                c.time_control = clock(30, 1);
-            },
-            Reason::TooFast,
-        ),
-        (
-            |c, r| {
-                r.humans.min_increment = Duration::from_secs(1);
-                c.time_control = clock(180, 0);
-            },
-            Reason::TooFast,
-        ),
-        (
-            |c, r| {
-                r.humans.min_base = Duration::from_secs(60);
-                c.time_control = clock(30, 100);
-            },
-            Reason::TimeControl,
-        ),
-        (
-            |c, _| c.time_control = TimeControl::Correspondence { days: 2 },
-            Reason::TimeControl,
-        ),
-        (
-            |c, _| c.time_control = TimeControl::Unlimited,
-            Reason::TimeControl,
-        ),
-        (
-            |c, _| c.time_control = TimeControl::Unknown,
-            Reason::TimeControl,
-        ),
-        (|_, r| r.humans.rated = false, Reason::Casual),
-        (
-            |c, r| {
-                c.rated = false;
-                r.humans.casual = false;
-            },
-            Reason::Rated,
-        ),
-        (
-            |_, r| {
-                r.humans.rated = false;
-                r.humans.casual = false;
-            },
-            Reason::Generic,
-        ),
-        (
-            |c, r| {
-                c.challenger = Some(bot("nuke"));
-                r.bots.accept = false;
-            },
-            Reason::NoBot,
-        ),
-        (|_, r| r.humans.accept = false, Reason::OnlyBot),
-        (
-            |_, r| r.block = vec!["BlastCap".parse().unwrap()],
-            Reason::Generic,
-        ),
-        // The most useful of several: what is to be played goes before who may play.
-        (
-            |c, r| {
-                c.variant = Variant::Horde;
-                r.humans.accept = false;
-            },
-            Reason::Variant,
-        ),
-        (
-            |c, r| {
-                c.time_control = clock(15, 0);
-                r.humans.rated = false;
-            },
-            Reason::TooFast,
-        ),
-    ];
-    for (index, (change, reason)) in rows.into_iter().enumerate() {
-        assert_eq!(verdict(change), Verdict::Decline(reason), "row {index}");
+/// What is changed, which rule decides, and what the challenger is told.
+type Row = (fn(&mut Case), Rule, DeclineReason);
+
+fn check(rows: &[Row]) {
+    for (index, (change, rule, reason)) in rows.iter().enumerate() {
+        let verdict = judged(change);
+        let decided = verdict.decided_by().map(|objection| objection.rule);
+        let expected = (Some(*rule), Decision::Decline(*reason));
+        assert_eq!(
+            (decided, verdict.decision),
+            expected,
+            "row {index} ({rule})"
+        );
     }
 }
 
 #[test]
-fn a_full_house_says_later_to_what_it_would_have_taken() {
-    let full =
-        |change: fn(&mut Challenge, &mut config::Challenge)| verdict_when(Openness::Full, change);
-    assert_eq!(full(|_, _| {}), Verdict::Decline(DeclineReason::Later));
-    let horde = full(|c, _| c.variant = Variant::Horde);
-    assert_eq!(horde, Verdict::Decline(DeclineReason::Variant));
+fn every_rule_about_the_game_names_what_would_be_taken() {
+    use DeclineReason as Reason;
+    check(&[
+        (
+            |c| c.asked.variant = Variant::Standard,
+            Rule::Variant,
+            Reason::Variant,
+        ),
+        (
+            |c| c.asked.variant = Variant::Unknown,
+            Rule::Variant,
+            Reason::Variant,
+        ),
+        (
+            |c| c.asked.initial_fen = Some("8/8 w".into()),
+            Rule::StartPosition,
+            Reason::Variant,
+        ),
+        (
+            |c| c.rules.humans.rated = false,
+            Rule::NoRated,
+            Reason::Casual,
+        ),
+        (
+            |c| {
+                c.asked.rated = false;
+                c.rules.humans.casual = false;
+            },
+            Rule::NoCasual,
+            Reason::Rated,
+        ),
+        (
+            |c| {
+                c.rules.humans.rated = false;
+                c.rules.humans.casual = false;
+            },
+            Rule::NoRated,
+            Reason::Generic,
+        ),
+        (|c| c.rated_rests = true, Rule::RatedRests, Reason::Casual),
+        (
+            |c| {
+                c.rated_rests = true;
+                c.rules.humans.casual = false;
+            },
+            Rule::RatedRests,
+            Reason::Later,
+        ),
+        (
+            |c| {
+                c.rules.humans.color = ColorWish::White;
+                c.asked.color = ColorChoice::White;
+            },
+            Rule::Color,
+            Reason::Generic,
+        ),
+        // The lot may fall otherwise next time.
+        (
+            |c| c.rules.humans.color = ColorWish::White,
+            Rule::Color,
+            Reason::Later,
+        ),
+        (
+            |c| c.asked.rules = vec!["noAbort".into()],
+            Rule::SpecialRules,
+            Reason::Generic,
+        ),
+        (
+            |c| c.asked.rules = vec!["noWin".into()],
+            Rule::SpecialRules,
+            Reason::Generic,
+        ),
+        (
+            |c| {
+                c.compat = Some(Compat {
+                    bot: false,
+                    board: true,
+                });
+            },
+            Rule::Incompatible,
+            Reason::Generic,
+        ),
+    ]);
+    let fitting = decision(|c| c.rules.humans.color = ColorWish::Black);
+    assert_eq!(fitting, Decision::Accept);
+    let harmless = ["noRematch", "noGiveTime", "noClaimWin", "NoEarlyDraw"];
+    let harmless = harmless.map(str::to_owned).to_vec();
+    assert_eq!(decision(|c| c.asked.rules = harmless), Decision::Accept);
 }
 
 #[test]
-fn the_days_games_against_bots_do_not_concern_humans() {
-    let human = verdict_when(Openness::HumansOnly, |_, _| {});
-    assert_eq!(human, Verdict::Accept);
-    let other = verdict_when(Openness::HumansOnly, |c, _| c.challenger = Some(bot("n")));
-    assert_eq!(other, Verdict::Decline(DeclineReason::Later));
+fn every_rule_about_time_names_the_direction() {
+    use DeclineReason as Reason;
+    check(&[
+        (|c| c.time(15, 0), Rule::UltraBullet, Reason::TooFast),
+        (|c| c.time(3600, 0), Rule::LongBase, Reason::TooSlow),
+        (|c| c.time(60, 180), Rule::LargeIncrement, Reason::TooSlow),
+        (
+            |c| {
+                c.rules.humans.min_base = secs(60);
+                c.time(30, 1);
+            },
+            Rule::ShortBase,
+            Reason::TooFast,
+        ),
+        (
+            |c| {
+                c.rules.humans.min_increment = secs(1);
+                c.time(180, 0);
+            },
+            Rule::SmallIncrement,
+            Reason::TooFast,
+        ),
+        // Zero is a bound like any other: no increment at all is wanted.
+        (
+            |c| c.rules.humans.max_increment = Duration::ZERO,
+            Rule::LargeIncrement,
+            Reason::TooSlow,
+        ),
+        (
+            |c| {
+                c.rules.humans.min_base = secs(60);
+                c.time(30, 100);
+            },
+            Rule::ShortBase,
+            Reason::TimeControl,
+        ),
+        (
+            |c| c.rules.humans.max_duration = secs(240),
+            Rule::LongGame,
+            Reason::TooSlow,
+        ),
+        (
+            |c| {
+                c.rules.humans.bullet_needs_increment = true;
+                c.time(60, 0);
+            },
+            Rule::BulletWithoutIncrement,
+            Reason::TooFast,
+        ),
+        (
+            |c| c.rules.humans.times = vec!["rapid".parse().unwrap()],
+            Rule::TimeNotListed,
+            Reason::TooFast,
+        ),
+        (
+            |c| c.rules.humans.times = vec!["bullet".parse().unwrap(), "1+1".parse().unwrap()],
+            Rule::TimeNotListed,
+            Reason::TooSlow,
+        ),
+        (
+            |c| c.rules.humans.times = vec!["bullet".parse().unwrap(), "5+0".parse().unwrap()],
+            Rule::TimeNotListed,
+            Reason::TimeControl,
+        ),
+        (
+            |c| {
+                c.asked.rated = false;
+                c.asked.time_control = TimeControl::Correspondence { days: 2 };
+            },
+            Rule::NoCorrespondence,
+            Reason::TooSlow,
+        ),
+        (
+            |c| {
+                c.asked.rated = false;
+                c.asked.time_control = TimeControl::Unlimited;
+            },
+            Rule::NoUnlimited,
+            Reason::TooSlow,
+        ),
+        (
+            |c| c.asked.time_control = TimeControl::Unknown,
+            Rule::UnknownTime,
+            Reason::TimeControl,
+        ),
+        (|c| days(c, 1, 2, 14), Rule::FewDays, Reason::TooFast),
+        (|c| days(c, 7, 1, 3), Rule::ManyDays, Reason::TooSlow),
+        (
+            |c| {
+                days(c, 2, 1, 3);
+                c.asked.rated = true;
+            },
+            Rule::RatedWithoutClock,
+            Reason::Casual,
+        ),
+    ]);
+    assert_eq!(decision(|c| days(c, 2, 1, 3)), Decision::Accept);
+    let exact = decision(|c| c.rules.humans.times = vec!["3+2".parse().unwrap()]);
+    assert_eq!(exact, Decision::Accept);
+    let bullet = decision(|c| {
+        c.rules.humans.bullet_needs_increment = true;
+        c.time(60, 1);
+    });
+    assert_eq!(bullet, Decision::Accept);
+}
+
+fn days(case: &mut Case, days: u32, least: u32, most: u32) {
+    case.asked.rated = false;
+    case.asked.time_control = TimeControl::Correspondence { days };
+    case.rules.humans.correspondence = true;
+    case.rules.humans.min_days = least;
+    case.rules.humans.max_days = most;
+}
+
+#[test]
+fn every_rule_about_the_challenger_is_final() {
+    use DeclineReason as Reason;
+    check(&[
+        (
+            |c| {
+                c.asked.challenger = Some(bot("nuke"));
+                c.rules.bots.accept = false;
+            },
+            Rule::NoBots,
+            Reason::NoBot,
+        ),
+        (
+            |c| c.rules.humans.accept = false,
+            Rule::NoHumans,
+            Reason::OnlyBot,
+        ),
+        (
+            |c| c.rules.block = names(&["BlastCap"]),
+            Rule::Blocked,
+            Reason::Generic,
+        ),
+        (
+            |c| c.rules.allow = names(&["friend"]),
+            Rule::NotAllowed,
+            Reason::Generic,
+        ),
+        (
+            |c| {
+                c.rules.humans.min_rating = 1800;
+                c.rated_at(1799);
+            },
+            Rule::RatingTooLow,
+            Reason::Generic,
+        ),
+        (
+            |c| {
+                c.rules.humans.max_rating = 1800;
+                c.rated_at(1801);
+            },
+            Rule::RatingTooHigh,
+            Reason::Generic,
+        ),
+        (
+            |c| {
+                c.rules.humans.max_rating_difference = 100;
+                c.rated_at(2001);
+            },
+            Rule::RatingTooFar,
+            Reason::Generic,
+        ),
+        (
+            |c| c.rules.humans.provisional = false,
+            Rule::Provisional,
+            Reason::Generic,
+        ),
+    ]);
+    let known = decision(|c| {
+        c.rules.humans.provisional = false;
+        c.rules.humans.min_rating = 1800;
+        c.rules.humans.max_rating = 2000;
+        c.rules.humans.max_rating_difference = 100;
+        c.rated_at(2000);
+    });
+    assert_eq!(known, Decision::Accept);
+    let allowed = decision(|c| c.rules.allow = names(&["BLASTCAP"]));
+    assert_eq!(allowed, Decision::Accept);
+    // Without a rating of ours there is no difference to speak of.
+    let unrated = decision(|c| {
+        c.rating = None;
+        c.rules.humans.max_rating_difference = 1;
+        c.rated_at(3000);
+    });
+    assert_eq!(unrated, Decision::Accept);
+    // That of another variant says nothing.
+    let other = judged(|c| {
+        c.rules.humans.min_rating = 3000;
+        c.asked.variant = Variant::Horde;
+        c.rated_at(1000);
+    });
+    assert_eq!(other.objections.len(), 1);
+}
+
+#[test]
+fn every_rule_about_how_often_says_later() {
+    use DeclineReason::Later;
+    check(&[
+        (
+            |c| {
+                c.rules.humans.at_once = 1;
+                c.past.at_once = 1;
+            },
+            Rule::AtOnce,
+            Later,
+        ),
+        (
+            |c| {
+                c.rules.humans.repeats = 3;
+                c.past.lately = 3;
+            },
+            Rule::Repeats,
+            Later,
+        ),
+        (
+            |c| {
+                c.asked.rematch_of = Some(GameId::new("g"));
+                c.rules.humans.rematches = 2;
+                c.past.rematches = 2;
+            },
+            Rule::Rematches,
+            Later,
+        ),
+        (
+            |c| {
+                c.rules.humans.per_day = 5;
+                c.past.today = 5;
+            },
+            Rule::PerDay,
+            Later,
+        ),
+        (
+            |c| {
+                c.rules.humans.total_per_day = 50;
+                c.past.kind_today = 50;
+            },
+            Rule::TotalPerDay,
+            Later,
+        ),
+        (|c| c.open = Openness::Full, Rule::NoSeat, Later),
+        (|c| c.open = Openness::BotsSpent, Rule::BotsSpent, Later),
+        (|c| c.open = Openness::Draining, Rule::Draining, Later),
+        (|c| c.open = Openness::Paused, Rule::Paused, Later),
+        (|c| c.open = Openness::Alarm, Rule::Alarm, Later),
+    ]);
+    // A challenge of its own is no rematch.
+    let fresh = decision(|c| {
+        c.rules.humans.rematches = 2;
+        c.past.rematches = 2;
+    });
+    assert_eq!(fresh, Decision::Accept);
+}
+
+#[test]
+fn of_several_reasons_the_one_is_sent_that_spares_a_useless_second_try() {
+    use DeclineReason as Reason;
+    check(&[
+        // Whoever may not come at all need not change anything.
+        (
+            |c| {
+                c.asked.variant = Variant::Horde;
+                c.rules.humans.accept = false;
+            },
+            Rule::NoHumans,
+            Reason::OnlyBot,
+        ),
+        (
+            |c| {
+                c.asked.variant = Variant::Horde;
+                c.rules.block = names(&["blastcap"]);
+            },
+            Rule::Blocked,
+            Reason::Generic,
+        ),
+        (
+            |c| {
+                c.rules.block = names(&["blastcap"]);
+                c.rules.humans.accept = false;
+            },
+            Rule::NoHumans,
+            Reason::OnlyBot,
+        ),
+        // The greatest change first.
+        (
+            |c| {
+                c.asked.variant = Variant::Standard;
+                c.time(15, 0);
+                c.rules.humans.rated = false;
+            },
+            Rule::Variant,
+            Reason::Variant,
+        ),
+        (
+            |c| {
+                c.time(15, 0);
+                c.rules.humans.rated = false;
+            },
+            Rule::UltraBullet,
+            Reason::TooFast,
+        ),
+        (
+            |c| {
+                c.rules.humans.rated = false;
+                c.asked.rules = vec!["noAbort".into()];
+            },
+            Rule::NoRated,
+            Reason::Casual,
+        ),
+        // What passes by itself comes last.
+        (
+            |c| {
+                c.rules.humans.rated = false;
+                c.open = Openness::Full;
+            },
+            Rule::NoRated,
+            Reason::Casual,
+        ),
+        // Objections about time speak with one voice, whichever rule comes first.
+        (
+            |c| {
+                c.rules.humans.min_base = secs(600);
+                c.rules.humans.max_increment = secs(1);
+            },
+            Rule::ShortBase,
+            Reason::TimeControl,
+        ),
+    ]);
+}
+
+#[test]
+fn every_objection_is_told_and_not_only_the_first() {
+    let verdict = judged(|c| {
+        c.asked.variant = Variant::Standard;
+        c.time(3600, 0);
+        c.rules.humans.rated = false;
+        c.open = Openness::Full;
+    });
+    let rules: Vec<_> = verdict.objections.iter().map(|o| o.rule).collect();
+    assert_eq!(
+        rules,
+        [Rule::Variant, Rule::LongBase, Rule::NoRated, Rule::NoSeat]
+    );
+    assert_eq!(
+        verdict.objections[1].to_string(),
+        "too much time at the start (3600 s, max_base = 1800)"
+    );
+}
+
+#[test]
+fn whoever_is_welcome_is_spared_taste_but_nothing_else() {
+    let welcome = |change: fn(&mut Case)| {
+        decision(|c| {
+            c.rules.welcome = names(&["BlastCap"]);
+            change(c);
+        })
+    };
+    let spared: [fn(&mut Case); 8] = [
+        |c| c.time(3600, 0),
+        |c| c.rules.humans.rated = false,
+        |c| c.rules.humans.min_rating = 3000,
+        |c| c.rules.humans.repeats = 0,
+        |c| c.rules.humans.color = ColorWish::White,
+        |c| c.rules.humans.accept = false,
+        |c| c.rules.block = names(&["blastcap"]),
+        |c| c.rules.allow = names(&["friend"]),
+    ];
+    for (index, change) in spared.into_iter().enumerate() {
+        assert_eq!(welcome(change), Decision::Accept, "row {index}");
+    }
+    let not_spared: [fn(&mut Case); 8] = [
+        |c| c.asked.variant = Variant::Standard,
+        |c| c.time(15, 0),
+        |c| c.open = Openness::Full,
+        |c| c.open = Openness::Draining,
+        |c| c.rated_rests = true,
+        |c| c.asked.rules = vec!["noAbort".into()],
+        |c| c.asked.time_control = TimeControl::Unlimited,
+        |c| {
+            c.compat = Some(Compat {
+                bot: false,
+                board: true,
+            });
+        },
+    ];
+    for (index, change) in not_spared.into_iter().enumerate() {
+        assert_ne!(welcome(change), Decision::Accept, "row {index}");
+    }
+}
+
+#[test]
+fn humans_and_bots_have_rules_of_their_own() {
+    let asked_by = |who: Player, rated| {
+        decision(|c| {
+            c.asked.challenger = Some(who);
+            c.asked.rated = rated;
+            c.rules.humans.rated = false;
+            c.rules.bots.casual = false;
+        })
+    };
+    assert_eq!(asked_by(player("a"), false), Decision::Accept);
+    assert_eq!(asked_by(bot("n"), true), Decision::Accept);
+    let casual = Decision::Decline(DeclineReason::Casual);
+    assert_eq!(asked_by(player("a"), true), casual);
+    let rated = Decision::Decline(DeclineReason::Rated);
+    assert_eq!(asked_by(bot("n"), false), rated);
 }
 
 #[test]
 fn our_own_challenges_and_closed_ones_are_none_of_our_business() {
-    let rows: [fn(&mut Challenge, &mut config::Challenge); 6] = [
-        |c, _| {
-            c.challenger = Some(bot("MEGATON"));
-            c.dest_user = Some(bot("nuke"));
-        },
-        |c, _| c.dest_user = Some(player("somebody")),
-        |c, _| c.status = ChallengeStatus::Offline,
-        |c, _| c.status = ChallengeStatus::Canceled,
-        |c, _| c.status = ChallengeStatus::Declined,
-        |c, _| c.status = ChallengeStatus::Accepted,
+    let rows: [(fn(&mut Challenge), Rule); 6] = [
+        (
+            |c| {
+                c.challenger = Some(bot("MEGATON"));
+                c.dest_user = Some(bot("nuke"));
+            },
+            Rule::OurOwn,
+        ),
+        (|c| c.dest_user = Some(player("somebody")), Rule::NotForUs),
+        (|c| c.status = ChallengeStatus::Offline, Rule::Closed),
+        (|c| c.status = ChallengeStatus::Canceled, Rule::Closed),
+        (|c| c.status = ChallengeStatus::Declined, Rule::Closed),
+        (|c| c.status = ChallengeStatus::Accepted, Rule::Closed),
     ];
-    for change in rows {
-        assert_eq!(verdict(change), Verdict::Ignore);
+    for (change, rule) in rows {
+        let verdict = judged(|c| change(&mut c.asked));
+        assert_eq!(verdict.decision, Decision::Ignore);
+        assert_eq!(verdict.decided_by().map(|o| o.rule), Some(rule));
     }
 }
 
 #[test]
 fn compatibility_not_told_is_unknown_and_not_a_no() {
-    let me = UserId::new(ME);
-    let rules = config::Challenge::default();
-    let standing = Standing {
-        me: &me,
-        open: Openness::Open,
-    };
-    let asked = challenge("c1", player("blastcap"));
-    let judged = |bot: Option<bool>| {
-        let compat = bot.map(|bot| Compat { bot, board: true });
-        consider(&asked, compat, &rules, &standing)
-    };
-    assert_eq!(judged(None), Verdict::Accept);
-    assert_eq!(
-        judged(Some(false)),
-        Verdict::Decline(DeclineReason::Generic)
-    );
+    assert_eq!(decision(|c| c.compat = None), Decision::Accept);
 }

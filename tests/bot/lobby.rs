@@ -1,82 +1,133 @@
 //! Seats, and which games get a player.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
 
-use megaton::bot::table::Answer;
-use megaton::bot::{Errand, Lobby, News, Pace, Settings};
+use megaton::bot::{Acceptance, Errand, Lobby, Memory, MemoryRules, News, Pace, Settings};
 use megaton::lichess::{
     Challenge, ChallengeId, Compat, DeclineReason, Event, GameId, GameInfo, Status, UserId,
 };
+use megaton::store::Store;
 use proptest::prelude::*;
 
 use crate::challenges::{bot, challenge, game, player};
-use crate::desk::{ME, refused};
+use crate::desk::ME;
 
 /// A lobby with a clock of its own.
 struct Door {
     lobby: Lobby,
+    memory: Memory,
+    /// How far the calendar has gone on.
+    gone: Arc<Mutex<Duration>>,
     now: Instant,
 }
 
 impl Door {
     fn new(seats: usize) -> Self {
+        Self::with(|settings| settings.challenge.concurrency = seats)
+    }
+
+    fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = Settings::default();
-        settings.challenge.concurrency = seats;
+        settings.challenge.queue = Duration::from_secs(5);
+        settings.challenge.queue_places = 8;
+        change(&mut settings);
+        let (me, settings) = (UserId::new(ME), Arc::new(settings));
+        let gone = Arc::new(Mutex::new(Duration::ZERO));
+        let (start, passed) = (SystemTime::now(), Arc::clone(&gone));
+        let clock = Arc::new(move || start + *passed.lock().unwrap());
+        let (store, kept) = Store::nowhere();
+        let memory = Memory::with_clock(store, kept, MemoryRules::default(), clock);
         Self {
-            lobby: Lobby::new(UserId::new(ME), Arc::new(settings), Pace::default()),
+            lobby: Lobby::new(me, settings, Pace::default(), memory.clone()),
+            memory,
+            gone,
             now: Instant::now(),
         }
     }
 
-    fn apply(&mut self, news: News) -> Vec<Errand> {
-        self.lobby.apply(news, self.now)
+    fn apply(&mut self, news: News) -> Vec<Wanted> {
+        wanted(self.lobby.apply(news, self.now))
     }
 
-    fn challenged(&mut self, challenge: Challenge) -> Vec<Errand> {
+    fn challenged(&mut self, challenge: Challenge) -> Vec<Wanted> {
         self.apply(News::Event(Event::Challenge {
             challenge: Box::new(challenge),
             compat: None,
         }))
     }
 
-    fn started(&mut self, game: GameInfo) -> Vec<Errand> {
+    fn started(&mut self, game: GameInfo) -> Vec<Wanted> {
         self.apply(News::Event(Event::GameStart(Box::new(game))))
     }
 
-    fn answered(&mut self, id: &str, answer: Answer) -> Vec<Errand> {
+    fn answered(&mut self, id: &str, answer: Acceptance) -> Vec<Wanted> {
         self.apply(News::Accepted {
             id: ChallengeId::new(id),
             answer,
         })
     }
 
-    fn left(&mut self, id: &str) -> Vec<Errand> {
+    fn left(&mut self, id: &str) -> Vec<Wanted> {
         self.apply(News::Left {
             game: GameId::new(id),
             seen: true,
         })
     }
 
-    fn wait(&mut self, seconds: u64) -> Vec<Errand> {
+    fn wait(&mut self, seconds: u64) -> Vec<Wanted> {
         let end = self.now + Duration::from_secs(seconds);
         let mut errands = Vec::new();
         while let Some(at) = self.lobby.wake_at().filter(|&at| at <= end) {
-            self.now = self.now.max(at);
+            self.pass_to(self.now.max(at));
             errands.extend(self.apply(News::Tick));
         }
-        self.now = end;
+        self.pass_to(end);
         errands
+    }
+
+    fn pass_to(&mut self, moment: Instant) {
+        *self.gone.lock().unwrap() += moment - self.now;
+        self.now = moment;
     }
 }
 
-fn accept(id: &str) -> Vec<Errand> {
-    vec![Errand::Accept(ChallengeId::new(id))]
+/// What is wanted, without the names of people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Wanted {
+    Accept(String),
+    Decline(String, DeclineReason),
+    Cancel(String),
+    Abort(String),
+    Play(String),
+    SaidOver(String),
+    List,
 }
 
-fn later(id: &str) -> Vec<Errand> {
-    vec![Errand::Decline(ChallengeId::new(id), DeclineReason::Later)]
+fn wanted(errands: Vec<Errand>) -> Vec<Wanted> {
+    let one = |errand| match errand {
+        Errand::Accept { id, .. } => Wanted::Accept(id.to_string()),
+        Errand::Decline(refusal) => Wanted::Decline(refusal.id.to_string(), refusal.reason),
+        Errand::Cancel(id) => Wanted::Cancel(id.to_string()),
+        Errand::Abort(id) => Wanted::Abort(id.to_string()),
+        Errand::Play(game) => Wanted::Play(game.id.to_string()),
+        Errand::SaidOver(id) => Wanted::SaidOver(id.to_string()),
+        Errand::List => Wanted::List,
+    };
+    errands.into_iter().map(one).collect()
+}
+
+fn accept(id: &str) -> Vec<Wanted> {
+    vec![Wanted::Accept(id.to_owned())]
+}
+
+fn later(id: &str) -> Vec<Wanted> {
+    vec![Wanted::Decline(id.to_owned(), DeclineReason::Later)]
+}
+
+fn play(id: &str) -> Vec<Wanted> {
+    vec![Wanted::Play(id.to_owned())]
 }
 
 #[test]
@@ -85,11 +136,8 @@ fn a_challenge_taken_holds_a_seat_until_its_game_takes_it_over() {
     assert_eq!(door.challenged(challenge("c1", player("a"))), accept("c1"));
     assert_eq!(door.challenged(challenge("c2", player("b"))), []);
     assert_eq!(door.wait(5), later("c2"));
-    door.answered("c1", Answer::Done);
-    assert!(matches!(
-        door.started(game("c1", player("a")))[..],
-        [Errand::Play(_)]
-    ));
+    door.answered("c1", Acceptance::Done);
+    assert_eq!(door.started(game("c1", player("a"))), play("c1"));
     assert_eq!(door.lobby.taken(), 1);
     door.left("c1");
     assert_eq!(door.challenged(challenge("c3", player("b"))), accept("c3"));
@@ -125,9 +173,10 @@ fn finished_and_foreign_games_start_nothing() {
 fn a_permit_without_a_game_runs_out_and_is_asked_about() {
     let mut door = Door::new(1);
     door.challenged(challenge("c1", player("a")));
-    door.answered("c1", Answer::Done);
+    door.answered("c1", Acceptance::Done);
     assert_eq!(door.wait(29), []);
-    assert_eq!(door.wait(2), [Errand::List]);
+    assert_eq!(door.wait(2), [Wanted::List]);
+    door.apply(News::Running(Vec::new()));
     assert!(door.lobby.is_empty());
     // A game that begins after all is played all the same.
     assert_eq!(door.started(game("c1", player("a"))).len(), 1);
@@ -211,13 +260,11 @@ fn what_is_withdrawn_leaves_its_seat() {
 #[test]
 fn acceptances_end_in_a_seat_or_in_none_whatever_the_answer() {
     for answer in [
-        refused("The challenge has been canceled."),
-        Answer::Gone,
-        Answer::Limited { wait: None },
-        Answer::Refused {
-            status: 403,
-            text: "Missing scope".into(),
-        },
+        Acceptance::Refused,
+        Acceptance::Gone,
+        Acceptance::Limited(None),
+        Acceptance::OurDay,
+        Acceptance::TheirDay,
     ] {
         let mut door = Door::new(1);
         door.challenged(challenge("c1", player("a")));
@@ -231,10 +278,10 @@ fn a_lost_acceptance_is_repeated_a_few_times() {
     let mut door = Door::new(1);
     door.challenged(challenge("c1", player("a")));
     for _ in 0..3 {
-        door.answered("c1", Answer::Lost);
+        door.answered("c1", Acceptance::Lost);
         assert_eq!(door.wait(2), accept("c1"));
     }
-    door.answered("c1", Answer::Lost);
+    door.answered("c1", Acceptance::Lost);
     assert!(door.lobby.is_empty());
 }
 
@@ -242,8 +289,10 @@ fn a_lost_acceptance_is_repeated_a_few_times() {
 fn the_days_limit_against_bots_leaves_humans_alone() {
     let mut door = Door::new(4);
     door.challenged(challenge("c1", bot("nuke")));
-    let wait = Some(Duration::from_secs(27_594));
-    assert_eq!(door.answered("c1", Answer::Limited { wait }), later("c1"));
+    // The call that brought the refusal told the memory.
+    let wait = Duration::from_secs(27_594);
+    door.memory.bot_games_refused(Some(wait), None);
+    assert_eq!(door.answered("c1", Acceptance::OurDay), later("c1"));
     assert_eq!(door.challenged(challenge("c2", bot("fuse"))), later("c2"));
     assert_eq!(door.challenged(challenge("c3", player("a"))), accept("c3"));
     door.wait(27_600);
@@ -262,14 +311,14 @@ fn a_challenge_told_twice_is_answered_once() {
 #[test]
 fn every_opening_compares_the_running_games() {
     let mut door = Door::new(4);
-    assert_eq!(door.apply(News::Opened), [Errand::List]);
+    assert_eq!(door.apply(News::Opened), [Wanted::List]);
     door.started(game("g1", player("a")));
     let listed = vec![game("g2", player("b"))];
     let errands = door.apply(News::Running(listed));
-    assert_eq!(errands[0], Errand::SaidOver(GameId::new("g1")));
-    assert!(matches!(&errands[1], Errand::Play(game) if game.id.as_str() == "g2"));
+    assert_eq!(errands[0], Wanted::SaidOver("g1".into()));
+    assert!(matches!(&errands[1], Wanted::Play(game) if game == "g2"));
     // And from time to time while games run.
-    assert_eq!(door.wait(301), [Errand::List]);
+    assert_eq!(door.wait(301), [Wanted::List]);
 }
 
 #[test]
@@ -277,7 +326,7 @@ fn a_list_that_could_not_be_had_is_asked_for_again() {
     let mut door = Door::new(4);
     door.apply(News::Opened);
     door.apply(News::NoList);
-    assert_eq!(door.wait(11), [Errand::List]);
+    assert_eq!(door.wait(11), [Wanted::List]);
 }
 
 #[test]
@@ -290,7 +339,7 @@ fn a_burst_that_overflowed_the_stream_is_made_up_by_the_list() {
         door.started(known.clone());
     }
     let errands = door.apply(News::Running(listed));
-    let plays = errands.iter().filter(|e| matches!(e, Errand::Play(_)));
+    let plays = errands.iter().filter(|e| matches!(e, Wanted::Play(_)));
     assert_eq!((plays.count(), door.lobby.taken()), (8, 40));
 }
 
@@ -299,10 +348,7 @@ fn the_end_of_a_game_is_passed_on_to_its_player() {
     let mut door = Door::new(4);
     door.started(game("g1", player("a")));
     let finish = |id| News::Event(Event::GameFinish(Box::new(game(id, player("a")))));
-    assert_eq!(
-        door.apply(finish("g1")),
-        [Errand::SaidOver(GameId::new("g1"))]
-    );
+    assert_eq!(door.apply(finish("g1")), [Wanted::SaidOver("g1".into())]);
     assert_eq!(door.apply(finish("unknown")), []);
 }
 
@@ -315,7 +361,7 @@ fn a_game_lost_from_sight_is_asked_about() {
         seen: false,
     };
     assert_eq!(door.apply(lost), []);
-    assert_eq!(door.wait(6), [Errand::List]);
+    assert_eq!(door.wait(6), [Wanted::List]);
 }
 
 #[test]
@@ -352,14 +398,14 @@ fn happening() -> impl Strategy<Value = Happening> {
         id().prop_map(Happening::Start),
         id().prop_map(Happening::Finish),
         id().prop_map(Happening::Left),
-        (id(), 0..5_u8).prop_map(|(id, answer)| Happening::Answer(id, answer)),
+        (id(), 0..6_u8).prop_map(|(id, answer)| Happening::Answer(id, answer)),
         prop::collection::vec(id(), 0..6).prop_map(Happening::Listed),
         Just(Happening::Opened),
         (0..40_u8).prop_map(Happening::Wait),
     ]
 }
 
-fn happen(door: &mut Door, happening: Happening) -> Vec<Errand> {
+fn happen(door: &mut Door, happening: Happening) -> Vec<Wanted> {
     let name = |id: u8| format!("g{id}");
     let by = |id: u8, is_bot| {
         if is_bot {
@@ -383,11 +429,12 @@ fn happen(door: &mut Door, happening: Happening) -> Vec<Errand> {
         Happening::Answer(id, answer) => door.answered(
             &name(id),
             match answer {
-                0 => Answer::Done,
-                1 => Answer::Lost,
-                2 => Answer::Gone,
-                3 => Answer::Limited { wait: None },
-                _ => refused("no"),
+                0 => Acceptance::Done,
+                1 => Acceptance::Lost,
+                2 => Acceptance::Gone,
+                3 => Acceptance::Limited(None),
+                4 => Acceptance::OurDay,
+                _ => Acceptance::Refused,
             },
         ),
         Happening::Listed(ids) => {
@@ -420,19 +467,25 @@ proptest! {
             let full = door.lobby.taken() >= 2;
             for errand in happen(&mut door, happening) {
                 match errand {
-                    Errand::Play(game) => {
-                        prop_assert!(playing.insert(game.id.to_string()), "two players");
+                    Wanted::Play(game) => {
+                        prop_assert!(playing.insert(game), "two players");
                     }
-                    Errand::Accept(_) => prop_assert!(!(is_new && full), "beyond the seats"),
+                    Wanted::Accept(_) => prop_assert!(!(is_new && full), "beyond the seats"),
                     _ => {}
                 }
             }
         }
         // Once every game is left and every permit has run out, every seat is free.
-        for id in playing {
-            door.left(&id);
+        for _ in 0..3 {
+            for errand in door.wait(600) {
+                if let Wanted::Play(game) = errand {
+                    prop_assert!(playing.insert(game), "two players");
+                }
+            }
+            for id in std::mem::take(&mut playing) {
+                door.left(&id);
+            }
         }
-        door.wait(600);
         prop_assert!(door.lobby.is_empty());
     }
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use megaton::bot::{BotError, BotEvent, BotOptions, Listeners, Pace, SearchLimits, Settings};
+use megaton::bot::{
+    BotError, BotEvent, BotOptions, ListSources, Listeners, Memory, Pace, SearchLimits, Settings,
+};
 use megaton::bot::{Shutdown, run};
 use megaton::engine::{EngineOptions, Pool};
 use tokio::task::JoinHandle;
@@ -47,6 +49,8 @@ impl Bot {
             settings,
             pace,
             listeners: listeners.clone(),
+            memory: Memory::nowhere(),
+            lists: ListSources::default(),
         };
         let task = tokio::spawn(run(options, shutdown.clone()));
         Self {

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use megaton::bot::{self, BotOptions, Listeners, Pace, SearchLimits, Settings, Shutdown};
+use megaton::bot::{
+    self, BotOptions, ListSources, Listeners, Memory, Pace, SearchLimits, Settings, Shutdown,
+};
 use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, Token};
@@ -60,6 +62,8 @@ fn put_on(server: &Handle) -> JoinHandle<()> {
         },
         pace: Pace::default().faster(FACTOR),
         listeners: Listeners::default(),
+        memory: Memory::nowhere(),
+        lists: ListSources::default(),
     };
     tokio::spawn(async move {
         bot::run(options, Shutdown::default())

@@ -1,6 +1,8 @@
 //! The practice server with the bot on it, in this process.
 
-use megaton::bot::{self, BotOptions, Listeners, Pace, SearchLimits, Settings, Shutdown};
+use megaton::bot::{
+    self, BotOptions, ListSources, Listeners, Memory, Pace, SearchLimits, Settings, Shutdown,
+};
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
 use megaton::practice::{Handle, Options, Server};
@@ -71,5 +73,7 @@ fn bot_options(url: &str, token: &str) -> BotOptions {
         },
         pace: Pace::default(),
         listeners: Listeners::new(),
+        memory: Memory::nowhere(),
+        lists: ListSources::default(),
     }
 }

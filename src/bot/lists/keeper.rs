@@ -1,0 +1,221 @@
+//! The task that reads the lists' files and addresses now and then.
+//!
+//! Before anything else the names on disk are read: files, and the last good copies of addresses. An
+//! address that cannot be read keeps its names, and that is said once until it can be read again.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::kept::{Copy, Shelf};
+use super::names::{Contents, Lists, read_names};
+use crate::bot::settings::{Pace, Settings};
+use crate::config::Entry;
+use crate::lichess::{Page, PageError, Pages, UserId};
+
+/// Most of a file that is read.
+const LONGEST_FILE: u64 = 2 << 20;
+
+/// Where the lists come from, beside the config.
+#[derive(Clone, Debug, Default)]
+pub struct ListSources {
+    /// The data folder, where copies are kept; none to keep nothing.
+    pub data: Option<PathBuf>,
+}
+
+/// What is known of the lists' files and addresses.
+#[derive(Debug)]
+pub struct Keeper {
+    settings: Arc<Settings>,
+    shelf: Shelf,
+    pace: Pace,
+    contents: Contents,
+    /// The marks of the versions that are known, by address.
+    etags: HashMap<String, String>,
+    /// What could not be read and has been said.
+    failing: BTreeSet<String>,
+    pages: Option<Pages>,
+}
+
+impl Keeper {
+    /// Reads what is on disk. Nothing is asked of the network yet.
+    pub fn new(settings: Arc<Settings>, sources: &ListSources, pace: Pace) -> Self {
+        let mut keeper = Self {
+            settings,
+            shelf: Shelf::new(sources.data.as_deref()),
+            pace,
+            contents: Contents::new(),
+            etags: HashMap::new(),
+            failing: BTreeSet::new(),
+            pages: None,
+        };
+        keeper.read_disk();
+        keeper
+    }
+
+    /// The lists as they are known now.
+    pub fn lists(&self) -> Lists {
+        let rules = &self.settings.challenge;
+        Lists::of(rules, &self.settings.matchmaking.avoid, &self.contents)
+    }
+
+    /// Keeps the lists fresh for good: reads files and addresses, tells `lists` of what changed, and
+    /// goes by the newest of `settings`. Ends when either end of those is gone.
+    pub async fn run(
+        mut self,
+        mut settings: watch::Receiver<Arc<Settings>>,
+        lists: watch::Sender<Arc<Lists>>,
+    ) {
+        loop {
+            self.read_disk();
+            tell(&lists, self.lists());
+            for url in self.urls() {
+                tokio::select! {
+                    () = self.fetch(&url) => tell(&lists, self.lists()),
+                    () = lists.closed() => return,
+                }
+            }
+            let pause = self.pace.lists.mul_f64(0.75 + fastrand::f64() / 2.0);
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                changed = settings.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                }
+                () = lists.closed() => return,
+            }
+            self.settings = Arc::clone(&settings.borrow_and_update());
+        }
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        let rules = &self.settings.challenge;
+        let lists = [&rules.block, &rules.allow, &rules.welcome];
+        let avoid = &self.settings.matchmaking.avoid;
+        lists.into_iter().flatten().chain(avoid)
+    }
+
+    fn urls(&self) -> BTreeSet<String> {
+        let urls = self.entries().filter_map(|entry| match entry {
+            Entry::Url(url) => Some(url.clone()),
+            _ => None,
+        });
+        urls.collect()
+    }
+
+    /// Files as they are now, and of addresses the last good copy where nothing better is known.
+    fn read_disk(&mut self) {
+        let entries: Vec<Entry> = self.entries().cloned().collect();
+        for entry in entries {
+            let key = entry.to_string();
+            match entry {
+                Entry::Name(_) => {}
+                Entry::File(path) => match read_file(&path) {
+                    Ok(names) => self.learn(&key, names),
+                    Err(reason) => self.complain(&key, &reason),
+                },
+                Entry::Url(url) => {
+                    if !self.contents.contains_key(&key)
+                        && let Some(copy) = self.shelf.read(&url)
+                    {
+                        self.contents.insert(key.clone(), Arc::new(copy.names));
+                        self.etags.extend(copy.etag.map(|etag| (key, etag)));
+                    }
+                }
+            }
+        }
+    }
+
+    async fn fetch(&mut self, url: &str) {
+        match self.ask(url).await {
+            Ok(Page::Same) => self.recovered(url),
+            Ok(Page::New { text, etag }) => match read_names(&text) {
+                Ok(names) => {
+                    self.put_by(url, etag.clone(), &names);
+                    match etag {
+                        Some(etag) => self.etags.insert(url.to_owned(), etag),
+                        None => self.etags.remove(url),
+                    };
+                    self.learn(url, names);
+                }
+                Err(error) => self.complain(url, &error.to_string()),
+            },
+            Err(error) => self.complain(url, &error.to_string()),
+        }
+    }
+
+    async fn ask(&mut self, url: &str) -> Result<Page, PageError> {
+        let pages = match &self.pages {
+            Some(pages) => pages.clone(),
+            None => {
+                let pages = Pages::new(self.pace.list_page)?;
+                self.pages.insert(pages).clone()
+            }
+        };
+        // A mark is worth something only with the names that it stands for.
+        let known = self.contents.contains_key(url);
+        let etag = self.etags.get(url).filter(|_| known);
+        pages.read(url, etag.map(String::as_str)).await
+    }
+
+    fn put_by(&self, url: &str, etag: Option<String>, names: &[UserId]) {
+        let copy = Copy {
+            url: url.to_owned(),
+            etag,
+            names: names.to_vec(),
+        };
+        if let Err(error) = self.shelf.write(&copy) {
+            tracing::warn!(list = url, %error, "cannot keep a copy of the list");
+        }
+    }
+
+    fn learn(&mut self, key: &str, names: Vec<UserId>) {
+        self.recovered(key);
+        let known = self.contents.get(key);
+        if known.is_none_or(|known| **known != names) {
+            tracing::info!(list = key, names = names.len(), "read a list of names");
+            self.contents.insert(key.to_owned(), Arc::new(names));
+        }
+    }
+
+    fn recovered(&mut self, key: &str) {
+        if self.failing.remove(key) {
+            tracing::info!(list = key, "the list can be read again");
+        }
+    }
+
+    fn complain(&mut self, key: &str, reason: &str) {
+        if self.failing.insert(key.to_owned()) {
+            let kept = self.contents.get(key).map_or(0, |names| names.len());
+            tracing::warn!(list = key, reason, kept, "cannot read a list of names");
+        }
+    }
+}
+
+fn tell(lists: &watch::Sender<Arc<Lists>>, fresh: Lists) {
+    lists.send_if_modified(|known| {
+        let is_new = **known != fresh;
+        if is_new {
+            *known = Arc::new(fresh);
+        }
+        is_new
+    });
+}
+
+fn read_file(path: &Path) -> Result<Vec<UserId>, String> {
+    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    let mut text = String::new();
+    let mut bounded = file.take(LONGEST_FILE + 1);
+    bounded
+        .read_to_string(&mut text)
+        .map_err(|error| error.to_string())?;
+    if text.len() as u64 > LONGEST_FILE {
+        return Err(format!("longer than {} kilobytes", LONGEST_FILE / 1024));
+    }
+    read_names(&text).map_err(|error| error.to_string())
+}

@@ -1,0 +1,221 @@
+//! The lists themselves, and how a text is read as one. Pure.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::config::{self, Entry};
+use crate::lichess::UserId;
+
+/// No list is longer than this.
+const MOST_NAMES: usize = 100_000;
+/// The longest line that is looked at.
+const LONGEST_LINE: usize = 200;
+
+/// The names of each file and address, by the entry as it is written in the config.
+pub(super) type Contents = HashMap<String, Arc<Vec<UserId>>>;
+
+/// Who is blocked, allowed and welcome, each with the entry that says so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lists {
+    block: Names,
+    /// None where everybody may challenge.
+    allow: Option<Names>,
+    welcome: Names,
+    avoid: Names,
+}
+
+/// Names, each with the entry that it came from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Names(HashMap<UserId, Arc<str>>);
+
+impl Names {
+    fn of(entries: &[Entry], contents: &Contents) -> Self {
+        let mut names = HashMap::new();
+        for entry in entries {
+            let source: Arc<str> = entry.to_string().into();
+            match entry {
+                Entry::Name(name) => {
+                    names.insert(UserId::new(name), source);
+                }
+                Entry::File(_) | Entry::Url(_) => {
+                    let read = contents.get(&*source);
+                    for name in read.iter().flat_map(|names| names.iter()) {
+                        names
+                            .entry(name.clone())
+                            .or_insert_with(|| Arc::clone(&source));
+                    }
+                }
+            }
+        }
+        Self(names)
+    }
+
+    fn source(&self, id: &UserId) -> Option<&str> {
+        self.0.get(id).map(|source| &**source)
+    }
+}
+
+impl Lists {
+    /// The names that stand in the config itself; files and addresses aside.
+    pub fn named(rules: &config::Challenge) -> Self {
+        Self::of(rules, &[], &Contents::new())
+    }
+
+    /// All names: those of the config, and those of its files and addresses as far as they are
+    /// known.
+    pub(super) fn of(rules: &config::Challenge, avoid: &[Entry], contents: &Contents) -> Self {
+        Self {
+            block: Names::of(&rules.block, contents),
+            // A list that could not be read yet allows nobody: it was made to keep others out.
+            allow: (!rules.allow.is_empty()).then(|| Names::of(&rules.allow, contents)),
+            welcome: Names::of(&rules.welcome, contents),
+            avoid: Names::of(avoid, contents),
+        }
+    }
+
+    /// The entry that blocks this account, if one does.
+    pub fn blocked_by(&self, id: &UserId) -> Option<&str> {
+        self.block.source(id)
+    }
+
+    /// Whether this account may challenge as far as the allow list goes.
+    pub fn allows(&self, id: &UserId) -> bool {
+        let allow = self.allow.as_ref();
+        allow.is_none_or(|names| names.source(id).is_some())
+    }
+
+    /// Whether anybody may challenge, the nameless too.
+    pub fn allows_anybody(&self) -> bool {
+        self.allow.is_none()
+    }
+
+    /// Whether this account skips the rules of taste.
+    pub fn welcomes(&self, id: &UserId) -> bool {
+        self.welcome.source(id).is_some()
+    }
+
+    /// The entry for which we never challenge this account ourselves, if there is one.
+    pub fn avoided_by(&self, id: &UserId) -> Option<&str> {
+        self.block.source(id).or_else(|| self.avoid.source(id))
+    }
+
+    /// How many accounts are blocked, and how many are welcome.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.block.0.len(), self.welcome.0.len())
+    }
+}
+
+/// A text that is no list of names.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAList {
+    /// Most of its lines are no names.
+    #[error("most lines are no account names (line {line}, for one)")]
+    Prose {
+        /// The first such line.
+        line: usize,
+    },
+    /// It has too many names.
+    #[error("more than {MOST_NAMES} names")]
+    TooLong,
+}
+
+/// Reads a text with one name a line; `#` begins a comment. A few bad lines are skipped: lists that
+/// others keep are not always clean.
+///
+/// # Errors
+/// When it is no such text at all, such as a web page.
+pub fn read_names(text: &str) -> Result<Vec<UserId>, NotAList> {
+    let mut names = Vec::new();
+    let mut bad = Vec::new();
+    for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+        let bare = line.split('#').next().unwrap_or_default().trim();
+        let bare = bare.strip_prefix('@').unwrap_or(bare);
+        if bare.is_empty() {
+            continue;
+        }
+        if line.len() <= LONGEST_LINE && is_name(bare) {
+            names.push(UserId::new(bare));
+        } else {
+            bad.push(number + 1);
+        }
+        if names.len() > MOST_NAMES {
+            return Err(NotAList::TooLong);
+        }
+    }
+    match bad.first() {
+        Some(&line) if bad.len() > names.len() => Err(NotAList::Prose { line }),
+        _ => Ok(names),
+    }
+}
+
+/// Whether Lichess could have an account of this name.
+fn is_name(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    (2..=30).contains(&text.len()) && text.chars().all(fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        let read = read_names(text).unwrap();
+        read.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_list_has_a_name_a_line_in_any_case_and_comments() {
+        let text = "\u{feff}# bots that stall\r\nBlastCap\r\n\n  nuke_engine  # slow\n@fuse-1\n";
+        assert_eq!(names(text), ["blastcap", "nuke_engine", "fuse-1"]);
+        assert_eq!(names(""), Vec::<String>::new());
+        assert_eq!(names("# nobody\n"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_few_bad_lines_are_skipped_and_a_page_is_refused() {
+        assert_eq!(names("a b c\nblastcap\nnuke\n"), ["blastcap", "nuke"]);
+        let page = "<!DOCTYPE html>\n<html><body>\n<p>Not found</p>\n</body></html>";
+        assert_eq!(read_names(page), Err(NotAList::Prose { line: 1 }));
+        assert!(read_names(&"x".repeat(1 << 20)).is_err());
+        let endless: String = (0..=MOST_NAMES).map(|n| format!("user{n}\n")).collect();
+        assert_eq!(read_names(&endless), Err(NotAList::TooLong));
+    }
+
+    #[test]
+    fn names_are_compared_without_regard_to_capitals() {
+        let rules = config::Challenge {
+            block: vec![Entry::Name("BlastCap".to_owned())],
+            ..config::Challenge::default()
+        };
+        let lists = Lists::named(&rules);
+        assert_eq!(lists.blocked_by(&UserId::new("bLaStCaP")), Some("BlastCap"));
+        assert_eq!(lists.blocked_by(&UserId::new("other")), None);
+        assert!(lists.allows(&UserId::new("other")) && lists.allows_anybody());
+    }
+
+    #[test]
+    fn an_allow_list_that_is_not_read_yet_allows_nobody() {
+        let rules = config::Challenge {
+            allow: vec![Entry::Url("https://example.org/friends".to_owned())],
+            ..config::Challenge::default()
+        };
+        let mut contents = Contents::new();
+        let friend = UserId::new("friend");
+        assert!(!Lists::of(&rules, &[], &contents).allows(&friend));
+        let read = Arc::new(vec![friend.clone()]);
+        contents.insert("https://example.org/friends".to_owned(), read);
+        let lists = Lists::of(&rules, &[], &contents);
+        assert!(lists.allows(&friend) && !lists.allows_anybody());
+        assert!(!lists.allows(&UserId::new("foe")));
+    }
+
+    #[test]
+    fn whom_we_avoid_may_still_challenge_us() {
+        let avoid = [Entry::Name("Slow".to_owned())];
+        let rules = config::Challenge::default();
+        let lists = Lists::of(&rules, &avoid, &Contents::new());
+        let slow = UserId::new("slow");
+        assert_eq!(lists.avoided_by(&slow), Some("Slow"));
+        assert_eq!(lists.blocked_by(&slow), None);
+    }
+}

@@ -1,0 +1,139 @@
+//! Permits: challenges taken whose game has not begun.
+//!
+//! Each is tied to an id and runs out. Before it does, the server's list of running games is asked
+//! for once, so that a game whose announcement was missed still finds its permit.
+
+use std::time::Instant;
+
+use super::seats::{Kind, Tally};
+use crate::lichess::{ChallengeId, GameInfo, UserId};
+
+/// A challenge taken whose game has not begun.
+#[derive(Debug)]
+pub(super) struct Permit {
+    pub(super) id: ChallengeId,
+    pub(super) opponent: Option<UserId>,
+    pub(super) kind: Kind,
+    /// Whether the challenge is a rematch, whose game may get another id.
+    pub(super) rematch: bool,
+    /// Whether ratings were at stake when it was judged.
+    pub(super) rated: bool,
+    /// Whether the game will take a seat.
+    pub(super) seated: bool,
+    pub(super) expires: Instant,
+    /// How often the acceptance was sent.
+    pub(super) tries: u32,
+    /// When it is sent again.
+    pub(super) again: Option<Instant>,
+    /// When the server said "ok".
+    pub(super) done: Option<Instant>,
+    /// Whether it is past its time and the list was asked for.
+    pub(super) stale: bool,
+}
+
+/// The permits held.
+#[derive(Debug, Default)]
+pub(super) struct Permits(Vec<Permit>);
+
+impl Permits {
+    pub(super) fn push(&mut self, permit: Permit) {
+        self.0.push(permit);
+    }
+
+    pub(super) fn holds(&self, id: &ChallengeId) -> bool {
+        self.0.iter().any(|permit| permit.id == *id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: &ChallengeId) -> Option<&mut Permit> {
+        self.0.iter_mut().find(|permit| permit.id == *id)
+    }
+
+    pub(super) fn remove(&mut self, id: &ChallengeId) -> Option<Permit> {
+        let index = self.0.iter().position(|permit| permit.id == *id)?;
+        Some(self.0.remove(index))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn count(&self, tally: &mut Tally) {
+        let seated = self.0.iter().filter(|permit| permit.seated);
+        seated.for_each(|permit| tally.add(permit.kind));
+    }
+
+    /// Permits of this opponent.
+    pub(super) fn with(&self, opponent: &UserId) -> u32 {
+        self.number(|permit| permit.opponent.as_ref() == Some(opponent))
+    }
+
+    /// Permits of this opponent whose acceptance has no answer yet.
+    pub(super) fn unanswered_with(&self, opponent: &UserId) -> u32 {
+        self.number(|permit| permit.done.is_none() && permit.opponent.as_ref() == Some(opponent))
+    }
+
+    /// Permits of opponents of this kind.
+    pub(super) fn of_kind(&self, kind: Kind) -> u32 {
+        self.number(|permit| permit.kind == kind)
+    }
+
+    fn number(&self, counts: impl Fn(&Permit) -> bool) -> u32 {
+        let number = self.0.iter().filter(|permit| counts(permit)).count();
+        u32::try_from(number).unwrap_or(u32::MAX)
+    }
+
+    /// The permit of a game: the one of its id; failing that, since a rematch may get another id,
+    /// one of the same opponent, a rematch's first.
+    pub(super) fn take(&mut self, game: &GameInfo) -> Option<Permit> {
+        let opponent = game.opponent.id.as_ref();
+        let by_id = |permit: &Permit| permit.id.as_str() == game.id.as_str();
+        let by_opponent =
+            |permit: &Permit| opponent.is_some() && permit.opponent.as_ref() == opponent;
+        let permits = &self.0;
+        let index = permits
+            .iter()
+            .position(by_id)
+            .or_else(|| permits.iter().position(|p| p.rematch && by_opponent(p)))
+            .or_else(|| permits.iter().position(by_opponent))?;
+        Some(self.0.remove(index))
+    }
+
+    /// When something is to be done about one of them.
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        let moments = self.0.iter().flat_map(|p| [Some(p.expires), p.again]);
+        moments.flatten().min()
+    }
+
+    /// The acceptances that are due once more.
+    pub(super) fn due(&mut self, now: Instant) -> impl Iterator<Item = &Permit> {
+        let due = move |permit: &&mut Permit| permit.again.is_some_and(|again| again <= now);
+        self.0.iter_mut().filter(due).map(|permit| {
+            permit.again = None;
+            permit.tries += 1;
+            &*permit
+        })
+    }
+
+    /// Takes out those that were past their time already, and gives the others `grace` to be found
+    /// on the list. Tells besides whether the list is wanted.
+    pub(super) fn expire(&mut self, now: Instant, grace: Instant) -> (Vec<Permit>, bool) {
+        let over = |permit: &mut Permit| permit.expires <= now && permit.stale;
+        let gone = self.0.extract_if(.., over).collect();
+        let mut wanted = false;
+        for permit in self.0.iter_mut().filter(|permit| permit.expires <= now) {
+            permit.stale = true;
+            permit.expires = grace;
+            wanted = true;
+        }
+        (gone, wanted)
+    }
+
+    /// A list that was asked for later than `settled` shows no game of theirs: those that are past
+    /// their time, or were answered "ok" well before, have none.
+    pub(super) fn not_listed(&mut self, settled: Option<Instant>) -> Vec<Permit> {
+        let answered =
+            |permit: &Permit| settled.is_some_and(|by| permit.done.is_some_and(|done| done < by));
+        let void = |permit: &mut Permit| permit.stale || answered(permit);
+        self.0.extract_if(.., void).collect()
+    }
+}

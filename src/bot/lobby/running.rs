@@ -1,0 +1,231 @@
+//! Games: which get a player, which permit each belongs to, and the comparison with the server's
+//! list.
+//!
+//! A game is started exactly once, however often it is announced. One that came about without our
+//! doing and finds no seat is called off while that is possible, else played; what ran before this
+//! program began is played in any case.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use super::news::Errand;
+use super::seats::{Kind, Sitter};
+use super::state::Lobby;
+use crate::bot::memory::Started;
+use crate::bot::table::Answer;
+use crate::lichess::{GameId, GameInfo, Speed, Status};
+use crate::store::Origin;
+
+/// The most games that the list of running games shows.
+const LIST_CAP: usize = 50;
+
+/// Games for which there is no seat.
+#[derive(Debug, Default)]
+pub(super) struct Surplus {
+    /// Being called off; should that fail they are played.
+    leaving: BTreeMap<GameId, (Box<GameInfo>, Instant)>,
+    /// Called off once; not tried again.
+    tried: BTreeSet<GameId>,
+    /// From when on a game without a permit is none that ran before.
+    settled: Option<Instant>,
+}
+
+impl Surplus {
+    pub(super) fn is_empty(&self) -> bool {
+        self.leaving.is_empty()
+    }
+
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        self.leaving.values().map(|(_, until)| *until).min()
+    }
+
+    /// Calling off that brought no answer at all has failed.
+    fn overdue(&mut self, now: Instant) -> Vec<Box<GameInfo>> {
+        let late: Vec<_> = (self.leaving.iter())
+            .filter(|(_, (_, until))| *until <= now)
+            .map(|(id, _)| id.clone())
+            .collect();
+        let games = late.iter().filter_map(|id| self.leaving.remove(id));
+        games.map(|(game, _)| game).collect()
+    }
+
+    fn has_settled(&self, now: Instant) -> bool {
+        self.settled.is_some_and(|at| at <= now)
+    }
+}
+
+/// Who asked for a game.
+struct Asked {
+    kind: Kind,
+    origin: Option<Origin>,
+    rematch: bool,
+}
+
+impl Asked {
+    /// Nobody that we know of.
+    fn nobody(kind: Kind) -> Self {
+        Self {
+            kind,
+            origin: None,
+            rematch: false,
+        }
+    }
+}
+
+fn is_arena(game: &GameInfo) -> bool {
+    game.tournament.is_some() || game.source.as_deref() == Some("arena")
+}
+
+impl Lobby {
+    pub(super) fn started(&mut self, game: Box<GameInfo>, now: Instant, out: &mut Vec<Errand>) {
+        let over = game.status.is_some_and(Status::is_over);
+        let closed = game.compat.is_some_and(|compat| !compat.bot);
+        let known = self.games.contains(&game.id) || self.surplus.leaving.contains_key(&game.id);
+        if over || closed || known {
+            return;
+        }
+        let title = Kind::of(Some(&game.opponent));
+        let asked = if let Some(permit) = self.permits.take(&game) {
+            if permit.rated != game.rated {
+                let rated = game.rated;
+                tracing::info!(game = %game.id, rated, "the server changed what is at stake");
+            }
+            Asked {
+                kind: permit.kind,
+                origin: Some(Origin::Incoming),
+                rematch: permit.rematch,
+            }
+        } else if let Some(kind) = self.outgoing_becomes(&game) {
+            Asked {
+                kind,
+                origin: Some(Origin::Outgoing),
+                rematch: false,
+            }
+        } else if self.has_no_seat_for(&game, now) {
+            self.call_off(game, now, out);
+            return;
+        } else {
+            Asked::nobody(title)
+        };
+        self.play(game, &asked, now, out);
+    }
+
+    fn play(&mut self, game: Box<GameInfo>, asked: &Asked, now: Instant, out: &mut Vec<Errand>) {
+        let kind = asked.kind;
+        self.memory.started(&Started {
+            game: game.id.clone(),
+            opponent: game.opponent.id.clone(),
+            is_bot: kind.is_bot(),
+            origin: asked.origin,
+            arena: is_arena(&game),
+            rematch: asked.rematch,
+        });
+        let sitter = Sitter {
+            opponent: game.opponent.id.clone(),
+            kind,
+            seated: game.speed != Speed::Correspondence,
+        };
+        self.games.insert(game.id.clone(), sitter);
+        self.list_at.get_or_insert(now + self.pace.reconcile);
+        out.push(Errand::Play(game));
+    }
+
+    /// Whether a game that nobody has asked for is one too many and can still be called off: before
+    /// our first move, and not in an arena, where that would lose it.
+    fn has_no_seat_for(&self, game: &GameInfo, now: Instant) -> bool {
+        let kind = Kind::of(Some(&game.opponent));
+        let can_be_called_off = !game.has_moved && !is_arena(game);
+        let takes_seat = game.speed != Speed::Correspondence;
+        self.surplus.has_settled(now)
+            && can_be_called_off
+            && takes_seat
+            && !self.surplus.tried.contains(&game.id)
+            && self.plan().room(kind, self.tally()) == 0
+    }
+
+    fn call_off(&mut self, game: Box<GameInfo>, now: Instant, out: &mut Vec<Errand>) {
+        tracing::warn!(game = %game.id, "one game too many: calling it off");
+        // What was called off long ago does not come back; what is remembered has an end.
+        if self.surplus.tried.len() >= LIST_CAP {
+            self.surplus.tried.clear();
+        }
+        self.surplus.tried.insert(game.id.clone());
+        out.push(Errand::Abort(game.id.clone()));
+        let until = now + self.pace.again * 2;
+        self.surplus.leaving.insert(game.id.clone(), (game, until));
+    }
+
+    /// What became of calling a game off. If it goes on, it is played.
+    pub(super) fn aborted(
+        &mut self,
+        id: &GameId,
+        answer: &Answer,
+        now: Instant,
+        out: &mut Vec<Errand>,
+    ) {
+        let Some((game, _)) = self.surplus.leaving.remove(id) else {
+            return;
+        };
+        if !matches!(answer, Answer::Done | Answer::Gone) {
+            let asked = Asked::nobody(Kind::of(Some(&game.opponent)));
+            self.play(game, &asked, now, out);
+        }
+    }
+
+    pub(super) fn tick_surplus(&mut self, now: Instant, out: &mut Vec<Errand>) {
+        for game in self.surplus.overdue(now) {
+            let asked = Asked::nobody(Kind::of(Some(&game.opponent)));
+            self.play(game, &asked, now, out);
+        }
+    }
+
+    pub(super) fn finished(&mut self, game: &GameInfo, out: &mut Vec<Errand>) {
+        // It ended before it was seen to begin: it was begun all the same.
+        self.permits.remove(&game.id.as_challenge());
+        self.outgoing_is_gone(&game.id.as_challenge());
+        self.surplus.leaving.remove(&game.id);
+        if self.games.contains(&game.id) {
+            out.push(Errand::SaidOver(game.id.clone()));
+        }
+    }
+
+    pub(super) fn left(&mut self, game: &GameId, seen: bool, now: Instant) {
+        self.games.remove(game);
+        if !seen {
+            self.list_at = now.checked_add(self.pace.again);
+        }
+    }
+
+    pub(super) fn ask_for_list(&mut self, now: Instant, out: &mut Vec<Errand>) {
+        self.list_at = (!self.is_empty()).then(|| now + self.pace.reconcile);
+        if !out.contains(&Errand::List) {
+            self.list_asked = Some(now);
+            out.push(Errand::List);
+        }
+    }
+
+    /// The list of running games: what we missed is taken up, what is not on it is looked at, and
+    /// permits without a game are void.
+    pub(super) fn compare(&mut self, games: Vec<GameInfo>, now: Instant, out: &mut Vec<Errand>) {
+        let is_whole = games.len() < LIST_CAP;
+        if is_whole {
+            let listed: BTreeSet<_> = games.iter().map(|game| &game.id).collect();
+            let missing = self.games.ids().filter(|id| !listed.contains(id));
+            out.extend(missing.cloned().map(Errand::SaidOver));
+        }
+        for game in games {
+            self.started(Box::new(game), now, out);
+        }
+        if is_whole {
+            let answered_before = self
+                .list_asked
+                .and_then(|at| at.checked_sub(self.pace.again));
+            for void in self.permits.not_listed(answered_before) {
+                self.release_game(&void);
+            }
+        }
+        // The stream tells the running games at its opening too: those lines may still be coming.
+        let settles = now + self.pace.again;
+        self.surplus.settled.get_or_insert(settles);
+    }
+}

@@ -1,0 +1,305 @@
+//! Challenges to us, from the verdict to the permit.
+
+use std::time::Instant;
+
+use super::news::{Acceptance, Errand, Refusal};
+use super::permits::Permit;
+use super::queue::Waiting;
+use super::seats::Kind;
+use super::state::Lobby;
+use crate::bot::challenge::{Decision, Openness, Past, Rule, Standing, Verdict, consider};
+use crate::lichess::{Challenge, ChallengeId, Compat, DeclineReason, Player, TimeControl, UserId};
+
+/// How often an acceptance that brought no answer is sent.
+const MOST_TRIES: u32 = 4;
+
+impl Lobby {
+    pub(super) fn challenged(
+        &mut self,
+        challenge: Challenge,
+        compat: Option<Compat>,
+        now: Instant,
+        out: &mut Vec<Errand>,
+    ) {
+        let id = &challenge.id;
+        let known = self.permits.holds(id) || self.queue.holds(id);
+        if known || self.games.contains(&id.as_game()) {
+            return;
+        }
+        let kind = Kind::of(challenge.challenger.as_ref());
+        let verdict = self.judge(&challenge, compat, kind);
+        match verdict.decision {
+            Decision::Accept => {
+                let permit = self.permit(&challenge, kind, now);
+                out.push(permit.accept());
+                self.set_aside(&permit);
+                self.permits.push(permit);
+            }
+            Decision::Decline(_) if verdict.wants_only_a_seat() => {
+                self.wait(challenge, compat, kind, now, out);
+            }
+            Decision::Decline(reason) => out.push(refusal(&challenge, kind, reason, &verdict)),
+            Decision::Ignore => {}
+        }
+    }
+
+    fn judge(&self, challenge: &Challenge, compat: Option<Compat>, kind: Kind) -> Verdict {
+        let opponent = challenge.challenger.as_ref().and_then(|p| p.id.as_ref());
+        // A game of days takes no seat: only what closes the house keeps it out.
+        let open = match self.openness(kind) {
+            Openness::Full if !takes_seat(challenge) => Openness::Open,
+            open => open,
+        };
+        let standing = Standing {
+            me: &self.me,
+            rating: self.rating,
+            lists: &self.lists,
+            past: self.past(opponent, kind),
+            rated_rests: challenge.rated && self.memory.rated_rest(opponent).is_some(),
+            open,
+        };
+        consider(challenge, compat, &self.settings.challenge, &standing)
+    }
+
+    /// What there was with a challenger. What is accepted counts before its game begins.
+    fn past(&self, opponent: Option<&UserId>, kind: Kind) -> Past {
+        let about_to = self.permits.of_kind(kind);
+        let kind_today = self.memory.games_today(kind.is_bot()) + about_to;
+        let Some(opponent) = opponent else {
+            return Past {
+                kind_today,
+                ..Past::default()
+            };
+        };
+        let rules = self.settings.challenge.rules_for(kind.is_bot());
+        let record = self.memory.opponent(opponent);
+        let accepted = self.memory.accepted_within(opponent, rules.repeat_window);
+        let permits = self.permits.with(opponent);
+        Past {
+            at_once: self.games.with(opponent) + permits,
+            lately: accepted + self.permits.unanswered_with(opponent),
+            rematches: record.rematches_in_a_row,
+            today: record.games_today + permits,
+            kind_today,
+        }
+    }
+
+    /// Puts a bot's game down in the ledger, so that two decisions in a row cannot both have the
+    /// last one. Whoever sends the acceptance waits until it is on disk.
+    fn set_aside(&self, permit: &Permit) {
+        if let Some(opponent) = permit.opponent.as_ref().filter(|_| permit.kind.is_bot()) {
+            drop(self.memory.hold_accept(&permit.id, opponent));
+        }
+    }
+
+    /// Lets somebody wait for a seat. If it is our own challenge that has the seat, that goes.
+    fn wait(
+        &mut self,
+        challenge: Challenge,
+        compat: Option<Compat>,
+        kind: Kind,
+        now: Instant,
+        out: &mut Vec<Errand>,
+    ) {
+        let rules = &self.settings.challenge;
+        let mut waiting = Waiting {
+            challenge: Box::new(challenge),
+            compat,
+            until: now + rules.queue,
+            kind,
+        };
+        // The seat of our own challenge is as good as free: for that, anybody may wait a moment.
+        let displaces = self.would_displace(kind);
+        let mut places = rules.queue_places;
+        if displaces && (places == 0 || rules.queue.is_zero()) {
+            places = places.max(1);
+            waiting.until = now + self.pace.again;
+        } else if rules.queue.is_zero() {
+            places = 0;
+        }
+        if let Some(gone) = self.queue.push(waiting, places) {
+            out.push(no_seat(&gone));
+        }
+        if displaces {
+            self.take_back(out);
+        }
+    }
+
+    /// Whether there would be a seat for this kind without the challenge of our own.
+    fn would_displace(&self, kind: Kind) -> bool {
+        let Some(outgoing) = &self.outgoing else {
+            return false;
+        };
+        let mut tally = self.tally();
+        tally.all = tally.all.saturating_sub(1);
+        tally.bots = tally
+            .bots
+            .saturating_sub(usize::from(outgoing.kind().is_bot()));
+        self.plan().room(kind, tally) > 0
+    }
+
+    /// Gives free seats to those who wait; tells the others when it has been long enough.
+    pub(super) fn seat(&mut self, now: Instant, out: &mut Vec<Errand>) {
+        loop {
+            if self.queue.is_empty() {
+                break;
+            }
+            let [people, bots] = [Kind::Human, Kind::Bot].map(|kind| self.openness(kind));
+            let may = |kind: Kind| {
+                let open = if kind.is_bot() { bots } else { people };
+                open != Openness::Full
+            };
+            let Some(waiting) = self.queue.pop(may) else {
+                break;
+            };
+            self.challenged(*waiting.challenge, waiting.compat, now, out);
+        }
+        for late in self.queue.expired(now) {
+            out.push(no_seat(&late));
+        }
+    }
+
+    fn permit(&self, challenge: &Challenge, kind: Kind, now: Instant) -> Permit {
+        let challenger = challenge.challenger.as_ref();
+        Permit {
+            id: challenge.id.clone(),
+            opponent: challenger.and_then(|player| player.id.clone()),
+            kind,
+            rematch: challenge.rematch_of.is_some(),
+            rated: challenge.rated,
+            seated: takes_seat(challenge),
+            expires: now + self.pace.permit,
+            tries: 1,
+            again: None,
+            done: None,
+            stale: false,
+        }
+    }
+
+    /// It was taken back or declined, by whomever: whoever waited is forgotten, a seat is free.
+    pub(super) fn withdrawn(&mut self, id: &ChallengeId) {
+        self.drop_permit(id);
+        self.queue.remove(id);
+        self.outgoing_is_gone(id);
+    }
+
+    /// What became of an acceptance. Whatever it was, a game that begins is played.
+    pub(super) fn accepted(
+        &mut self,
+        id: &ChallengeId,
+        answer: &Acceptance,
+        now: Instant,
+        out: &mut Vec<Errand>,
+    ) {
+        let patience = self.settings.challenge.queue;
+        let pace = self.pace;
+        let Some(permit) = self.permits.get_mut(id) else {
+            return;
+        };
+        match answer {
+            Acceptance::Done => {
+                permit.expires = now + pace.permit;
+                permit.done = Some(now);
+                if let Some(opponent) = permit.opponent.clone() {
+                    let is_bot = permit.kind.is_bot();
+                    self.memory.accepted(id, &opponent, is_bot);
+                }
+            }
+            Acceptance::Lost if permit.tries < MOST_TRIES => {
+                permit.again = Some(now + pace.retry_cap);
+            }
+            Acceptance::Limited(wait) => {
+                let wait = wait.unwrap_or(pace.limited_wait);
+                if wait <= patience && permit.tries < MOST_TRIES {
+                    permit.again = Some(now + wait);
+                    permit.expires = permit.expires.max(now + wait + pace.again);
+                } else {
+                    self.give_up(id, out);
+                }
+            }
+            Acceptance::OurDay | Acceptance::TheirDay => self.give_up(id, out),
+            Acceptance::Lost => {
+                // It may have arrived each time: only the list knows.
+                self.ask_for_list(now, out);
+                self.drop_permit(id);
+            }
+            Acceptance::Refused | Acceptance::Gone => {
+                self.drop_permit(id);
+            }
+        }
+    }
+
+    /// The challenger learns that nothing comes of it now.
+    fn give_up(&mut self, id: &ChallengeId, out: &mut Vec<Errand>) {
+        let permit = self.drop_permit(id);
+        let from = permit.as_ref().map_or(Kind::Human, |permit| permit.kind);
+        let who = permit.and_then(|permit| permit.opponent);
+        out.push(Errand::Decline(Box::new(Refusal {
+            id: id.clone(),
+            reason: DeclineReason::Later,
+            from,
+            challenger: who.map_or_else(|| "Anonymous".to_owned(), |who| who.to_string()),
+            rule: None,
+            why: "Lichess lets us not begin it now".to_owned(),
+        })));
+    }
+
+    /// Nothing comes of it: neither a seat nor a game of the day's is spent.
+    pub(super) fn drop_permit(&mut self, id: &ChallengeId) -> Option<Permit> {
+        let permit = self.permits.remove(id)?;
+        self.release_game(&permit);
+        Some(permit)
+    }
+
+    pub(super) fn release_game(&self, permit: &Permit) {
+        if permit.kind.is_bot() {
+            self.memory.release(permit.id.as_str());
+        }
+    }
+}
+
+impl Permit {
+    pub(super) fn accept(&self) -> Errand {
+        Errand::Accept {
+            id: self.id.clone(),
+            from: self.kind,
+            opponent: self.opponent.clone(),
+        }
+    }
+}
+
+/// Whether the game will take a seat: one of days waits most of its life.
+fn takes_seat(challenge: &Challenge) -> bool {
+    !matches!(
+        challenge.time_control,
+        TimeControl::Correspondence { .. } | TimeControl::Unlimited
+    )
+}
+
+fn refusal(challenge: &Challenge, from: Kind, reason: DeclineReason, verdict: &Verdict) -> Errand {
+    let decided = verdict.decided_by();
+    Errand::Decline(Box::new(Refusal {
+        id: challenge.id.clone(),
+        reason,
+        from,
+        challenger: name_of(challenge),
+        rule: decided.map(|objection| objection.rule),
+        why: decided.map_or_else(String::new, ToString::to_string),
+    }))
+}
+
+fn no_seat(waiting: &Waiting) -> Errand {
+    Errand::Decline(Box::new(Refusal {
+        id: waiting.challenge.id.clone(),
+        reason: DeclineReason::Later,
+        from: waiting.kind,
+        challenger: name_of(&waiting.challenge),
+        rule: Some(Rule::NoSeat),
+        why: Rule::NoSeat.to_string(),
+    }))
+}
+
+fn name_of(challenge: &Challenge) -> String {
+    let challenger = challenge.challenger.as_ref();
+    challenger.map_or_else(|| "Anonymous".to_owned(), Player::display_name)
+}
