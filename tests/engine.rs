@@ -520,6 +520,30 @@ fn a_fault_in_the_search_costs_neither_the_move_nor_the_engine() {
 }
 
 #[test]
+fn a_search_that_hangs_still_shows_its_best_move_and_holds_nobody_up() {
+    let engine = engine();
+    let (arrived, stuck) = mpsc::channel();
+    let (free, hold) = mpsc::channel::<()>();
+    let report = move |info: &Info| {
+        if info.depth == 3 {
+            arrived.send(()).expect("the test waits");
+            // Until the test lets go of the other end.
+            let _ = hold.recv();
+        }
+    };
+    let search = engine.think_with(&Game::new(), Limits::depth(9), report);
+    stuck.recv_timeout(GUARD).expect("it comes that far");
+    let begun = Instant::now();
+    let best = search.best().expect("known since the first moment");
+    assert!(Position::default().is_legal(best));
+    search.stop();
+    drop(search);
+    drop(engine);
+    assert!(begun.elapsed() < LATE, "{:?}", begun.elapsed());
+    drop(free);
+}
+
+#[test]
 fn a_fault_in_a_callback_does_not_end_the_engine() {
     let engine = engine();
     let search = engine.think(

@@ -10,6 +10,7 @@ mod lists;
 mod lobby;
 mod owed;
 mod round;
+mod rows;
 mod server;
 mod storm;
 mod whole;

@@ -2,12 +2,13 @@
 //! moves for one ply on a doubt, and in the end always a move.
 
 use megaton::bot::table::{Action, Answer, Input, Request, Ticket};
+use megaton::bot::{Lag, Settings};
 use megaton::engine::Score;
 use megaton::lichess::{OpponentGone, Side, Status};
 use megaton::rules::{Game, Move};
 use proptest::prelude::*;
 
-use crate::desk::{Desk, full, ms, state, thought};
+use crate::desk::{Desk, full, ms, settings, state, thought};
 
 /// Something that happens, in terms of what was there before.
 #[derive(Clone, Debug)]
@@ -38,6 +39,8 @@ enum Event {
     Takeback { plies: usize },
     /// Time passes.
     Wait { ms: u64 },
+    /// What is known of the way to the server changes.
+    Lag { ms: u64 },
     /// The opponent is away.
     Gone { seconds: u64 },
     /// The event stream says the game is over, wrongly.
@@ -103,6 +106,7 @@ fn event() -> impl Strategy<Value = Event> {
         6 => any::<usize>().prop_map(|pick| Event::Opponent { pick }),
         1 => (1..4_usize).prop_map(|plies| Event::Takeback { plies }),
         4 => (0..5_000_u64).prop_map(|ms| Event::Wait { ms }),
+        1 => (0..5_000_u64).prop_map(|ms| Event::Lag { ms }),
         1 => (0..30_u64).prop_map(|seconds| Event::Gone { seconds }),
         1 => Just(Event::SaidOver),
         1 => Just(Event::NoStream),
@@ -123,18 +127,21 @@ struct Storm {
     /// A refusal came at this moment: an opening asked for later allows another move.
     refused_at: Option<std::time::Instant>,
     over: bool,
+    /// The table has said its last word.
+    ended: bool,
 }
 
 impl Storm {
-    fn new(us: Side) -> Self {
+    fn new(us: Side, settings: Settings) -> Self {
         let mut storm = Self {
-            desk: Desk::new(us),
+            desk: Desk::with(us, settings),
             truth: Game::new(),
             thinking: None,
             sent: None,
             frozen: None,
             refused_at: None,
             over: false,
+            ended: false,
         };
         storm.open(false);
         storm
@@ -179,9 +186,19 @@ impl Storm {
 
     /// Looks at what the table wants, and holds it to its promises.
     fn take(&mut self, actions: Vec<Action>) {
+        assert!(
+            !self.ended || actions.is_empty(),
+            "{actions:?} after the end"
+        );
+        self.ended = self.desk.table.is_over();
         for action in actions {
-            assert!(!self.desk.table.is_over() || !matches!(action, Action::Post { .. }));
+            assert!(!self.ended || !matches!(action, Action::Post { .. }));
             match action {
+                Action::Ponder { reply, limits, .. } => {
+                    let known = self.desk.table.game();
+                    assert!(known.position().is_legal(reply) && limits.ponder);
+                    assert!(known.ply().is_multiple_of(2) != (self.desk.us == Side::White));
+                }
                 Action::Think { ticket, limits } => {
                     assert!(limits.hard_deadline.is_some());
                     self.thinking = Some(ticket);
@@ -260,6 +277,10 @@ impl Storm {
                 let actions = self.desk.wait(ms(*time));
                 self.take(actions);
             }
+            Event::Lag { ms: cost } => self.desk.table.expect_lag(Lag {
+                learned: ms(*cost),
+                ..Lag::default()
+            }),
             Event::Gone { seconds } => {
                 let actions = self.desk.gone(*seconds);
                 self.take(actions);
@@ -293,11 +314,16 @@ impl Storm {
         let Some(ticket) = self.thinking else { return };
         let legal = self.desk.table.game().position().legal_moves();
         let mut answer = thought("a1a1", Score::Cp(0), &self.desk.table);
-        answer.best = Some(if sound {
+        let best = if sound {
             legal[pick % legal.len()]
         } else {
             Move::from_bits(pick as u16)
-        });
+        };
+        answer.best = Some(best);
+        if sound {
+            let replies = self.desk.table.game().position().play(best).legal_moves();
+            answer.ponder = replies.iter().copied().nth(pick / 7 % replies.len().max(1));
+        }
         let actions = self.desk.apply(Input::Thought {
             ticket,
             thought: answer,
@@ -347,9 +373,13 @@ proptest! {
     #[test]
     fn whatever_happens_one_legal_move_is_sent_for_every_ply(
         white in any::<bool>(),
+        (ponder, human_pace) in any::<(bool, bool)>(),
         events in prop::collection::vec(event(), 1..120),
     ) {
-        let mut storm = Storm::new(if white { Side::White } else { Side::Black });
+        let mut settings = settings();
+        settings.ponder = ponder;
+        settings.clock.human_pace = human_pace;
+        let mut storm = Storm::new(if white { Side::White } else { Side::Black }, settings);
         for event in &events {
             storm.happen(event);
         }

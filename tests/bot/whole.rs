@@ -404,6 +404,25 @@ async fn challenges_are_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pondering_on_the_opponents_time_costs_no_game() {
+    let server = Server::start().await;
+    server.world().millis_left = 2_000;
+    server
+        .world()
+        .move_faults
+        .extend([MoveFault::Missed, MoveFault::AnswerLost]);
+    for n in 0..3 {
+        server.world().begin(&format!("g{n}"), n % 2 == 0, 16);
+    }
+    let bot = Bot::with(&server, |settings| {
+        settings.ponder = true;
+        settings.search = SearchLimits::default();
+    });
+    all_over(&server).await;
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_draining_bot_finishes_its_games_first() {
     let server = Server::start().await;
     server.world().begin("g1", true, 40);

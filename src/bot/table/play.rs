@@ -103,6 +103,14 @@ impl Table {
         self.ended
     }
 
+    /// Whether the game can do without us for hours: no clock runs, it is the opponent's turn, and
+    /// nothing is left to be seen to.
+    pub fn may_be_left(&self) -> bool {
+        let unclocked = self.setting.as_ref().is_some_and(|s| !s.clocked);
+        let settled = self.owed.is_none() && self.trusted && !self.manners.refuses();
+        unclocked && settled && self.shown.is_some() && !self.ended && !self.is_our_turn()
+    }
+
     /// Our colour, once known.
     pub fn us(&self) -> Option<Side> {
         self.setting.as_ref().map(|setting| setting.us)
