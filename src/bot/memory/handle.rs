@@ -163,8 +163,8 @@ impl Memory {
     }
 
     fn keep(&self, changes: Vec<Change>) {
-        for change in changes {
-            self.store.write(change);
+        if !changes.is_empty() {
+            self.store.write_all(changes);
         }
     }
 
