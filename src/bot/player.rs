@@ -14,6 +14,8 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::{Notify, oneshot};
 
 use super::feed::{Fed, GameFeed};
+use super::guard::Tripped;
+use super::memory::Memory;
 use super::overhead::Meter;
 use super::report::{BotEvent, Listeners};
 use super::settings::{Pace, Settings};
@@ -35,7 +37,18 @@ pub(super) struct House {
     pub(super) settings: Arc<Settings>,
     pub(super) pace: Pace,
     pub(super) listeners: Listeners,
+    pub(super) memory: Memory,
     pub(super) meter: Meter,
+}
+
+impl House {
+    /// Says loudly that the rating guard has stepped in.
+    pub(super) fn say_tripped(&self, tripped: Vec<Tripped>) {
+        for Tripped { until, reason, .. } in tripped {
+            let until = format!("{} {until} UTC", until.date());
+            tracing::error!(%until, "no rated games for a while: {reason}");
+        }
+    }
 }
 
 /// Plays a game to its end, through panics too.
@@ -315,6 +328,10 @@ impl Player {
             measured = lag.moves,
             "game over"
         );
+        let memory = &self.house.memory;
+        if let Some(game) = self.table.summary(&ending, memory.now()) {
+            self.house.say_tripped(memory.finished(game));
+        }
         self.house.listeners.tell(BotEvent::Finished {
             ending: Arc::new(ending.clone()),
         });

@@ -46,6 +46,8 @@ pub struct Promise {
 pub(super) struct Setting {
     pub(super) us: Side,
     pub(super) opponent: String,
+    pub(super) opponent_id: Option<UserId>,
+    pub(super) rated: bool,
     pub(super) opponent_is_bot: bool,
     pub(super) clocked: bool,
     pub(super) arena: bool,
@@ -67,6 +69,8 @@ impl Setting {
         Self {
             us,
             opponent: opponent.display_name(),
+            opponent_id: opponent.id.clone(),
+            rated: full.rated,
             opponent_is_bot: opponent.is_bot() || opponent.is_ai(),
             clocked: is_clocked(full),
             arena: full.tournament.is_some(),
