@@ -11,6 +11,7 @@
 //! * `clock`: from the server's clock to the limits of a search; `overhead`: what a move costs on
 //!   the way to the server
 //! * `settings`: the operator's rules and the bot's own waiting times
+//! * `chat`: what is said in a game, but for its `lane`, the task that says it
 //!
 //! * `ledger`: what may be spent in a day; `guard`: when rated games pause
 //! * `matchmaking`: games that the bot looks for itself
@@ -20,10 +21,11 @@
 //! The shell:
 //! * `run`: the bot from its start; `porter`: the task at the door; `errands`: the calls it makes
 //! * `doorbell`: the account's event stream
-//! * `player`: the task of one game; `feed`: that game's stream
+//! * `player`: the task of one game; `feed`: that game's stream; `voice`: what the player says
 //! * `answer`: from the outcome of a call to what the core cares about
 //! * `report`: what those who listen are told
 
+pub mod chat;
 pub mod matchmaking;
 pub mod table;
 
@@ -44,6 +46,7 @@ mod porter;
 mod report;
 mod run;
 mod settings;
+mod voice;
 
 pub use challenge::{Decision, Objection, Openness, Past, Rule, Standing, Verdict, consider};
 pub use clock::{Allotment, ClockKind, Reading, allot, leisure, ponder};

@@ -13,8 +13,8 @@ use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::{Notify, oneshot};
 
+use super::chat::Lane;
 use super::feed::{Fed, GameFeed};
-use super::guard::Tripped;
 use super::memory::Memory;
 use super::overhead::Meter;
 use super::report::{BotEvent, Listeners};
@@ -22,6 +22,7 @@ use super::settings::{Pace, Settings};
 use super::table::{
     Action, Answer, Ending, Input, Promise, Request, Seat, Table, Ticket, Told, WithDraw,
 };
+use super::voice::Voice;
 use crate::engine::{Engine, Limits, Pool, Search, Thought};
 use crate::lichess::{Client, GameEvent, OfferDraw, Reply};
 use crate::rules::Move;
@@ -37,18 +38,9 @@ pub(super) struct House {
     pub(super) settings: Arc<Settings>,
     pub(super) pace: Pace,
     pub(super) listeners: Listeners,
-    pub(super) memory: Memory,
     pub(super) meter: Meter,
-}
-
-impl House {
-    /// Says loudly that the rating guard has stepped in.
-    pub(super) fn say_tripped(&self, tripped: Vec<Tripped>) {
-        for Tripped { until, reason, .. } in tripped {
-            let until = format!("{} {until} UTC", until.date());
-            tracing::error!(%until, "no rated games for a while: {reason}");
-        }
-    }
+    pub(super) memory: Memory,
+    pub(super) lane: Lane,
 }
 
 /// Plays a game to its end, through panics too.
@@ -90,6 +82,7 @@ struct Player {
     engine: Engine,
     table: Table,
     feed: GameFeed,
+    voice: Voice,
     thinking: Option<Thinking>,
     /// The lane of the moves.
     posts: FuturesUnordered<BoxFuture<'static, (Ticket, Answer)>>,
@@ -113,9 +106,15 @@ impl Player {
             seat.game.clone(),
             house.pace.limited_retry,
         );
+        let voice = Voice::new(house, &seat.game);
+        let seat = Seat {
+            past: voice.past(),
+            ..seat
+        };
         let player = Self {
             engine,
             table: Table::resume(seat, Arc::clone(&house.settings), house.pace, promise),
+            voice,
             feed,
             thinking: None,
             posts: FuturesUnordered::new(),
@@ -160,7 +159,11 @@ impl Player {
                 GameEvent::Full(full) => Some(Input::Full { full, opened, at }),
                 GameEvent::State(state) => Some(Input::State { state, at }),
                 GameEvent::OpponentGone(absence) => Some(Input::Gone(absence)),
-                GameEvent::Chat(_) | GameEvent::Unknown { .. } => None,
+                GameEvent::Chat(line) => {
+                    self.voice.heard(&line);
+                    None
+                }
+                GameEvent::Unknown { .. } => None,
             },
             Fed::Refused => Some(Input::NoStream),
             Fed::Limited(advised) => {
@@ -205,6 +208,7 @@ impl Player {
                 Action::Reopen => self.feed.reopen(),
                 Action::Warm => self.warm(),
                 Action::Learn(cost) => self.house.meter.learn(cost),
+                Action::Remember(deed) => self.voice.remember(&self.table, deed),
                 Action::Tell(told) => self.tell(told),
                 Action::Note(oddity) => tracing::warn!(ply = self.table.ply(), "{oddity}"),
                 Action::Finish(ending) => return Some(self.finish(ending)),
@@ -271,8 +275,10 @@ impl Player {
                 Request::Resign => client.resign(&game).await,
                 Request::AcceptDraw => client.draw(&game, Reply::Yes).await,
                 Request::DeclineDraw => client.draw(&game, Reply::No).await,
+                Request::AcceptTakeback => client.takeback(&game, Reply::Yes).await,
                 Request::DeclineTakeback => client.takeback(&game, Reply::No).await,
                 Request::ClaimVictory => client.claim_victory(&game).await,
+                Request::ClaimDraw => client.claim_draw(&game).await,
             };
             if let Err(error) = &outcome {
                 tracing::debug!(?request, %error, "refused");
@@ -290,13 +296,14 @@ impl Player {
         }
     }
 
-    fn tell(&self, told: Told) {
+    fn tell(&mut self, told: Told) {
         let game = self.table.seat().game.clone();
         match told {
             Told::Joined => {
                 let opponent = self.table.opponent().unwrap_or_default().to_owned();
                 let (us, ply) = (self.table.us(), self.table.ply());
                 tracing::debug!(%opponent, ?us, ply, "joined");
+                self.voice.introduce(&self.table);
                 self.house.listeners.tell(BotEvent::Joined {
                     game,
                     opponent,
@@ -304,7 +311,9 @@ impl Player {
                     ply,
                 });
             }
+            Told::Standstill | Told::Revived => {}
             Told::Moved(moved) => {
+                self.voice.moved(&moved);
                 tracing::debug!(ply = moved.ply, played = %moved.played, ours = moved.ours, "moved");
                 self.house.listeners.tell(BotEvent::Moved {
                     game,
@@ -317,6 +326,7 @@ impl Player {
     fn finish(&mut self, ending: Ending) -> Ending {
         self.thinking = None;
         let lag = self.house.meter.lag();
+        self.voice.ended(&ending);
         tracing::info!(
             result = ending.result(),
             status = ending.status.map_or("unseen", |status| status.as_str()),
@@ -328,10 +338,6 @@ impl Player {
             measured = lag.moves,
             "game over"
         );
-        let memory = &self.house.memory;
-        if let Some(game) = self.table.summary(&ending, memory.now()) {
-            self.house.say_tripped(memory.finished(game));
-        }
         self.house.listeners.tell(BotEvent::Finished {
             ending: Arc::new(ending.clone()),
         });

@@ -11,6 +11,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
+use super::chat::{Lane, Speaker};
 use super::doorbell::{Doorbell, Rung};
 use super::errands::Errands;
 use super::lists::{Keeper, Lists};
@@ -20,8 +21,8 @@ use super::player::{House, play};
 use super::report::BotEvent;
 use super::run::{BotError, BotOptions, fatal};
 use super::settings::Settings;
-use super::table::{Ending, Seat};
-use crate::lichess::{Account, Event, GameId, GameInfo, StreamLoss, UserId};
+use super::table::{Ending, Past, Seat};
+use crate::lichess::{Account, GameId, GameInfo, StreamLoss, UserId};
 
 /// The task at the door.
 pub(super) struct Porter {
@@ -38,6 +39,7 @@ pub(super) struct Porter {
     _rules: watch::Sender<Arc<Settings>>,
     /// What runs beside, and ends with the porter.
     _side_tasks: JoinSet<()>,
+    speaker: Speaker,
     let_in: bool,
 }
 
@@ -61,11 +63,13 @@ impl Porter {
         if let Some(rating) = account.atomic().and_then(|perf| perf.rating) {
             lobby.apply(News::Rating(rating), now);
         }
+        let (lane, speaker) = Lane::open(options.client.clone());
         let house = House {
             settings,
+            memory: options.memory.clone(),
+            lane,
             pace: options.pace,
             listeners: options.listeners,
-            memory: options.memory.clone(),
             pool: options.pool,
             client: options.client,
             meter: Meter::default(),
@@ -83,6 +87,7 @@ impl Porter {
             _side_tasks: side_tasks,
             me,
             house,
+            speaker,
             games: JoinSet::new(),
             players: HashMap::new(),
             ids: HashMap::new(),
@@ -121,6 +126,20 @@ impl Porter {
         }
     }
 
+    /// Everything is over but a last word or two.
+    pub(super) async fn take_leave(self) {
+        let most = self.house.pace.again;
+        let Self {
+            speaker,
+            house,
+            games,
+            ..
+        } = self;
+        // Whoever could still say something.
+        drop((house, games));
+        speaker.finish(most).await;
+    }
+
     fn rung(&mut self, rung: Rung) -> Result<Option<News>, BotError> {
         match rung {
             Rung::Open => {
@@ -129,10 +148,7 @@ impl Porter {
                 self.house.listeners.tell(BotEvent::Online);
                 Ok(Some(News::Opened))
             }
-            Rung::Line(event) => {
-                self.note_rating(&event);
-                Ok(Some(News::Event(event)))
-            }
+            Rung::Line(event) => Ok(Some(News::Event(event))),
             Rung::Lost(loss) => {
                 // A door that never opened to this token will not do so later.
                 if let (StreamLoss::Unopened(error), false) = (&loss, self.let_in)
@@ -144,16 +160,6 @@ impl Porter {
                 self.house.listeners.tell(BotEvent::Offline { reason });
                 Ok(None)
             }
-        }
-    }
-
-    /// What a finished game did to our rating is told here and nowhere else.
-    fn note_rating(&self, event: &Event) {
-        if let Event::GameFinish(game) = event
-            && let Some(diff) = game.rating_diff
-        {
-            self.house
-                .say_tripped(self.house.memory.rated(&game.id, diff));
         }
     }
 
@@ -178,6 +184,7 @@ impl Porter {
             me: self.me.clone(),
             color: game.color,
             variant: game.variant,
+            past: Past::default(),
         };
         let said_over = Arc::new(Notify::new());
         self.players.insert(id.clone(), Arc::clone(&said_over));

@@ -73,9 +73,15 @@ pub async fn run(options: BotOptions, shutdown: Shutdown) -> Result<(), BotError
     let mut porter = Porter::new(options, &identified);
     tokio::select! {
         biased;
-        () = shutdown.now.cancelled() => Ok(()),
-        outcome = porter.run(&shutdown.drain) => outcome,
+        () = shutdown.now.cancelled() => return Ok(()),
+        outcome = porter.run(&shutdown.drain) => outcome?,
     }
+    tokio::select! {
+        biased;
+        () = shutdown.now.cancelled() => {}
+        () = porter.take_leave() => {}
+    }
+    Ok(())
 }
 
 /// Our account, however long the network takes to come.

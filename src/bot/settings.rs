@@ -117,8 +117,16 @@ pub struct Pace {
     pub first_think: Duration,
     /// The longest thinking time of all.
     pub longest_think: Duration,
-    /// Pause before an abort or resignation that had no effect is tried again.
+    /// Pause before an abort, a resignation or a claim that had no effect is tried again.
     pub again: Duration,
+    /// With less than this and no time added a side is about to lose on time.
+    pub short_clock: Duration,
+    /// With less than this of our own time a search is no ground to resign.
+    pub healthy_clock: Duration,
+    /// News of an absent opponent is void after this long.
+    pub absence: Duration,
+    /// A game that should have ended on time this long ago stands still.
+    pub standstill: Duration,
     /// How long an accepted challenge keeps its seat without a game.
     pub permit: Duration,
     /// How long a challenge of our own keeps its seat without any news of it.
@@ -147,6 +155,10 @@ impl Default for Pace {
             first_think: Duration::from_secs(1),
             longest_think: Duration::from_secs(120),
             again: Duration::from_secs(5),
+            short_clock: Duration::from_secs(30),
+            healthy_clock: Duration::from_secs(10),
+            absence: Duration::from_secs(12),
+            standstill: Duration::from_secs(60),
             permit: Duration::from_secs(30),
             hold: Duration::from_secs(90),
             lists: Duration::from_secs(3600),
@@ -175,6 +187,10 @@ impl Pace {
             first_think: self.first_think / factor,
             longest_think: self.longest_think / factor,
             again: self.again / factor,
+            short_clock: self.short_clock / factor,
+            healthy_clock: self.healthy_clock / factor,
+            absence: self.absence / factor,
+            standstill: self.standstill / factor,
             permit: self.permit / factor,
             hold: self.hold / factor,
             lists: self.lists / factor,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::rating::Rating;
-use super::time::{Millis, Timing, Window};
+use super::time::{Millis, Window};
 use super::wire::Counts;
 
 /// What an account is.
@@ -38,7 +38,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    pub(crate) fn new(name: &str, kind: Kind, timing: &Timing, now: Millis) -> Self {
+    pub(crate) fn new(name: &str, kind: Kind, now: Millis) -> Self {
         Self {
             id: name.to_lowercase(),
             name: name.to_owned(),
@@ -50,7 +50,7 @@ impl Account {
             resident: false,
             event_streams: 0,
             seen: Millis(0),
-            profile_calls: Window::new(30, timing.seconds(300)),
+            profile_calls: Window::new(30, Duration::from_secs(300)),
             bot_games: None,
         }
     }
@@ -94,17 +94,14 @@ pub(crate) struct Grant {
     pub(crate) user: String,
     pub(crate) scopes: Vec<String>,
     pub(super) stream_openings: Window,
-    /// Not known for a while.
-    pub(super) suspended: bool,
 }
 
 impl Grant {
-    pub(crate) fn new(user: &str, scopes: &[&str], timing: &Timing) -> Self {
+    pub(crate) fn new(user: &str, scopes: &[&str]) -> Self {
         Self {
             user: user.to_owned(),
             scopes: scopes.iter().map(|&scope| scope.to_owned()).collect(),
-            suspended: false,
-            stream_openings: Window::new(30, timing.seconds(600)),
+            stream_openings: Window::new(30, Duration::from_secs(600)),
         }
     }
 

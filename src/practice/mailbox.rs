@@ -6,8 +6,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::faults::Mess;
-
 /// Lines kept for a slow reader.
 const ROOM: usize = 32;
 
@@ -20,16 +18,8 @@ pub(crate) struct Mailbox {
 
 #[derive(Debug, Default)]
 struct Queue {
-    lines: VecDeque<Post>,
+    lines: VecDeque<String>,
     end: Option<End>,
-}
-
-/// What lies in a mailbox.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Post {
-    Line(String),
-    /// What is to go wrong at this place between the lines.
-    Mess(Mess),
 }
 
 /// How a stream comes to its end.
@@ -42,11 +32,10 @@ pub(crate) enum End {
 }
 
 impl Mailbox {
-    /// A mailbox that already holds `lines`: the last of them, where they are too many.
-    pub(crate) fn holding(mut lines: Vec<String>) -> Self {
-        lines.drain(..lines.len().saturating_sub(ROOM));
+    /// A mailbox that already holds `lines`, however many.
+    pub(crate) fn holding(lines: Vec<String>) -> Self {
         let queue = Queue {
-            lines: lines.into_iter().map(Post::Line).collect(),
+            lines: lines.into(),
             end: None,
         };
         Self {
@@ -60,15 +49,6 @@ impl Mailbox {
     }
 
     pub(crate) fn push(&self, line: String) {
-        self.post(Post::Line(line));
-    }
-
-    /// Something goes wrong after what lies in it.
-    pub(crate) fn mess(&self, mess: Mess) {
-        self.post(Post::Mess(mess));
-    }
-
-    fn post(&self, post: Post) {
         let mut queue = self.lock();
         if queue.end.is_some() {
             return;
@@ -76,7 +56,7 @@ impl Mailbox {
         if queue.lines.len() >= ROOM {
             queue.lines.pop_front();
         }
-        queue.lines.push_back(post);
+        queue.lines.push_back(line);
         drop(queue);
         self.news.notify_one();
     }
@@ -93,16 +73,16 @@ impl Mailbox {
         self.news.notify_one();
     }
 
-    /// The next thing in it, or how the stream ends. Has one reader.
-    pub(crate) async fn next(&self) -> Result<Post, End> {
+    /// The next line, or how the stream ends. Has one reader.
+    pub(crate) async fn next(&self) -> Result<String, End> {
         loop {
             {
                 let mut queue = self.lock();
                 if queue.end == Some(End::Broken) {
                     return Err(End::Broken);
                 }
-                if let Some(post) = queue.lines.pop_front() {
-                    return Ok(post);
+                if let Some(line) = queue.lines.pop_front() {
+                    return Ok(line);
                 }
                 if let Some(end) = queue.end {
                     return Err(end);
@@ -125,7 +105,7 @@ mod tests {
         }
         mailbox.close();
         let mut read = Vec::new();
-        while let Ok(Post::Line(line)) = mailbox.next().await {
+        while let Ok(line) = mailbox.next().await {
             read.push(line);
         }
         assert_eq!(read.len(), 32);
@@ -137,7 +117,7 @@ mod tests {
         let mailbox = Mailbox::holding(vec!["first".to_owned()]);
         mailbox.close();
         mailbox.push("too late".to_owned());
-        assert_eq!(mailbox.next().await, Ok(Post::Line("first".to_owned())));
+        assert_eq!(mailbox.next().await.as_deref(), Ok("first"));
         assert_eq!(mailbox.next().await, Err(End::Closed));
     }
 

@@ -5,9 +5,12 @@ use std::time::Duration;
 use futures::stream::{self, StreamExt};
 use tokio_util::sync::CancellationToken;
 
+use crate::rules::Color;
+
 use super::challenge::{Standing, Wish};
-use super::partner::{Invitation, Partner};
+use super::partner::Partner;
 use super::report::{GameReport, Report};
+use super::round::Round;
 use super::server::Handle;
 use super::terms::{ColorWish, Terms, TimeControl};
 use super::wire::Variant;
@@ -100,11 +103,7 @@ impl Handle {
                 0 => partner.name().to_owned(),
                 _ => format!("{}-{}", partner.name(), lane + 1),
             };
-            let invitation = Invitation {
-                pace: schedule.pace,
-                ..Invitation::new(&name, partner)
-            };
-            self.hall.invite(&invitation);
+            self.invite_as(&name, partner, schedule.pace);
             let color = if number.is_multiple_of(2) {
                 ColorWish::Black
             } else {
@@ -157,8 +156,12 @@ impl Handle {
         let mut changes = self.hall.watch(&id);
         loop {
             changes.borrow_and_update();
-            if let Some(report) = self.hall.take_report(&id) {
-                return Some(GameReport { number, ..report });
+            let report = self.hall.see(|house, _| {
+                let (round, side) = house.seat_at(bot, &id).ok()?;
+                Some((!round.is_playing()).then(|| report(round, side, number)))
+            })?;
+            if report.is_some() {
+                return report;
             }
             changes.changed().await.ok()?;
         }
@@ -205,5 +208,20 @@ impl Handle {
             }
         };
         tokio::time::timeout(PATIENCE, online).await.is_ok()
+    }
+}
+
+fn report(round: &Round, side: Color, number: usize) -> GameReport {
+    let faulty = round.faulty(side);
+    GameReport {
+        number,
+        id: round.setup.id.clone(),
+        partner: round.seat(!side).name.clone(),
+        color: side,
+        status: round.status(),
+        winner: round.winner(),
+        plies: round.plies(),
+        illegal: faulty.illegal,
+        out_of_turn: faulty.out_of_turn,
     }
 }

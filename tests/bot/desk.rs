@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use megaton::bot::table::{
-    Action, Answer, Ending, Input, Oddity, Request, Seat, Table, Ticket, WithDraw,
+    Action, Answer, Deed, Ending, Input, Oddity, Past, Request, Seat, Table, Ticket, WithDraw,
 };
 use megaton::bot::{Pace, Settings};
 use megaton::engine::{Ended, Limits, Score, Thought};
@@ -23,6 +23,10 @@ pub(crate) struct Desk {
     pub(crate) table: Table,
     pub(crate) now: Instant,
     pub(crate) us: Side,
+    /// The opponent is a program.
+    pub(crate) bot_opponent: bool,
+    /// No ratings are at stake.
+    pub(crate) casual: bool,
 }
 
 /// The last `Think` among some actions.
@@ -132,13 +136,21 @@ impl Desk {
     }
 
     pub(crate) fn with(us: Side, settings: Settings) -> Self {
+        Self::with_past(us, settings, Past::default())
+    }
+
+    /// A desk for a game with a past.
+    pub(crate) fn with_past(us: Side, settings: Settings, past: Past) -> Self {
         let seat = Seat {
             game: GameId::new("q7ZxVt2B"),
             me: UserId::new(ME),
             color: None,
             variant: Variant::Atomic,
+            past,
         };
         Self {
+            bot_opponent: false,
+            casual: false,
             table: Table::new(seat, Arc::new(settings), Pace::default()),
             now: Instant::now(),
             us,
@@ -167,7 +179,25 @@ impl Desk {
 
     /// The first line of an opening asked for now.
     pub(crate) fn open(&mut self, moves: &str) -> Vec<Action> {
-        self.open_with(full(self.us, state(moves)), self.now)
+        self.open_with(self.full(state(moves)), self.now)
+    }
+
+    pub(crate) fn is_our_turn(&self) -> bool {
+        self.table.ply().is_multiple_of(2) == (self.us == Side::White)
+    }
+
+    /// The first line of a stream of this game.
+    pub(crate) fn full(&self, state: GameState) -> GameFull {
+        let mut full = full(self.us, state);
+        full.rated = !self.casual;
+        if self.bot_opponent {
+            let them = match self.us {
+                Side::White => &mut full.black,
+                Side::Black => &mut full.white,
+            };
+            them.title = Some("BOT".into());
+        }
+        full
     }
 
     pub(crate) fn open_with(&mut self, full: GameFull, opened: Instant) -> Vec<Action> {
@@ -202,6 +232,11 @@ impl Desk {
 
     pub(crate) fn answer(&mut self, ticket: Ticket, answer: Answer) -> Vec<Action> {
         self.apply(Input::Posted { ticket, answer })
+    }
+
+    /// What became of a request.
+    pub(crate) fn asked(&mut self, request: Request, answer: Answer) -> Vec<Action> {
+        self.apply(Input::Asked { request, answer })
     }
 
     pub(crate) fn gone(&mut self, seconds: u64) -> Vec<Action> {
@@ -270,6 +305,14 @@ pub(crate) fn asks(actions: &[Action]) -> Vec<Request> {
         _ => None,
     };
     actions.iter().filter_map(ask).collect()
+}
+
+pub(crate) fn remembered(actions: &[Action]) -> Vec<Deed> {
+    let deed = |action: &Action| match action {
+        Action::Remember(deed) => Some(*deed),
+        _ => None,
+    };
+    actions.iter().filter_map(deed).collect()
 }
 
 pub(crate) fn notes(actions: &[Action]) -> Vec<Oddity> {

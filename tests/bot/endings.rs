@@ -1,13 +1,11 @@
 //! How games end, and everything on them that is no move: offers, claims, games that never begin,
 //! games of another kind.
 
-use megaton::bot::table::{Action, Answer, Input, Oddity, Request, WithDraw};
-use megaton::engine::Score;
+use megaton::bot::table::{Action, Answer, Input, Oddity, Request};
 use megaton::lichess::{Expiration, Side, Speed, Status, Variant};
 
 use crate::desk::{
-    Desk, asks, ending, full, ms, notes, posted, posts, refused, reopens, settings, state, stops,
-    thinking,
+    Desk, asks, ending, full, ms, notes, posts, refused, reopens, state, stops, thinking,
 };
 
 const LINE: &str = "g1f3 f7f6";
@@ -172,117 +170,6 @@ fn an_untold_variant_is_the_one_of_the_announcement() {
     game.variant = Variant::Unknown;
     let actions = desk.open_with(game, desk.now);
     assert!(thinking(&actions).is_some());
-}
-
-#[test]
-fn takebacks_are_declined_once_an_offer() {
-    let (mut desk, actions) = Desk::at(Side::White, LINE);
-    let ticket = thinking(&actions).unwrap().ticket;
-    let mut offer = state(LINE);
-    offer.takeback.black = true;
-    let actions = desk.state_with(offer.clone());
-    assert_eq!(asks(&actions), [Request::DeclineTakeback]);
-    assert!(!stops(&actions), "the search goes on");
-    assert_eq!(asks(&desk.state_with(offer)), []);
-    assert_eq!(posts(&desk.think(ticket, "e2e3")), 1);
-    // Our own flag is no offer to us.
-    let mut ours = state(LINE);
-    ours.takeback.white = true;
-    assert_eq!(asks(&desk.state_with(ours)), []);
-}
-
-fn after_our_move(score: Score) -> Desk {
-    let mut settings = settings();
-    settings.draw.ply = 2;
-    let mut desk = Desk::with(Side::White, settings);
-    let actions = desk.open(LINE);
-    let search = thinking(&actions).expect("it is our turn");
-    desk.think_with(search.ticket, "e2e3", score);
-    desk.state("g1f3 f7f6 e2e3");
-    desk
-}
-
-#[test]
-fn a_draw_is_agreed_in_level_and_worse_positions_only() {
-    let rows = [
-        (Score::Cp(0), Request::AcceptDraw),
-        (Score::Cp(-400), Request::AcceptDraw),
-        (Score::Mate(-3), Request::AcceptDraw),
-        (Score::Cp(200), Request::DeclineDraw),
-        (Score::Mate(2), Request::DeclineDraw),
-    ];
-    for (score, answer) in rows {
-        let mut desk = after_our_move(score);
-        let mut offer = state("g1f3 f7f6 e2e3");
-        offer.draw_offer.black = true;
-        assert_eq!(asks(&desk.state_with(offer.clone())), [answer], "{score:?}");
-        assert_eq!(asks(&desk.state_with(offer)), [], "once an offer");
-    }
-}
-
-#[test]
-fn a_draw_offered_with_a_move_is_answered_with_ours() {
-    for (score, with) in [
-        (Score::Cp(0), WithDraw::Yes),
-        (Score::Cp(300), WithDraw::No),
-    ] {
-        let mut desk = after_our_move(Score::Cp(0));
-        let mut offer = state("g1f3 f7f6 e2e3 e7e6");
-        offer.draw_offer.black = true;
-        let actions = desk.state_with(offer);
-        assert_eq!(asks(&actions), [], "the new position is looked at first");
-        let ticket = thinking(&actions).unwrap().ticket;
-        let post = posted(&desk.think_with(ticket, "d2d4", score)).unwrap();
-        assert_eq!(post.draw, with);
-    }
-}
-
-#[test]
-fn no_draw_is_agreed_early_or_unseen() {
-    let (mut desk, _) = Desk::posted(Side::White, LINE, "e2e3");
-    desk.state("g1f3 f7f6 e2e3");
-    let mut offer = state("g1f3 f7f6 e2e3");
-    offer.draw_offer.black = true;
-    assert_eq!(asks(&desk.state_with(offer)), [Request::DeclineDraw]);
-}
-
-#[test]
-fn an_absent_opponent_is_claimed_on_a_fresh_nought_and_on_their_turn() {
-    let (mut desk, _) = Desk::at(Side::White, "g1f3 f7f6 e2e3");
-    assert_eq!(asks(&desk.gone(10)), []);
-    assert_eq!(asks(&desk.gone(0)), [Request::ClaimVictory]);
-    assert_eq!(
-        asks(&desk.gone(0)),
-        [Request::ClaimVictory],
-        "and again on the next nought"
-    );
-    let (mut desk, _) = Desk::at(Side::White, LINE);
-    assert_eq!(asks(&desk.gone(0)), [], "our turn");
-    let (mut desk, _) = Desk::at(Side::White, "g1f3");
-    assert_eq!(asks(&desk.gone(0)), [], "both must have moved");
-}
-
-#[test]
-fn nothing_is_resigned_unless_the_operator_wants_it() {
-    let lost = |resign: bool| {
-        let mut settings = settings();
-        settings.resign.enabled = resign;
-        settings.resign.moves = 2;
-        let mut desk = Desk::with(Side::White, settings);
-        let mut moves = String::new();
-        let mut asked = Vec::new();
-        for (ours, theirs) in [("g1f3", "f7f6"), ("e2e3", "e7e6"), ("f1e2", "d7d5")] {
-            let actions = desk.open(&moves);
-            let ticket = thinking(&actions).unwrap().ticket;
-            desk.think_with(ticket, ours, Score::Cp(-3000));
-            moves = format!("{moves} {ours}").trim().to_owned();
-            asked.extend(asks(&desk.state(&moves)));
-            moves = format!("{moves} {theirs}");
-        }
-        asked
-    };
-    assert_eq!(lost(true), [Request::Resign]);
-    assert_eq!(lost(false), []);
 }
 
 #[test]

@@ -1,14 +1,18 @@
 //! The bot, from its pure cores outwards: tables and lobbies fed by hand in virtual time, random
 //! sequences of events, and whole players on a small faulty server of the test's own.
 
+mod absences;
 mod challenges;
 mod clock;
 mod desk;
+mod draws;
 mod endings;
 mod http;
 mod lists;
 mod lobby;
 mod owed;
+mod quiet;
+mod resigning;
 mod round;
 mod rows;
 mod server;

@@ -10,8 +10,6 @@
 mod book;
 mod forecast;
 mod pace;
-#[cfg(test)]
-mod tests;
 
 pub use book::{Budget, Ledger, Permission, Rules, Target, Why};
 pub use forecast::Forecast;

@@ -40,6 +40,8 @@ pub enum Input {
     NoStream,
     /// The event stream says that the game has ended.
     SaidOver,
+    /// The house does not want this game after all: it is aborted if it still can be, else played.
+    CallOff,
     /// A search has ended.
     Thought {
         /// Which search.
@@ -134,6 +136,8 @@ pub enum Action {
     },
     /// Ask for something else.
     Ask(Request),
+    /// Remember this beyond the table, and beyond the program's end.
+    Remember(Deed),
     /// Drop the game's stream and open it anew.
     Reopen,
     /// Keep a connection ready: a move will be sent soon.
@@ -168,10 +172,31 @@ pub enum Request {
     AcceptDraw,
     /// Decline the opponent's draw.
     DeclineDraw,
+    /// Grant the opponent's takeback.
+    AcceptTakeback,
     /// Decline the opponent's takeback.
     DeclineTakeback,
     /// Claim the win over an absent opponent.
     ClaimVictory,
+    /// Claim a draw with an absent opponent, where we cannot win.
+    ClaimDraw,
+}
+
+/// Something that must be known after a restart too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// A takeback was granted in this game.
+    TakebackGranted {
+        /// So many in all.
+        so_far: u32,
+    },
+    /// We offered a draw in this game.
+    DrawOffered {
+        /// So many times in all.
+        so_far: u32,
+    },
+    /// The opponent never made the first move, and the game was aborted for it.
+    NoShow,
 }
 
 /// What those who listen are told.
@@ -181,6 +206,10 @@ pub enum Told {
     Joined,
     /// A move stands on the server's list.
     Moved(Box<Moved>),
+    /// Nothing happens in this game any more: it needs no seat.
+    Standstill,
+    /// Something happens again after a standstill.
+    Revived,
 }
 
 /// A move that was made.
@@ -291,4 +320,9 @@ pub enum Oddity {
     /// Nothing was heard although something must have happened.
     #[error("nothing new for too long: the stream is opened anew")]
     Stale,
+    /// The game goes neither on nor over.
+    #[error(
+        "the game can be neither played on nor ended: it keeps its player and gives up its seat"
+    )]
+    Standstill,
 }

@@ -10,11 +10,10 @@
 //! * `sent`: the move we have sent, until the server shows it
 //! * `ponder`: thinking on the opponent's time
 //! * `verdict`: what the answer to a sent move means
-//! * `manners`: offers, claims, and games we do not want
+//! * `manners`: offers, claims, and games we do not want, a file a subject
 //! * `record`: the move list and the board behind it
 //! * `seat`: what a table is told about its game
 //! * `safe`: a move without a search
-//! * `summary`: what is remembered of a finished game
 
 mod event;
 mod manners;
@@ -25,13 +24,13 @@ mod record;
 mod safe;
 mod seat;
 mod sent;
-mod summary;
 mod verdict;
 
-pub use event::{Action, Answer, Ending, Input, Moved, Oddity, Request, Ticket, Told, WithDraw};
+pub use event::{
+    Action, Answer, Deed, Ending, Input, Moved, Oddity, Request, Ticket, Told, WithDraw,
+};
 pub use play::Table;
 pub use record::{Change, ForeignMove, Record};
 pub use safe::safe_move;
-pub use seat::{Promise, Seat};
-pub use summary::OPENING;
+pub use seat::{Past, Promise, Seat, Setting};
 pub use verdict::{Next, Trouble, Wanted, judge};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::event::{Action, Ending, Input, Moved, Oddity, Ticket, Told};
-use super::manners::Manners;
+use super::manners::{Glance, Manners};
 use super::owed::Owed;
 use super::ponder::Pondering;
 use super::record::{Change, Record};
@@ -64,6 +64,7 @@ impl Table {
     ) -> Self {
         Self {
             promise,
+            manners: Manners::new(seat.past),
             seat,
             settings,
             pace,
@@ -71,7 +72,6 @@ impl Table {
             setting: None,
             shown: None,
             owed: None,
-            manners: Manners::default(),
             last_ticket: 0,
             pondering: None,
             lag: Lag::default(),
@@ -121,6 +121,11 @@ impl Table {
         self.setting.as_ref().map(|s| s.opponent.as_str())
     }
 
+    /// What the first line of the stream told, once it has been read.
+    pub fn setting(&self) -> Option<&Setting> {
+        self.setting.as_ref()
+    }
+
     /// The game and our place at it.
     pub fn seat(&self) -> &Seat {
         &self.seat
@@ -167,9 +172,10 @@ impl Table {
         match input {
             Input::Full { full, opened, at } => self.full(*full, opened, at, now, &mut out),
             Input::State { state, at } => self.state(*state, None, at, now, &mut out),
-            Input::Gone(absence) => self.absence(absence, &mut out),
+            Input::Gone(absence) => self.absence(absence, now, &mut out),
             Input::NoStream => self.no_stream(&mut out),
             Input::SaidOver => self.look_after(self.pace.settle, now),
+            Input::CallOff => self.call_off(now, &mut out),
             Input::Thought { ticket, thought } => self.thought(ticket, thought, now, &mut out),
             Input::BestSoFar { ticket, best } => self.best_so_far(ticket, best, now, &mut out),
             Input::Posted { ticket, answer } => self.posted(ticket, &answer, now, &mut out),
@@ -295,8 +301,12 @@ impl Table {
             }
             self.watch_opponent(now);
         }
-        self.offers(out);
-        self.mind_first_move(change, now, out);
+        let glance = Glance {
+            change,
+            opened: opened.is_some(),
+            now,
+        };
+        self.mind_manners(glance, out);
     }
 
     /// A list we cannot replay: nothing is sent on the strength of the old one until a list can be
@@ -450,6 +460,9 @@ impl Table {
             out.push(Action::StopThinking);
         }
         self.ended = true;
+        if let Some(state) = state {
+            self.note_no_show(state.status, out);
+        }
         out.push(Action::Finish(Ending {
             game: self.seat.game.clone(),
             status: state.map(|state| state.status),

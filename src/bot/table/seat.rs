@@ -18,6 +18,17 @@ pub struct Seat {
     pub color: Option<Side>,
     /// What is played, if that event told it.
     pub variant: Variant,
+    /// What was done in it before, from what outlives the program.
+    pub past: Past,
+}
+
+/// What was done in a game before its table was set up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Past {
+    /// Takebacks granted.
+    pub takebacks: u32,
+    /// Our offers of a draw.
+    pub draw_offers: u32,
 }
 
 impl Seat {
@@ -42,15 +53,30 @@ pub struct Promise {
 }
 
 /// What the first line of the stream tells once.
-#[derive(Clone, Debug)]
-pub(super) struct Setting {
-    pub(super) us: Side,
-    pub(super) opponent: String,
-    pub(super) opponent_id: Option<UserId>,
-    pub(super) rated: bool,
-    pub(super) opponent_is_bot: bool,
-    pub(super) clocked: bool,
-    pub(super) arena: bool,
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own that the server states"
+)]
+pub struct Setting {
+    /// Our colour.
+    pub us: Side,
+    /// Our name as it is shown.
+    pub me: String,
+    /// The opponent's name as it is shown.
+    pub opponent: String,
+    /// The opponent's account; none for anonymous players and the server's engine.
+    pub opponent_id: Option<UserId>,
+    /// Whether the opponent is a program, the server's engine included.
+    pub opponent_is_bot: bool,
+    /// Whether the opponent is the server's engine.
+    pub opponent_is_ai: bool,
+    /// Whether ratings are at stake.
+    pub rated: bool,
+    /// Whether the game has a clock; without one it is correspondence or unlimited.
+    pub clocked: bool,
+    /// Whether it belongs to an arena.
+    pub arena: bool,
 }
 
 /// The last state believed.
@@ -68,10 +94,12 @@ impl Setting {
         let opponent = full.player(us.other());
         Self {
             us,
+            me: full.player(us).display_name(),
             opponent: opponent.display_name(),
             opponent_id: opponent.id.clone(),
-            rated: full.rated,
             opponent_is_bot: opponent.is_bot() || opponent.is_ai(),
+            opponent_is_ai: opponent.is_ai(),
+            rated: full.rated,
             clocked: is_clocked(full),
             arena: full.tournament.is_some(),
         }

@@ -12,7 +12,7 @@ use super::owed::{Owed, Stage};
 use super::play::Table;
 use super::verdict::{Next, Wanted, grown, judge};
 use crate::bot::overhead::Sending;
-use crate::engine::{Ended, Thought};
+use crate::engine::Thought;
 use crate::rules::Move;
 
 /// A move that was sent.
@@ -36,12 +36,9 @@ impl Table {
         out: &mut Vec<Action>,
     ) {
         self.stop_pondering(out);
-        let sound = thought
-            .as_ref()
-            .filter(|thought| thought.ended != Ended::Failed);
-        let score = sound.map(|thought| thought.score);
-        self.remember_score(score);
-        let draw = self.draw_with_move();
+        self.weigh(thought.as_ref(), now);
+        let mut after = Vec::new();
+        let draw = self.draw_with_move(now, &mut after);
         if let Some(owed) = &mut self.owed {
             owed.thought = thought;
             owed.frozen = Some(Frozen {
@@ -52,6 +49,7 @@ impl Table {
             });
         }
         self.send_frozen(now, out);
+        out.append(&mut after);
     }
 
     fn send_frozen(&mut self, now: Instant, out: &mut Vec<Action>) {
@@ -145,6 +143,7 @@ impl Table {
                 self.send_frozen(now, out);
             }
             Stage::Confirming { since, .. } if opened >= since => {
+                owed.go_without_draw();
                 self.note_unshown(out);
                 self.send_frozen(now, out);
             }
@@ -185,6 +184,7 @@ impl Table {
             Stage::Waiting { .. } => self.send_frozen(now, out),
             Stage::Confirming { .. } => {
                 owed.trouble.unshown += 1;
+                owed.go_without_draw();
                 owed.stage = Stage::Looking {
                     since: now,
                     wanted: Wanted::Same,
@@ -198,6 +198,14 @@ impl Table {
 }
 
 impl Owed {
+    /// The server said "ok" and played nothing: a draw that went with the move may be why, and by
+    /// then it has been offered or agreed to.
+    fn go_without_draw(&mut self) {
+        if let Some(frozen) = &mut self.frozen {
+            frozen.draw = WithDraw::No;
+        }
+    }
+
     /// Whether an answer says anything: the one to the last sending does; an "ok" to an earlier
     /// sending of the same move too, be it ever so late.
     fn concerns(&self, ticket: Ticket, answer: &Answer) -> bool {

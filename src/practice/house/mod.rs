@@ -6,7 +6,6 @@
 mod challenges;
 mod games;
 mod limits;
-mod mischief;
 mod state;
 mod views;
 
@@ -15,4 +14,4 @@ mod tests;
 
 pub(crate) use games::Table;
 pub use state::Rules;
-pub(crate) use state::{Delivery, House, Moment};
+pub(crate) use state::{Delivery, House};

@@ -8,7 +8,6 @@ mod body;
 mod challenge;
 mod fields;
 mod game;
-mod manner;
 mod misbehave;
 mod reply;
 mod router;

@@ -1,0 +1,298 @@
+//! What can be asked in the chat of a game, and the answers.
+//!
+//! A word is a command if it is one of the few known here; anything else is conversation and stays
+//! unanswered. What the engine thinks of the game is for those who look on, never for who plays.
+
+use std::time::Duration;
+
+use super::conversation::{Facts, Introduction};
+use crate::engine::Score;
+use crate::lichess::{Room, Side};
+
+/// What introduces a command.
+const MARK: char = '!';
+
+/// Something that can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    /// What can be asked.
+    Help,
+    /// Who we are.
+    Name,
+    /// What the engine thinks of the game.
+    Eval,
+    /// Both clocks.
+    Clock,
+    /// How the games between us went.
+    Stats,
+    /// Whether we are there.
+    Ping,
+}
+
+impl Command {
+    /// The command in a line, if there is one. Capitals do not matter.
+    pub(super) fn read(line: &str) -> Option<Self> {
+        let word = line.trim_start().strip_prefix(MARK)?;
+        let word = word.split_whitespace().next()?;
+        let known = [
+            ("help", Self::Help),
+            ("commands", Self::Help),
+            ("name", Self::Name),
+            ("eval", Self::Eval),
+            ("clock", Self::Clock),
+            ("stats", Self::Stats),
+            ("ping", Self::Ping),
+        ];
+        known
+            .into_iter()
+            .find(|(name, _)| word.eq_ignore_ascii_case(name))
+            .map(|(_, command)| command)
+    }
+}
+
+/// Who asks, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asker {
+    /// The room it was asked in, and is answered in.
+    pub(super) room: Room,
+    /// Whether it is the opponent.
+    pub(super) plays: bool,
+}
+
+impl Asker {
+    fn may_see_evals(self) -> bool {
+        self.room == Room::Spectator && !self.plays
+    }
+}
+
+/// The answer to a command.
+pub(super) fn answer(
+    command: Command,
+    asker: Asker,
+    about: &Introduction,
+    facts: &Facts,
+) -> String {
+    match command {
+        Command::Help if asker.may_see_evals() => {
+            "I answer !name, !eval, !clock, !stats and !ping.".to_owned()
+        }
+        Command::Help => "I answer !name, !clock, !stats and !ping.".to_owned(),
+        Command::Name => format!(
+            "I am {}, playing atomic chess with {} {}.",
+            about.me, about.engine, about.version
+        ),
+        Command::Eval if asker.may_see_evals() => eval(about.us, facts),
+        Command::Eval => "I keep my opinion to myself while we play.".to_owned(),
+        Command::Clock => clocks(facts),
+        Command::Stats => stats(&about.opponent, facts),
+        Command::Ping => "Pong!".to_owned(),
+    }
+}
+
+/// The last score, as White sees it.
+fn eval(us: Side, facts: &Facts) -> String {
+    let Some(opinion) = facts.opinion else {
+        return "I have not thought about this game yet.".to_owned();
+    };
+    let sign = if us == Side::White { 1 } else { -1 };
+    let score = match opinion.score {
+        Score::Cp(score) => format!("{:+.2}", f64::from(score.saturating_mul(sign)) / 100.0),
+        // Lost already counts as lost in nought.
+        Score::Mate(0) if us == Side::White => "#-0".to_owned(),
+        Score::Mate(0) => "#0".to_owned(),
+        Score::Mate(moves) => format!("#{}", moves.saturating_mul(sign)),
+    };
+    format!(
+        "{score} for White at depth {} (move {}).",
+        opinion.depth,
+        opinion.ply / 2 + 1
+    )
+}
+
+fn clocks(facts: &Facts) -> String {
+    match (facts.clocks.white, facts.clocks.black) {
+        (Some(white), Some(black)) => {
+            format!(
+                "White has {}, Black has {}.",
+                minutes(white),
+                minutes(black)
+            )
+        }
+        _ => "No clock has run yet.".to_owned(),
+    }
+}
+
+/// As clocks show it: `1:05`, below ten seconds `0:07.3`, above an hour `1:02:05`.
+fn minutes(left: Duration) -> String {
+    let seconds = left.as_secs();
+    let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{rest:02}")
+    } else if seconds < 10 {
+        format!("0:{rest:02}.{}", left.subsec_millis() / 100)
+    } else {
+        format!("{minutes}:{rest:02}")
+    }
+}
+
+fn stats(opponent: &str, facts: &Facts) -> String {
+    let Some(tally) = facts.tally else {
+        return format!("I remember no games against {opponent}.");
+    };
+    let (wins, draws, losses) = (tally.wins, tally.draws, tally.losses);
+    match wins.saturating_add(draws).saturating_add(losses) {
+        0 => format!("This is our first game, {opponent}."),
+        games => format!(
+            "Against {opponent} I have {} from {games}: won {wins}, drawn {draws}, lost {losses}.",
+            points(wins, draws)
+        ),
+    }
+}
+
+fn points(wins: u32, draws: u32) -> String {
+    let points = f64::from(wins) + f64::from(draws) / 2.0;
+    format!("{points}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bot::chat::conversation::{Opinion, Tally};
+    use crate::lichess::BySide;
+
+    fn about() -> Introduction {
+        Introduction::between(
+            "x".repeat(30).as_str(),
+            "y".repeat(30).as_str(),
+            Side::Black,
+        )
+    }
+
+    const SPECTATOR: Asker = Asker {
+        room: Room::Spectator,
+        plays: false,
+    };
+    const OPPONENT: Asker = Asker {
+        room: Room::Player,
+        plays: true,
+    };
+
+    #[test]
+    fn a_command_is_one_known_word_in_any_letter_case() {
+        let rows = [
+            ("!help", Some(Command::Help)),
+            ("  !HeLp me", Some(Command::Help)),
+            ("!commands", Some(Command::Help)),
+            ("!EVAL", Some(Command::Eval)),
+            ("!ping!", None),
+            ("help", None),
+            ("! help", Some(Command::Help)),
+            ("!", None),
+            ("", None),
+            ("say !help", None),
+            ("!helpme", None),
+            ("!$(reboot)", None),
+        ];
+        for (line, command) in rows {
+            assert_eq!(Command::read(line), command, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn what_we_think_is_never_for_the_opponent_in_whichever_room() {
+        let facts = Facts {
+            opinion: Some(Opinion {
+                score: Score::Cp(123),
+                depth: 17,
+                ply: 20,
+            }),
+            ..Facts::default()
+        };
+        let reply = |asker| answer(Command::Eval, asker, &about(), &facts);
+        assert_eq!(reply(SPECTATOR), "-1.23 for White at depth 17 (move 11).");
+        for asker in [
+            OPPONENT,
+            Asker {
+                room: Room::Spectator,
+                plays: true,
+            },
+            Asker {
+                room: Room::Player,
+                plays: false,
+            },
+        ] {
+            assert!(!reply(asker).contains("1.23"), "{asker:?}");
+            assert!(!answer(Command::Help, asker, &about(), &facts).contains("eval"));
+        }
+    }
+
+    #[test]
+    fn clocks_read_as_clocks_do() {
+        let ms = Duration::from_millis;
+        let rows = [
+            (0, "0:00.0"),
+            (7349, "0:07.3"),
+            (65_000, "1:05"),
+            (3_725_000, "1:02:05"),
+        ];
+        for (left, text) in rows {
+            assert_eq!(minutes(ms(left)), text);
+        }
+        assert_eq!(clocks(&Facts::default()), "No clock has run yet.");
+    }
+
+    #[test]
+    fn every_answer_fits_a_line_with_the_longest_names_and_numbers() {
+        let facts = Facts {
+            opinion: Some(Opinion {
+                score: Score::Mate(i32::MIN),
+                depth: u32::MAX,
+                ply: usize::MAX,
+            }),
+            clocks: BySide {
+                white: Some(Duration::MAX),
+                black: Some(Duration::MAX),
+            },
+            tally: Some(Tally {
+                wins: 99_999,
+                draws: 99_999,
+                losses: 99_999,
+            }),
+        };
+        for command in [
+            Command::Help,
+            Command::Name,
+            Command::Eval,
+            Command::Clock,
+            Command::Stats,
+            Command::Ping,
+        ] {
+            for asker in [SPECTATOR, OPPONENT] {
+                let text = answer(command, asker, &about(), &facts);
+                assert!(text.chars().count() <= 140, "{text}");
+                assert!(!text.starts_with(MARK), "bots must not answer each other");
+            }
+        }
+    }
+
+    #[test]
+    fn stats_count_half_points() {
+        let facts = |tally| Facts {
+            tally,
+            ..Facts::default()
+        };
+        let tally = Tally {
+            wins: 3,
+            draws: 1,
+            losses: 2,
+        };
+        let text = stats("blastcap", &facts(Some(tally)));
+        assert_eq!(
+            text,
+            "Against blastcap I have 3.5 from 6: won 3, drawn 1, lost 2."
+        );
+        let first = stats("blastcap", &facts(Some(Tally::default())));
+        assert_eq!(first, "This is our first game, blastcap.");
+        assert!(stats("blastcap", &facts(None)).contains("remember no games"));
+    }
+}

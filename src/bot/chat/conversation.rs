@@ -1,0 +1,397 @@
+//! The talk of one game: what happens in it goes in, lines of ours come out.
+//!
+//! Pure. Greetings and goodbyes are said once a game, also over restarts: what was said before comes
+//! in as data. Nothing is said before our first move stands on the server's list.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::commands::{Asker, Command, answer};
+use super::flood::Flood;
+use super::line::{Line, Occasion, sendable};
+use crate::bot::settings::Settings;
+use crate::bot::table::{Ending, Moved};
+use crate::config::{Template, Words};
+use crate::engine::Score;
+use crate::lichess::{BySide, ChatLine, GameId, Room, Side, Status, UserId};
+
+/// The name under which the server itself speaks.
+const SERVER: &str = "lichess";
+/// The plies in which a first move is made.
+const FIRST_PLIES: usize = 2;
+
+/// Who plays whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Introduction {
+    /// Our name.
+    pub me: String,
+    /// The opponent's name.
+    pub opponent: String,
+    /// The opponent's account, if it has one.
+    pub opponent_id: Option<UserId>,
+    /// Whether the opponent is a program.
+    pub opponent_is_bot: bool,
+    /// Whether anybody could read us: the server's own engine cannot.
+    pub opponent_reads: bool,
+    /// Our colour.
+    pub us: Side,
+    /// The engine's name.
+    pub engine: &'static str,
+    /// Its version.
+    pub version: &'static str,
+}
+
+impl Introduction {
+    /// Two humans' names, for tests and as a beginning.
+    pub fn between(me: &str, opponent: &str, us: Side) -> Self {
+        Self {
+            me: me.to_owned(),
+            opponent: opponent.to_owned(),
+            opponent_id: Some(UserId::new(opponent)),
+            opponent_is_bot: false,
+            opponent_reads: true,
+            us,
+            engine: "Megaton",
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+}
+
+/// What was said in a game before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// The greeting.
+    pub greeted: bool,
+    /// The goodbye.
+    pub parted: bool,
+}
+
+/// How the games against one opponent went, from our side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Won.
+    pub wins: u32,
+    /// Drawn.
+    pub draws: u32,
+    /// Lost.
+    pub losses: u32,
+}
+
+/// What there is to tell about the game.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Facts {
+    /// What the engine said of our last move.
+    pub(super) opinion: Option<Opinion>,
+    /// Both clocks as the server stated them last.
+    pub(super) clocks: BySide<Option<Duration>>,
+    /// The games before this one.
+    pub(super) tally: Option<Tally>,
+}
+
+/// What the engine said of one of our moves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opinion {
+    pub(super) score: Score,
+    pub(super) depth: u32,
+    pub(super) ply: usize,
+}
+
+/// The talk of one game.
+#[derive(Debug)]
+pub struct Conversation {
+    game: GameId,
+    settings: Arc<Settings>,
+    about: Option<Introduction>,
+    said: Said,
+    facts: Facts,
+    flood: Flood,
+}
+
+impl Conversation {
+    /// A game in which this was said before.
+    pub fn new(game: GameId, settings: Arc<Settings>, said: Said) -> Self {
+        Self {
+            flood: Flood::new(settings.chat.pause),
+            game,
+            settings,
+            about: None,
+            said,
+            facts: Facts::default(),
+        }
+    }
+
+    /// What was said so far.
+    pub fn said(&self) -> Said {
+        self.said
+    }
+
+    /// It is known who plays.
+    pub fn introduce(&mut self, about: Introduction) {
+        self.about = Some(about);
+    }
+
+    /// A move stands on the server's list. Our first one is the moment to greet.
+    pub fn moved(&mut self, moved: &Moved) -> Vec<Line> {
+        self.facts.clocks = moved.clocks;
+        if let (true, Some(thought)) = (moved.ours, &moved.thought) {
+            self.facts.opinion = Some(Opinion {
+                score: thought.score,
+                depth: thought.depth,
+                ply: moved.ply,
+            });
+        }
+        if !moved.ours || moved.ply >= FIRST_PLIES || self.said.greeted || !self.greets() {
+            return Vec::new();
+        }
+        self.said.greeted = true;
+        let chat = &self.settings.chat;
+        self.both_rooms(&chat.greeting, &chat.spectator_greeting, Occasion::Greeting)
+    }
+
+    /// The game is over.
+    pub fn ended(&mut self, ending: &Ending) -> Vec<Line> {
+        let played = !matches!(ending.status, None | Some(Status::Aborted));
+        if !played || ending.plies < FIRST_PLIES || self.said.parted || !self.greets() {
+            return Vec::new();
+        }
+        self.said.parted = true;
+        let chat = &self.settings.chat;
+        self.both_rooms(&chat.goodbye, &chat.spectator_goodbye, Occasion::Goodbye)
+    }
+
+    /// Somebody said something. `tally` is asked only if the answer needs it.
+    pub fn heard(
+        &mut self,
+        line: &ChatLine,
+        tally: impl FnOnce() -> Option<Tally>,
+        now: Instant,
+    ) -> Option<Line> {
+        let about = self.about.as_ref()?;
+        let speaker = UserId::new(&line.username);
+        let ours = speaker == UserId::new(&about.me);
+        if !self.settings.chat.commands || ours || speaker.as_str() == SERVER {
+            return None;
+        }
+        let command = Command::read(&line.text)?;
+        if !self.flood.admits(&speaker, now) {
+            return None;
+        }
+        let asker = Asker {
+            room: line.room,
+            plays: about.opponent_id.as_ref() == Some(&speaker),
+        };
+        let mut facts = self.facts;
+        if command == Command::Stats {
+            facts.tally = tally();
+        }
+        let text = answer(command, asker, about, &facts);
+        self.line(line.room, &text, Occasion::Answer)
+    }
+
+    /// Whether this opponent is one whom the operator wants greeted.
+    fn greets(&self) -> bool {
+        let chat = &self.settings.chat;
+        self.about.as_ref().is_some_and(|about| {
+            let wanted = if about.opponent_is_bot {
+                chat.bots
+            } else {
+                chat.humans
+            };
+            wanted && about.opponent_reads
+        })
+    }
+
+    fn both_rooms(&self, player: &str, spectator: &str, occasion: Occasion) -> Vec<Line> {
+        let Some(about) = &self.about else {
+            return Vec::new();
+        };
+        let words = Words {
+            me: &about.me,
+            opponent: &about.opponent,
+            engine: about.engine,
+            version: about.version,
+        };
+        [(Room::Player, player), (Room::Spectator, spectator)]
+            .into_iter()
+            .filter_map(|(room, text)| self.line(room, &Template(text).fill(&words), occasion))
+            .collect()
+    }
+
+    fn line(&self, room: Room, text: &str, occasion: Occasion) -> Option<Line> {
+        Some(Line {
+            game: self.game.clone(),
+            room,
+            text: sendable(text)?,
+            occasion,
+            pause: self.settings.chat.pause,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::Position;
+
+    fn settings() -> Settings {
+        let mut settings = Settings::default();
+        settings.chat.greeting = "Hello {opponent}, {me} here".into();
+        settings.chat.spectator_greeting = "Welcome to {engine}".into();
+        settings.chat.goodbye = "Bye {opponent}".into();
+        settings
+    }
+
+    fn conversation(settings: Settings, said: Said) -> Conversation {
+        let mut talk = Conversation::new(GameId::new("g1"), Arc::new(settings), said);
+        talk.introduce(Introduction::between("Megaton", "BlastCap", Side::White));
+        talk
+    }
+
+    fn moved(ply: usize, ours: bool) -> Moved {
+        Moved {
+            ply,
+            before: Position::default(),
+            played: Position::default().legal_moves()[0],
+            ours,
+            thought: None,
+            clocks: BySide::default(),
+        }
+    }
+
+    fn ending(status: Option<Status>, plies: usize) -> Ending {
+        Ending {
+            game: GameId::new("g1"),
+            status,
+            winner: None,
+            us: Some(Side::White),
+            opponent: "BlastCap".into(),
+            plies,
+            fen: String::new(),
+        }
+    }
+
+    fn says(room: Room, username: &str, text: &str) -> ChatLine {
+        ChatLine {
+            room,
+            username: username.into(),
+            text: text.into(),
+        }
+    }
+
+    fn texts(lines: &[Line]) -> Vec<(Room, &str)> {
+        lines.iter().map(|line| (line.room, &*line.text)).collect()
+    }
+
+    #[test]
+    fn both_rooms_are_greeted_once_and_only_after_our_first_move() {
+        let mut talk = conversation(settings(), Said::default());
+        assert!(talk.moved(&moved(1, false)).is_empty());
+        let greeting = talk.moved(&moved(0, true));
+        assert_eq!(
+            texts(&greeting),
+            [
+                (Room::Player, "Hello BlastCap, Megaton here"),
+                (Room::Spectator, "Welcome to Megaton"),
+            ]
+        );
+        assert!(talk.moved(&moved(0, true)).is_empty(), "a takeback");
+        assert!(talk.moved(&moved(2, true)).is_empty());
+    }
+
+    #[test]
+    fn a_game_taken_up_again_is_not_greeted_again() {
+        let said = Said {
+            greeted: true,
+            parted: true,
+        };
+        let mut talk = conversation(settings(), said);
+        assert!(talk.moved(&moved(0, true)).is_empty());
+        assert!(talk.ended(&ending(Some(Status::Mate), 20)).is_empty());
+        // Nothing is known, but the game is long under way.
+        let mut talk = conversation(settings(), Said::default());
+        assert!(talk.moved(&moved(24, true)).is_empty());
+    }
+
+    #[test]
+    fn goodbye_is_said_once_and_not_to_games_that_never_were() {
+        let rows = [
+            (None, 30, 0),
+            (Some(Status::Aborted), 1, 0),
+            (Some(Status::Mate), 20, 1),
+        ];
+        for (status, plies, lines) in rows {
+            let mut talk = conversation(settings(), Said::default());
+            assert_eq!(talk.ended(&ending(status, plies)).len(), lines);
+            assert!(talk.ended(&ending(status, plies)).is_empty());
+        }
+    }
+
+    #[test]
+    fn only_those_whom_the_operator_wants_are_greeted() {
+        for (is_bot, reads, bots, humans, lines) in [
+            (false, true, false, true, 2),
+            (false, true, true, false, 0),
+            (true, true, false, true, 0),
+            (true, true, true, false, 2),
+            (true, false, true, true, 0),
+        ] {
+            let mut settings = settings();
+            settings.chat.bots = bots;
+            settings.chat.humans = humans;
+            let mut talk = conversation(settings, Said::default());
+            let mut about = Introduction::between("Megaton", "BlastCap", Side::White);
+            about.opponent_is_bot = is_bot;
+            about.opponent_reads = reads;
+            talk.introduce(about);
+            assert_eq!(talk.moved(&moved(0, true)).len(), lines);
+        }
+    }
+
+    #[test]
+    fn answers_go_to_the_room_they_were_asked_in() {
+        let mut talk = conversation(settings(), Said::default());
+        let now = Instant::now();
+        for room in [Room::Player, Room::Spectator] {
+            let line = talk.heard(&says(room, "BlastCap", "!ping"), || None, now);
+            assert_eq!(line.map(|line| line.room), Some(room));
+        }
+    }
+
+    #[test]
+    fn our_own_lines_and_the_servers_are_no_questions() {
+        let mut talk = conversation(settings(), Said::default());
+        for name in ["Megaton", "megaton", "lichess", "Lichess"] {
+            let line = says(Room::Player, name, "!help");
+            assert_eq!(talk.heard(&line, || None, Instant::now()), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn commands_can_be_switched_off() {
+        let mut settings = settings();
+        settings.chat.commands = false;
+        let mut talk = conversation(settings, Said::default());
+        let line = says(Room::Player, "BlastCap", "!help");
+        assert_eq!(talk.heard(&line, || None, Instant::now()), None);
+    }
+
+    #[test]
+    fn the_opponent_gets_no_eval_under_any_spelling_of_its_name() {
+        let mut talk = conversation(settings(), Said::default());
+        let now = Instant::now();
+        for name in ["BlastCap", "blastcap", "BLASTCAP"] {
+            let line = says(Room::Spectator, name, "!eval");
+            let answer = talk.heard(&line, || None, now).map(|line| line.text);
+            assert!(answer.is_some_and(|text| text.contains("keep my opinion")));
+        }
+    }
+
+    #[test]
+    fn a_flood_of_questions_gets_a_few_answers() {
+        let mut talk = conversation(settings(), Said::default());
+        let line = says(Room::Player, "BlastCap", "!stats");
+        let now = Instant::now();
+        let answers = (0..500).filter(|_| talk.heard(&line, || None, now).is_some());
+        assert_eq!(answers.count(), 4);
+    }
+}

@@ -1,0 +1,24 @@
+//! Talk in a game: greetings, goodbyes and answers to commands.
+//!
+//! Nothing here can touch a move. What is said is decided by plain structs that know no network; the
+//! lines go over a lane of their own, which drops what it cannot carry and repeats nothing. What
+//! others say is foreign text: it is compared with a few known words and otherwise only logged, with
+//! everything escaped that is not plain text.
+//!
+//! * `conversation`: one game, from what happens in it to what is said
+//! * `commands`: what can be asked, and the answers
+//! * `flood`: how often anybody is answered
+//! * `line`: one line of ours; `queue`: which of them goes next; `lane`: the task that sends them
+
+mod commands;
+mod conversation;
+mod flood;
+mod lane;
+mod line;
+mod queue;
+
+pub use conversation::{Conversation, Introduction, Said, Tally};
+pub use lane::{Lane, Speaker};
+pub use line::{Line, Occasion, SayError};
+
+pub(super) use line::loggable;

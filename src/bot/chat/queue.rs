@@ -1,0 +1,139 @@
+//! Which line is said next: one at a time, with a pause between two of the same game.
+//!
+//! Pure and bounded. What does not fit is dropped, and what waited too long is dropped as well: a
+//! greeting after a minute helps nobody.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use super::line::Line;
+use crate::lichess::GameId;
+
+/// Lines that wait in one game.
+const MOST_A_GAME: usize = 8;
+/// Games with lines.
+const MOST_GAMES: usize = 256;
+/// How long a line is worth saying.
+const LIFE: Duration = Duration::from_secs(30);
+
+/// The lines of all games.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    games: VecDeque<Waiting>,
+}
+
+/// The lines of one game.
+#[derive(Debug)]
+struct Waiting {
+    game: GameId,
+    lines: VecDeque<(Line, Instant)>,
+    /// When the next one may be said.
+    free: Instant,
+}
+
+impl Queue {
+    /// Takes a line in; false when it had to be dropped.
+    pub(super) fn push(&mut self, line: Line, now: Instant) -> bool {
+        self.games
+            .retain(|waiting| !waiting.lines.is_empty() || waiting.free > now);
+        let known = self
+            .games
+            .iter()
+            .position(|waiting| waiting.game == line.game);
+        let index = match known {
+            Some(index) => index,
+            None if self.games.len() >= MOST_GAMES => return false,
+            None => {
+                self.games.push_back(Waiting {
+                    game: line.game.clone(),
+                    lines: VecDeque::new(),
+                    free: now,
+                });
+                self.games.len() - 1
+            }
+        };
+        let waiting = &mut self.games[index];
+        let fits = waiting.lines.len() < MOST_A_GAME;
+        if fits {
+            waiting.lines.push_back((line, now + LIFE));
+        }
+        fits
+    }
+
+    /// The line to be said now, if any. Games take turns.
+    pub(super) fn next(&mut self, now: Instant) -> Option<Line> {
+        for waiting in &mut self.games {
+            waiting.lines.retain(|(_, until)| *until > now);
+        }
+        let ready = |waiting: &Waiting| waiting.free <= now && !waiting.lines.is_empty();
+        let index = self.games.iter().position(ready)?;
+        let mut waiting = self.games.remove(index)?;
+        let (line, _) = waiting.lines.pop_front()?;
+        waiting.free = now + line.pause;
+        self.games.push_back(waiting);
+        Some(line)
+    }
+
+    /// When the next line may be said; nothing if none waits.
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        let with_lines = self
+            .games
+            .iter()
+            .filter(|waiting| !waiting.lines.is_empty());
+        with_lines.map(|waiting| waiting.free).min()
+    }
+
+    /// Whether nothing waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.games.iter().all(|waiting| waiting.lines.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bot::chat::Occasion;
+    use crate::lichess::Room;
+
+    const PAUSE: Duration = Duration::from_secs(3);
+
+    fn line(game: &str, text: &str) -> Line {
+        Line {
+            game: GameId::new(game),
+            room: Room::Player,
+            text: text.into(),
+            occasion: Occasion::Answer,
+            pause: PAUSE,
+        }
+    }
+
+    #[test]
+    fn two_lines_of_a_game_are_a_pause_apart_and_games_do_not_wait_for_each_other() {
+        let mut queue = Queue::default();
+        let now = Instant::now();
+        for text in ["one", "two"] {
+            queue.push(line("a", text), now);
+            queue.push(line("b", text), now);
+        }
+        let said = |queue: &mut Queue, at| queue.next(at).map(|line| (line.game, line.text));
+        let first = [said(&mut queue, now), said(&mut queue, now)];
+        assert!(first.iter().flatten().all(|(_, text)| text == "one"));
+        assert_eq!(said(&mut queue, now), None);
+        assert_eq!(queue.wake_at(), Some(now + PAUSE));
+        assert!(said(&mut queue, now + PAUSE).is_some());
+        assert!(said(&mut queue, now + PAUSE).is_some());
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn what_does_not_fit_and_what_is_old_is_dropped() {
+        let mut queue = Queue::default();
+        let now = Instant::now();
+        let taken = (0..100).filter(|_| queue.push(line("a", "x"), now)).count();
+        assert_eq!(taken, MOST_A_GAME);
+        assert_eq!(queue.next(now + LIFE), None);
+        assert!(queue.is_empty());
+        let games = (0..1000).filter(|n| queue.push(line(&format!("g{n}"), "x"), now));
+        assert_eq!(games.count(), MOST_GAMES);
+    }
+}

@@ -1,0 +1,149 @@
+//! Games that do not begin: an opponent who owes the first move, and games that are called off.
+//!
+//! Nobody else watches over the first move of a challenge: without an abort the seat would be lost
+//! for a day. Arenas watch themselves, and games without a clock have time. An abort is possible
+//! while fewer than two moves were made; one that is refused means that we missed a move.
+
+use std::time::Instant;
+
+use super::Glance;
+use crate::bot::table::event::Request;
+use crate::bot::table::event::{Action, Answer, Deed};
+use crate::bot::table::play::{FIRST_PLIES, Table};
+use crate::bot::table::record::Change;
+use crate::lichess::Status;
+
+/// How often an abort is tried before the game is left to itself.
+const MOST_ABORTS: u32 = 5;
+/// How often it may be refused before the server is believed.
+const MOST_REFUSALS: u32 = 2;
+
+/// What is remembered about it.
+#[derive(Debug, Default)]
+pub(super) struct FirstMove {
+    wait: Option<Wait>,
+    refused: u32,
+    /// We asked for an abort because the opponent did not move.
+    gave_up_waiting: bool,
+    /// Nothing helps: the game can be neither played nor aborted.
+    stuck: bool,
+}
+
+/// An abort to come.
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    at: Instant,
+    tries: u32,
+    /// Not for the opponent's sake: the house wants the game off.
+    called_off: bool,
+}
+
+impl FirstMove {
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        self.wait.map(|wait| wait.at)
+    }
+
+    pub(super) fn is_stuck(&self) -> bool {
+        self.stuck
+    }
+}
+
+impl Table {
+    /// Whether the game can be aborted as far as we see.
+    pub fn is_abortable(&self) -> bool {
+        let arena = self.setting.as_ref().is_none_or(|setting| setting.arena);
+        !arena && self.ply() < FIRST_PLIES && !self.is_over()
+    }
+
+    /// Waits for the opponent's first move as long as the operator does.
+    pub(super) fn watch_first_move(&mut self, glance: Glance) {
+        let Some(setting) = &self.setting else { return };
+        let bot = setting.opponent_is_bot;
+        let watched = setting.clocked && self.is_abortable();
+        let theirs = !self.is_our_turn();
+        let first_move = &mut self.manners.first_move;
+        if glance.change != Change::Same {
+            first_move.refused = 0;
+            first_move.stuck = false;
+        }
+        if !watched {
+            first_move.wait = None;
+            return;
+        }
+        let called_off = first_move.wait.is_some_and(|wait| wait.called_off);
+        let waits = first_move.wait.is_some() && glance.change == Change::Same;
+        if called_off || waits || first_move.stuck {
+            return;
+        }
+        let rules = &self.settings.game;
+        let patience = if bot {
+            rules.abort_bots
+        } else {
+            rules.abort_humans
+        };
+        first_move.wait = glance
+            .now
+            .checked_add(patience)
+            .filter(|_| theirs)
+            .map(|at| Wait {
+                at,
+                tries: 0,
+                called_off: false,
+            });
+    }
+
+    /// The house does not want this game: it is aborted if that is still possible, else played.
+    pub(in crate::bot::table) fn call_off(&mut self, now: Instant, out: &mut Vec<Action>) {
+        if self.is_abortable() && !self.manners.refuses() {
+            self.manners.first_move.wait = Some(Wait {
+                at: now,
+                tries: 0,
+                called_off: true,
+            });
+            self.first_move_tick(now, out);
+        }
+    }
+
+    /// What became of an abort.
+    pub(super) fn first_move_asked(&mut self, answer: &Answer, out: &mut Vec<Action>) {
+        let first_move = &mut self.manners.first_move;
+        if !matches!(answer, Answer::Refused { .. }) || first_move.wait.take().is_none() {
+            return;
+        }
+        first_move.refused += 1;
+        if first_move.refused >= MOST_REFUSALS {
+            first_move.stuck = true;
+        } else {
+            // Too late to abort: there must be a move that we have not seen.
+            out.push(Action::Reopen);
+        }
+    }
+
+    pub(super) fn first_move_tick(&mut self, now: Instant, out: &mut Vec<Action>) {
+        let again = now.checked_add(self.pace.again);
+        let first_move = &mut self.manners.first_move;
+        let Some(wait) = first_move.wait.as_mut().filter(|wait| wait.at <= now) else {
+            return;
+        };
+        wait.tries += 1;
+        let called_off = wait.called_off;
+        match again.filter(|_| wait.tries <= MOST_ABORTS) {
+            Some(again) => {
+                wait.at = again;
+                first_move.gave_up_waiting |= !called_off;
+                out.push(Action::Ask(Request::Abort));
+            }
+            None => {
+                first_move.wait = None;
+                first_move.stuck = !called_off;
+            }
+        }
+    }
+
+    /// The game has ended: whether it is one of those that the opponent never began.
+    pub(in crate::bot::table) fn note_no_show(&self, status: Status, out: &mut Vec<Action>) {
+        if status == Status::Aborted && self.manners.first_move.gave_up_waiting {
+            out.push(Action::Remember(Deed::NoShow));
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! A request whose loss is made good: it is made again a few times, as long as it makes sense.
+//!
+//! Only for requests that may be repeated without harm. Whether it still makes sense is the owner's
+//! affair: it forgets the insistence as soon as it does not.
+
+use std::time::{Duration, Instant};
+
+use crate::bot::settings::Pace;
+use crate::bot::table::event::Answer;
+
+/// How often a request is made in all.
+const MOST_TRIES: u32 = 4;
+
+/// How far one request has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Insistence {
+    tries: u32,
+    at: Option<Instant>,
+}
+
+impl Insistence {
+    /// The request was just made for the first time.
+    pub(super) fn begun() -> Self {
+        Self { tries: 1, at: None }
+    }
+
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        self.at
+    }
+
+    /// The answer came: whatever did not reach the server is made again.
+    pub(super) fn answered(&mut self, answer: &Answer, pace: &Pace, now: Instant) {
+        let pause = match answer {
+            Answer::Lost => Some(pace.retry_cap),
+            Answer::Limited { wait } => Some(limited(*wait, pace)),
+            Answer::Done | Answer::Refused { .. } | Answer::Gone => None,
+        };
+        self.at = pause
+            .filter(|_| self.tries < MOST_TRIES)
+            .and_then(|pause| now.checked_add(pause));
+    }
+
+    /// Whether it is to be made again now.
+    pub(super) fn is_due(&mut self, now: Instant) -> bool {
+        let due = self.at.is_some_and(|at| at <= now);
+        if due {
+            self.tries += 1;
+            self.at = None;
+        }
+        due
+    }
+}
+
+/// The server's wait, or ours where it names none; a game does not last for ever, though.
+fn limited(advised: Option<Duration>, pace: &Pace) -> Duration {
+    advised
+        .unwrap_or(pace.limited_retry)
+        .clamp(pace.limited_retry, pace.limited_wait)
+}

@@ -1,0 +1,184 @@
+//! Everything on a game but its moves: offers and how they are answered, absent opponents, games
+//! that never begin, games that are lost, and games of another kind.
+//!
+//! None of this can delay or change an owed move. Each subject has its file, its memory and its part
+//! in the three moments below: a state was read, a request was answered, a timer went off.
+//!
+//! * `opinion`: what our searches said of our last moves
+//! * `draw`, `takeback`: what the opponent proposes, and our own offers of a draw
+//! * `resign`: games that are lost
+//! * `absence`: an opponent who left, and what may be claimed
+//! * `first_move`: an opponent who never begins, and games called off
+//! * `standstill`: games in which nothing happens any more
+//! * `refusal`: games of another kind
+//! * `insist`: a request that got lost is made again, a few times
+
+mod absence;
+mod draw;
+mod first_move;
+mod insist;
+mod opinion;
+mod refusal;
+mod resign;
+mod standstill;
+mod takeback;
+
+use std::time::{Duration, Instant};
+
+use self::absence::Absence;
+use self::draw::Draws;
+use self::first_move::FirstMove;
+use self::opinion::Opinion;
+use self::refusal::Refusal;
+use self::resign::Resigning;
+use self::standstill::Standstill;
+use self::takeback::Takebacks;
+use super::event::{Action, Answer, Request};
+use super::play::{FIRST_PLIES, Table};
+use super::record::Change;
+use super::seat::Past;
+use crate::lichess::Side;
+use crate::rules::Color;
+
+/// With time added after each move, so much less of it is little.
+const INCREMENT_HELPS: u32 = 6;
+
+/// What the table remembers about all this.
+#[derive(Debug)]
+pub(in crate::bot::table) struct Manners {
+    opinion: Opinion,
+    draws: Draws,
+    takebacks: Takebacks,
+    resigning: Resigning,
+    absence: Absence,
+    first_move: FirstMove,
+    standstill: Standstill,
+    refusal: Option<Refusal>,
+}
+
+/// A state that was read, as far as manners care.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::bot::table) struct Glance {
+    /// What it did to the list.
+    pub(in crate::bot::table) change: Change,
+    /// It came with an opening: several things may have happened since the one before.
+    pub(in crate::bot::table) opened: bool,
+    /// When.
+    pub(in crate::bot::table) now: Instant,
+}
+
+impl Manners {
+    /// For a game with this past.
+    pub(in crate::bot::table) fn new(past: Past) -> Self {
+        Self {
+            opinion: Opinion::default(),
+            draws: Draws::new(past.draw_offers),
+            takebacks: Takebacks::new(past.takebacks),
+            resigning: Resigning::default(),
+            absence: Absence::default(),
+            first_move: FirstMove::default(),
+            standstill: Standstill::default(),
+            refusal: None,
+        }
+    }
+
+    pub(in crate::bot::table) fn refuses(&self) -> bool {
+        self.refusal.is_some()
+    }
+
+    /// When the earliest of the timers goes off.
+    pub(in crate::bot::table) fn wake_at(&self) -> Option<Instant> {
+        [
+            self.refusal.as_ref().map(Refusal::wake_at),
+            self.first_move.wake_at(),
+            self.draws.wake_at(),
+            self.takebacks.wake_at(),
+            self.resigning.wake_at(),
+            self.absence.wake_at(),
+            self.standstill.wake_at(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+}
+
+impl Table {
+    /// A state was read that does not end the game; the move it may ask for is under way already.
+    pub(in crate::bot::table) fn mind_manners(&mut self, glance: Glance, out: &mut Vec<Action>) {
+        if matches!(glance.change, Change::Rewritten { .. }) {
+            self.manners.opinion = Opinion::default();
+        }
+        self.watch_presence(glance.change);
+        self.takeback_flag(out);
+        self.draw_flag(glance, out);
+        self.watch_first_move(glance);
+        self.watch_progress(glance, out);
+        if glance.change != Change::Same && !self.is_our_turn() {
+            self.resign_if_lost(glance.now, out);
+            self.claim_if_due(glance.now, out);
+        }
+    }
+
+    /// What became of a request.
+    pub(in crate::bot::table) fn asked(
+        &mut self,
+        request: Request,
+        answer: &Answer,
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) {
+        match request {
+            Request::Abort if self.manners.refuses() => self.refused_abort(answer, now, out),
+            Request::Abort => self.first_move_asked(answer, out),
+            Request::Resign => self.resign_asked(answer, now),
+            Request::AcceptDraw => self.draw_asked(answer, now),
+            Request::AcceptTakeback => self.takeback_asked(answer, now),
+            Request::ClaimVictory | Request::ClaimDraw => self.claim_asked(answer, now),
+            // Whether they heard our no or not: the move to come says it too.
+            Request::DeclineDraw | Request::DeclineTakeback => {}
+        }
+        self.standstill_tick(now, out);
+    }
+
+    /// The timers of all this.
+    pub(in crate::bot::table) fn manners_tick(&mut self, now: Instant, out: &mut Vec<Action>) {
+        self.refusal_tick(now, out);
+        self.first_move_tick(now, out);
+        self.draw_tick(now, out);
+        self.takeback_tick(now, out);
+        self.resign_tick(now, out);
+        self.absence_tick(now, out);
+        self.standstill_tick(now, out);
+    }
+
+    /// Whether a side has nothing but its king: it cannot win, not even on time.
+    fn is_bare(&self, side: Side) -> bool {
+        let color = match side {
+            Side::White => Color::White,
+            Side::Black => Color::Black,
+        };
+        self.record.game().position().by_color(color).count() == 1
+    }
+
+    /// Whether the opponent is about to lose on time: less than `little` is left, less than we
+    /// have, and no time is added to speak of.
+    fn opponent_is_short(&self, little: Duration) -> bool {
+        let (Some(setting), Some(shown)) = (&self.setting, &self.shown) else {
+            return false;
+        };
+        if !setting.clocked || self.ply() < FIRST_PLIES {
+            return false;
+        }
+        let (us, them) = (setting.us, setting.us.other());
+        let (Some(ours), Some(theirs)) = (shown.state.time(us), shown.state.time(them)) else {
+            return false;
+        };
+        let little = if shown.state.increment(them).is_zero() {
+            little
+        } else {
+            little / INCREMENT_HELPS
+        };
+        theirs < little && theirs < ours
+    }
+}

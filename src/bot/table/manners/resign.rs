@@ -1,0 +1,78 @@
+//! Resigning: off unless the operator wants it, and then only a game that offers nothing any more.
+//!
+//! Decided once our move stands on the list, on the opponent's turn. A game is played on as long as
+//! the opponent may lose it by the clock, by leaving, or by overlooking that the next move blows up
+//! or mates their king.
+
+use std::time::Instant;
+
+use super::insist::Insistence;
+use crate::bot::table::event::{Action, Answer, Request};
+use crate::bot::table::play::{FIRST_PLIES, Table};
+use crate::rules::{Outcome, Position};
+
+/// What is remembered about it.
+#[derive(Debug, Default)]
+pub(super) struct Resigning {
+    /// The length of the list when we resigned, and how the request fares.
+    asked: Option<(usize, Insistence)>,
+}
+
+impl Resigning {
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        self.asked.and_then(|(_, asked)| asked.wake_at())
+    }
+}
+
+impl Table {
+    /// Our move stands: whether the game is worth going on with.
+    pub(super) fn resign_if_lost(&mut self, now: Instant, out: &mut Vec<Action>) {
+        self.manners.resigning.asked = None;
+        if self.is_given_up(now) {
+            self.manners.resigning.asked = Some((self.ply(), Insistence::begun()));
+            out.push(Action::Ask(Request::Resign));
+        }
+    }
+
+    fn is_given_up(&self, now: Instant) -> bool {
+        let (Some(setting), rules) = (&self.setting, &self.settings.resign) else {
+            return false;
+        };
+        // Earlier, resigning would abort the game.
+        rules.enabled
+            && self.ply() >= FIRST_PLIES
+            && self.manners.opinion.rows.lost >= rules.moves.max(1)
+            && !self.is_bare(setting.us.other())
+            && !self.opponent_is_short(self.pace.short_clock)
+            && !self.opponent_is_away(now)
+            && !threatens_to_win(self.record.game().position())
+    }
+
+    pub(super) fn resign_asked(&mut self, answer: &Answer, now: Instant) {
+        let pace = self.pace;
+        if let Some((_, asked)) = &mut self.manners.resigning.asked {
+            asked.answered(answer, &pace, now);
+        }
+    }
+
+    pub(super) fn resign_tick(&mut self, now: Instant, out: &mut Vec<Action>) {
+        let ply = self.ply();
+        if let Some((at, asked)) = &mut self.manners.resigning.asked
+            && asked.is_due(now)
+            && *at == ply
+        {
+            out.push(Action::Ask(Request::Resign));
+        }
+    }
+}
+
+/// Whether the side that waits would win at once if it were its turn: the side to move may overlook
+/// it.
+fn threatens_to_win(position: &Position) -> bool {
+    if position.is_threatened() || position.in_check() {
+        return true;
+    }
+    let ours = position.pass();
+    let wins = |mv: &crate::rules::Move| matches!(ours.play(*mv).outcome(), Some(Outcome::Win { winner, .. }) if winner == ours.turn());
+    ours.legal_moves().iter().any(wins)
+}

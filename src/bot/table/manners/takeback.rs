@@ -1,0 +1,96 @@
+//! Takebacks: granted as often as the operator allows, in casual games only; else an explicit no.
+//!
+//! A grant changes nothing here: it is the shorter list that stops a search. Nothing is granted
+//! while a move of ours is on its way, for that move ends the proposal, and a late yes would be a
+//! proposal of our own.
+
+use std::time::Instant;
+
+use super::insist::Insistence;
+use crate::bot::table::event::{Action, Answer, Deed, Request};
+use crate::bot::table::play::Table;
+
+/// What is remembered about takebacks.
+#[derive(Debug)]
+pub(super) struct Takebacks {
+    /// Their flag in the last state.
+    flag: bool,
+    granting: Option<Insistence>,
+    /// How many were granted in this game.
+    granted: u32,
+}
+
+impl Takebacks {
+    pub(super) fn new(granted: u32) -> Self {
+        Self {
+            flag: false,
+            granting: None,
+            granted,
+        }
+    }
+
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        self.granting.and_then(|granting| granting.wake_at())
+    }
+}
+
+impl Table {
+    /// Their flag in the state just read; it counts when it appears.
+    pub(super) fn takeback_flag(&mut self, out: &mut Vec<Action>) {
+        let (Some(setting), Some(shown)) = (&self.setting, &self.shown) else {
+            return;
+        };
+        let flag = shown.state.proposes_takeback(setting.us.other());
+        let appeared = flag && !self.manners.takebacks.flag;
+        self.manners.takebacks.flag = flag;
+        if !flag {
+            self.manners.takebacks.granting = None;
+        }
+        if !appeared {
+            return;
+        }
+        if !self.grants_takeback() {
+            out.push(Action::Ask(Request::DeclineTakeback));
+            return;
+        }
+        let takebacks = &mut self.manners.takebacks;
+        takebacks.granted += 1;
+        takebacks.granting = Some(Insistence::begun());
+        let so_far = takebacks.granted;
+        out.push(Action::Ask(Request::AcceptTakeback));
+        out.push(Action::Remember(Deed::TakebackGranted { so_far }));
+    }
+
+    fn grants_takeback(&self) -> bool {
+        let Some(setting) = &self.setting else {
+            return false;
+        };
+        let rules = &self.settings.takeback;
+        let most = if setting.opponent_is_bot {
+            rules.bots
+        } else {
+            rules.humans
+        };
+        !setting.rated
+            && !setting.arena
+            && self.frozen().is_none()
+            && self.manners.takebacks.granted < most
+    }
+
+    pub(super) fn takeback_asked(&mut self, answer: &Answer, now: Instant) {
+        let pace = self.pace;
+        if let Some(granting) = &mut self.manners.takebacks.granting {
+            granting.answered(answer, &pace, now);
+        }
+    }
+
+    pub(super) fn takeback_tick(&mut self, now: Instant, out: &mut Vec<Action>) {
+        let sent = self.frozen().is_some();
+        if let Some(granting) = &mut self.manners.takebacks.granting
+            && granting.is_due(now)
+            && !sent
+        {
+            out.push(Action::Ask(Request::AcceptTakeback));
+        }
+    }
+}

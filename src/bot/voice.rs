@@ -1,0 +1,159 @@
+//! What a player says, and what it remembers beyond its game.
+//!
+//! Between the game's talk, which decides what is said, the lane that carries it, and the memory.
+//! Nothing here waits: a line is handed in or dropped, a memory is changed in memory first.
+
+use std::time::Instant;
+
+use super::chat::{Conversation, Introduction, Lane, Line, Occasion, Said, Tally};
+use super::memory::Memory;
+use super::player::House;
+use super::settings::Settings;
+use super::table::{Deed, Ending, Moved, Past, Setting, Table};
+use crate::lichess::{ChatLine, GameId, UserId};
+
+/// What begins the keys of opponents who rest for having left us waiting.
+const NO_SHOW: &str = "no-show ";
+
+/// The voice of one player.
+pub(super) struct Voice {
+    game: GameId,
+    settings: std::sync::Arc<Settings>,
+    memory: Memory,
+    lane: Lane,
+    talk: Conversation,
+    opponent: Option<UserId>,
+}
+
+impl Voice {
+    pub(super) fn new(house: &House, game: &GameId) -> Self {
+        let known = house.memory.game(game);
+        let said = Said {
+            greeted: known.greeted,
+            parted: known.parted,
+        };
+        let settings = std::sync::Arc::clone(&house.settings);
+        Self {
+            talk: Conversation::new(game.clone(), settings.clone(), said),
+            game: game.clone(),
+            settings,
+            memory: house.memory.clone(),
+            lane: house.lane.clone(),
+            opponent: None,
+        }
+    }
+
+    /// What was done in this game before.
+    pub(super) fn past(&self) -> Past {
+        let known = self.memory.game(&self.game);
+        Past {
+            takebacks: known.takebacks,
+            draw_offers: known.draw_offers,
+        }
+    }
+
+    /// The table knows who plays.
+    pub(super) fn introduce(&mut self, table: &Table) {
+        if let Some(setting) = table.setting() {
+            self.opponent.clone_from(&setting.opponent_id);
+            self.talk.introduce(introduction(setting));
+        }
+    }
+
+    pub(super) fn moved(&mut self, moved: &Moved) {
+        let lines = self.talk.moved(moved);
+        self.say(lines);
+    }
+
+    pub(super) fn ended(&mut self, ending: &Ending) {
+        let lines = self.talk.ended(ending);
+        self.say(lines);
+    }
+
+    pub(super) fn heard(&mut self, line: &ChatLine) {
+        tracing::debug!(
+            room = %line.room,
+            user = %super::chat::loggable(&line.username),
+            text = %super::chat::loggable(&line.text),
+            "heard"
+        );
+        let (memory, opponent) = (&self.memory, &self.opponent);
+        let tally = || {
+            let record = memory.opponent(opponent.as_ref()?);
+            Some(Tally {
+                wins: record.wins,
+                draws: record.draws,
+                losses: record.losses,
+            })
+        };
+        if let Some(answer) = self.talk.heard(line, tally, Instant::now()) {
+            self.say(vec![answer]);
+        }
+    }
+
+    /// Greetings and goodbyes are remembered before they are said: rather none than two.
+    fn say(&self, lines: Vec<Line>) {
+        let Some(first) = lines.first() else { return };
+        match first.occasion {
+            Occasion::Greeting => self.memory.update_game(&self.game, |game| {
+                (game.greeted, game.greeted_spectators) = (true, true);
+            }),
+            Occasion::Goodbye => self.memory.update_game(&self.game, |game| {
+                (game.parted, game.parted_spectators) = (true, true);
+            }),
+            Occasion::Answer | Occasion::Operator => {}
+        }
+        for line in lines {
+            self.lane.hand_in(line);
+        }
+    }
+
+    /// What the table wants known after a restart.
+    pub(super) fn remember(&self, table: &Table, deed: Deed) {
+        match deed {
+            Deed::TakebackGranted { so_far } => {
+                self.memory
+                    .update_game(&self.game, |game| game.takebacks = so_far);
+            }
+            Deed::DrawOffered { so_far } => {
+                self.memory
+                    .update_game(&self.game, |game| game.draw_offers = so_far);
+            }
+            Deed::NoShow => self.no_show(table),
+        }
+    }
+
+    /// The opponent left us waiting; who does so again and again rests for a while.
+    fn no_show(&self, table: &Table) {
+        let Some(setting) = table.setting() else {
+            return;
+        };
+        let Some(opponent) = &setting.opponent_id else {
+            return;
+        };
+        self.memory
+            .no_show(&self.game, opponent, setting.opponent_is_bot);
+        let rules = &self.settings.game;
+        let no_shows = self.memory.opponent(opponent).no_shows_today;
+        if no_shows >= rules.abort_repeats.max(1) {
+            let rest = rules.abort_rest;
+            self.memory
+                .cool(&no_show_key(opponent), rest, rest, Some("never moved"));
+            tracing::info!(%opponent, no_shows, ?rest, "leaves us waiting again and again: rests");
+        }
+    }
+}
+
+/// The key under which an opponent rests who leaves us waiting again and again.
+pub(super) fn no_show_key(opponent: &UserId) -> String {
+    format!("{NO_SHOW}{opponent}")
+}
+
+fn introduction(setting: &Setting) -> Introduction {
+    Introduction {
+        opponent_id: setting.opponent_id.clone(),
+        opponent_is_bot: setting.opponent_is_bot,
+        opponent_reads: !setting.opponent_is_ai,
+        ..Introduction::between(&setting.me, &setting.opponent, setting.us)
+    }
+}

@@ -1,0 +1,244 @@
+//! Resigning and takebacks: what is given, and to whom.
+
+use megaton::bot::Settings;
+use megaton::bot::table::{Answer, Deed, Past, Request};
+use megaton::engine::{Ended, Score, Thought};
+use megaton::lichess::{GameState, OpponentGone, Side};
+
+use crate::desk::{
+    Desk, asks, ms, posted, posts, refused, remembered, settings, state, stops, thinking, thought,
+};
+use crate::quiet::{line, play_on, played};
+
+fn resigning() -> Settings {
+    let mut settings = settings();
+    settings.resign.enabled = true;
+    settings.resign.moves = 3;
+    settings.resign.depth = 9;
+    settings
+}
+
+fn lost(_: usize) -> Score {
+    Score::Cp(-1500)
+}
+
+#[test]
+fn a_lost_game_is_resigned_after_so_many_moves_in_a_row_and_once() {
+    let game = played(Side::White, resigning(), 4, lost);
+    assert_eq!(asks(&game.actions), []);
+    let game = played(Side::White, resigning(), 5, lost);
+    assert_eq!(asks(&game.actions), [Request::Resign]);
+    let game = played(Side::Black, resigning(), 6, lost);
+    assert_eq!(asks(&game.actions), [Request::Resign]);
+}
+
+#[test]
+fn nothing_is_resigned_unless_the_operator_wants_it() {
+    assert_eq!(asks(&played(Side::White, settings(), 30, lost).actions), []);
+}
+
+#[test]
+fn one_better_move_breaks_the_row() {
+    let score = |ply: usize| Score::Cp(if ply % 6 == 4 { -1499 } else { -9000 });
+    assert_eq!(
+        asks(&played(Side::White, resigning(), 40, score).actions),
+        []
+    );
+}
+
+#[test]
+fn a_forced_mate_counts_as_lost() {
+    let game = played(Side::White, resigning(), 5, |_| Score::Mate(-4));
+    assert_eq!(asks(&game.actions), [Request::Resign]);
+}
+
+/// The last of three lost moves is special.
+fn last_move(change: impl FnOnce(&mut Thought, &mut GameState)) -> Vec<Request> {
+    let mut desk = played(Side::White, resigning(), 3, lost).desk;
+    let mut turn = state(&line(4));
+    let ours = line(5).rsplit(' ').next().unwrap().to_owned();
+    let mut last = thought("a2a3", Score::Cp(-3000), &desk.table);
+    change(&mut last, &mut turn);
+    let mut shown = turn.clone();
+    let ticket = thinking(&desk.state_with(turn)).unwrap().ticket;
+    last.best = desk.table.game().position().parse_uci(&ours).ok();
+    desk.apply(megaton::bot::table::Input::Thought {
+        ticket,
+        thought: last,
+    });
+    shown.moves = line(5);
+    asks(&desk.state_with(shown))
+}
+
+#[test]
+fn only_deep_searches_on_a_healthy_clock_count() {
+    assert_eq!(last_move(|_, _| {}), [Request::Resign]);
+    assert_eq!(last_move(|thought, _| thought.depth = 8), []);
+    let proof = last_move(|thought, _| {
+        thought.depth = 3;
+        thought.score = Score::Mate(-1);
+        thought.ended = Ended::Decided;
+    });
+    assert_eq!(proof, [Request::Resign], "a proof needs no depth");
+    assert_eq!(last_move(|thought, _| thought.ended = Ended::Failed), []);
+    assert_eq!(last_move(|_, state| state.time.white = Some(ms(9_000))), []);
+}
+
+#[test]
+fn nobody_resigns_to_an_opponent_who_is_about_to_flag() {
+    let flagging = last_move(|_, state| {
+        state.time.black = Some(ms(20_000));
+        state.increment.black = ms(0);
+    });
+    assert_eq!(flagging, []);
+}
+
+#[test]
+fn nobody_resigns_to_an_opponent_who_left() {
+    let mut desk = played(Side::White, resigning(), 3, lost).desk;
+    let ticket = thinking(&desk.state(&line(4))).unwrap().ticket;
+    desk.apply(megaton::bot::table::Input::Gone(OpponentGone {
+        gone: true,
+        claim_win_in: Some(ms(20_000)),
+    }));
+    let ours = line(5).rsplit(' ').next().unwrap().to_owned();
+    desk.think_with(ticket, &ours, Score::Cp(-3000));
+    assert_eq!(asks(&desk.state(&line(5))), []);
+}
+
+#[test]
+fn nobody_resigns_while_the_next_move_would_blow_the_king_up() {
+    // The queen looks at f7: whoever overlooks it is blown up.
+    let mut settings = resigning();
+    settings.resign.moves = 1;
+    let resigned = |ours: &str| {
+        let mut desk = Desk::with(Side::White, settings.clone());
+        let ticket = thinking(&desk.open("e2e3 a7a6")).unwrap().ticket;
+        desk.think_with(ticket, ours, Score::Cp(-3000));
+        asks(&desk.state(&format!("e2e3 a7a6 {ours}")))
+    };
+    assert_eq!(resigned("d1f3"), []);
+    assert_eq!(resigned("d1e2"), [Request::Resign]);
+}
+
+#[test]
+fn before_both_have_moved_it_would_be_an_abort() {
+    let mut settings = resigning();
+    settings.resign.moves = 1;
+    let game = played(Side::White, settings.clone(), 1, lost);
+    assert_eq!(asks(&game.actions), []);
+    let game = played(Side::Black, settings, 2, lost);
+    assert_eq!(asks(&game.actions), [Request::Resign]);
+}
+
+#[test]
+fn a_resignation_that_got_lost_is_repeated_until_they_move() {
+    let mut desk = played(Side::White, resigning(), 5, lost).desk;
+    desk.asked(Request::Resign, Answer::Lost);
+    assert_eq!(asks(&desk.wait(ms(1100))), [Request::Resign]);
+    desk.asked(Request::Resign, refused("This game cannot be resigned"));
+    assert_eq!(asks(&desk.wait(ms(30_000))), []);
+    let mut desk = played(Side::White, resigning(), 5, lost).desk;
+    desk.asked(Request::Resign, Answer::Lost);
+    let actions = desk.state(&line(6));
+    assert!(thinking(&actions).is_some(), "the game goes on");
+    assert_eq!(asks(&desk.wait(ms(1100))), []);
+}
+
+fn proposal(moves: &str) -> GameState {
+    let mut proposal = state(moves);
+    proposal.takeback.black = true;
+    proposal
+}
+
+/// A casual game after four moves, our turn.
+fn casual(settings: Settings, past: Past, bot: bool) -> Desk {
+    let mut desk = Desk::with_past(Side::White, settings, past);
+    desk.bot_opponent = bot;
+    desk.casual = true;
+    play_on(desk, 4, |_| Score::Cp(0)).desk
+}
+
+#[test]
+fn a_human_may_take_back_so_often_in_a_casual_game() {
+    let mut settings = settings();
+    settings.takeback.humans = 2;
+    let mut desk = casual(settings, Past::default(), false);
+    for (plies, granted) in [(4, true), (2, true), (0, false)] {
+        let actions = desk.state_with(proposal(&line(plies)));
+        let answer = if granted {
+            Request::AcceptTakeback
+        } else {
+            Request::DeclineTakeback
+        };
+        assert_eq!(asks(&actions), [answer]);
+        assert_eq!(
+            asks(&desk.state_with(proposal(&line(plies)))),
+            [],
+            "once an offer"
+        );
+        if granted {
+            // The shorter list stops the search and asks for another.
+            let shorter = desk.state(&line(plies - 2));
+            assert!(thinking(&shorter).is_some());
+        }
+    }
+}
+
+#[test]
+fn the_shorter_list_stops_the_search() {
+    let mut desk = casual(settings(), Past::default(), false);
+    let actions = desk.state_with(proposal(&line(4)));
+    assert!(!stops(&actions), "a yes alone stops nothing");
+    assert_eq!(remembered(&actions), [Deed::TakebackGranted { so_far: 1 }]);
+    assert!(stops(&desk.state(&line(3))));
+}
+
+#[test]
+fn rated_games_bots_and_a_spent_allowance_get_a_no() {
+    let no = [Request::DeclineTakeback];
+    let mut rated = played(Side::White, settings(), 4, |_| Score::Cp(0)).desk;
+    assert_eq!(asks(&rated.state_with(proposal(&line(4)))), no);
+    let mut bot = casual(settings(), Past::default(), true);
+    assert_eq!(asks(&bot.state_with(proposal(&line(4)))), no);
+    let past = Past {
+        takebacks: 1,
+        ..Past::default()
+    };
+    let mut spent = casual(settings(), past, false);
+    assert_eq!(asks(&spent.state_with(proposal(&line(4)))), no);
+}
+
+#[test]
+fn a_move_on_its_way_is_not_taken_back() {
+    let mut desk = casual(settings(), Past::default(), false);
+    let ticket = thinking(&desk.open(&line(4))).map(|search| search.ticket);
+    assert!(ticket.is_none(), "the search goes on");
+    let mut desk = Desk::with(Side::White, settings());
+    desk.casual = true;
+    let ticket = thinking(&desk.open(&line(4))).unwrap().ticket;
+    let ours = line(5).rsplit(' ').next().unwrap().to_owned();
+    posted(&desk.think_with(ticket, &ours, Score::Cp(0))).unwrap();
+    let actions = desk.state_with(proposal(&line(4)));
+    assert_eq!(asks(&actions), [Request::DeclineTakeback]);
+    assert_eq!(posts(&actions), 0);
+}
+
+#[test]
+fn our_own_flag_is_no_proposal_to_us() {
+    let (mut desk, _) = Desk::at(Side::White, "g1f3 f7f6");
+    let mut ours = state("g1f3 f7f6");
+    ours.takeback.white = true;
+    assert_eq!(asks(&desk.state_with(ours)), []);
+}
+
+#[test]
+fn a_grant_that_got_lost_is_repeated_while_they_ask() {
+    let mut desk = casual(settings(), Past::default(), false);
+    desk.state_with(proposal(&line(4)));
+    desk.asked(Request::AcceptTakeback, Answer::Lost);
+    assert_eq!(asks(&desk.wait(ms(1100))), [Request::AcceptTakeback]);
+    desk.asked(Request::AcceptTakeback, Answer::Lost);
+    desk.state(&line(4));
+    assert_eq!(asks(&desk.wait(ms(1100))), [], "withdrawn");
+}
