@@ -35,6 +35,8 @@ pub(crate) struct Account {
     pub(super) profile_calls: Window,
     /// Games against other bots in a day, where the server counts them.
     pub(super) bot_games: Option<Window>,
+    /// Credits for challenges, of the minute and of the day, where the server counts them.
+    pub(super) credits: Option<[Window; 2]>,
 }
 
 impl Account {
@@ -52,6 +54,7 @@ impl Account {
             seen: Millis(0),
             profile_calls: Window::new(30, Duration::from_secs(300)),
             bot_games: None,
+            credits: None,
         }
     }
 

@@ -124,6 +124,16 @@ impl Window {
         Err(left)
     }
 
+    /// Takes so many at once, or says how long until the window opens again.
+    pub(crate) fn take_many(&mut self, count: u32, now: Millis) -> Result<(), Duration> {
+        let left = self.left(now);
+        if left.is_zero() && self.used + count <= self.most {
+            self.used += count;
+            return Ok(());
+        }
+        Err(self.span.saturating_sub(now - self.opened.unwrap_or(now)))
+    }
+
     /// How long until one can be taken; zero when one can be taken now.
     pub(crate) fn left(&mut self, now: Millis) -> Duration {
         let opened = *self.opened.get_or_insert(now);

@@ -79,6 +79,7 @@ impl House {
                 }
             }
         }
+        self.spend_credits(challenger, target_is_bot, now)?;
         self.check_bot_limit(challenger, dest, now)?;
         if too_fast && target_is_bot {
             return Err(Denial::refused("Bots cannot play UltraBullet."));

@@ -1,4 +1,7 @@
-//! The day's limit of games between bots, and games that do not count because they repeat another.
+//! The day's limit of games between bots, credits for challenges, and games that do not count
+//! because they repeat another.
+//!
+//! Counted in fixed windows, as the server does.
 
 use crate::practice::account::Account;
 use crate::practice::denial::Denial;
@@ -44,6 +47,25 @@ impl House {
                 wait.as_secs()
             );
             return Err(Denial::limit(400, &text, "bot.vsBot.day", wait));
+        }
+        Ok(())
+    }
+
+    /// A challenge costs credits, whatever becomes of it later.
+    pub(super) fn spend_credits(
+        &mut self,
+        challenger: &str,
+        target_is_bot: bool,
+        now: Millis,
+    ) -> Result<(), Denial> {
+        let price = if target_is_bot { 1 } else { 5 };
+        let account = self.accounts.get_mut(challenger);
+        let windows = account.and_then(|account| account.credits.as_mut());
+        for window in windows.into_iter().flatten() {
+            if window.take_many(price, now).is_err() {
+                // The server does not say how long.
+                return Err(Denial::text(429, "Too many requests. Try again later."));
+            }
         }
         Ok(())
     }

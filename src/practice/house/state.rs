@@ -44,6 +44,8 @@ pub(crate) enum Delivery {
 pub struct Rules {
     /// Games that a bot may play against other bots in a day.
     pub bot_games_a_day: Option<u32>,
+    /// Credits for challenges, a minute and a day; a bot costs 1, a person 5.
+    pub challenge_credits: Option<[u32; 2]>,
     /// Rated games that repeat one of the pair's last two are not counted.
     pub repeats_do_not_count: bool,
 }
@@ -99,6 +101,12 @@ impl House {
             .rules
             .bot_games_a_day
             .map(|most| Window::new(most, day));
+        account.credits = self.rules.challenge_credits.map(|[minute, of_day]| {
+            [
+                Window::new(minute, Duration::from_secs(60)),
+                Window::new(of_day, day),
+            ]
+        });
         let id = account.id.clone();
         self.accounts.entry(id.clone()).or_insert(account);
         Some(id)

@@ -202,3 +202,27 @@ fn names_that_lichess_would_not_take_are_refused() {
         assert_eq!(house.open_account(name, Kind::Bot, START), None, "{name}");
     }
 }
+
+#[test]
+fn credits_are_spent_by_whoever_challenges_and_come_back_with_the_window() {
+    let rules = Rules {
+        challenge_credits: Some([7, 10]),
+        ..Rules::default()
+    };
+    let mut house = house(rules);
+    house.open_account("Person", Kind::Human, START).unwrap();
+    let mut ask = |dest: &str, seconds: u64| {
+        let now = Millis(START.0 + seconds * 1000);
+        house.challenge("one", dest, wish(false), now)
+    };
+    assert!(ask("person", 0).is_ok(), "5 of the minute's 7");
+    let denial = ask("person", 1).unwrap_err();
+    assert_eq!(denial.status, 429);
+    assert_eq!(denial.body.get("ratelimit"), None);
+    assert!(ask("two", 2).is_ok() && ask("two", 3).is_ok());
+    assert!(ask("two", 4).is_err(), "the minute's are gone");
+    assert!(ask("two", 61).is_ok() && ask("two", 62).is_ok());
+    assert!(ask("two", 63).is_ok(), "ten of the day's ten");
+    assert!(ask("two", 3600).is_err(), "the day's are gone");
+    assert!(ask("two", 86_400).is_ok());
+}
