@@ -16,6 +16,7 @@ use super::doorbell::{Doorbell, Rung};
 use super::errands::Errands;
 use super::lists::{Keeper, Lists};
 use super::lobby::{Errand, Lobby, News};
+use super::matchmaking::Desk;
 use super::overhead::Meter;
 use super::player::{House, play};
 use super::report::BotEvent;
@@ -34,6 +35,7 @@ pub(super) struct Porter {
     players: HashMap<GameId, Arc<Notify>>,
     ids: HashMap<Id, GameId>,
     errands: Errands,
+    desk: Desk,
     lists: watch::Receiver<Arc<Lists>>,
     /// Tells the keeper of the lists of other rules.
     _rules: watch::Sender<Arc<Settings>>,
@@ -74,8 +76,16 @@ impl Porter {
             client: options.client,
             meter: Meter::default(),
         };
+        let desk = Desk::new(
+            house.client.clone(),
+            options.memory.clone(),
+            me.clone(),
+            Arc::clone(&house.settings),
+            Arc::clone(&lists.borrow()),
+        );
         Self {
             lobby,
+            desk,
             doorbell: Doorbell::new(house.client.clone()),
             errands: Errands::new(
                 house.client.clone(),
@@ -99,7 +109,8 @@ impl Porter {
     pub(super) async fn run(&mut self, drain: &CancellationToken) -> Result<(), BotError> {
         let mut draining = false;
         loop {
-            let wake_at = self.lobby.wake_at();
+            let wake_at = [self.lobby.wake_at(), self.desk.wake_at()];
+            let wake_at = wake_at.into_iter().flatten().min();
             let news = tokio::select! {
                 biased;
                 () = drain.cancelled(), if !draining => {
@@ -109,15 +120,18 @@ impl Porter {
                 rung = self.doorbell.next() => self.rung(rung)?,
                 Some(news) = self.errands.next() => Some(news),
                 Some(left) = self.games.join_next_with_id() => Some(self.left(&left)),
+                Some(heard) = self.desk.next() => {
+                    let errands = self.desk.hear(heard, &mut self.lobby);
+                    self.carry_out_all(errands);
+                    None
+                }
                 Ok(()) = self.lists.changed() => {
                     Some(News::Lists(Arc::clone(&self.lists.borrow_and_update())))
                 }
                 () = sleep_until(wake_at) => Some(News::Tick),
             };
             if let Some(news) = news {
-                for errand in self.lobby.apply(news, Instant::now()) {
-                    self.carry_out(errand);
-                }
+                self.take_in(news);
             }
             self.errands.start();
             if draining && self.lobby.is_empty() && self.errands.is_empty() {
@@ -160,6 +174,29 @@ impl Porter {
                 self.house.listeners.tell(BotEvent::Offline { reason });
                 Ok(None)
             }
+        }
+    }
+
+    /// Tells the lobby, and then those who look for games.
+    fn take_in(&mut self, news: News) {
+        let heard = Desk::heard(&news);
+        match &news {
+            News::Drain => {
+                let errands = self.desk.set_open(false, &mut self.lobby);
+                self.carry_out_all(errands);
+            }
+            News::Lists(lists) => self.desk.set_lists(Arc::clone(lists)),
+            _ => {}
+        }
+        let errands = self.lobby.apply(news, Instant::now());
+        self.carry_out_all(errands);
+        let errands = self.desk.hear(heard, &mut self.lobby);
+        self.carry_out_all(errands);
+    }
+
+    fn carry_out_all(&mut self, errands: Vec<Errand>) {
+        for errand in errands {
+            self.carry_out(errand);
         }
     }
 

@@ -10,6 +10,7 @@ mod endings;
 mod http;
 mod lists;
 mod lobby;
+mod matchmaking;
 mod owed;
 mod quiet;
 mod resigning;

@@ -112,6 +112,11 @@ impl Lobby {
         out
     }
 
+    /// Whether a challenge of ours holds a seat.
+    pub fn is_asking(&self) -> bool {
+        self.outgoing.is_some()
+    }
+
     /// The id of our challenge, while it holds a seat.
     pub fn outgoing(&self) -> Option<&ChallengeId> {
         self.outgoing.as_ref().and_then(|known| known.id.as_ref())

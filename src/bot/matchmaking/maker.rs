@@ -228,12 +228,10 @@ impl Maker {
                 self.conclude(verdict, out);
             }
             State::Declined { until, .. } if *until <= around.now => {
-                out.push(Duty::Release);
                 let unknown = Verdict::Declined(DeclineReason::Unknown);
                 self.conclude(Some(unknown), out);
             }
             State::Lost { until, .. } if *until <= around.now => {
-                out.push(Duty::Release);
                 self.conclude(None, out);
             }
             State::Idle => self.begin(around, out),

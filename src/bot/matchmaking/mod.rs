@@ -10,6 +10,8 @@
 //! * `envoy`: the calls; `desk`: the core, the calls and the lobby joined together
 
 mod choice;
+mod desk;
+mod envoy;
 mod maker;
 mod news;
 mod offer;
@@ -18,6 +20,7 @@ mod outcome;
 mod pool;
 mod rest;
 
+pub(super) use desk::Desk;
 pub use maker::Maker;
 pub use news::{Around, Duty, Folk, Heard, NotCreated};
 pub use offer::{Offer, Origin, speed_of};

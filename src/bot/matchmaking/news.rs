@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use super::offer::Offer;
 use super::rest::Rest;
 use crate::bot::ledger::Target;
-use crate::lichess::{Account, Challenge, ChallengeId, ChallengeStatus, Event, Presence, UserId};
+use crate::lichess::{
+    Account, Challenge, ChallengeId, ChallengeStatus, Event, GameId, Presence, UserId,
+};
 use crate::store::Moment;
 
 /// What others know: lists, guard, ledger.
@@ -52,10 +54,8 @@ pub enum NotCreated {
     NoSeat,
     /// Such calls pause for so long.
     Limited(Duration),
-    /// Our own games against bots are used up for so long.
-    OurDay(Option<Duration>),
-    /// Theirs are.
-    TheirDay(Option<Duration>),
+    /// The day's games against bots are used up, ours or theirs.
+    DaySpent,
     /// The server does not let us ask this user.
     Refused,
     /// The token or the account may not challenge.
@@ -108,10 +108,6 @@ pub enum Duty {
     Release,
     /// Keep a rest.
     Rest(Rest),
-    /// Forget the rests of this user: they have played.
-    Forgive(UserId),
-    /// The server says that our day's games against bots are used up.
-    OurDay(Option<Duration>),
-    /// It says so of theirs.
-    TheirDay(UserId, Option<Duration>),
+    /// Forget the rests of this user: they have accepted, and this is the game where it has begun.
+    Forgive(UserId, Option<GameId>),
 }

@@ -7,7 +7,7 @@ use super::news::{Around, Duty, NotCreated};
 use super::offer::{Offer, Origin};
 use super::rest::{Verdict, lesson};
 use crate::lichess::{
-    Challenge, ChallengeStatus, ColorChoice, DeclineReason, Event, GameInfo, UserId,
+    Challenge, ChallengeStatus, ColorChoice, DeclineReason, Event, GameId, GameInfo, UserId,
 };
 
 /// The reason of a refusal comes on another stream than the refusal; it is waited for this long.
@@ -72,18 +72,11 @@ impl Maker {
                 }
                 return;
             }
-            NotCreated::NoSeat => None,
+            // The memory knows of days that are spent, ours and theirs.
+            NotCreated::NoSeat | NotCreated::DaySpent => None,
             NotCreated::Limited(wait) => {
                 self.next = self.next.max(now + *wait);
                 None
-            }
-            NotCreated::OurDay(wait) => {
-                out.push(Duty::OurDay(*wait));
-                None
-            }
-            NotCreated::TheirDay(wait) => {
-                out.push(Duty::TheirDay(offer.to.clone(), *wait));
-                Some(Verdict::Spent(wait.unwrap_or(self.rules.cooldown)))
             }
             NotCreated::Refused => Some(Verdict::Barred),
             NotCreated::Forbidden => {
@@ -92,7 +85,6 @@ impl Maker {
                 None
             }
         };
-        out.push(Duty::Release);
         self.conclude(verdict, out);
     }
 
@@ -114,7 +106,6 @@ impl Maker {
         if let Some(challenge) = found.iter().find(|it| is_to(it, &to)) {
             self.created(challenge, around, out);
         } else {
-            out.push(Duty::Release);
             self.conclude(None, out);
         }
     }
@@ -130,13 +121,12 @@ impl Maker {
         };
         let (offer, id) = (offer.clone(), id.clone());
         match status {
-            ChallengeStatus::Accepted => self.accepted(&offer, around, out),
+            ChallengeStatus::Accepted => self.accepted(&offer, None, around, out),
             ChallengeStatus::Declined => {
                 let until = around.now + REASON_COMES;
                 self.state = State::Declined { offer, id, until };
             }
             ChallengeStatus::Canceled => {
-                out.push(Duty::Release);
                 self.conclude(None, out);
             }
             ChallengeStatus::Created | ChallengeStatus::Offline | ChallengeStatus::Unknown => {}
@@ -152,7 +142,6 @@ impl Maker {
             }
             Event::ChallengeCanceled(challenge) if self.is_ours(challenge) => {
                 if let State::Pending { .. } = self.state {
-                    out.push(Duty::Release);
                     self.conclude(None, out);
                 }
             }
@@ -169,7 +158,6 @@ impl Maker {
             return;
         };
         tracing::info!(user = %offer.to, %reason, "declined");
-        out.push(Duty::Release);
         self.conclude(Some(Verdict::Declined(reason)), out);
     }
 
@@ -217,12 +205,18 @@ impl Maker {
             State::Idle | State::Listing | State::Looking(_) => None,
         };
         match ours {
-            Some(offer) => self.accepted(&offer, around, out),
+            Some(offer) => self.accepted(&offer, Some(&game.id), around, out),
             None => self.quiet_since = around.now,
         }
     }
 
-    fn accepted(&mut self, offer: &Offer, around: &Around<'_>, out: &mut Vec<Duty>) {
+    fn accepted(
+        &mut self,
+        offer: &Offer,
+        game: Option<&GameId>,
+        around: &Around<'_>,
+        out: &mut Vec<Duty>,
+    ) {
         tracing::info!(user = %offer.to, profile = %offer.profile.name, "accepted");
         self.state = State::Idle;
         self.quiet_since = around.now;
@@ -239,7 +233,7 @@ impl Maker {
         } else {
             Duration::ZERO
         };
-        out.push(Duty::Forgive(offer.to.clone()));
+        out.push(Duty::Forgive(offer.to.clone(), game.cloned()));
         if !rest.is_zero() {
             self.learn(offer, Verdict::Played(rest), out);
         }
@@ -272,6 +266,7 @@ impl Maker {
             | State::Withdrawn { offer, .. } => offer,
             State::Idle | State::Listing | State::Looking(_) => return,
         };
+        out.push(Duty::Release);
         if let Some(verdict) = verdict {
             self.learn(&offer, verdict, out);
         }

@@ -24,8 +24,6 @@ pub enum Verdict {
     Silent,
     /// The server does not let us ask them.
     Barred,
-    /// They can play no more bots for so long.
-    Spent(Duration),
     /// They played, and are left to others for so long.
     Played(Duration),
 }
@@ -99,7 +97,7 @@ pub fn lesson(
     (first, most): (Duration, Duration),
 ) -> Vec<Rest> {
     let (abouts, length) = about(speed, rated, verdict, first);
-    let fixed = matches!(verdict, Verdict::Spent(_) | Verdict::Played(_));
+    let fixed = matches!(verdict, Verdict::Played(_));
     abouts
         .into_iter()
         .map(|about| Rest {
@@ -135,7 +133,7 @@ fn about(speed: Speed, rated: bool, verdict: Verdict, first: Duration) -> (Vec<A
         },
         Verdict::Silent => (vec![About::All], first),
         Verdict::Barred => (vec![About::All], long),
-        Verdict::Spent(wait) | Verdict::Played(wait) => (vec![About::All], wait),
+        Verdict::Played(wait) => (vec![About::All], wait),
     }
 }
 
@@ -144,7 +142,6 @@ fn reason(verdict: Verdict) -> &'static str {
         Verdict::Declined(reason) => reason.as_str(),
         Verdict::Silent => "no answer",
         Verdict::Barred => "refused by the server",
-        Verdict::Spent(_) => "their day's bot games are spent",
         Verdict::Played(_) => "played",
     }
 }
@@ -206,10 +203,8 @@ mod tests {
 
     #[test]
     fn what_has_a_length_of_its_own_is_never_doubled() {
-        for verdict in [Verdict::Spent(HOUR * 3), Verdict::Played(HOUR * 3)] {
-            let rest = &learned(verdict)[0];
-            assert_eq!((rest.first, rest.most), (HOUR * 3, HOUR * 3));
-        }
+        let rest = &learned(Verdict::Played(HOUR * 3))[0];
+        assert_eq!((rest.first, rest.most), (HOUR * 3, HOUR * 3));
         assert_eq!(learned(Verdict::Silent)[0].most, WEEK);
     }
 

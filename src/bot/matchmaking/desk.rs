@@ -1,0 +1,230 @@
+//! Matchmaking at work: the rules, the calls, the lobby's seat and the budget joined together.
+//!
+//! The porter tells it what happens and carries out what the lobby wants done because of it. It
+//! never waits for anything but its own calls.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::envoy::Envoy;
+use super::maker::Maker;
+use super::news::{Around, Duty, Folk, Heard};
+use super::offer::Offer;
+use super::order::{Order, OrderError};
+use super::rest::all_keys;
+use crate::bot::ledger::{Permission, Target};
+use crate::bot::lists::Lists;
+use crate::bot::lobby::{Errand, Kind, Lobby, News};
+use crate::bot::memory::Memory;
+use crate::bot::settings::Settings;
+use crate::lichess::{Client, ColorChoice, UserId};
+use crate::store::Moment;
+
+/// Looks for games, and knows whom to ask about what.
+pub(in crate::bot) struct Desk {
+    maker: Maker,
+    envoy: Envoy,
+    society: Society,
+    /// Under which name the open challenge stands in the ledger.
+    spent: Option<String>,
+}
+
+impl Desk {
+    pub(in crate::bot) fn new(
+        client: Client,
+        memory: Memory,
+        me: UserId,
+        settings: Arc<Settings>,
+        lists: Arc<Lists>,
+    ) -> Self {
+        let rules = Arc::new(settings.matchmaking.clone());
+        let maker = Maker::new(me.clone(), rules, fastrand::u64(..), Instant::now());
+        Self {
+            maker,
+            envoy: Envoy::new(client, memory.clone(), me),
+            society: Society {
+                memory,
+                lists,
+                settings,
+            },
+            spent: None,
+        }
+    }
+
+    /// Other names on the lists.
+    pub(in crate::bot) fn set_lists(&mut self, lists: Arc<Lists>) {
+        self.society.lists = lists;
+    }
+
+    /// Other rules from now on.
+    pub(in crate::bot) fn set_settings(&mut self, settings: Arc<Settings>) {
+        self.maker.set_rules(Arc::new(settings.matchmaking.clone()));
+        self.society.settings = settings;
+    }
+
+    /// Whether anything new may be asked for; what is open is withdrawn when it may not.
+    pub(in crate::bot) fn set_open(&mut self, open: bool, lobby: &mut Lobby) -> Vec<Errand> {
+        let duties = self.maker.set_open(open);
+        self.carry_out(duties, lobby)
+    }
+
+    /// Challenges somebody because the operator says so: a profile of the config, or a clock such
+    /// as `3+2`.
+    ///
+    /// # Errors
+    /// When the order cannot be taken; says why.
+    pub(in crate::bot) fn challenge(
+        &mut self,
+        user: &str,
+        what: Option<&str>,
+        rated: Option<bool>,
+        color: Option<ColorChoice>,
+    ) -> Result<(), OrderError> {
+        let profiles = &self.society.settings.matchmaking.profile;
+        let order = Order::new(user, what, profiles)?;
+        self.maker.order(order.rated(rated).with_color(color))
+    }
+
+    /// Challenges the last opponent again, colours turned round. Says who that is.
+    ///
+    /// # Errors
+    /// When there is none, or the order cannot be taken.
+    pub(in crate::bot) fn rechallenge(&mut self) -> Result<UserId, OrderError> {
+        self.maker.rechallenge()
+    }
+
+    /// What it is doing, in a few words.
+    pub(in crate::bot) fn describe(&self) -> String {
+        self.maker.describe()
+    }
+
+    /// When [`Heard::Tick`] is wanted.
+    pub(in crate::bot) fn wake_at(&self) -> Option<Instant> {
+        self.maker.wake_at()
+    }
+
+    /// What comes of its calls; nothing while none is under way. May be dropped at any await.
+    pub(in crate::bot) async fn next(&mut self) -> Option<Heard> {
+        self.envoy.next().await
+    }
+
+    /// What the lobby's news are to matchmaking.
+    pub(in crate::bot) fn heard(news: &News) -> Heard {
+        match news {
+            News::Event(event) => Heard::Event(event.clone()),
+            News::Left { .. } => Heard::GameOver,
+            _ => Heard::Tick,
+        }
+    }
+
+    /// Takes in what happened, after the lobby has. What comes back is for the lobby's errands.
+    pub(in crate::bot) fn hear(&mut self, heard: Heard, lobby: &mut Lobby) -> Vec<Errand> {
+        let now = Instant::now();
+        let held = lobby.is_asking();
+        let around = Around {
+            now,
+            moment: self.society.memory.now(),
+            spare: lobby.spare(now),
+            games: lobby.taken() - usize::from(held).min(lobby.taken()),
+            held,
+            folk: &self.society,
+        };
+        let duties = self.maker.hear(heard, &around);
+        self.carry_out(duties, lobby)
+    }
+
+    fn carry_out(&mut self, duties: Vec<Duty>, lobby: &mut Lobby) -> Vec<Errand> {
+        let memory = self.society.memory.clone();
+        let mut errands = Vec::new();
+        for duty in duties {
+            match duty {
+                Duty::List => self.envoy.list(),
+                Duty::Look(users) => self.envoy.look(users),
+                Duty::Create(offer) => self.create(*offer, lobby),
+                Duty::Find => self.envoy.find(),
+                Duty::Held(id) => {
+                    if let Some(key) = self.spent.replace(id.to_string()) {
+                        memory.challenge_made(&key, &id);
+                    }
+                    errands.extend(lobby.held(id, Instant::now()));
+                }
+                Duty::Withdraw => errands.extend(lobby.withdraw()),
+                Duty::Release => {
+                    if let Some(key) = self.spent.take() {
+                        memory.release(&key);
+                    }
+                    errands.extend(lobby.release(Instant::now()));
+                }
+                Duty::Rest(rest) => {
+                    memory.cool(&rest.key, rest.first, rest.most, Some(rest.reason));
+                }
+                Duty::Forgive(user, game) => {
+                    // A game that was quicker than the answer counts under its own name.
+                    if let Some(key) = self.spent.take()
+                        && game.is_some_and(|game| key != game.as_str())
+                    {
+                        memory.release(&key);
+                    }
+                    for key in all_keys(&user) {
+                        memory.warm_up(&key);
+                    }
+                }
+            }
+        }
+        errands
+    }
+
+    fn create(&mut self, offer: Offer, lobby: &mut Lobby) {
+        let kind = match offer.target {
+            Target::Bot => Kind::Bot,
+            Target::Human | Target::Follower => Kind::Human,
+        };
+        if !lobby.hold(&offer.to, kind, Instant::now()) {
+            self.envoy.no_seat();
+            return;
+        }
+        let memory = &self.society.memory;
+        let (key, written) = memory.hold_challenge(offer.target, &offer.to);
+        self.spent = Some(key);
+        self.envoy.create(offer, written);
+    }
+}
+
+/// What lists, memory and ledger say.
+struct Society {
+    memory: Memory,
+    lists: Arc<Lists>,
+    settings: Arc<Settings>,
+}
+
+impl Folk for Society {
+    fn rests(&self, key: &str) -> bool {
+        self.memory.resting(key).is_some()
+    }
+
+    fn avoids(&self, user: &UserId) -> bool {
+        if self.lists.avoided_by(user).is_some() {
+            return true;
+        }
+        let known = self.memory.opponent(user);
+        let absent = known.no_shows_today >= self.settings.game.abort_repeats;
+        let spent = known.spent_until.is_some_and(|at| at > self.memory.now());
+        let enough = known.games_today >= self.settings.challenge.bots.per_day;
+        absent || spent || enough
+    }
+
+    fn may_rate(&self, user: &UserId) -> bool {
+        self.memory.rated_rest(Some(user)).is_none()
+    }
+
+    fn barred_until(&self, target: Target) -> Option<Moment> {
+        match self.memory.may_challenge(target) {
+            Permission::Granted => None,
+            Permission::Later { at, .. } => Some(at),
+        }
+    }
+
+    fn budget(&self) -> u32 {
+        self.memory.budget().outgoing_share
+    }
+}

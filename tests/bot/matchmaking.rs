@@ -1,0 +1,200 @@
+//! Matchmaking on the wire: the whole bot on the practice server, with partners to be found.
+
+use std::time::Duration;
+
+use megaton::bot::{
+    BotError, BotEvent, BotOptions, ListSources, Listeners, Memory, Pace, SearchLimits, Settings,
+    Shutdown, run,
+};
+use megaton::config::Profile;
+use megaton::engine::{EngineOptions, Pool};
+use megaton::lichess::{Client, ClientOptions, Scope, Side, Timing, Token};
+use megaton::practice::{self, Event, Handle, Partner};
+use tokio::task::JoinHandle;
+
+/// So much faster than in earnest.
+const FASTER: u32 = 50;
+/// A hang guard, not a measurement.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+async fn lichess(rules: practice::Rules) -> Handle {
+    let options = practice::Options {
+        timing: practice::Timing::scaled(FASTER),
+        rules,
+        seed: 7,
+        ..practice::Options::default()
+    };
+    practice::Server::start(options).await.unwrap()
+}
+
+struct Bot {
+    client: Client,
+    listeners: Listeners,
+    shutdown: Shutdown,
+    task: JoinHandle<Result<(), BotError>>,
+}
+
+impl Bot {
+    /// A bot that looks for games without rest.
+    fn seeking(server: &Handle, name: &str, change: impl FnOnce(&mut Settings)) -> Self {
+        let token = server.open_bot(name).unwrap();
+        let client = Client::new(ClientOptions {
+            base_url: server.url().to_owned(),
+            token: Token::parse(&token, "the test").unwrap(),
+            contact: None,
+            timing: Timing::default().faster(FASTER),
+        })
+        .unwrap();
+        let mut settings = Settings {
+            search: SearchLimits {
+                nodes: Some(200),
+                ..SearchLimits::default()
+            },
+            ..Settings::default()
+        };
+        let seek = &mut settings.matchmaking;
+        seek.enabled = true;
+        seek.idle = Duration::from_millis(20);
+        seek.spacing = Duration::from_millis(50);
+        seek.timeout = Duration::from_millis(400);
+        seek.min_games = 0;
+        seek.profile = vec![Profile {
+            max_rating_difference: 4000,
+            ..Profile::default()
+        }];
+        change(&mut settings);
+        let shutdown = Shutdown::default();
+        let listeners = Listeners::new();
+        let options = BotOptions {
+            client: client.clone(),
+            pool: Pool::new(&EngineOptions {
+                hash_mb: 1,
+                threads: 1,
+            }),
+            settings,
+            pace: Pace::default().faster(FASTER),
+            listeners: listeners.clone(),
+            memory: Memory::nowhere(),
+            lists: ListSources::default(),
+        };
+        let task = tokio::spawn(run(options, shutdown.clone()));
+        Self {
+            client,
+            listeners,
+            shutdown,
+            task,
+        }
+    }
+
+    async fn end(self) {
+        self.shutdown.drain.cancel();
+        let ended = tokio::time::timeout(PATIENCE, self.task).await;
+        ended.unwrap().unwrap().unwrap();
+    }
+}
+
+async fn next<T>(events: &mut tokio::sync::broadcast::Receiver<T>, wanted: impl Fn(&T) -> bool) -> T
+where
+    T: Clone,
+{
+    let wait = async {
+        loop {
+            let event = events.recv().await.unwrap();
+            if wanted(&event) {
+                return event;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, wait).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_partner_is_found_and_met_with_both_colours() {
+    let server = lichess(practice::Rules::default()).await;
+    server.invite(Partner::Random, Duration::ZERO);
+    let bot = Bot::seeking(&server, "Seeker", |_| {});
+    let mut events = bot.listeners.subscribe();
+    let mut colors = Vec::new();
+    while colors.len() < 2 {
+        let joined = next(&mut events, |it| matches!(it, BotEvent::Joined { .. })).await;
+        let BotEvent::Joined { opponent, us, .. } = joined else {
+            unreachable!()
+        };
+        assert_eq!(opponent, "RandomPartner");
+        colors.push(us);
+    }
+    assert_eq!(colors, [Some(Side::White), Some(Side::Black)]);
+    bot.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_bots_that_seek_find_each_other() {
+    let server = lichess(practice::Rules::default()).await;
+    let mut started = server.events();
+    let one = Bot::seeking(&server, "One", |_| {});
+    let two = Bot::seeking(&server, "Two", |settings| {
+        settings.matchmaking.enabled = false
+    });
+    let first = next(&mut started, |it| matches!(it, Event::Started { .. })).await;
+    let Event::Started { white, black, .. } = first else {
+        unreachable!()
+    };
+    assert_eq!((white.as_str(), black.as_str()), ("One", "Two"));
+    one.end().await;
+    two.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_challenge_that_nobody_answers_is_withdrawn_and_not_made_again() {
+    let server = lichess(practice::Rules::default()).await;
+    // Somebody who is there and never answers.
+    let deaf = server.open_bot("Deaf").unwrap();
+    let deaf = Client::new(ClientOptions {
+        base_url: server.url().to_owned(),
+        token: Token::parse(&deaf, "the test").unwrap(),
+        contact: None,
+        timing: Timing::default(),
+    })
+    .unwrap();
+    let mut stream = deaf.events().await.unwrap();
+    let bot = Bot::seeking(&server, "Seeker", |_| {});
+    let wait = async {
+        loop {
+            use megaton::lichess::Event;
+            if let Event::ChallengeCanceled(_) = stream.next().await.unwrap().event {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, wait).await.unwrap();
+    assert_eq!(bot.client.calls(Scope::Create), 1);
+    bot.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_days_games_spent_stop_the_search() {
+    let server = lichess(practice::Rules {
+        bot_games_a_day: Some(1),
+        challenge_credits: Some([25, 200]),
+        ..practice::Rules::default()
+    })
+    .await;
+    server.invite(Partner::Random, Duration::ZERO);
+    let mut news = server.events();
+    let bot = Bot::seeking(&server, "Seeker", |_| {});
+    next(&mut news, |it| matches!(it, Event::Ended { .. })).await;
+    let refused = async {
+        while bot
+            .client
+            .tally()
+            .ended(Scope::Create, megaton::lichess::Outcome::Limited)
+            == 0
+        {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, refused).await.unwrap();
+    let made = bot.client.calls(Scope::Create);
+    assert_eq!(made, 2, "one game, one refusal");
+    bot.end().await;
+}
