@@ -43,8 +43,9 @@ pub(super) struct House {
     pub(super) lane: Lane,
 }
 
-/// Plays a game to its end, through panics too.
-pub(super) async fn play(house: House, seat: Seat, said_over: Arc<Notify>) -> Ending {
+/// Plays a game to its end, through panics too. A game without a clock is left as soon as it is the
+/// opponent's turn; then there is no end to tell.
+pub(super) async fn play(house: House, seat: Seat, said_over: Arc<Notify>) -> Option<Ending> {
     let mut promise = None;
     let mut pause = 1;
     loop {
@@ -126,14 +127,18 @@ impl Player {
         player
     }
 
-    async fn run(&mut self, said_over: &Notify) -> Ending {
+    async fn run(&mut self, said_over: &Notify) -> Option<Ending> {
         loop {
             let input = self.next(said_over).await;
             let Some(input) = input else { continue };
             self.table.expect_lag(self.house.meter.lag());
             let actions = self.table.apply(input, Instant::now());
             if let Some(ending) = self.carry_out(actions) {
-                return ending;
+                return Some(ending);
+            }
+            if self.table.may_be_left() && self.is_idle() {
+                tracing::debug!(ply = self.table.ply(), "parked");
+                return None;
             }
         }
     }
@@ -151,6 +156,11 @@ impl Player {
             () = said_over.notified() => Some(Input::SaidOver),
             Some(()) = self.warming.next() => None,
         }
+    }
+
+    /// Whether no call is under way.
+    fn is_idle(&self) -> bool {
+        self.posts.is_empty() && self.requests.is_empty()
     }
 
     fn fed(&mut self, fed: Fed) -> Option<Input> {

@@ -31,7 +31,7 @@ pub(super) struct Porter {
     me: UserId,
     lobby: Lobby,
     doorbell: Doorbell,
-    games: JoinSet<Ending>,
+    games: JoinSet<Option<Ending>>,
     players: HashMap<GameId, Arc<Notify>>,
     ids: HashMap<Id, GameId>,
     errands: Errands,
@@ -232,20 +232,25 @@ impl Porter {
         self.ids.insert(handle.id(), id);
     }
 
-    fn left(&mut self, left: &Result<(Id, Ending), JoinError>) -> News {
-        let (task, seen) = match left {
-            Ok((task, ending)) => (*task, ending.status.is_some()),
+    fn left(&mut self, left: &Result<(Id, Option<Ending>), JoinError>) -> News {
+        let (task, ending) = match left {
+            Ok((task, ending)) => (*task, Some(ending.as_ref())),
             Err(error) => {
                 tracing::error!(%error, "the task of a game ended by itself");
-                (error.id(), false)
+                (error.id(), None)
             }
         };
-        match self.ids.remove(&task) {
-            Some(game) => {
-                self.players.remove(&game);
-                News::Left { game, seen }
-            }
-            None => News::Tick,
+        let Some(game) = self.ids.remove(&task) else {
+            return News::Tick;
+        };
+        self.players.remove(&game);
+        match ending {
+            Some(None) => News::Parked(game),
+            Some(Some(ending)) => News::Left {
+                game,
+                seen: ending.status.is_some(),
+            },
+            None => News::Left { game, seen: false },
         }
     }
 }

@@ -12,6 +12,7 @@ mod lists;
 mod lobby;
 mod matchmaking;
 mod owed;
+mod parked;
 mod quiet;
 mod resigning;
 mod round;

@@ -20,6 +20,8 @@ pub(crate) struct Round {
     pub(crate) length: usize,
     pub(crate) streams: Vec<mpsc::UnboundedSender<Piece>>,
     pub(crate) openings: usize,
+    /// Days a move instead of a clock.
+    pub(crate) slow: bool,
     /// The move first sent for a list, until a refusal.
     pub(crate) first_sent: Option<(usize, String)>,
     /// Streams are cut when the list reaches this length, before the line goes out.
@@ -41,6 +43,7 @@ impl Round {
             length,
             streams: Vec::new(),
             openings: 0,
+            slow: false,
             first_sent: None,
             cut_at: VecDeque::new(),
             opponent: pool.lease(),
@@ -56,13 +59,23 @@ impl Round {
                 json!({ "id": "blastcap", "name": "blastcap", "title": null, "rating": 1874 })
             }
         };
-        json!({
+        let mut full = json!({
             "id": id, "type": "gameFull", "variant": { "key": "atomic", "name": "Atomic" },
             "speed": "blitz", "perf": { "name": "Atomic" }, "rated": false,
             "createdAt": 1_787_400_000_000_u64, "initialFen": "startpos",
             "white": player(self.bot_is_white), "black": player(!self.bot_is_white),
             "clock": { "initial": 60_000, "increment": 0 }, "state": self.state(left),
-        })
+        });
+        if self.slow {
+            full["clock"] = Value::Null;
+            full["speed"] = "correspondence".into();
+            full["daysPerTurn"] = 2.into();
+        }
+        full
+    }
+
+    pub(crate) fn is_bots_turn(&self) -> bool {
+        self.game.ply().is_multiple_of(2) == self.bot_is_white
     }
 
     pub(crate) fn state(&self, left: u64) -> Value {

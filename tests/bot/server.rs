@@ -235,8 +235,9 @@ impl World {
             "fullId": format!("{id}abcd"), "gameId": id, "id": id, "fen": "not looked at",
             "color": if round.bot_is_white { "white" } else { "black" }, "lastMove": "",
             "source": "friend", "status": { "id": 20, "name": round.status },
-            "variant": { "key": "atomic", "name": "Atomic" }, "speed": "blitz", "perf": "atomic",
-            "rated": false, "hasMoved": false, "isMyTurn": false,
+            "variant": { "key": "atomic", "name": "Atomic" }, "perf": "atomic",
+            "speed": if round.slow { "correspondence" } else { "blitz" },
+            "rated": false, "hasMoved": false, "isMyTurn": round.is_bots_turn(),
             "opponent": { "id": "blastcap", "username": "blastcap", "rating": 1874 },
             "compat": { "bot": true, "board": true },
         })
@@ -399,8 +400,7 @@ impl World {
         let Some(round) = self.rounds.get_mut(id) else {
             return error(404, "No such game");
         };
-        let bot_to_move = round.game.ply().is_multiple_of(2) == round.bot_is_white;
-        if round.status != "started" || !bot_to_move {
+        if round.status != "started" || !round.is_bots_turn() {
             return error(400, "Not your turn, or game already over");
         }
         if round.game.position().parse_uci(uci).is_err() {

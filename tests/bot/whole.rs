@@ -404,6 +404,40 @@ async fn challenges_are_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn games_of_days_a_move_are_visited_and_left_until_they_end() {
+    let server = Server::start().await;
+    for n in 0..3 {
+        let id = format!("s{n}");
+        server.world().begin(&id, n % 2 == 0, 12);
+        if let Some(round) = server.world().rounds.get_mut(&id) {
+            round.slow = true;
+        }
+    }
+    // A game with a clock beside them.
+    server.world().begin("fast", true, 12);
+    let bot = Bot::with(&server, |settings| {
+        settings.correspondence.poll = Duration::from_millis(40);
+        settings.correspondence.think = Duration::from_millis(5);
+        settings.challenge.concurrency = 1;
+    });
+    let mut ear = bot.listeners.subscribe();
+    all_over(&server).await;
+    let mut endings = 0;
+    while endings < 4 {
+        let heard = tokio::time::timeout(Duration::from_secs(20), ear.recv()).await;
+        if let BotEvent::Finished { ending } = heard.expect("in time").expect("nothing lost") {
+            assert_ne!(ending.result(), "*", "{ending:?}");
+            endings += 1;
+        }
+    }
+    bot.stop().await;
+    // An opponent who replies at once is answered at once, while we are there.
+    for (id, round) in server.world().rounds.iter().filter(|(_, r)| r.slow) {
+        assert!(round.openings > 1, "{id} was left and visited again");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pondering_on_the_opponents_time_costs_no_game() {
     let server = Server::start().await;
     server.world().millis_left = 2_000;

@@ -51,6 +51,8 @@ pub enum News {
         /// Whether it saw the end, or only lost sight of the game.
         seen: bool,
     },
+    /// A game's player left while the game goes on: no clock runs, and it is the opponent's turn.
+    Parked(GameId),
     /// Other rules from now on; what was accepted stays accepted.
     Settings(Arc<Settings>),
     /// Other names on the lists.

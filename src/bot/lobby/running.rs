@@ -9,11 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use super::news::Errand;
+use super::parked::is_parked;
 use super::seats::{Kind, Sitter};
 use super::state::Lobby;
 use crate::bot::memory::Started;
 use crate::bot::table::Answer;
-use crate::lichess::{GameId, GameInfo, Speed, Status};
+use crate::lichess::{GameId, GameInfo, Status};
 use crate::store::Origin;
 
 /// The most games that the list of running games shows.
@@ -84,6 +85,9 @@ impl Lobby {
         if over || closed || known {
             return;
         }
+        if self.parked.contains(&game.id) {
+            return self.parked.told(game, now);
+        }
         let title = Kind::of(Some(&game.opponent));
         let asked = if let Some(permit) = self.permits.take(&game) {
             if permit.rated != game.rated {
@@ -120,10 +124,15 @@ impl Lobby {
             arena: is_arena(&game),
             rematch: asked.rematch,
         });
+        if is_parked(&game) {
+            self.parked.told(game, now);
+            let poll = now.checked_add(self.settings.correspondence.poll);
+            self.list_at = [self.list_at, poll].into_iter().flatten().min();
+            return;
+        }
         let sitter = Sitter {
             opponent: game.opponent.id.clone(),
             kind,
-            seated: game.speed != Speed::Correspondence,
         };
         self.games.insert(game.id.clone(), sitter);
         self.list_at.get_or_insert(now + self.pace.reconcile);
@@ -135,7 +144,7 @@ impl Lobby {
     fn has_no_seat_for(&self, game: &GameInfo, now: Instant) -> bool {
         let kind = Kind::of(Some(&game.opponent));
         let can_be_called_off = !game.has_moved && !is_arena(game);
-        let takes_seat = game.speed != Speed::Correspondence;
+        let takes_seat = !is_parked(game);
         self.surplus.has_settled(now)
             && can_be_called_off
             && takes_seat
@@ -184,20 +193,24 @@ impl Lobby {
         self.permits.remove(&game.id.as_challenge());
         self.outgoing_is_gone(&game.id.as_challenge());
         self.surplus.leaving.remove(&game.id);
-        if self.games.contains(&game.id) {
+        if self.games.contains(&game.id) || self.parked.over(&game.id) {
             out.push(Errand::SaidOver(game.id.clone()));
         }
     }
 
     pub(super) fn left(&mut self, game: &GameId, seen: bool, now: Instant) {
         self.games.remove(game);
+        self.parked.remove(game);
         if !seen {
             self.list_at = now.checked_add(self.pace.again);
         }
     }
 
     pub(super) fn ask_for_list(&mut self, now: Instant, out: &mut Vec<Errand>) {
-        self.list_at = (!self.is_empty()).then(|| now + self.pace.reconcile);
+        let games = (!self.is_empty()).then_some(self.pace.reconcile);
+        let parked = (!self.parked.is_empty()).then_some(self.settings.correspondence.poll);
+        let pause = [games, parked].into_iter().flatten().min();
+        self.list_at = pause.and_then(|pause| now.checked_add(pause));
         if !out.contains(&Errand::List) {
             self.list_asked = Some(now);
             out.push(Errand::List);
@@ -212,6 +225,10 @@ impl Lobby {
             let listed: BTreeSet<_> = games.iter().map(|game| &game.id).collect();
             let missing = self.games.ids().filter(|id| !listed.contains(id));
             out.extend(missing.cloned().map(Errand::SaidOver));
+            let gone = self.parked.ids().filter(|id| !listed.contains(id));
+            let gone: Vec<GameId> = gone.cloned().collect();
+            let visited = gone.into_iter().filter(|id| self.parked.over(id));
+            out.extend(visited.map(Errand::SaidOver));
         }
         for game in games {
             self.started(Box::new(game), now, out);

@@ -1,6 +1,6 @@
 //! Seats: how many there are, who may have them, and who has them.
 //!
-//! Data and counting only. A game of days a move takes no seat: it waits most of its life.
+//! Data and counting only. A game of days a move takes no seat: it is parked.
 
 use std::collections::BTreeMap;
 
@@ -73,8 +73,6 @@ impl Plan {
 pub(super) struct Sitter {
     pub(super) opponent: Option<UserId>,
     pub(super) kind: Kind,
-    /// Whether the game takes a seat.
-    pub(super) seated: bool,
 }
 
 /// The games that have a player.
@@ -103,8 +101,7 @@ impl Games {
     }
 
     pub(super) fn count(&self, tally: &mut Tally) {
-        let seated = self.0.values().filter(|sitter| sitter.seated);
-        seated.for_each(|sitter| tally.add(sitter.kind));
+        self.0.values().for_each(|sitter| tally.add(sitter.kind));
     }
 
     /// Games with this opponent.

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::news::{Errand, News};
 use super::outgoing::Outgoing;
+use super::parked::Parked;
 use super::permits::Permits;
 use super::queue::Queue;
 use super::running::Surplus;
@@ -30,6 +31,7 @@ pub struct Lobby {
     pub(super) permits: Permits,
     pub(super) queue: Queue,
     pub(super) games: Games,
+    pub(super) parked: Parked,
     pub(super) outgoing: Option<Outgoing>,
     pub(super) surplus: Surplus,
     /// When the list of running games is wanted next.
@@ -54,6 +56,7 @@ impl Lobby {
             permits: Permits::default(),
             queue: Queue::default(),
             games: Games::default(),
+            parked: Parked::default(),
             outgoing: None,
             surplus: Surplus::default(),
             list_at: None,
@@ -74,9 +77,11 @@ impl Lobby {
         self.queue.len()
     }
 
-    /// Whether nothing runs and nothing is about to.
+    /// Whether nothing runs and nothing is about to. Parked games do not count unless somebody sits
+    /// at one.
     pub fn is_empty(&self) -> bool {
         self.games.is_empty()
+            && !self.parked.is_visited()
             && self.permits.is_empty()
             && self.outgoing.is_none()
             && self.surplus.is_empty()
@@ -109,6 +114,7 @@ impl Lobby {
             News::Canceled { id, answer } => self.canceled(&id, &answer, now, &mut out),
             News::Aborted { game, answer } => self.aborted(&game, &answer, now, &mut out),
             News::Left { game, seen } => self.left(&game, seen, now),
+            News::Parked(game) => self.parked.waits(&game),
             News::Settings(settings) => self.settings = settings,
             News::Lists(lists) => self.lists = lists,
             News::Rating(rating) => self.rating = Some(rating),
@@ -119,6 +125,7 @@ impl Lobby {
             News::Tick => self.tick(now, &mut out),
         }
         self.seat(now, &mut out);
+        self.visit_parked(&mut out);
         out
     }
 
@@ -165,6 +172,13 @@ impl Lobby {
         self.tick_surplus(now, out);
         if expired || self.list_at.is_some_and(|at| at <= now) {
             self.ask_for_list(now, out);
+        }
+    }
+
+    /// Sits down where it is our turn. At the end of the day such games can wait.
+    fn visit_parked(&mut self, out: &mut Vec<Errand>) {
+        if !self.draining {
+            out.extend(self.parked.next_visits().into_iter().map(Errand::Play));
         }
     }
 

@@ -76,7 +76,7 @@ impl Lobby {
         let accepted = self.memory.accepted_within(opponent, rules.repeat_window);
         let permits = self.permits.with(opponent);
         Past {
-            at_once: self.games.with(opponent) + permits,
+            at_once: self.games.with(opponent) + self.parked.with(opponent) + permits,
             lately: accepted + self.permits.unanswered_with(opponent),
             rematches: record.rematches_in_a_row,
             today: record.games_today + permits,

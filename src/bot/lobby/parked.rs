@@ -1,0 +1,132 @@
+//! Parked games: days a move, or no clock at all.
+//!
+//! They take no seat and wait most of their life. The list of running games, asked for now and then,
+//! tells where it is our turn; those are visited, the nearest deadline first and few at a time: a
+//! player sits down, moves, and leaves. A game that is said to be over is visited once more, to see
+//! how it ended.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use crate::lichess::{GameId, GameInfo, Speed, UserId};
+
+/// Games visited at the same time. Each thinks in the background of the games with a clock.
+const VISITS_AT_ONCE: usize = 2;
+
+/// Whether a game is one of those, as far as its announcement tells. One with a very long clock
+/// looks the same; it is played to its end at the first visit.
+pub(super) fn is_parked(game: &GameInfo) -> bool {
+    game.speed == Speed::Correspondence
+}
+
+/// The parked games of the account.
+#[derive(Debug, Default)]
+pub(super) struct Parked(BTreeMap<GameId, Parking>);
+
+#[derive(Debug)]
+struct Parking {
+    game: Box<GameInfo>,
+    state: State,
+    /// When our time is up, as far as it is known.
+    deadline: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The opponent's turn.
+    Waiting,
+    /// Our turn, or an end to be seen.
+    Due,
+    /// A player sits at it.
+    Visited,
+}
+
+impl Parked {
+    pub(super) fn contains(&self, id: &GameId) -> bool {
+        self.0.contains_key(id)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a player sits at any of them.
+    pub(super) fn is_visited(&self) -> bool {
+        self.visits() > 0
+    }
+
+    fn visits(&self) -> usize {
+        let visited = |parking: &&Parking| parking.state == State::Visited;
+        self.0.values().filter(visited).count()
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = &GameId> {
+        self.0.keys()
+    }
+
+    /// Games with this opponent.
+    pub(super) fn with(&self, opponent: &UserId) -> u32 {
+        let theirs = |parking: &&Parking| parking.game.opponent.id.as_ref() == Some(opponent);
+        u32::try_from(self.0.values().filter(theirs).count()).unwrap_or(u32::MAX)
+    }
+
+    /// What is told of a game, new or known: whose turn it is, and how long there is.
+    pub(super) fn told(&mut self, game: Box<GameInfo>, now: Instant) {
+        let deadline = game.time_left.and_then(|left| now.checked_add(left));
+        let state = if game.is_my_turn {
+            State::Due
+        } else {
+            State::Waiting
+        };
+        let parking = self.0.entry(game.id.clone()).or_insert_with(|| Parking {
+            game: game.clone(),
+            state,
+            deadline,
+        });
+        // A player who sits there knows better.
+        if parking.state != State::Visited {
+            *parking = Parking {
+                game,
+                state,
+                deadline,
+            };
+        }
+    }
+
+    /// A game is over, or no longer listed. Tells whether a player sits there.
+    pub(super) fn over(&mut self, id: &GameId) -> bool {
+        let Some(parking) = self.0.get_mut(id) else {
+            return false;
+        };
+        let visited = parking.state == State::Visited;
+        if !visited {
+            parking.state = State::Due;
+            parking.deadline = None;
+        }
+        visited
+    }
+
+    /// The player left while the game goes on.
+    pub(super) fn waits(&mut self, id: &GameId) {
+        if let Some(parking) = self.0.get_mut(id) {
+            parking.state = State::Waiting;
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: &GameId) -> bool {
+        self.0.remove(id).is_some()
+    }
+
+    /// The next games that are sat down at.
+    pub(super) fn next_visits(&mut self) -> Vec<Box<GameInfo>> {
+        let free = VISITS_AT_ONCE.saturating_sub(self.visits());
+        let is_due = |parking: &&mut Parking| parking.state == State::Due;
+        let mut due: Vec<_> = self.0.values_mut().filter(is_due).collect();
+        due.sort_by_key(|parking| (parking.deadline.is_none(), parking.deadline));
+        let visit = |parking: &mut Parking| {
+            parking.state = State::Visited;
+            parking.game.clone()
+        };
+        due.into_iter().take(free).map(visit).collect()
+    }
+}

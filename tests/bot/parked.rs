@@ -1,0 +1,292 @@
+//! Games of days a move: parked at the door, visited when it is our turn, never in anybody's way.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use megaton::bot::{Errand, Lobby, Memory, MemoryRules, News, Pace, Settings};
+use megaton::lichess::{Event, GameId, GameInfo, Speed, UserId};
+use megaton::store::Store;
+use proptest::prelude::*;
+
+use crate::challenges::{game, player};
+use crate::desk::{Desk, full, posted, state, thinking};
+use crate::desk::{ME, ms};
+
+const HOUR: u64 = 3600;
+
+/// A lobby with a clock of its own.
+struct Door {
+    lobby: Lobby,
+    now: Instant,
+}
+
+impl Door {
+    fn new() -> Self {
+        let settings = Arc::new(Settings::default());
+        let (store, kept) = Store::nowhere();
+        let memory = Memory::new(store, kept, MemoryRules::default());
+        Self {
+            lobby: Lobby::new(UserId::new(ME), settings, Pace::default(), memory),
+            now: Instant::now(),
+        }
+    }
+
+    fn apply(&mut self, news: News) -> Vec<Errand> {
+        self.lobby.apply(news, self.now)
+    }
+
+    fn started(&mut self, game: GameInfo) -> Vec<String> {
+        visits(&self.apply(News::Event(Event::GameStart(Box::new(game)))))
+    }
+
+    fn listed(&mut self, games: Vec<GameInfo>) -> Vec<String> {
+        visits(&self.apply(News::Running(games)))
+    }
+
+    fn parked(&mut self, id: &str) -> Vec<String> {
+        visits(&self.apply(News::Parked(GameId::new(id))))
+    }
+
+    fn left(&mut self, id: &str, seen: bool) -> Vec<String> {
+        let game = GameId::new(id);
+        visits(&self.apply(News::Left { game, seen }))
+    }
+
+    fn wait(&mut self, seconds: u64) -> Vec<Errand> {
+        let end = self.now + Duration::from_secs(seconds);
+        let mut errands = Vec::new();
+        while let Some(at) = self.lobby.wake_at().filter(|&at| at <= end) {
+            self.now = self.now.max(at);
+            errands.extend(self.apply(News::Tick));
+        }
+        self.now = end;
+        errands
+    }
+}
+
+fn visits(errands: &[Errand]) -> Vec<String> {
+    let visit = |errand: &Errand| match errand {
+        Errand::Play(game) => Some(game.id.to_string()),
+        _ => None,
+    };
+    errands.iter().filter_map(visit).collect()
+}
+
+/// A game of days a move; nothing to do without hours.
+fn slow(id: &str, hours: Option<u64>) -> GameInfo {
+    GameInfo {
+        speed: Speed::Correspondence,
+        rated: false,
+        is_my_turn: hours.is_some(),
+        time_left: hours.map(|hours| Duration::from_secs(hours * HOUR)),
+        ..game(id, player("snail"))
+    }
+}
+
+#[test]
+fn a_parked_game_takes_no_seat_and_is_visited_on_our_turn_only() {
+    let mut door = Door::new();
+    assert_eq!(door.started(slow("s1", None)), [""; 0]);
+    assert_eq!(door.lobby.taken(), 0);
+    assert_eq!(door.listed(vec![slow("s1", Some(30))]), ["s1"]);
+    assert_eq!(door.lobby.taken(), 0);
+    // However often it is told meanwhile, one player sits there.
+    assert_eq!(door.listed(vec![slow("s1", Some(29))]), [""; 0]);
+    assert_eq!(door.started(slow("s1", Some(29))), [""; 0]);
+    assert_eq!(door.parked("s1"), [""; 0]);
+    assert_eq!(door.listed(vec![slow("s1", Some(24))]), ["s1"]);
+}
+
+#[test]
+fn all_of_them_are_looked_at_through_one_list_every_few_minutes() {
+    let mut door = Door::new();
+    for n in 0..20 {
+        door.started(slow(&format!("s{n}"), None));
+    }
+    let errands = door.wait(HOUR);
+    assert_eq!(errands.len(), 12, "every five minutes");
+    assert!(errands.iter().all(|errand| *errand == Errand::List));
+}
+
+#[test]
+fn the_nearest_deadline_comes_first_and_two_at_a_time() {
+    let mut door = Door::new();
+    let unlimited = GameInfo {
+        time_left: None,
+        ..slow("never", Some(1))
+    };
+    let due = vec![
+        slow("s50", Some(50)),
+        unlimited,
+        slow("s2", Some(2)),
+        slow("theirs", None),
+        slow("s9", Some(9)),
+    ];
+    assert_eq!(door.listed(due), ["s2", "s9"]);
+    assert_eq!(door.parked("s2"), ["s50"]);
+    assert_eq!(door.parked("s9"), ["never"]);
+    assert_eq!(door.parked("s50"), [""; 0]);
+}
+
+#[test]
+fn a_restart_takes_forty_up_one_after_the_other() {
+    let mut door = Door::new();
+    let mut seen = BTreeMap::new();
+    let mut visiting: Vec<String> = Vec::new();
+    for n in 0..40 {
+        visiting.extend(door.started(slow(&format!("s{n}"), Some(n + 1))));
+    }
+    while let Some(id) = visiting.pop() {
+        *seen.entry(id.clone()).or_insert(0) += 1;
+        visiting.extend(door.parked(&id));
+        assert!(visiting.len() <= 2);
+    }
+    assert_eq!(seen.len(), 40);
+    assert!(seen.values().all(|&times| times == 1));
+}
+
+#[test]
+fn an_end_is_looked_at_once_more() {
+    let mut door = Door::new();
+    door.started(slow("s1", None));
+    door.started(slow("s2", None));
+    let finish = News::Event(Event::GameFinish(Box::new(slow("s1", None))));
+    assert_eq!(visits(&door.apply(finish)), ["s1"]);
+    assert_eq!(door.left("s1", true), [""; 0]);
+    // The other one's end was missed; the list has it no more.
+    assert_eq!(door.listed(Vec::new()), ["s2"]);
+    assert_eq!(door.left("s2", true), [""; 0]);
+    assert_eq!(door.listed(Vec::new()), [""; 0]);
+    assert!(
+        door.wait(24 * HOUR).len() <= 1,
+        "nothing is left to ask for"
+    );
+}
+
+#[test]
+fn who_sits_there_is_told_of_the_end() {
+    let mut door = Door::new();
+    assert_eq!(door.started(slow("s1", Some(3))), ["s1"]);
+    let finish = News::Event(Event::GameFinish(Box::new(slow("s1", None))));
+    let told = door.apply(finish);
+    assert_eq!(told, [Errand::SaidOver(GameId::new("s1"))]);
+}
+
+#[test]
+fn a_draining_lobby_lets_them_be() {
+    let mut door = Door::new();
+    door.started(slow("s1", Some(3)));
+    door.started(slow("s2", None));
+    door.apply(News::Drain);
+    assert!(!door.lobby.is_empty(), "somebody sits at one");
+    assert_eq!(
+        door.listed(vec![slow("s1", Some(3)), slow("s2", Some(2))]),
+        [""; 0]
+    );
+    door.parked("s1");
+    assert!(door.lobby.is_empty());
+}
+
+#[test]
+fn games_with_a_clock_are_not_held_up_by_parked_ones() {
+    let mut door = Door::new();
+    for n in 0..30 {
+        door.started(slow(&format!("s{n}"), Some(n + 1)));
+    }
+    assert_eq!(door.started(game("fast", player("rabbit"))), ["fast"]);
+    assert_eq!(door.lobby.taken(), 1);
+}
+
+#[test]
+fn a_table_without_a_clock_is_left_on_the_opponents_turn_and_never_before() {
+    let unclocked = |moves: &str| {
+        let mut game = full(megaton::lichess::Side::White, state(moves));
+        (game.clock, game.speed) = (None, Speed::Correspondence);
+        game
+    };
+    let mut desk = Desk::new(megaton::lichess::Side::White);
+    assert!(!desk.table.may_be_left(), "nothing is known yet");
+    let actions = desk.open_with(unclocked("g1f3 f7f6"), desk.now);
+    assert!(!desk.table.may_be_left());
+    let search = thinking(&actions).expect("our turn").ticket;
+    posted(&desk.think(search, "e2e3")).expect("sent");
+    assert!(!desk.table.may_be_left(), "not shown yet");
+    desk.state("g1f3 f7f6 e2e3");
+    assert!(desk.table.may_be_left());
+    desk.state("g1f3 f7f6 e2e3 nonsense");
+    assert!(!desk.table.may_be_left(), "what it shows cannot be read");
+    // A game with a clock is never left.
+    let (mut desk, _) = Desk::at(megaton::lichess::Side::White, "g1f3");
+    desk.now += ms(1);
+    assert!(!desk.table.may_be_left());
+}
+
+/// Anything that can happen to parked games.
+#[derive(Clone, Debug)]
+enum Happening {
+    Told(u8, Option<u64>),
+    Listed(Vec<(u8, Option<u64>)>),
+    Finished(u8),
+    Parked(u8),
+    Left(u8, bool),
+    Wait(u64),
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let id = || 0..6_u8;
+    let turn = || proptest::option::of(0..100_u64);
+    prop_oneof![
+        (id(), turn()).prop_map(|(id, turn)| Happening::Told(id, turn)),
+        prop::collection::vec((id(), turn()), 0..8).prop_map(Happening::Listed),
+        id().prop_map(Happening::Finished),
+        id().prop_map(Happening::Parked),
+        (id(), any::<bool>()).prop_map(|(id, seen)| Happening::Left(id, seen)),
+        (0..2_000_u64).prop_map(Happening::Wait),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn nobody_ever_sits_at_a_parked_game_twice_or_at_more_than_two(
+        happenings in prop::collection::vec(happening(), 1..60),
+    ) {
+        let mut door = Door::new();
+        let mut sitting: Vec<String> = Vec::new();
+        let name = |id: u8| format!("s{id}");
+        for happening in happenings {
+            let begun = match happening {
+                Happening::Told(id, turn) => door.started(slow(&name(id), turn)),
+                Happening::Listed(games) => {
+                    let games = games.into_iter().map(|(id, turn)| slow(&name(id), turn));
+                    door.listed(games.collect())
+                }
+                Happening::Finished(id) => {
+                    let game = Box::new(slow(&name(id), None));
+                    visits(&door.apply(News::Event(Event::GameFinish(game))))
+                }
+                Happening::Parked(id) => {
+                    if !sitting.contains(&name(id)) {
+                        continue;
+                    }
+                    sitting.retain(|at| *at != name(id));
+                    door.parked(&name(id))
+                }
+                Happening::Left(id, seen) => {
+                    if !sitting.contains(&name(id)) {
+                        continue;
+                    }
+                    sitting.retain(|at| *at != name(id));
+                    door.left(&name(id), seen)
+                }
+                Happening::Wait(seconds) => visits(&door.wait(seconds)),
+            };
+            for id in begun {
+                prop_assert!(!sitting.contains(&id), "twice at {id}");
+                sitting.push(id);
+            }
+            prop_assert!(sitting.len() <= 2);
+            prop_assert_eq!(door.lobby.taken(), 0);
+        }
+    }
+}
