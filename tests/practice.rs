@@ -8,6 +8,8 @@
 mod challenges;
 #[path = "practice/client.rs"]
 mod client;
+#[path = "practice/faults.rs"]
+mod faults;
 #[path = "practice/games.rs"]
 mod games;
 #[path = "practice/page.rs"]

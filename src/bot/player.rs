@@ -15,6 +15,7 @@ use tokio::sync::{Notify, oneshot};
 
 use super::chat::Lane;
 use super::feed::{Fed, GameFeed};
+use super::guard::Tripped;
 use super::memory::Memory;
 use super::overhead::Meter;
 use super::report::{BotEvent, Listeners};
@@ -41,6 +42,16 @@ pub(super) struct House {
     pub(super) meter: Meter,
     pub(super) memory: Memory,
     pub(super) lane: Lane,
+}
+
+impl House {
+    /// Says loudly that the rating guard has stepped in.
+    pub(super) fn say_tripped(&self, tripped: Vec<Tripped>) {
+        for Tripped { until, reason, .. } in tripped {
+            let until = format!("{} {until} UTC", until.date());
+            tracing::error!(%until, "no rated games for a while: {reason}");
+        }
+    }
 }
 
 /// Plays a game to its end, through panics too. A game without a clock is left as soon as it is the
@@ -348,6 +359,10 @@ impl Player {
             measured = lag.moves,
             "game over"
         );
+        let memory = &self.house.memory;
+        if let Some(game) = self.table.summary(&ending, memory.now()) {
+            self.house.say_tripped(memory.finished(game));
+        }
         self.house.listeners.tell(BotEvent::Finished {
             ending: Arc::new(ending.clone()),
         });

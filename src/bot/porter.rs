@@ -23,7 +23,7 @@ use super::report::BotEvent;
 use super::run::{BotError, BotOptions, fatal};
 use super::settings::Settings;
 use super::table::{Ending, Past, Seat};
-use crate::lichess::{Account, GameId, GameInfo, StreamLoss, UserId};
+use crate::lichess::{Account, Event, GameId, GameInfo, StreamLoss, UserId};
 
 /// The task at the door.
 pub(super) struct Porter {
@@ -162,7 +162,10 @@ impl Porter {
                 self.house.listeners.tell(BotEvent::Online);
                 Ok(Some(News::Opened))
             }
-            Rung::Line(event) => Ok(Some(News::Event(event))),
+            Rung::Line(event) => {
+                self.note_rating(&event);
+                Ok(Some(News::Event(event)))
+            }
             Rung::Lost(loss) => {
                 // A door that never opened to this token will not do so later.
                 if let (StreamLoss::Unopened(error), false) = (&loss, self.let_in)
@@ -197,6 +200,16 @@ impl Porter {
     fn carry_out_all(&mut self, errands: Vec<Errand>) {
         for errand in errands {
             self.carry_out(errand);
+        }
+    }
+
+    /// What a finished game did to our rating is told here and nowhere else.
+    fn note_rating(&self, event: &Event) {
+        if let Event::GameFinish(game) = event
+            && let Some(diff) = game.rating_diff
+        {
+            self.house
+                .say_tripped(self.house.memory.rated(&game.id, diff));
         }
     }
 

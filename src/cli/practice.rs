@@ -2,13 +2,15 @@
 
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use megaton::bot::{self, BotOptions, ListSources, Listeners, Memory, Pace, Settings, Shutdown};
 use megaton::config::{Challenge, Config, Level, Log, Visitors};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
 use megaton::practice::{
-    ALL_SCOPES, Event, Handle, Kind, Options, Partner, Report, Schedule, Server, TimeControl,
+    ALL_SCOPES, Event, Handle, Kind, Options, Partner, Report, Schedule, Script, Server,
+    TimeControl,
 };
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -45,7 +47,8 @@ const PACE: Duration = Duration::from_millis(600);
   megaton practice
   megaton practice --games 2 --headless
   megaton practice --games 20 --concurrency 8 --headless --partner engine --nodes 20000 --tc 60+1
-  megaton practice --no-sparring --guest OtherBot=lip_secret")]
+  megaton practice --no-sparring --guest OtherBot=lip_secret
+  megaton practice --games 10 --headless --faults faults.toml")]
 pub(super) struct Args {
     /// Let the bot play this many games against the built-in partners
     #[arg(long, value_name = "N")]
@@ -72,6 +75,9 @@ pub(super) struct Args {
     /// No games against the partners, only the page and guests
     #[arg(long, conflicts_with = "games")]
     no_sparring: bool,
+    /// What goes wrong: a file with one [[fault]] table for each
+    #[arg(long, value_name = "FILE")]
+    faults: Option<PathBuf>,
     /// Opens an account for another client; its token is printed if none is given
     #[arg(long, value_name = "NAME[=TOKEN]")]
     guest: Vec<String>,
@@ -118,6 +124,9 @@ async fn start(args: &Args) -> Result<Handle, Failure> {
             "cannot listen on port {port} ({error}); --port 0 takes a free one"
         ))
     })?;
+    if let Some(file) = &args.faults {
+        server.faults().run(read_script(file)?);
+    }
     let mut out = io::stdout().lock();
     for guest in &args.guest {
         let (name, token) = open_for_guest(&server, guest)?;
@@ -132,6 +141,14 @@ async fn start(args: &Args) -> Result<Handle, Failure> {
     }
     out.flush()?;
     Ok(server)
+}
+
+/// A script of faults for a server as fast as Lichess.
+fn read_script(file: &Path) -> Result<Script, Failure> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::setup(format!("cannot read the faults {name}: {error}")))?;
+    Script::parse(&text, 1).map_err(|error| Failure::setup(format!("{name}: {error}")))
 }
 
 fn open_for_guest(server: &Handle, guest: &str) -> Result<(String, String), Failure> {

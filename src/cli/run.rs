@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
-use megaton::bot::{self, BotError, BotOptions, ListSources, Listeners, Memory, Pace, Settings};
+use megaton::bot::{
+    self, BotError, BotOptions, ListSources, Listeners, Memory, MemoryRules, Pace, Settings,
+};
 use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool};
+use megaton::store::Store;
 
 use super::failure::Failure;
 use super::setup::{ConfigArgs, LogArgs};
@@ -33,6 +36,7 @@ pub(super) struct Args {
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     let (config, path) = args.config.load()?;
     let client = identity::client(&config)?;
+    let memory = memory(&config)?;
     let log = logging::start(&args.log.over(&config.log))?;
     introduce(&config, path.as_deref());
     runtime::block_on(async {
@@ -44,14 +48,25 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
             settings: Settings::from(&config),
             pace: Pace::default(),
             listeners: Listeners::default(),
-            memory: Memory::nowhere(),
+            memory: memory.clone(),
             lists: ListSources {
                 data: config.data.folder.clone(),
             },
         };
         let outcome = bot::run(options, shutdown).await;
+        memory.settle().await;
         outcome.map_err(|error| cannot_play(&error, &config.lichess.url))
     })
+}
+
+/// What is remembered from earlier runs; the data folder is ours from now on.
+fn memory(config: &Config) -> Result<Memory, Failure> {
+    let (store, kept) = match &config.data.folder {
+        Some(folder) => Store::open(folder).map_err(|error| Failure::Setup(error.into()))?,
+        None => Store::nowhere(),
+    };
+    let rules = MemoryRules::from(&Settings::from(config));
+    Ok(Memory::new(store, kept, rules))
 }
 
 /// The cores and the memory that the config gives to searches.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::rating::Rating;
-use super::time::{Millis, Window};
+use super::time::{Millis, Timing, Window};
 use super::wire::Counts;
 
 /// What an account is.
@@ -40,7 +40,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    pub(crate) fn new(name: &str, kind: Kind, now: Millis) -> Self {
+    pub(crate) fn new(name: &str, kind: Kind, timing: &Timing, now: Millis) -> Self {
         Self {
             id: name.to_lowercase(),
             name: name.to_owned(),
@@ -52,7 +52,7 @@ impl Account {
             resident: false,
             event_streams: 0,
             seen: Millis(0),
-            profile_calls: Window::new(30, Duration::from_secs(300)),
+            profile_calls: Window::new(30, timing.seconds(300)),
             bot_games: None,
             credits: None,
         }
@@ -97,14 +97,17 @@ pub(crate) struct Grant {
     pub(crate) user: String,
     pub(crate) scopes: Vec<String>,
     pub(super) stream_openings: Window,
+    /// Not known for a while.
+    pub(super) suspended: bool,
 }
 
 impl Grant {
-    pub(crate) fn new(user: &str, scopes: &[&str]) -> Self {
+    pub(crate) fn new(user: &str, scopes: &[&str], timing: &Timing) -> Self {
         Self {
             user: user.to_owned(),
             scopes: scopes.iter().map(|&scope| scope.to_owned()).collect(),
-            stream_openings: Window::new(30, Duration::from_secs(600)),
+            suspended: false,
+            stream_openings: Window::new(30, timing.seconds(600)),
         }
     }
 

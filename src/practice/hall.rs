@@ -4,19 +4,27 @@
 //! The lock is never held across an await; whatever is done under it goes out in the same order to
 //! everybody.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::rules::Color;
 
+use super::blame::{Circumstances, blame};
 use super::denial::Denial;
 use super::event::Event;
-use super::faults::Faults;
-use super::house::House;
+use super::faults::{Blow, Faults, Phase};
+use super::havoc::{INTO_THOUGHT, Order};
+use super::house::{Delivery, House, Moment};
+use super::journal::Journal;
+use super::line::Gate;
 use super::mailbox::Mailbox;
+use super::report::GameReport;
 use super::streams::{GameStreamKey, Streams};
 use super::time::{Millis, Timing};
 use super::wire::GameLine;
@@ -30,7 +38,17 @@ pub(crate) struct Hall {
     due_changed: Notify,
     pub(crate) timing: Timing,
     pub(crate) faults: Faults,
+    pub(crate) journal: Journal,
+    pub(super) gate: Arc<Gate>,
+    /// The end of everything that lives here.
+    pub(super) stop: CancellationToken,
+    orders: UnboundedSender<Order>,
+    /// What came of the games with a client in them, until somebody takes it.
+    reports: Mutex<VecDeque<GameReport>>,
 }
+
+/// Reports kept for who may take them.
+const REPORTS: usize = 8192;
 
 #[derive(Debug)]
 struct Inner {
@@ -39,12 +57,22 @@ struct Inner {
 }
 
 impl Hall {
-    pub(crate) fn new(house: House) -> Arc<Self> {
+    /// A hall, and the orders of havoc that somebody must carry out.
+    pub(super) fn new(
+        house: House,
+        stop: CancellationToken,
+    ) -> (Arc<Self>, UnboundedReceiver<Order>) {
         let epoch = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        Arc::new(Self {
+        let (orders, carried_out) = mpsc::unbounded_channel();
+        let hall = Arc::new(Self {
             timing: *house.timing(),
+            journal: Journal::new(house.timing().seconds(1)),
+            gate: Arc::default(),
+            stop,
+            orders,
+            reports: Mutex::default(),
             inner: Mutex::new(Inner {
                 house,
                 streams: Streams::new(),
@@ -53,7 +81,8 @@ impl Hall {
             opened_at: Millis(epoch.as_millis() as u64),
             due_changed: Notify::new(),
             faults: Faults::default(),
-        })
+        });
+        (hall, carried_out)
     }
 
     pub(crate) fn now(&self) -> Millis {
@@ -69,7 +98,7 @@ impl Hall {
         let now = self.now();
         let mut inner = self.lock();
         let result = action(&mut inner.house, now);
-        inner.hand_out();
+        self.hand_out(&mut inner, now);
         drop(inner);
         self.due_changed.notify_one();
         result
@@ -106,7 +135,14 @@ impl Hall {
         let mailbox = inner.streams.open_game(key, first);
         if playing {
             inner.house.arrive(&game, side, now);
-            inner.hand_out();
+            self.hand_out(&mut inner, now);
+            if let Some(moment) = inner.house.moment(&game).filter(|moment| moment.ply < 2) {
+                let begin = Moment {
+                    phase: Phase::Begin,
+                    ..moment
+                };
+                self.bring_down(&mut inner, &game, begin);
+            }
         } else {
             mailbox.close();
         }
@@ -145,15 +181,135 @@ impl Hall {
         self.lock().streams.break_all();
     }
 
+    /// When something is due; nothing is while the server is away.
     fn next_due(&self) -> Option<Millis> {
+        if self.gate.is_closed() {
+            return None;
+        }
         self.lock().house.next_due()
     }
-}
 
-impl Inner {
-    fn hand_out(&mut self) {
-        let deliveries = self.house.take_outbox();
-        self.streams.deliver(&self.house, deliveries);
+    /// Something may be due that was not.
+    pub(super) fn look_at_the_clock(&self) {
+        self.due_changed.notify_one();
+    }
+
+    fn hand_out(&self, inner: &mut Inner, now: Millis) {
+        for delivery in inner.house.take_outbox() {
+            match &delivery {
+                Delivery::News(Event::Started { game, .. }) => {
+                    self.faults.begin(game);
+                    self.journal.begin(game);
+                }
+                Delivery::Game {
+                    id,
+                    moment: Some(moment),
+                    ..
+                } => self.bring_down(inner, id, *moment),
+                Delivery::GameOver { id } => self.write_down(inner, id, now),
+                _ => {}
+            }
+            inner.streams.deliver(&inner.house, delivery);
+        }
+    }
+
+    /// What is due on a game at this moment, before anything else goes out.
+    fn bring_down(&self, inner: &mut Inner, game: &str, moment: Moment) {
+        for blow in self.faults.due(game, moment.phase, moment.ply) {
+            self.strike_now(inner, game, blow);
+        }
+        if moment.phase == Phase::OurTurn {
+            for blow in self.faults.due(game, Phase::Thinking, moment.ply) {
+                self.order(game, blow, INTO_THOUGHT);
+            }
+        }
+    }
+
+    fn strike_now(&self, inner: &mut Inner, game: &str, blow: Blow) {
+        self.journal.tell(game, self.now(), blow.name());
+        match blow {
+            Blow::Call(place, fault) if place.is_of_a_game() => {
+                self.faults.add_at(game, place, fault);
+            }
+            Blow::Call(place, fault) => self.faults.add(place, fault),
+            Blow::Stream(channel, mess) => inner.streams.mess(game, channel, &mess),
+            blow @ Blow::World(_) => self.order(game, blow, Duration::ZERO),
+        }
+    }
+
+    /// Brings a blow down on a game.
+    pub(super) fn strike(&self, game: &str, blow: Blow) {
+        let mut inner = self.lock();
+        self.strike_now(&mut inner, game, blow);
+    }
+
+    fn order(&self, game: &str, blow: Blow, after: Duration) {
+        let order = Order {
+            game: game.to_owned(),
+            blow,
+            after,
+        };
+        // The server is ending, and nobody carries anything out any more.
+        let _ = self.orders.send(order);
+    }
+
+    /// What is due when a move has come in.
+    pub(super) fn move_came(&self, game: &str, uci: &str) {
+        let now = self.now();
+        let mut inner = self.lock();
+        let Some(table) = inner.house.table(game) else {
+            return;
+        };
+        let round = &table.round;
+        let ply = round.plies();
+        if House::client_side(round) == Some(round.turn()) && round.is_playing() {
+            self.journal.move_sent(game, round.spelled(), uci, now);
+        }
+        for blow in self.faults.due(game, Phase::Posting, ply) {
+            self.strike_now(&mut inner, game, blow);
+        }
+    }
+
+    /// The game is over: what came of it, and the end of its faults.
+    fn write_down(&self, inner: &Inner, game: &str, now: Millis) {
+        let mood = self.faults.mood(game);
+        self.faults.forget(game);
+        let story = self.journal.close(game);
+        let Some(table) = inner.house.table(game) else {
+            return;
+        };
+        let round = &table.round;
+        let Some(side) = House::client_side(round) else {
+            return;
+        };
+        let since = round.turn_since();
+        let around = Circumstances {
+            mood,
+            refused_throughout: self.journal.refused_throughout(since, now),
+        };
+        let blame = blame(round, side, &story, around);
+        let report = GameReport::of(round, side, blame, &story);
+        let mut reports = self.lock_reports();
+        if reports.len() >= REPORTS {
+            reports.pop_front();
+        }
+        reports.push_back(report);
+    }
+
+    fn lock_reports(&self) -> MutexGuard<'_, VecDeque<GameReport>> {
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The reports of finished games since the last time somebody took them.
+    pub(super) fn take_reports(&self) -> Vec<GameReport> {
+        self.lock_reports().drain(..).collect()
+    }
+
+    /// The report of one finished game.
+    pub(super) fn take_report(&self, game: &str) -> Option<GameReport> {
+        let mut reports = self.lock_reports();
+        let at = reports.iter().position(|report| report.id == game)?;
+        reports.remove(at)
     }
 }
 
@@ -163,7 +319,7 @@ pub(crate) async fn keep_time(hall: Arc<Hall>) {
         let wait = hall
             .next_due()
             .map_or(Duration::from_secs(3600), |due| due - hall.now());
-        if wait.is_zero() {
+        if wait.is_zero() && !hall.gate.is_closed() {
             hall.with(House::tick);
         }
         tokio::select! {

@@ -1,22 +1,28 @@
 //! Accepted connections that can be cut: what the server has not yet written is lost, and the
-//! client sees a reset. Cutting exists for the faults alone.
+//! client sees a reset. A closed gate cuts all of them and lets nobody in. Cutting exists for the
+//! faults alone.
 
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
+use futures::task::AtomicWaker;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
 /// Accepts connections for the server.
 #[derive(Debug)]
-pub(super) struct Door(pub(super) TcpListener);
+pub(super) struct Door {
+    pub(super) listener: TcpListener,
+    pub(super) gate: Arc<Gate>,
+}
 
 impl Listener for Door {
     type Io = Line;
@@ -24,17 +30,15 @@ impl Listener for Door {
 
     async fn accept(&mut self) -> (Line, SocketAddr) {
         loop {
-            match self.0.accept().await {
+            match self.listener.accept().await {
+                Ok((stream, _)) if self.gate.is_closed() => {
+                    let _ = stream.set_zero_linger();
+                }
                 Ok((stream, address)) => {
                     // A move is one small packet; waiting for more would cost it 40 ms.
                     let _ = stream.set_nodelay(true);
-                    return (
-                        Line {
-                            stream,
-                            cutter: Cutter::default(),
-                        },
-                        address,
-                    );
+                    let cutter = self.gate.enter();
+                    return (Line { stream, cutter }, address);
                 }
                 Err(error) => {
                     tracing::debug!(%error, "a connection was not accepted");
@@ -45,17 +49,77 @@ impl Listener for Door {
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()
+        self.listener.local_addr()
     }
+}
+
+/// Who is let in, and the connections of those who were.
+#[derive(Debug)]
+pub(super) struct Gate {
+    inside: Mutex<Vec<Weak<Cut>>>,
+    closed: watch::Sender<bool>,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self {
+            inside: Mutex::default(),
+            closed: watch::Sender::new(false),
+        }
+    }
+}
+
+impl Gate {
+    fn enter(&self) -> Cutter {
+        let cutter = Cutter::default();
+        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        inside.retain(|cut| cut.strong_count() > 0);
+        inside.push(Arc::downgrade(&cutter.0));
+        cutter
+    }
+
+    /// Cuts every connection and lets nobody in.
+    pub(super) fn close(&self) {
+        self.closed.send_replace(true);
+        let inside =
+            std::mem::take(&mut *self.inside.lock().unwrap_or_else(PoisonError::into_inner));
+        for cut in inside.iter().filter_map(Weak::upgrade) {
+            Cutter(cut).cut();
+        }
+    }
+
+    /// Lets everybody in again.
+    pub(super) fn open(&self) {
+        self.closed.send_replace(false);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        *self.closed.borrow()
+    }
+
+    /// Until somebody is let in again.
+    pub(super) async fn opened(&self) {
+        // The sender lives as long as this is asked.
+        let _ = self.closed.subscribe().wait_for(|closed| !closed).await;
+    }
+}
+
+#[derive(Debug, Default)]
+struct Cut {
+    done: AtomicBool,
+    reader: AtomicWaker,
+    writer: AtomicWaker,
 }
 
 /// Cuts the connection it belongs to.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cutter(Arc<AtomicBool>);
+pub(super) struct Cutter(Arc<Cut>);
 
 impl Cutter {
     pub(super) fn cut(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.done.store(true, Ordering::Release);
+        self.0.reader.wake();
+        self.0.writer.wake();
     }
 }
 
@@ -74,11 +138,16 @@ pub(super) struct Line {
 
 impl Line {
     fn check(&self) -> io::Result<()> {
-        if self.cutter.0.load(Ordering::Relaxed) {
+        if self.cutter.0.done.load(Ordering::Acquire) {
             let _ = self.stream.set_zero_linger();
             return Err(io::ErrorKind::ConnectionReset.into());
         }
         Ok(())
+    }
+
+    fn check_writing(&self, context: &Context<'_>) -> io::Result<()> {
+        self.cutter.0.writer.register(context.waker());
+        self.check()
     }
 }
 
@@ -88,6 +157,7 @@ impl AsyncRead for Line {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        self.cutter.0.reader.register(context.waker());
         self.check()?;
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
@@ -99,12 +169,12 @@ impl AsyncWrite for Line {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.check()?;
+        self.check_writing(context)?;
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.check()?;
+        self.check_writing(context)?;
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
@@ -117,7 +187,7 @@ impl AsyncWrite for Line {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.check()?;
+        self.check_writing(context)?;
         Pin::new(&mut self.stream).poll_write_vectored(context, slices)
     }
 

@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use super::faults::Mess;
+
 /// Lines kept for a slow reader.
 const ROOM: usize = 32;
 
@@ -18,8 +20,16 @@ pub(crate) struct Mailbox {
 
 #[derive(Debug, Default)]
 struct Queue {
-    lines: VecDeque<String>,
+    lines: VecDeque<Post>,
     end: Option<End>,
+}
+
+/// What lies in a mailbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Post {
+    Line(String),
+    /// What is to go wrong at this place between the lines.
+    Mess(Mess),
 }
 
 /// How a stream comes to its end.
@@ -32,10 +42,11 @@ pub(crate) enum End {
 }
 
 impl Mailbox {
-    /// A mailbox that already holds `lines`, however many.
-    pub(crate) fn holding(lines: Vec<String>) -> Self {
+    /// A mailbox that already holds `lines`: the last of them, where they are too many.
+    pub(crate) fn holding(mut lines: Vec<String>) -> Self {
+        lines.drain(..lines.len().saturating_sub(ROOM));
         let queue = Queue {
-            lines: lines.into(),
+            lines: lines.into_iter().map(Post::Line).collect(),
             end: None,
         };
         Self {
@@ -49,6 +60,15 @@ impl Mailbox {
     }
 
     pub(crate) fn push(&self, line: String) {
+        self.post(Post::Line(line));
+    }
+
+    /// Something goes wrong after what lies in it.
+    pub(crate) fn mess(&self, mess: Mess) {
+        self.post(Post::Mess(mess));
+    }
+
+    fn post(&self, post: Post) {
         let mut queue = self.lock();
         if queue.end.is_some() {
             return;
@@ -56,7 +76,7 @@ impl Mailbox {
         if queue.lines.len() >= ROOM {
             queue.lines.pop_front();
         }
-        queue.lines.push_back(line);
+        queue.lines.push_back(post);
         drop(queue);
         self.news.notify_one();
     }
@@ -73,16 +93,16 @@ impl Mailbox {
         self.news.notify_one();
     }
 
-    /// The next line, or how the stream ends. Has one reader.
-    pub(crate) async fn next(&self) -> Result<String, End> {
+    /// The next thing in it, or how the stream ends. Has one reader.
+    pub(crate) async fn next(&self) -> Result<Post, End> {
         loop {
             {
                 let mut queue = self.lock();
                 if queue.end == Some(End::Broken) {
                     return Err(End::Broken);
                 }
-                if let Some(line) = queue.lines.pop_front() {
-                    return Ok(line);
+                if let Some(post) = queue.lines.pop_front() {
+                    return Ok(post);
                 }
                 if let Some(end) = queue.end {
                     return Err(end);
@@ -105,7 +125,7 @@ mod tests {
         }
         mailbox.close();
         let mut read = Vec::new();
-        while let Ok(line) = mailbox.next().await {
+        while let Ok(Post::Line(line)) = mailbox.next().await {
             read.push(line);
         }
         assert_eq!(read.len(), 32);
@@ -117,7 +137,7 @@ mod tests {
         let mailbox = Mailbox::holding(vec!["first".to_owned()]);
         mailbox.close();
         mailbox.push("too late".to_owned());
-        assert_eq!(mailbox.next().await.as_deref(), Ok("first"));
+        assert_eq!(mailbox.next().await, Ok(Post::Line("first".to_owned())));
         assert_eq!(mailbox.next().await, Err(End::Closed));
     }
 

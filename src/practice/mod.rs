@@ -5,14 +5,17 @@
 //! misreads the protocol is found out. It never reaches beyond the machine unless told to.
 
 mod account;
+mod blame;
 mod challenge;
 mod clock;
 mod denial;
 mod event;
 mod faults;
 mod hall;
+mod havoc;
 mod house;
 mod http;
+mod journal;
 mod line;
 mod mailbox;
 mod page;
@@ -28,9 +31,14 @@ mod time;
 mod wire;
 
 pub use account::Kind;
+pub use blame::Blame;
 pub use event::Event;
-pub use faults::{Fault, Faults, Place};
+pub use faults::{
+    Announcement, Blow, Channel, Fault, Faults, Havoc, Kind as FaultKind, Mess, Mix, Mood, Phase,
+    Place, Plan, Reply, Script, ScriptError, Shape, Strike, kinds as fault_kinds,
+};
 pub use house::Rules;
+pub use journal::Traffic;
 pub use partner::Partner;
 pub use rating::Rating;
 pub use report::{GameReport, Report};

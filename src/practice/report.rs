@@ -5,6 +5,9 @@ use std::fmt;
 
 use crate::rules::Color;
 
+use super::blame::Blame;
+use super::journal::Story;
+use super::round::Round;
 use super::terms::Status;
 
 /// One game, seen from the bot.
@@ -26,8 +29,14 @@ pub struct GameReport {
     pub plies: usize,
     /// Illegal moves that the bot posted.
     pub illegal: u32,
-    /// Moves that the bot posted when it was not its turn.
+    /// Moves that the bot posted when it was not its turn, or that stood on the board already.
     pub out_of_turn: u32,
+    /// Requests of the bot that belong to this game.
+    pub calls: u32,
+    /// Whose fault the end was.
+    pub blame: Blame,
+    /// What happened, where the bot is to blame: a line for everything, milliseconds first.
+    pub story: Vec<String>,
 }
 
 /// All games of a schedule.
@@ -40,14 +49,43 @@ pub struct Report {
 }
 
 impl GameReport {
+    /// What came of a game with the bot on `side`.
+    pub(super) fn of(round: &Round, side: Color, blame: Blame, story: &Story) -> Self {
+        let faulty = round.faulty(side);
+        let told = |lines: &Story| -> Vec<String> {
+            let since = |at: super::time::Millis| (at - round.created).as_millis();
+            let lines = lines.lines.iter();
+            lines
+                .map(|(at, line)| format!("{:>7} ms  {line}", since(*at)))
+                .collect()
+        };
+        Self {
+            number: 0,
+            id: round.setup.id.clone(),
+            partner: round.seat(!side).name.clone(),
+            color: side,
+            status: round.status(),
+            winner: round.winner(),
+            plies: round.plies(),
+            illegal: faulty.illegal,
+            out_of_turn: faulty.out_of_turn,
+            calls: story.calls,
+            story: if blame.is_ours() {
+                told(story)
+            } else {
+                Vec::new()
+            },
+            blame,
+        }
+    }
+
     fn is_lost(&self) -> bool {
         self.winner == Some(!self.color)
     }
 
     /// Whether the bot played it to an end by its own moves.
     pub fn is_clean(&self) -> bool {
-        let by_neglect = matches!(self.status, Status::Outoftime | Status::Timeout);
-        self.illegal == 0 && self.status != Status::Aborted && !(by_neglect && self.is_lost())
+        self.blame == Blame::Nobody
     }
 }
 
@@ -125,6 +163,16 @@ mod tests {
             plies: 12,
             illegal: 0,
             out_of_turn: 0,
+            calls: 20,
+            blame: Blame::Nobody,
+            story: Vec::new(),
+        }
+    }
+
+    fn blamed(status: Status, winner: Option<Color>) -> GameReport {
+        GameReport {
+            blame: Blame::Client("its flag fell"),
+            ..game(status, winner)
         }
     }
 
@@ -136,11 +184,11 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_game_is_clean_and_one_lost_on_time_is_not() {
+    fn a_lost_game_is_clean_and_one_that_the_bot_is_to_blame_for_is_not() {
         assert!(report(vec![game(Status::Mate, Some(Color::Black))]).is_clean());
         assert!(report(vec![game(Status::Outoftime, Some(Color::White))]).is_clean());
-        assert!(!report(vec![game(Status::Outoftime, Some(Color::Black))]).is_clean());
-        assert!(!report(vec![game(Status::Aborted, None)]).is_clean());
+        assert!(!report(vec![blamed(Status::Outoftime, Some(Color::Black))]).is_clean());
+        assert!(!report(vec![blamed(Status::Aborted, None)]).is_clean());
         assert!(
             !Report {
                 asked: 2,

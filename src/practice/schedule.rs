@@ -5,12 +5,9 @@ use std::time::Duration;
 use futures::stream::{self, StreamExt};
 use tokio_util::sync::CancellationToken;
 
-use crate::rules::Color;
-
 use super::challenge::{Standing, Wish};
-use super::partner::Partner;
+use super::partner::{Invitation, Partner};
 use super::report::{GameReport, Report};
-use super::round::Round;
 use super::server::Handle;
 use super::terms::{ColorWish, Terms, TimeControl};
 use super::wire::Variant;
@@ -103,7 +100,11 @@ impl Handle {
                 0 => partner.name().to_owned(),
                 _ => format!("{}-{}", partner.name(), lane + 1),
             };
-            self.invite_as(&name, partner, schedule.pace);
+            let invitation = Invitation {
+                pace: schedule.pace,
+                ..Invitation::new(&name, partner)
+            };
+            self.hall.invite(&invitation);
             let color = if number.is_multiple_of(2) {
                 ColorWish::Black
             } else {
@@ -156,12 +157,8 @@ impl Handle {
         let mut changes = self.hall.watch(&id);
         loop {
             changes.borrow_and_update();
-            let report = self.hall.see(|house, _| {
-                let (round, side) = house.seat_at(bot, &id).ok()?;
-                Some((!round.is_playing()).then(|| report(round, side, number)))
-            })?;
-            if report.is_some() {
-                return report;
+            if let Some(report) = self.hall.take_report(&id) {
+                return Some(GameReport { number, ..report });
             }
             changes.changed().await.ok()?;
         }
@@ -208,20 +205,5 @@ impl Handle {
             }
         };
         tokio::time::timeout(PATIENCE, online).await.is_ok()
-    }
-}
-
-fn report(round: &Round, side: Color, number: usize) -> GameReport {
-    let faulty = round.faulty(side);
-    GameReport {
-        number,
-        id: round.setup.id.clone(),
-        partner: round.seat(!side).name.clone(),
-        color: side,
-        status: round.status(),
-        winner: round.winner(),
-        plies: round.plies(),
-        illegal: faulty.illegal,
-        out_of_turn: faulty.out_of_turn,
     }
 }

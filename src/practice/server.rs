@@ -13,14 +13,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::account::Kind;
 use super::event::Event;
-use super::faults::Faults;
+use super::faults::{Blow, Faults};
 use super::hall::{Hall, keep_time};
+use super::havoc::wreak;
 use super::house::{House, Rules};
 use super::http;
+use super::journal::Traffic;
 use super::line::{Cutter, Door};
 use super::page::{self, Page};
-use super::partner::{Partner, Resident};
+use super::partner::{Invitation, Partner};
 use super::rating::Rating;
+use super::report::GameReport;
 use super::time::Timing;
 
 /// The scopes of a token that is to do all that a bot can do.
@@ -66,22 +69,24 @@ impl Server {
         let listener = TcpListener::bind(options.listen).await?;
         let address = listener.local_addr()?;
         let url = format!("http://{address}");
-        let hall = Hall::new(House::new(
-            url.clone(),
-            options.timing,
-            options.rules,
-            options.seed,
-        ));
+        let house = House::new(url.clone(), options.timing, options.rules, options.seed);
         let stop = CancellationToken::new();
+        let (hall, orders) = Hall::new(house, stop.clone());
         let mut tasks = JoinSet::new();
         let time = keep_time(Arc::clone(&hall));
+        let havoc = wreak(Arc::clone(&hall), orders);
         let quit = stop.clone();
         tasks.spawn(async move {
-            quit.run_until_cancelled(time).await;
+            quit.run_until_cancelled(async { tokio::join!(time, havoc) })
+                .await;
         });
         let page = Page::new(Arc::clone(&hall), address, options.bot.as_deref());
         let router = http::router(Arc::clone(&hall)).merge(page::router(page));
-        tasks.spawn(serve(listener, router, stop.clone()));
+        let door = Door {
+            listener,
+            gate: Arc::clone(&hall.gate),
+        };
+        tasks.spawn(serve(door, router, stop.clone()));
         Ok(Handle {
             address,
             url,
@@ -92,10 +97,9 @@ impl Server {
     }
 }
 
-async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) {
+async fn serve(door: Door, router: Router, stop: CancellationToken) {
     let service = router.into_make_service_with_connect_info::<Cutter>();
-    let serving =
-        axum::serve(Door(listener), service).with_graceful_shutdown(stop.cancelled_owned());
+    let serving = axum::serve(door, service).with_graceful_shutdown(stop.cancelled_owned());
     if let Err(error) = serving.await {
         tracing::error!(%error, "the practice server stopped listening");
     }
@@ -186,32 +190,12 @@ impl Handle {
     /// Opens an account for a partner, which from then on accepts what it can play; gives back its
     /// name. A partner that is there already stays.
     pub fn invite(&self, partner: Partner, pace: Duration) -> &'static str {
-        self.invite_as(partner.name(), partner, pace);
+        let invitation = Invitation {
+            pace,
+            ..Invitation::new(partner.name(), partner)
+        };
+        self.hall.invite(&invitation);
         partner.name()
-    }
-
-    pub(super) fn invite_as(&self, name: &str, partner: Partner, pace: Duration) {
-        let newcomer = self.hall.with(|house, now| {
-            let user = house.open_account(name, Kind::Bot, now)?;
-            let account = house.account_mut(&user)?;
-            if std::mem::replace(&mut account.resident, true) {
-                return None;
-            }
-            account.rating = partner.rating();
-            Some(user)
-        });
-        if let Some(user) = newcomer {
-            let resident = Resident {
-                hall: Arc::clone(&self.hall),
-                user,
-                partner,
-                pace,
-            };
-            let stop = self.stop.clone();
-            tokio::spawn(async move {
-                stop.run_until_cancelled(resident.live()).await;
-            });
-        }
     }
 
     /// Whether an account's event stream is open.
@@ -228,6 +212,21 @@ impl Handle {
     /// Breaks every stream of the Bot API at once, as a restart of the server does.
     pub fn break_streams(&self) {
         self.hall.break_all();
+    }
+
+    /// Brings a blow down on a game now.
+    pub fn strike(&self, game: &str, blow: Blow) {
+        self.hall.strike(game, blow);
+    }
+
+    /// What the client asked so far, and how long it was without its streams.
+    pub fn traffic(&self) -> Traffic {
+        self.hall.journal.traffic()
+    }
+
+    /// The reports of games that are over and that no schedule has taken, each given once.
+    pub fn take_reports(&self) -> Vec<GameReport> {
+        self.hall.take_reports()
     }
 
     /// What happens from now on.

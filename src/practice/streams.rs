@@ -8,6 +8,7 @@ use tokio::sync::{broadcast, watch};
 use crate::rules::Color;
 
 use super::event::Event;
+use super::faults::{Channel, Mess};
 use super::house::{Delivery, House};
 use super::mailbox::Mailbox;
 
@@ -107,38 +108,51 @@ impl Streams {
         open.for_each(|mailbox| mailbox.break_off());
     }
 
-    pub(crate) fn deliver(&mut self, house: &House, deliveries: Vec<Delivery>) {
-        for delivery in deliveries {
-            match delivery {
-                Delivery::Event { user, line } => self.tell_user(house, &user, &line),
-                Delivery::Game { id, to, line } => {
-                    let readers = self.games.iter().filter(|(key, _)| {
-                        key.game == id && to.is_none_or(|side| side == key.side)
-                    });
-                    readers.for_each(|(_, mailbox)| mailbox.push(line.clone()));
+    /// Does something to the stream of a game, or to every event stream.
+    pub(crate) fn mess(&mut self, game: &str, channel: Channel, mess: &Mess) {
+        match channel {
+            Channel::Game => {
+                let here = self.games.iter().filter(|(key, _)| key.game == game);
+                here.for_each(|(_, mailbox)| mailbox.mess(mess.clone()));
+            }
+            Channel::Events => self
+                .events
+                .values()
+                .for_each(|mailbox| mailbox.mess(mess.clone())),
+        }
+    }
+
+    pub(crate) fn deliver(&mut self, house: &House, delivery: Delivery) {
+        match delivery {
+            Delivery::Event { user, line } => self.tell_user(house, &user, &line),
+            Delivery::Game { id, to, line, .. } => {
+                let readers = self
+                    .games
+                    .iter()
+                    .filter(|(key, _)| key.game == id && to.is_none_or(|side| side == key.side));
+                readers.for_each(|(_, mailbox)| mailbox.push(line.clone()));
+            }
+            Delivery::GameOver { id } => {
+                let over = self.games.iter().filter(|(key, _)| key.game == id);
+                over.for_each(|(_, mailbox)| mailbox.close());
+            }
+            Delivery::Changed { id } => self.wake_watchers(&id),
+            Delivery::ChallengeDone { id, done } => {
+                if let Some(mailbox) = self.challenges.remove(&id) {
+                    mailbox.push(format!("{{\"done\":\"{done}\"}}"));
+                    mailbox.close();
                 }
-                Delivery::GameOver { id } => {
-                    let over = self.games.iter().filter(|(key, _)| key.game == id);
-                    over.for_each(|(_, mailbox)| mailbox.close());
-                }
-                Delivery::Changed { id } => self.wake_watchers(&id),
-                Delivery::ChallengeDone { id, done } => {
-                    if let Some(mailbox) = self.challenges.remove(&id) {
-                        mailbox.push(format!("{{\"done\":\"{done}\"}}"));
-                        mailbox.close();
-                    }
-                }
-                Delivery::News(event) => {
-                    // Nobody listening is no loss.
-                    let _ = self.news.send(event);
-                }
+            }
+            Delivery::News(event) => {
+                // Nobody listening is no loss.
+                let _ = self.news.send(event);
             }
         }
     }
 
     fn tell_user(&self, house: &House, user: &str, line: &str) {
         for (token, mailbox) in &self.events {
-            if house.token(token).is_some_and(|grant| grant.user == user) {
+            if house.owner(token) == Some(user) {
                 mailbox.push(line.to_owned());
             }
         }

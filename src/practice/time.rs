@@ -41,8 +41,10 @@ pub struct Timing {
     pub absence_grace: Duration,
     /// The absent player's opponent is told again after each of these.
     pub absence_notice: Duration,
-    /// Divides the time a player may stay away before the opponent may claim; 1 is what Lichess does.
-    pub absence_divisor: u32,
+    /// How many times as fast as Lichess everything is that is counted in whole seconds.
+    pub speed: u32,
+    /// How many times as fast the chess clocks run.
+    pub clock_speed: u32,
     /// From the fall of a flag to the moment the server looks at it by itself.
     pub flag_grace: Duration,
     /// From the third occurrence of a position, shown as `started`, to the claim for the bot.
@@ -63,7 +65,8 @@ impl Default for Timing {
             challenge_lifetime: Duration::from_secs(3 * 3600),
             absence_grace: Duration::from_secs(1),
             absence_notice: Duration::from_secs(5),
-            absence_divisor: 1,
+            speed: 1,
+            clock_speed: 1,
             flag_grace: Duration::from_millis(100),
             threefold_claim: Duration::ZERO,
             claim_refusal: Duration::from_millis(500),
@@ -74,7 +77,8 @@ impl Default for Timing {
 }
 
 impl Timing {
-    /// The same server, `factor` times as fast.
+    /// The same server, `factor` times as fast; the chess clocks are not, nor is the patience of
+    /// partners.
     #[must_use]
     pub fn scaled(factor: u32) -> Self {
         let usual = Self::default();
@@ -85,13 +89,38 @@ impl Timing {
             challenge_lifetime: usual.challenge_lifetime / factor,
             absence_grace: usual.absence_grace / factor,
             absence_notice: usual.absence_notice / factor,
-            absence_divisor: factor,
+            speed: factor,
+            clock_speed: usual.clock_speed,
             flag_grace: usual.flag_grace,
             threefold_claim: usual.threefold_claim,
             claim_refusal: usual.claim_refusal / factor,
             first_move: usual.first_move,
             online_grace: usual.online_grace / factor,
         }
+    }
+
+    /// The same server, `factor` times as fast with the chess clocks too: a game of three minutes
+    /// takes seconds. Partners are patient, for what they wait for takes its time on any clock.
+    #[must_use]
+    pub fn in_a_hurry(factor: u32) -> Self {
+        let factor = factor.max(1);
+        let usual = Self::default();
+        Self {
+            clock_speed: factor,
+            flag_grace: (usual.flag_grace / factor).max(Duration::from_millis(5)),
+            first_move: usual.first_move * 4 / factor,
+            ..Self::scaled(factor)
+        }
+    }
+
+    /// Milliseconds that so many seconds of a chess clock take.
+    pub(crate) fn clock_ms(&self, seconds: u32) -> u64 {
+        u64::from(seconds) * 1000 / u64::from(self.clock_speed.max(1))
+    }
+
+    /// So many seconds of Lichess.
+    pub(crate) fn seconds(&self, seconds: u64) -> Duration {
+        Duration::from_secs(seconds) / self.speed.max(1)
     }
 }
 

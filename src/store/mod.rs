@@ -4,17 +4,25 @@
 //! asks to, and never deletes or replaces a file that it cannot read.
 //!
 //! * `data`: what is kept; `moment`: times that survive a restart
-//! * `store`: the handle and the thread that writes
+//! * `store`: the handle and the thread that writes; `disk`: the file, `lock`: the folder
+//! * `schema`: the tables, `rows`: how they are written, `load`: how they are read
 //! * `error`: what can be wrong, in the operator's words
 
 mod data;
+mod disk;
 mod error;
+mod load;
+mod lock;
 mod moment;
+mod rows;
+mod schema;
 #[expect(
     clippy::module_inception,
     reason = "the handle is what the room is about"
 )]
 mod store;
+#[cfg(test)]
+mod tests;
 
 pub use data::{
     Change, Cooldown, Encounter, EncounterKind, FinishedGame, GameMemory, GameResult, GuardRow,

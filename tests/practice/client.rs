@@ -220,6 +220,12 @@ impl Lines {
         self.until_status(status).await
     }
 
+    /// Waits for the end of the stream, which comes after so many bytes of a line.
+    pub(crate) async fn end_of_half_a_line(&mut self, bytes: usize) {
+        while self.read().await != Read::End {}
+        assert_eq!(self.rest.len(), bytes);
+    }
+
     /// Waits for the end of the stream, passing over whatever comes before.
     pub(crate) async fn end(mut self) {
         loop {

@@ -10,6 +10,8 @@
 mod book;
 mod forecast;
 mod pace;
+#[cfg(test)]
+mod tests;
 
 pub use book::{Budget, Ledger, Permission, Rules, Target, Why};
 pub use forecast::Forecast;

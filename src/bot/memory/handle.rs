@@ -9,6 +9,7 @@ use super::people::{OpponentRecord, People};
 use super::spending::Writing;
 use crate::bot::guard::{Guard, GuardRules, Tripped};
 use crate::bot::ledger::{Ledger, Rules};
+use crate::bot::settings::Settings;
 use crate::lichess::{ChallengeId, GameId, UserId};
 use crate::store::{
     Change, Cooldown, Encounter, EncounterKind, FinishedGame, GameMemory, Kept, Moment, Rest,
@@ -36,6 +37,25 @@ pub struct MemoryRules {
     pub ledger: Rules,
     /// Of the rating guard.
     pub guard: GuardRules,
+}
+
+impl From<&Settings> for MemoryRules {
+    fn from(settings: &Settings) -> Self {
+        let (limits, guard) = (&settings.limits, &settings.guard);
+        Self {
+            ledger: Rules {
+                bot_games: limits.bot_games,
+                challenge_credits: limits.challenge_credits,
+                incoming_share: limits.incoming_share,
+            },
+            guard: GuardRules {
+                opponent_losses: guard.opponent_losses,
+                losses: guard.losses,
+                points: guard.points,
+                rest: guard.rest,
+            },
+        }
+    }
 }
 
 /// What the bot remembers. Clones share it.
@@ -114,6 +134,13 @@ impl Memory {
         &self.store
     }
 
+    /// Before the program ends: done once everything is on disk, or cannot get there.
+    pub async fn settle(&self) {
+        if let Err(error) = self.store.flush().await {
+            tracing::error!(%error, "what was remembered last is lost");
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -163,8 +190,8 @@ impl Memory {
     }
 
     fn keep(&self, changes: Vec<Change>) {
-        for change in changes {
-            self.store.write(change);
+        if !changes.is_empty() {
+            self.store.write_all(changes);
         }
     }
 

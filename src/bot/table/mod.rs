@@ -14,6 +14,7 @@
 //! * `record`: the move list and the board behind it
 //! * `seat`: what a table is told about its game
 //! * `safe`: a move without a search
+//! * `summary`: what is remembered of a finished game
 
 mod event;
 mod manners;
@@ -24,6 +25,7 @@ mod record;
 mod safe;
 mod seat;
 mod sent;
+mod summary;
 mod verdict;
 
 pub use event::{
@@ -33,4 +35,5 @@ pub use play::Table;
 pub use record::{Change, ForeignMove, Record};
 pub use safe::safe_move;
 pub use seat::{Past, Promise, Seat, Setting};
+pub use summary::OPENING;
 pub use verdict::{Next, Trouble, Wanted, judge};

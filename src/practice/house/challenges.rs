@@ -185,7 +185,7 @@ impl House {
         };
         let own = challenge.challenger == user;
         match challenge.standing {
-            Standing::Accepted => self.cancel_game(id, now),
+            Standing::Accepted => self.cancel_game(user, id, now),
             Standing::Created | Standing::Offline if own => {
                 self.close(id, Standing::Canceled, now);
                 Ok(())
@@ -198,12 +198,13 @@ impl House {
         }
     }
 
-    fn cancel_game(&mut self, id: &str, now: Millis) -> Result<(), Denial> {
+    fn cancel_game(&mut self, user: &str, id: &str, now: Millis) -> Result<(), Denial> {
         let table = self.tables.get_mut(id).ok_or_else(Denial::not_found)?;
+        let side = table.round.side_of(user).ok_or_else(Denial::not_found)?;
         if !table.round.is_playing() {
             return Err(Denial::not_found());
         }
-        if table.round.abort(now).is_err() {
+        if table.round.abort(side, now).is_err() {
             return Err(Denial::refused("Missing opponentToken"));
         }
         self.settle(id, now);

@@ -3,6 +3,7 @@
 use crate::practice::challenge::Challenge;
 use crate::practice::denial::Denial;
 use crate::practice::event::Event;
+use crate::practice::faults::Phase;
 use crate::practice::rating::Score;
 use crate::practice::round::{Change, Refusal, Round, Seat, Setup};
 use crate::practice::terms::{Speed, Status};
@@ -11,7 +12,7 @@ use crate::practice::wire::{EventLine, GameLine};
 use crate::rules::Color;
 
 use super::state::line;
-use super::{Delivery, House};
+use super::{Delivery, House, Moment};
 
 /// A game and what is said at its board.
 #[derive(Debug)]
@@ -79,7 +80,7 @@ impl House {
         }
     }
 
-    fn tell_game(&mut self, id: &str, side: Color, now: Millis) {
+    pub(super) fn tell_game(&mut self, id: &str, side: Color, now: Millis) {
         let Some(table) = self.tables.get(id) else {
             return;
         };
@@ -180,7 +181,37 @@ impl House {
             id: id.to_owned(),
             to,
             line: line(what),
+            moment: match what {
+                GameLine::GameState(_) => self.moment(id),
+                _ => None,
+            },
         });
+    }
+
+    /// Where a game stands for the client in it; the first seat that does not live here is one.
+    pub(crate) fn moment(&self, id: &str) -> Option<Moment> {
+        let round = &self.tables.get(id)?.round;
+        let side = Self::client_side(round)?;
+        let phase = if !round.is_playing() {
+            Phase::Ending
+        } else if round.turn() == side {
+            Phase::OurTurn
+        } else {
+            Phase::TheirTurn
+        };
+        Some(Moment {
+            phase,
+            ply: round.plies(),
+        })
+    }
+
+    /// The side of the client in a game: the bot that does not live here, failing that whoever
+    /// does not.
+    pub(crate) fn client_side(round: &Round) -> Option<Color> {
+        let visits = |side: &Color| !round.seat(*side).resident;
+        let bot = |side: &Color| visits(side) && round.seat(*side).is_bot();
+        let sides = || Color::ALL.into_iter();
+        sides().find(bot).or_else(|| sides().find(visits))
     }
 
     fn remark(&mut self, id: &str, text: &str) {

@@ -6,6 +6,7 @@
 mod challenges;
 mod games;
 mod limits;
+mod mischief;
 mod state;
 mod views;
 
@@ -14,4 +15,4 @@ mod tests;
 
 pub(crate) use games::Table;
 pub use state::Rules;
-pub(crate) use state::{Delivery, House};
+pub(crate) use state::{Delivery, House, Moment};

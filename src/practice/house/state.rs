@@ -9,6 +9,7 @@ use crate::practice::account::{Account, Grant, Kind, is_name};
 use crate::practice::challenge::{Challenge, Standing};
 use crate::practice::denial::Denial;
 use crate::practice::event::Event;
+use crate::practice::faults::Phase;
 use crate::practice::time::{Millis, Timing, Window};
 use crate::practice::wire::EventLine;
 use crate::rules::Color;
@@ -28,6 +29,8 @@ pub(crate) enum Delivery {
         id: String,
         to: Option<Color>,
         line: String,
+        /// Where the game stands for the client, if the line tells how it stands.
+        moment: Option<Moment>,
     },
     /// The streams of this game have had their last line.
     GameOver { id: String },
@@ -37,6 +40,13 @@ pub(crate) enum Delivery {
     ChallengeDone { id: String, done: &'static str },
     /// For whoever prints.
     News(Event),
+}
+
+/// Where a game stands for the client that plays it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moment {
+    pub(crate) phase: Phase,
+    pub(crate) ply: usize,
 }
 
 /// Rules of the house that Lichess has and a practice ground may do without.
@@ -95,7 +105,7 @@ impl House {
         if !is_name(name) {
             return None;
         }
-        let mut account = Account::new(name, kind, now);
+        let mut account = Account::new(name, kind, &self.timing, now);
         let day = Duration::from_secs(24 * 3600);
         account.bot_games = self
             .rules
@@ -113,8 +123,8 @@ impl House {
     }
 
     pub(crate) fn grant(&mut self, token: &str, user: &str, scopes: &[&str]) {
-        self.tokens
-            .insert(token.to_owned(), Grant::new(user, scopes));
+        let grant = Grant::new(user, scopes, &self.timing);
+        self.tokens.insert(token.to_owned(), grant);
     }
 
     /// A token nobody can guess.
@@ -127,7 +137,18 @@ impl House {
     }
 
     pub(crate) fn token(&self, token: &str) -> Option<&Grant> {
-        self.tokens.get(token)
+        self.tokens.get(token).filter(|grant| !grant.suspended)
+    }
+
+    /// Whose token it is, known for the moment or not: open streams live on.
+    pub(crate) fn owner(&self, token: &str) -> Option<&str> {
+        Some(self.tokens.get(token)?.user.as_str())
+    }
+
+    /// Forgets the tokens of a user for a while, or knows them again.
+    pub(crate) fn suspend(&mut self, user: &str, suspended: bool) {
+        let own = self.tokens.values_mut().filter(|grant| grant.user == user);
+        own.for_each(|grant| grant.suspended = suspended);
     }
 
     pub(crate) fn revoke(&mut self, token: &str) {

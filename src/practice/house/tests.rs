@@ -101,7 +101,7 @@ fn an_aborted_game_counts_for_nothing() {
     let mut house = house(Rules::default());
     let id = start(&mut house);
     house
-        .act("two", &id, START, |round, _| round.abort(START))
+        .act("two", &id, START, |round, side| round.abort(side, START))
         .unwrap();
     assert_eq!(diffs(&house, &id), None);
     assert_eq!(house.account("one").unwrap().counts.all, 0);

@@ -173,8 +173,8 @@ impl House {
         let (clock, days_per_turn) = match round.setup.terms.time {
             TimeControl::Clock { limit, increment } => (
                 Some(ClockJson {
-                    initial: u64::from(limit) * 1000,
-                    increment: u64::from(increment) * 1000,
+                    initial: round.setup.timing.clock_ms(limit),
+                    increment: round.setup.timing.clock_ms(increment),
                 }),
                 None,
             ),

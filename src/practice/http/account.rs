@@ -88,7 +88,7 @@ pub(super) async fn events(
     match app.hall.open_events(&caller.token, &caller.user) {
         Ok(mailbox) => {
             let reader = Reader::Events { user: caller.user };
-            stream_of(app.hall, mailbox, reader, stream_fault(fault))
+            stream_of(app.hall, mailbox, reader, stream_fault(fault).as_ref())
         }
         Err(denial) => denial.into_response(),
     }

@@ -11,13 +11,17 @@ use axum::response::{IntoResponse, Response};
 use futures::stream;
 use tokio::time::timeout;
 
-use crate::practice::faults::Fault;
+use crate::practice::faults::{Fault, Mess};
 use crate::practice::hall::Hall;
-use crate::practice::mailbox::{End, Mailbox};
+use crate::practice::mailbox::{End, Mailbox, Post};
 use crate::rules::Color;
+
+use super::manner::{Manner, Piece};
 
 /// From the last line to the break that a test asked for.
 const BEFORE_BREAKING: Duration = Duration::from_millis(5);
+/// The longest that a line is kept back to be joined with another, in parts of a keep-alive.
+const HOLDING: u32 = 7;
 
 /// Whose stream it is.
 #[derive(Debug)]
@@ -27,12 +31,24 @@ pub(super) enum Reader {
     Challenge { id: String },
 }
 
+impl Reader {
+    /// Its name in the journal.
+    fn key(&self) -> String {
+        match self {
+            Self::Events { user } => format!("events {user}"),
+            Self::Game { id, .. } => format!("game {id}"),
+            Self::Challenge { id } => format!("challenge {id}"),
+        }
+    }
+}
+
 /// A stream that somebody reads; tells the house when it is dropped.
 struct Open {
     hall: Arc<Hall>,
     mailbox: Arc<Mailbox>,
     reader: Reader,
-    fault: Option<Fault>,
+    due: Option<(usize, Mess)>,
+    manner: Manner,
     lines: usize,
 }
 
@@ -52,63 +68,69 @@ pub(super) fn stream_of(
     hall: Arc<Hall>,
     mailbox: Arc<Mailbox>,
     reader: Reader,
-    fault: Option<Fault>,
+    fault: Option<&Fault>,
 ) -> Response {
+    hall.journal.opened(&reader.key(), hall.now());
     let open = Open {
         hall,
         mailbox,
         reader,
-        fault,
+        due: fault.and_then(Fault::on_a_stream),
+        manner: Manner::default(),
         lines: 0,
     };
     let body = Body::from_stream(stream::unfold(Some(open), |open| async {
         let mut open = open?;
         match open.next().await {
-            Next::Bytes(bytes) => Some((Ok(bytes), Some(open))),
-            Next::Broken => Some((Err(io::Error::from(io::ErrorKind::ConnectionReset)), None)),
-            Next::End => None,
+            Piece::Bytes(bytes) => Some((Ok::<Bytes, io::Error>(bytes), Some(open))),
+            Piece::Break => Some((Err(io::ErrorKind::ConnectionReset.into()), None)),
+            Piece::End => None,
+            Piece::Silence => std::future::pending().await,
         }
     }));
     ([(header::CONTENT_TYPE, "application/x-ndjson")], body).into_response()
 }
 
-enum Next {
-    Bytes(Bytes),
-    Broken,
-    End,
-}
-
 impl Open {
-    async fn next(&mut self) -> Next {
-        match self.fault.take_if(|fault| is_due(fault, self.lines)) {
-            Some(Fault::EndAfter(_)) => return Next::End,
-            Some(Fault::BreakAfter(_)) => {
-                // What was said before must have left the machine first.
-                tokio::time::sleep(BEFORE_BREAKING).await;
-                return Next::Broken;
+    async fn next(&mut self) -> Piece {
+        loop {
+            if let Some((_, mess)) = self.due.take_if(|(after, _)| *after <= self.lines) {
+                self.mess(mess);
             }
-            Some(Fault::SayAfter(_, line)) => return Next::Bytes(Bytes::from(line + "\n")),
-            Some(_) => std::future::pending().await,
-            None => {}
-        }
-        match timeout(self.hall.timing.keep_alive, self.mailbox.next()).await {
-            Ok(Ok(line)) => {
-                self.lines += 1;
-                Next::Bytes(Bytes::from(line + "\n"))
+            if let Some(piece) = self.manner.next() {
+                // Each piece is to leave on its own.
+                tokio::task::yield_now().await;
+                if piece == Piece::Break {
+                    // What was said before must have left the machine first.
+                    tokio::time::sleep(BEFORE_BREAKING).await;
+                }
+                return piece;
             }
-            Ok(Err(End::Closed)) => Next::End,
-            Ok(Err(End::Broken)) => Next::Broken,
-            Err(_) => Next::Bytes(Bytes::from_static(b"\n")),
+            let keep_alive = self.hall.timing.keep_alive;
+            let patience = if self.manner.holds() {
+                keep_alive / HOLDING
+            } else {
+                keep_alive
+            };
+            match timeout(patience, self.mailbox.next()).await {
+                Ok(Ok(Post::Line(line))) => {
+                    self.lines += 1;
+                    self.manner.line(line);
+                }
+                Ok(Ok(Post::Mess(mess))) => self.mess(mess),
+                Ok(Err(_)) if self.manner.holds() => self.manner.breathe(),
+                Ok(Err(End::Closed)) => return Piece::End,
+                Ok(Err(End::Broken)) => return Piece::Break,
+                Err(_) => self.manner.breathe(),
+            }
         }
     }
-}
 
-fn is_due(fault: &Fault, lines: usize) -> bool {
-    match fault {
-        Fault::EndAfter(after)
-        | Fault::BreakAfter(after)
-        | Fault::SilentAfter(after)
-        | Fault::SayAfter(after, _) => lines >= *after,
-        _ => false,
+    fn mess(&mut self, mess: Mess) {
+        if mess.is_a_loss() {
+            let (hall, key) = (&self.hall, self.reader.key());
+            hall.journal.lost(&key, mess.name(), hall.now());
+        }
+        self.manner.mess(mess);
     }
 }

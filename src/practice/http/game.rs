@@ -73,7 +73,7 @@ pub(super) async fn stream(
             app.hall,
             mailbox,
             Reader::Game { id, side },
-            stream_fault(fault),
+            stream_fault(fault).as_ref(),
         ),
         Err(denial) => denial.into_response(),
     }
@@ -97,90 +97,59 @@ pub(super) async fn play(
     }))
 }
 
-pub(super) async fn abort(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
-) -> Response {
-    done_or(act(&app, &caller, &id, |round, _, now| round.abort(now)))
-}
-
-pub(super) async fn resign(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
-) -> Response {
-    done_or(act(&app, &caller, &id, |round, side, now| {
-        round.resign(side, now)
-    }))
-}
-
-/// The last part of an address that answers a question.
-fn answer(word: &str) -> Option<bool> {
-    match word {
-        "yes" | "true" => Some(true),
-        "no" | "false" => Some(false),
-        _ => None,
-    }
-}
-
-pub(super) async fn draw(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Path((id, word)): Path<(String, String)>,
-) -> Response {
-    let Some(yes) = answer(&word) else {
-        return nothing_here().await;
-    };
-    done_or(act(&app, &caller, &id, |round, side, now| {
-        if yes {
-            round.draw_yes(side, now);
-        } else {
-            round.draw_no(side);
+/// The handler of a command that is one call of the referee.
+macro_rules! command {
+    ($name:ident, $round:ident, $side:ident, $now:ident => $action:expr) => {
+        pub(super) async fn $name(
+            State(app): State<App>,
+            Extension(caller): Extension<Caller>,
+            Path(id): Path<String>,
+        ) -> Response {
+            done_or(act(&app, &caller, &id, |$round, $side, $now| $action))
         }
-        Ok(())
-    }))
-}
-
-pub(super) async fn takeback(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Path((id, word)): Path<(String, String)>,
-) -> Response {
-    let Some(yes) = answer(&word) else {
-        return nothing_here().await;
     };
-    done_or(act(&app, &caller, &id, |round, side, now| {
-        if yes {
-            round.takeback_yes(side, now);
-        } else {
-            round.takeback_no(side, now);
+    // A claim; when it is refused, that takes its time.
+    (claim $name:ident, $round:ident, $side:ident, $now:ident => $action:expr) => {
+        pub(super) async fn $name(
+            State(app): State<App>,
+            Extension(caller): Extension<Caller>,
+            Path(id): Path<String>,
+        ) -> Response {
+            let outcome = act(&app, &caller, &id, |$round, $side, $now| $action);
+            after_a_while(&app, outcome).await
         }
-        Ok(())
-    }))
+    };
+    // One that answers a question in the last part of its address.
+    (answer $name:ident, $round:ident, $side:ident, $now:ident => $yes:expr, $no:expr) => {
+        pub(super) async fn $name(
+            State(app): State<App>,
+            Extension(caller): Extension<Caller>,
+            Path((id, word)): Path<(String, String)>,
+        ) -> Response {
+            let yes = match word.as_str() {
+                "yes" | "true" => true,
+                "no" | "false" => false,
+                _ => return nothing_here().await,
+            };
+            done_or(act(&app, &caller, &id, |$round, $side, $now| {
+                if yes {
+                    $yes
+                } else {
+                    $no
+                }
+                Ok(())
+            }))
+        }
+    };
 }
 
-pub(super) async fn claim_victory(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
-) -> Response {
-    let outcome = act(&app, &caller, &id, |round, side, now| {
-        round.claim_victory(side, now)
-    });
-    after_a_while(&app, outcome).await
-}
-
-pub(super) async fn claim_draw(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
-) -> Response {
-    let outcome = act(&app, &caller, &id, |round, side, now| {
-        round.claim_draw(side, now)
-    });
-    after_a_while(&app, outcome).await
-}
+command!(abort, round, side, now => round.abort(side, now));
+command!(resign, round, side, now => round.resign(side, now));
+command!(answer draw, round, side, now => round.draw_yes(side, now), round.draw_no(side));
+command!(answer takeback, round, side, now =>
+    round.takeback_yes(side, now), round.takeback_no(side, now));
+command!(claim claim_victory, round, side, now => round.claim_victory(side, now));
+command!(claim claim_draw, round, side, now => round.claim_draw(side, now));
 
 /// A refused claim takes its time to be answered.
 async fn after_a_while(app: &App, outcome: Result<(), Denial>) -> Response {

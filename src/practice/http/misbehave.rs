@@ -1,13 +1,14 @@
-//! Carries out the faults that a test asked for.
+//! Stands before everything else: writes down every call, and carries out the faults that somebody
+//! asked for.
 
 use axum::Extension;
+use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
 
-use crate::practice::faults::{Fault, Place};
+use crate::practice::faults::{Fault, Place, Reply};
 use crate::practice::line::Cutter;
 
 use super::App;
@@ -25,11 +26,38 @@ pub(super) fn stream_fault(left: Option<Extension<StreamFault>>) -> Option<Fault
 pub(super) async fn misbehave(
     State(app): State<App>,
     ConnectInfo(cutter): ConnectInfo<Cutter>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let Some(call) = Called::of(request.method(), request.uri().path()) else {
+        return next.run(request).await;
+    };
+    let (hall, game) = (&app.hall, call.game.as_deref());
+    hall.journal.called(call.place, game, hall.now());
+    if let (Some(game), Some(uci)) = (game, &call.uci) {
+        hall.move_came(game, uci);
+    }
+    let fault = hall.faults.take(call.place, game);
+    if let (Some(game), Some(fault)) = (game, &fault) {
+        let line = format!("{}: {}", call.place.name(), fault.name());
+        hall.journal.tell(game, hall.now(), line);
+    }
+    let response = carry_out(fault, &cutter, request, next).await;
+    let status = response.status().as_u16();
+    hall.journal.answered(call.place, game, status, hall.now());
+    if let Some(game) = game.filter(|_| call.place == Place::Move && status == 400) {
+        hall.journal.move_refused(game);
+    }
+    response
+}
+
+/// Answers a request, or does not.
+async fn carry_out(
+    fault: Option<Fault>,
+    cutter: &Cutter,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let fault = place_of(request.method(), request.uri().path())
-        .and_then(|place| app.hall.faults.take(place));
     match fault {
         None => next.run(request).await,
         Some(Fault::LoseRequest) => {
@@ -41,14 +69,29 @@ pub(super) async fn misbehave(
             cutter.cut();
             answer
         }
-        Some(Fault::Refuse { status }) => excuse(status),
+        Some(Fault::Swallow) => std::future::pending().await,
+        Some(Fault::DoneInSilence) => {
+            next.run(request).await;
+            std::future::pending().await
+        }
+        Some(Fault::Refuse { status }) => write(&Reply::usual(status)),
+        Some(Fault::Answer(reply)) => write(&reply),
         Some(Fault::DoneBut { status }) => {
             next.run(request).await;
-            excuse(status)
+            write(&Reply::usual(status))
+        }
+        Some(Fault::DoneThen(reply)) => {
+            next.run(request).await;
+            write(&reply)
         }
         Some(Fault::Late(wait)) => {
             tokio::time::sleep(wait).await;
             next.run(request).await
+        }
+        Some(Fault::SlowReply(wait)) => {
+            let answer = next.run(request).await;
+            tokio::time::sleep(wait).await;
+            answer
         }
         Some(fault) => {
             request.extensions_mut().insert(StreamFault(fault));
@@ -57,31 +100,41 @@ pub(super) async fn misbehave(
     }
 }
 
-/// An answer of a proxy or of the rate limiter.
-fn excuse(status: u16) -> Response {
-    let code = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
-    if status == 429 {
-        let body = json!({ "error": "Too many requests. Try again later." });
-        return (code, axum::Json(body)).into_response();
-    }
-    let page = format!(
-        "<html>\r\n<head><title>{code}</title></head>\r\n<body>\r\n<center><h1>{code}</h1></center>\
-         \r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
-    );
-    (code, [(header::CONTENT_TYPE, "text/html")], page).into_response()
+fn write(reply: &Reply) -> Response {
+    let (kind, body) = reply.body();
+    let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::BAD_GATEWAY);
+    (status, [(header::CONTENT_TYPE, kind)], Body::from(body)).into_response()
 }
 
-fn place_of(method: &Method, path: &str) -> Option<Place> {
-    let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
-    match (method.as_str(), parts.as_slice()) {
-        ("GET", ["api", "stream", "event"]) => Some(Place::Events),
-        ("GET", ["api", "bot", "game", "stream", _]) => Some(Place::GameStream),
-        ("POST", ["api", "bot", "game", _, "move", _]) => Some(Place::Move),
-        ("POST", ["api", "bot", "game", ..]) => Some(Place::Game),
-        ("POST", ["api", "challenge", _, "accept"]) => Some(Place::Accept),
-        ("POST", ["api", "challenge", _, "decline" | "cancel"]) => Some(Place::Decline),
-        ("POST", ["api", "challenge", _]) => Some(Place::Create),
-        ("GET", ["api", "account", ..]) => Some(Place::Account),
-        _ => None,
+/// A call of the Bot API.
+struct Called {
+    place: Place,
+    game: Option<String>,
+    uci: Option<String>,
+}
+
+impl Called {
+    fn of(method: &Method, path: &str) -> Option<Self> {
+        let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+        let (place, game, uci) = match (method.as_str(), parts.as_slice()) {
+            ("GET", ["api", "stream", "event"]) => (Place::Events, None, None),
+            ("GET", ["api", "bot", "game", "stream", id]) => (Place::GameStream, Some(id), None),
+            ("POST", ["api", "bot", "game", id, "move", uci]) => {
+                (Place::Move, Some(id), Some((*uci).to_owned()))
+            }
+            (_, ["api", "bot", "game", id, "chat"]) => (Place::Chat, Some(id), None),
+            ("POST", ["api", "bot", "game", id, ..]) => (Place::Game, Some(id), None),
+            ("POST", ["api", "challenge", _, "accept"]) => (Place::Accept, None, None),
+            ("POST", ["api", "challenge", _, "decline" | "cancel"]) => (Place::Decline, None, None),
+            ("POST", ["api", "challenge", _]) => (Place::Create, None, None),
+            ("GET", ["api", "account", ..]) => (Place::Account, None, None),
+            (_, ["api", ..]) => (Place::Lookup, None, None),
+            _ => return None,
+        };
+        Some(Self {
+            place,
+            game: game.map(|id| (*id).to_owned()),
+            uci,
+        })
     }
 }

@@ -8,6 +8,7 @@ mod body;
 mod challenge;
 mod fields;
 mod game;
+mod manner;
 mod misbehave;
 mod reply;
 mod router;

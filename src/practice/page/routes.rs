@@ -192,8 +192,8 @@ async fn simply(
             Some(challenge) if challenge.standing.is_pending() => {
                 house.cancel(&visitor.user, &visitor.current(), now)
             }
-            _ => house.act(&visitor.user, &visitor.current(), now, |round, _| {
-                round.abort(now)
+            _ => house.act(&visitor.user, &visitor.current(), now, |round, side| {
+                round.abort(side, now)
             }),
         }),
         "rematch" => Some(rematch(house, &visitor, now)),

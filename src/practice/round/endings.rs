@@ -1,6 +1,8 @@
 //! Everything that ends a game besides a move: flags, aborting, resigning, claims; and presence,
 //! from which the claims come.
 
+use std::time::Duration;
+
 use crate::practice::terms::{Status, TimeControl};
 use crate::practice::time::Millis;
 use crate::rules::{Color, Role};
@@ -14,10 +16,11 @@ impl Round {
         self.is_playing() && self.plies() < 2
     }
 
-    pub(crate) fn abort(&mut self, now: Millis) -> Result<(), Refusal> {
+    pub(crate) fn abort(&mut self, side: Color, now: Millis) -> Result<(), Refusal> {
         if !self.is_abortable() {
             return Err(Refusal::CannotAbort);
         }
+        self.ended_by = Some(side);
         self.finish(Status::Aborted, None, now);
         Ok(())
     }
@@ -28,14 +31,16 @@ impl Round {
             return Err(Refusal::CannotResign);
         }
         if self.is_abortable() {
-            return self.abort(now);
+            return self.abort(side, now);
         }
+        self.ended_by = Some(side);
         self.finish(Status::Resign, Some(!side), now);
         Ok(())
     }
 
     /// The flag of `side` has fallen: lost, unless the opponent has a bare king or offers a draw.
     pub(super) fn flag_fell(&mut self, side: Color, now: Millis) {
+        self.ended_by = Some(side);
         if self.offers.draw_offered_by(!side) {
             self.finish(Status::Draw, None, now);
         } else {
@@ -53,6 +58,7 @@ impl Round {
             return Err(Refusal::CannotClaimWin);
         }
         let winner = (!self.has_bare_king(side)).then_some(side);
+        self.ended_by = Some(side);
         self.finish(Status::Timeout, winner, now);
         Ok(())
     }
@@ -65,6 +71,7 @@ impl Round {
         if !self.is_long_gone(!side, now) {
             return Err(Refusal::CannotClaimDraw);
         }
+        self.ended_by = Some(side);
         self.finish(Status::Timeout, None, now);
         Ok(())
     }
@@ -75,6 +82,11 @@ impl Round {
             && self.plies() >= 2
             && self.turn() != side
             && matches!(self.setup.terms.time, TimeControl::Clock { .. })
+    }
+
+    /// Whether `side` can claim the win now.
+    pub(crate) fn may_claim(&self, side: Color, now: Millis) -> bool {
+        self.is_claimable(side) && self.is_long_gone(!side, now)
     }
 
     fn is_long_gone(&self, side: Color, now: Millis) -> bool {
@@ -123,6 +135,29 @@ impl Round {
         self.presence[side.index()].leave(now, left_the_page);
     }
 
+    /// `side`, which lives inside the server, goes away.
+    pub(crate) fn desert(&mut self, side: Color, now: Millis) {
+        self.presence[side.index()].desert(now);
+    }
+
+    /// The server was away: nobody could be there, and both clocks have been given time.
+    pub(crate) fn excuse(&mut self, bonus: Duration, now: Millis) {
+        if self.is_playing() {
+            self.presence
+                .iter_mut()
+                .for_each(|presence| presence.excuse(now));
+            self.clock.jump(bonus);
+        }
+    }
+
+    /// Both clocks go up without a move.
+    pub(crate) fn jump_clocks(&mut self, by: Duration, now: Millis) {
+        if self.is_playing() {
+            self.clock.jump(by);
+            self.say_state(now);
+        }
+    }
+
     /// Gives the opponent of `side` more time.
     pub(crate) fn give_time(&mut self, side: Color, seconds: u32, now: Millis) {
         if self.is_playing() {
@@ -154,8 +189,9 @@ impl Round {
         let Some(notice) = self.presence[absent.index()].notice(patience, &timing, now) else {
             return;
         };
-        let flag_in = self.clock.left(absent, now) / 1000;
-        if self.is_claimable(!absent) && flag_in >= notice.claim_in + 3 {
+        let flag_in = Duration::from_millis(self.clock.left(absent, now));
+        let claim_in = Duration::from_secs(notice.claim_in) + timing.seconds(3);
+        if self.is_claimable(!absent) && flag_in >= claim_in {
             self.changes.push(Change::Gone {
                 to: !absent,
                 claim_in: Some(notice.claim_in),

@@ -1,7 +1,5 @@
 //! Draw offers and takebacks: always answered with "done", whatever came of them.
 
-use std::time::Duration;
-
 use crate::practice::terms::Status;
 use crate::practice::time::Millis;
 use crate::rules::Color;
@@ -102,6 +100,14 @@ impl Round {
         }
     }
 
+    /// From now on both sides let each other take moves back.
+    pub(crate) fn allow_takebacks(&mut self) {
+        self.setup
+            .seats
+            .iter_mut()
+            .for_each(|seat| seat.takebacks = true);
+    }
+
     /// `side` proposes to take moves back, or agrees to it.
     pub(crate) fn takeback_yes(&mut self, side: Color, now: Millis) {
         if !self.is_playing() {
@@ -129,7 +135,8 @@ impl Round {
         if theirs.pending {
             theirs.pending = false;
             theirs.declined += 1;
-            theirs.not_before = now + Duration::from_secs(10 * u64::from(theirs.declined).pow(2));
+            let rest = 10 * u64::from(theirs.declined).pow(2);
+            theirs.not_before = now + self.setup.timing.seconds(rest);
             self.changes.push(Change::Remark("Takeback declined"));
             self.say_state(now);
         } else if std::mem::take(&mut self.offers.takeback[side.index()].pending) {
@@ -153,6 +160,7 @@ impl Round {
         self.offers.clear();
         self.claim_due = None;
         self.clock.take_back(self.turn(), self.plies(), now);
+        self.turn_since = now;
         self.changes.push(Change::Remark("Takeback accepted"));
         self.say_state(now);
     }

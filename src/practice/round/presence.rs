@@ -48,7 +48,7 @@ impl Patience {
         } else {
             seconds
         };
-        Duration::from_secs(seconds) / timing.absence_divisor.max(1)
+        timing.seconds(seconds)
     }
 }
 
@@ -70,6 +70,20 @@ impl Presence {
         self.away_since = None;
         self.next_notice = None;
         std::mem::take(&mut self.told_it_is_long)
+    }
+
+    /// Goes away although it lives inside the server.
+    pub(super) fn desert(&mut self, now: Millis) {
+        self.away_since = Some(now);
+        self.left_the_page = true;
+    }
+
+    /// Nobody could be there until now.
+    pub(super) fn excuse(&mut self, now: Millis) {
+        if self.away_since.is_some() {
+            self.away_since = Some(now);
+            self.next_notice = None;
+        }
     }
 
     /// A stream was closed.

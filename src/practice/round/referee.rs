@@ -81,6 +81,10 @@ pub(crate) struct Round {
     pub(super) presence: [Presence; 2],
     pub(super) faulty: [Faulty; 2],
     pub(super) claim_due: Option<Millis>,
+    /// Since when it is the turn of who is to move.
+    pub(super) turn_since: Millis,
+    /// Who aborted, resigned or claimed; whose flag fell.
+    pub(super) ended_by: Option<Color>,
     pub(super) changes: Vec<Change>,
     pub(crate) rating_diffs: Option<[i32; 2]>,
     pub(crate) rematch: Option<String>,
@@ -90,7 +94,7 @@ impl Round {
     pub(crate) fn new(setup: Setup, now: Millis) -> Self {
         let presence = [0, 1].map(|side| Presence::new(setup.seats[side].resident, now));
         Self {
-            clock: Clock::new(setup.terms.time, now),
+            clock: Clock::new(setup.terms.time, now).faster(setup.timing.clock_speed),
             created: now,
             game: Game::new(),
             record: Vec::new(),
@@ -101,6 +105,8 @@ impl Round {
             presence,
             faulty: Default::default(),
             claim_due: None,
+            turn_since: now,
+            ended_by: None,
             changes: Vec::new(),
             rating_diffs: None,
             rematch: None,
@@ -164,6 +170,21 @@ impl Round {
         &self.clock
     }
 
+    /// Since when it is the turn of who is to move, or was when the game ended.
+    pub(crate) fn turn_since(&self) -> Millis {
+        self.turn_since
+    }
+
+    /// Who aborted, resigned or claimed; whose flag fell. Nobody where the board decided.
+    pub(crate) fn ended_by(&self) -> Option<Color> {
+        self.ended_by
+    }
+
+    /// The moves as the streams write them.
+    pub(crate) fn spelled(&self) -> &str {
+        &self.spelled
+    }
+
     pub(crate) fn faulty(&self, side: Color) -> Faulty {
         self.faulty[side.index()]
     }
@@ -179,7 +200,7 @@ impl Round {
     /// The state as a line of the stream.
     pub(crate) fn state(&self, now: Millis) -> GameState {
         let increment = match self.setup.terms.time {
-            TimeControl::Clock { increment, .. } => u64::from(increment) * 1000,
+            TimeControl::Clock { increment, .. } => self.setup.timing.clock_ms(increment),
             _ => 0,
         };
         GameState {
@@ -234,7 +255,14 @@ impl Round {
             return Ok(());
         }
         let Some(mv) = self.find(&parsed) else {
-            self.faulty[side.index()].illegal += 1;
+            // Who never heard of the arrival of a move sends it again.
+            let own_last = self.record.iter().rev().nth(1);
+            let faulty = &mut self.faulty[side.index()];
+            if own_last.is_some_and(|played| played.uci == text || played.stream_uci == text) {
+                faulty.out_of_turn += 1;
+            } else {
+                faulty.illegal += 1;
+            }
             return Err(Refusal::CannotMove {
                 from: parsed.from,
                 to: parsed.to,
@@ -270,6 +298,7 @@ impl Round {
         self.record.push(played);
         self.game.push(mv);
         self.clock.press(side, self.plies(), now);
+        self.turn_since = now;
         if self.offers.cancelled_by_move(side) {
             self.changes.push(Change::Remark(match side {
                 Color::White => "White declines draw",

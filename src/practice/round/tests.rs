@@ -326,7 +326,7 @@ fn a_game_can_be_aborted_before_both_have_moved_and_resigning_aborts_it() {
     assert_eq!((round.status(), round.winner()), (Status::Aborted, None));
     let mut round = bots();
     let now = play(&mut round, "e2e4 e7e5");
-    assert_eq!(round.abort(now), Err(Refusal::CannotAbort));
+    assert_eq!(round.abort(Color::White, now), Err(Refusal::CannotAbort));
     assert_eq!(round.resign(White, now), Ok(()));
     assert_eq!(
         (round.status(), round.winner()),
@@ -467,7 +467,7 @@ fn an_aborted_round_has_nothing_due() {
         round.next_due().is_some(),
         "both sides are away and will be noticed"
     );
-    round.abort(at(0)).unwrap();
+    round.abort(Color::White, at(0)).unwrap();
     assert_eq!(round.next_due(), None);
 }
 

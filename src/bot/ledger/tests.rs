@@ -1,0 +1,414 @@
+//! The ledger by tables and at random: never more than a limit within any 24 hours.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::{Forecast, Ledger, Permission, Rules, Target, Why};
+use crate::lichess::UserId;
+use crate::store::{Change, Limit, Moment, Origin, Spend};
+
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+fn start() -> Moment {
+    Moment::from_millis(1_800_000_000_000)
+}
+
+fn ledger(rules: Rules) -> Ledger {
+    Ledger::new(rules, Vec::new(), &[], start())
+}
+
+/// Accepts bots until it is refused; how many, and the refusal.
+fn accept_all(ledger: &mut Ledger, now: Moment) -> (u32, Permission) {
+    ledger.notice(now);
+    for n in 0..100_000 {
+        let permission = ledger.may_accept(now);
+        if !permission.is_granted() {
+            return (n, permission);
+        }
+        let key = format!("{} {n}", now.as_millis());
+        ledger.begin_game(&key, Origin::Incoming, None, now);
+    }
+    panic!("no limit");
+}
+
+#[test]
+fn the_hundredth_game_is_the_last_of_its_day() {
+    let mut ledger = ledger(Rules::default());
+    let now = start();
+    let (games, refusal) = accept_all(&mut ledger, now);
+    assert_eq!(games, 100);
+    let at = now + DAY;
+    assert_eq!(
+        refusal,
+        Permission::Later {
+            at,
+            why: Why::BotGames
+        }
+    );
+    assert_eq!(ledger.forecast(now), Forecast::SpentUntil(at));
+    let before = at.before(Duration::from_millis(1));
+    assert_eq!(accept_all(&mut ledger, before).0, 0);
+    assert_eq!(accept_all(&mut ledger, at).0, 100);
+}
+
+#[test]
+fn a_game_set_aside_counts_until_it_is_given_back_or_can_no_longer_begin() {
+    let mut ledger = ledger(Rules {
+        bot_games: 1,
+        incoming_share: 0,
+        ..Rules::default()
+    });
+    let now = start();
+    ledger.hold_game("a", Origin::Incoming, None, now);
+    assert!(!ledger.may_accept(now).is_granted());
+    assert_eq!(ledger.release("a"), Some(Change::Unspend("a".into())));
+    assert!(ledger.may_accept(now).is_granted());
+    ledger.hold_game("b", Origin::Outgoing, None, now);
+    assert!(!ledger.may_accept(now + HOUR * 3).is_granted());
+    assert!(
+        ledger.may_accept(now + HOUR * 4).is_granted(),
+        "nobody came"
+    );
+    ledger.release("b");
+    ledger.hold_game("c", Origin::Outgoing, None, now);
+    ledger.begin_game("c", Origin::Incoming, None, now);
+    assert_eq!(ledger.release("c"), None, "what has begun is spent");
+    assert_eq!(ledger.budget(now).outgoing, 1, "it keeps who asked for it");
+    assert_eq!(
+        ledger.begin_game("c", Origin::Incoming, None, now),
+        None,
+        "told twice"
+    );
+}
+
+#[test]
+fn half_of_the_games_is_kept_for_those_who_come() {
+    let mut ledger = ledger(Rules::default());
+    let mut now = start();
+    for n in 0..50 {
+        while !ledger.may_begin(now).is_granted() {
+            now = now + MINUTE;
+        }
+        ledger.begin_game(&n.to_string(), Origin::Outgoing, None, now);
+    }
+    assert!(
+        now.since(start()) < DAY,
+        "the share can be used within its day"
+    );
+    let why = match ledger.may_begin(now + MINUTE * 29) {
+        Permission::Later { why, .. } => why,
+        Permission::Granted => panic!("the rest is kept"),
+    };
+    assert_eq!(why, Why::KeptForIncoming);
+    assert_eq!(accept_all(&mut ledger, now).0, 50);
+}
+
+#[test]
+fn outgoing_games_are_spread_over_the_day() {
+    let mut ledger = ledger(Rules::default());
+    let mut begun = Vec::new();
+    for minute in 0..24 * 60 {
+        let now = start() + MINUTE * minute;
+        ledger.notice(now);
+        if ledger.may_begin(now).is_granted() {
+            ledger.begin_game(&minute.to_string(), Origin::Outgoing, None, now);
+            begun.push(now);
+        }
+    }
+    assert_eq!(begun.len(), 50);
+    let by_noon = begun
+        .iter()
+        .filter(|at| at.since(start()) < HOUR * 12)
+        .count();
+    assert!(
+        (25..=30).contains(&by_noon),
+        "{by_noon} of 50 in the first half"
+    );
+}
+
+#[test]
+fn what_the_server_says_goes_before_any_count() {
+    let mut ledger = ledger(Rules::default());
+    let now = start();
+    let wait = Duration::from_secs(27_594);
+    let change = ledger.games_refused(Some(wait), Some(64), now);
+    let until = now + wait + Duration::from_secs(2);
+    let refused = Permission::Later {
+        at: until,
+        why: Why::Closed,
+    };
+    assert_eq!(ledger.may_accept(now), refused);
+    assert_eq!(ledger.may_challenge(Target::Bot, now), refused);
+    assert!(ledger.may_challenge(Target::Human, now).is_granted());
+    assert_eq!(ledger.most_games(now), 64);
+    assert_eq!(ledger.budget(now).closed_until, Some(until));
+    // The same after a restart.
+    let Change::Limit(limit) = change else {
+        panic!("a limit is kept")
+    };
+    let after = Ledger::new(Rules::default(), Vec::new(), &[limit], start());
+    assert_eq!(after.may_accept(now), refused);
+    assert!(after.may_accept(until).is_granted());
+    assert_eq!(after.most_games(until), 64);
+    assert_eq!(
+        after.most_games(now + DAY * 7),
+        100,
+        "later the usual number is tried again"
+    );
+}
+
+#[test]
+fn a_limit_is_learned_by_counting_where_the_day_was_ours_alone() {
+    for (since, games, expected) in [
+        (start().before(DAY), 60, 60),
+        // The ledger is younger than the server's day.
+        (start(), 60, 100),
+        // Too few: another program must have played.
+        (start().before(DAY), 20, 100),
+    ] {
+        let mut ledger = Ledger::new(Rules::default(), Vec::new(), &[], since);
+        for n in 0..games {
+            ledger.begin_game(&n.to_string(), Origin::Incoming, None, start());
+        }
+        ledger.games_refused(Some(HOUR), None, start());
+        assert_eq!(ledger.most_games(start()), expected, "{games} games");
+    }
+}
+
+#[test]
+fn a_game_that_begins_beyond_the_limit_shows_that_it_is_higher() {
+    let mut ledger = ledger(Rules {
+        bot_games: 2,
+        ..Rules::default()
+    });
+    let now = start();
+    for n in 0..2 {
+        ledger.begin_game(&n.to_string(), Origin::Incoming, None, now);
+        assert_eq!(ledger.learn_from_begun(now), None);
+    }
+    ledger.begin_game("2", Origin::Incoming, None, now);
+    assert!(ledger.learn_from_begun(now).is_some());
+    assert_eq!(ledger.most_games(now), 3);
+}
+
+#[test]
+fn credits_are_counted_by_the_minute_and_by_the_day() {
+    let mut ledger = ledger(Rules {
+        challenge_credits: 60,
+        ..Rules::default()
+    });
+    let mut now = start();
+    for _ in 0..5 {
+        assert!(ledger.may_challenge(Target::Human, now).is_granted());
+        ledger.spend_credits(Target::Human, None, now);
+    }
+    let wait = |ledger: &Ledger, target, now| match ledger.may_challenge(target, now) {
+        Permission::Granted => None,
+        Permission::Later { at, why } => Some((at.since(now), why)),
+    };
+    assert_eq!(
+        wait(&ledger, Target::Human, now),
+        Some((MINUTE, Why::CreditsAMinute))
+    );
+    assert_eq!(wait(&ledger, Target::Follower, now), None);
+    assert_eq!(ledger.spend_credits(Target::Follower, None, now), None);
+    now = now + MINUTE;
+    for _ in 0..5 {
+        ledger.spend_credits(Target::Human, None, now);
+    }
+    now = now + MINUTE;
+    for _ in 0..2 {
+        ledger.spend_credits(Target::Human, None, now);
+    }
+    assert_eq!(ledger.budget(now).credits_spent, 60);
+    assert_eq!(
+        wait(&ledger, Target::Bot, now),
+        Some((DAY - MINUTE * 2, Why::Credits))
+    );
+}
+
+#[test]
+fn refusals_without_a_wait_are_waited_out_ever_longer() {
+    let mut ledger = ledger(Rules::default());
+    let now = start();
+    let mut waits = Vec::new();
+    for _ in 0..8 {
+        ledger.credits_refused(None, now);
+        let Permission::Later {
+            at,
+            why: Why::Closed,
+        } = ledger.may_challenge(Target::Human, now)
+        else {
+            panic!("closed");
+        };
+        waits.push(at.since(now).as_secs() / 60);
+    }
+    assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
+    assert!(ledger.credits_served().is_some() && ledger.credits_served().is_none());
+}
+
+#[test]
+fn a_clock_set_back_a_year_lengthens_nothing() {
+    let mut ledger = ledger(Rules {
+        bot_games: 2,
+        ..Rules::default()
+    });
+    let wrong = start() + DAY * 365;
+    ledger.notice(wrong);
+    ledger.begin_game("a", Origin::Incoming, None, wrong);
+    ledger.begin_game("b", Origin::Incoming, None, wrong);
+    ledger.credits_refused(Some(HOUR), wrong);
+    let now = start();
+    let changes = ledger.notice(now);
+    assert_eq!(changes.len(), 3, "and it is kept: {changes:?}");
+    assert!(!ledger.may_accept(now).is_granted());
+    assert!(!ledger.may_challenge(Target::Human, now).is_granted());
+    ledger.notice(now + HOUR * 2);
+    assert!(
+        ledger
+            .may_challenge(Target::Human, now + HOUR * 2)
+            .is_granted()
+    );
+    ledger.notice(now + DAY);
+    assert!(ledger.may_accept(now + DAY).is_granted());
+}
+
+#[test]
+fn a_rematch_takes_the_place_of_what_was_set_aside() {
+    let mut ledger = ledger(Rules::default());
+    let foe = UserId::new("foe");
+    ledger.hold_game("challenge", Origin::Outgoing, Some(foe.clone()), start());
+    assert_eq!(ledger.held_for(&foe), Some("challenge"));
+    assert_eq!(ledger.rename("challenge", "game").len(), 2);
+    assert_eq!(ledger.rename("nothing", "game"), []);
+    ledger.begin_game("game", Origin::Incoming, Some(foe), start());
+    let budget = ledger.budget(start());
+    assert_eq!((budget.incoming, budget.outgoing), (0, 1));
+}
+
+/// What may happen to a ledger.
+#[derive(Clone, Debug)]
+enum Deed {
+    /// A bot asks for a game.
+    Asked,
+    /// We would like one.
+    Wanted,
+    /// Credits for a challenge.
+    Challenge(Target),
+    /// Time passes, in minutes.
+    Pass(u16),
+    /// The wall clock is set back, in minutes; the world's time goes on.
+    Back(u16),
+    /// The program starts again with what was kept.
+    Restart,
+    /// The server refuses.
+    Refused(Option<u16>),
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    let target = prop_oneof![
+        Just(Target::Bot),
+        Just(Target::Human),
+        Just(Target::Follower)
+    ];
+    prop_oneof![
+        6 => Just(Deed::Asked),
+        6 => Just(Deed::Wanted),
+        4 => target.prop_map(Deed::Challenge),
+        6 => (0_u16..400).prop_map(Deed::Pass),
+        1 => (0_u16..3000).prop_map(Deed::Back),
+        1 => Just(Deed::Restart),
+        1 => proptest::option::of(0_u16..600).prop_map(Deed::Refused),
+    ]
+}
+
+/// The most of these that lie within a window.
+fn most_within(spent: &[(Duration, u32)], window: Duration) -> u32 {
+    let from = |(start, _): &(Duration, u32)| {
+        let inside = spent
+            .iter()
+            .filter(|(at, _)| *at >= *start && *at < *start + window);
+        inside.map(|(_, amount)| amount).sum()
+    };
+    spent.iter().map(from).max().unwrap_or(0)
+}
+
+fn keep(kept: &mut Vec<Spend>, limits: &mut Vec<Limit>, changes: impl IntoIterator<Item = Change>) {
+    for change in changes {
+        match change {
+            Change::Spend(spend) => {
+                kept.retain(|other| other.key != spend.key);
+                kept.push(spend);
+            }
+            Change::Unspend(key) => kept.retain(|other| other.key != key),
+            Change::Limit(limit) => {
+                limits.retain(|other| other.name != limit.name);
+                limits.push(limit);
+            }
+            _ => {}
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_limit_is_passed_within_any_day(
+        deeds in proptest::collection::vec(deed(), 1..400),
+        bot_games in 0_u32..12,
+        incoming_share in 0_u32..=100,
+    ) {
+        let rules = Rules { bot_games, challenge_credits: 40, incoming_share };
+        let mut ledger = ledger(rules);
+        let (mut world, mut wall) = (Duration::ZERO, start());
+        let (mut kept, mut limits) = (Vec::new(), Vec::new());
+        let (mut games, mut outgoing, mut credits) = (Vec::new(), Vec::new(), Vec::new());
+        for (n, deed) in deeds.into_iter().enumerate() {
+            keep(&mut kept, &mut limits, ledger.notice(wall));
+            let key = n.to_string();
+            let mut begin = |ledger: &mut Ledger, origin, changes: &mut Vec<Change>| {
+                changes.push(ledger.hold_game(&key, origin, None, wall));
+                changes.extend(ledger.begin_game(&key, origin, None, wall));
+                games.push((world, 1));
+                if origin == Origin::Outgoing {
+                    outgoing.push((world, 1));
+                }
+            };
+            let mut changes = Vec::new();
+            match deed {
+                Deed::Asked if ledger.may_accept(wall).is_granted() => {
+                    begin(&mut ledger, Origin::Incoming, &mut changes);
+                }
+                Deed::Wanted if ledger.may_begin(wall).is_granted() => {
+                    begin(&mut ledger, Origin::Outgoing, &mut changes);
+                }
+                Deed::Challenge(target) if ledger.may_challenge(target, wall).is_granted() => {
+                    changes.extend(ledger.spend_credits(target, None, wall));
+                    credits.push((world, target.credits()));
+                }
+                Deed::Asked | Deed::Wanted | Deed::Challenge(_) => {}
+                Deed::Pass(minutes) => {
+                    world += MINUTE * u32::from(minutes);
+                    wall = wall + MINUTE * u32::from(minutes);
+                }
+                Deed::Back(minutes) => wall = wall.before(MINUTE * u32::from(minutes)),
+                Deed::Restart => {
+                    ledger = Ledger::new(rules, kept.clone(), &limits, start());
+                }
+                Deed::Refused(wait) => {
+                    let wait = wait.map(|minutes| MINUTE * u32::from(minutes));
+                    changes.push(ledger.credits_refused(wait, wall));
+                }
+            }
+            keep(&mut kept, &mut limits, changes);
+            let _ = ledger.forecast(wall).to_string();
+        }
+        prop_assert!(most_within(&games, DAY) <= bot_games);
+        let share = bot_games * (100 - incoming_share) / 100;
+        prop_assert!(most_within(&outgoing, DAY) <= share);
+        prop_assert!(most_within(&credits, DAY) <= 40);
+        prop_assert!(most_within(&credits, MINUTE) <= 25);
+    }
+}

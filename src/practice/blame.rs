@@ -1,0 +1,82 @@
+//! Whose fault the end of a game was. Strict on purpose: whatever goes wrong is the client's
+//! doing, unless the server served nobody for all of the time that was left.
+
+use std::fmt;
+
+use crate::rules::Color;
+
+use super::faults::Mood;
+use super::journal::Story;
+use super::round::Round;
+use super::terms::Status;
+
+/// Who is to blame.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Blame {
+    /// Nobody: it was played to its end.
+    #[default]
+    Nobody,
+    /// The opponent did not play.
+    Opponent,
+    /// The server served nobody for all of the time that was left.
+    Server(&'static str),
+    /// The client.
+    Client(&'static str),
+}
+
+impl Blame {
+    /// Whether the client did something wrong.
+    pub fn is_ours(&self) -> bool {
+        matches!(self, Self::Client(_))
+    }
+}
+
+impl fmt::Display for Blame {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nobody => out.write_str("nobody"),
+            Self::Opponent => out.write_str("the opponent"),
+            Self::Server(what) => write!(out, "the server: {what}"),
+            Self::Client(what) => write!(out, "the client: {what}"),
+        }
+    }
+}
+
+/// The circumstances of an end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Circumstances {
+    pub(crate) mood: Mood,
+    /// The server served nobody from the beginning of the last turn to the end.
+    pub(crate) refused_throughout: bool,
+}
+
+/// Who is to blame for how a game ended, with the client on `side`.
+pub(crate) fn blame(round: &Round, side: Color, story: &Story, around: Circumstances) -> Blame {
+    if round.faulty(side).illegal > 0 {
+        return Blame::Client("it sent an illegal move");
+    }
+    if story.second_thoughts > 0 {
+        return Blame::Client("it sent another move for the same ply");
+    }
+    let by_client = round.ended_by() == Some(side);
+    let fault = match round.status() {
+        Status::Aborted if by_client => {
+            let opponents_turn = round.turn() != side;
+            if opponents_turn && around.mood == Mood::NeverMoves {
+                return Blame::Opponent;
+            }
+            return Blame::Client("it aborted a game that could be played");
+        }
+        Status::Aborted if round.turn() == side => "it never made its first move",
+        Status::Aborted => return Blame::Opponent,
+        Status::Timeout if !by_client => "it was gone until the opponent claimed",
+        Status::Resign if by_client => return Blame::Client("it resigned"),
+        Status::Outoftime | Status::Draw if by_client => "its flag fell",
+        _ => return Blame::Nobody,
+    };
+    if around.refused_throughout {
+        Blame::Server(fault)
+    } else {
+        Blame::Client(fault)
+    }
+}

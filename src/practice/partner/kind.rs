@@ -1,0 +1,63 @@
+//! Which sparring partners there are.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::practice::rating::Rating;
+
+/// How a sparring partner plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partner {
+    /// Any legal move.
+    Random,
+    /// Explodes the king if it can, else takes what is worth most.
+    Greedy,
+    /// The engine, for so many nodes a move.
+    Engine {
+        /// Nodes for each move.
+        nodes: u64,
+    },
+}
+
+impl Partner {
+    /// The name of the account it plays under.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Random => "RandomPartner",
+            Self::Greedy => "GreedyPartner",
+            Self::Engine { .. } => "EnginePartner",
+        }
+    }
+
+    /// What its account is rated at when it is opened.
+    pub fn rating(self) -> Rating {
+        Rating::settled(match self {
+            Self::Random => 800,
+            Self::Greedy => 1300,
+            Self::Engine { .. } => 2000,
+        })
+    }
+}
+
+impl fmt::Display for Partner {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Random => "random",
+            Self::Greedy => "greedy",
+            Self::Engine { .. } => "engine",
+        })
+    }
+}
+
+impl FromStr for Partner {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "random" => Ok(Self::Random),
+            "greedy" => Ok(Self::Greedy),
+            "engine" => Ok(Self::Engine { nodes: 5_000 }),
+            _ => Err("use random, greedy or engine".to_owned()),
+        }
+    }
+}

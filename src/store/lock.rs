@@ -1,0 +1,118 @@
+//! One process a data folder: a lock that the system lets go of when its holder dies.
+//!
+//! The file stays behind on purpose, and says who held it last; only the lock on it counts.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use super::error::StoreError;
+
+const LOCK_FILE: &str = "lock";
+
+/// The folder is ours as long as this lives.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the folder, which is made if need be.
+    pub(super) fn take(folder: &Path) -> Result<Self, StoreError> {
+        let unusable = |reason: String| StoreError::Folder {
+            path: folder.to_owned(),
+            reason,
+        };
+        fs::create_dir_all(folder).map_err(|error| unusable(error.to_string()))?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(folder.join(LOCK_FILE))
+            .map_err(|error| unusable(format!("{LOCK_FILE}: {error}")))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => {
+                return Err(StoreError::Locked {
+                    path: folder.to_owned(),
+                    pid: holder(&mut file),
+                });
+            }
+            Err(error) => return Err(unusable(format!("{LOCK_FILE}: {error}"))),
+        }
+        // On a full disk the number may not fit; the lock holds all the same.
+        if let Err(error) = sign(&mut file) {
+            tracing::warn!(%error, "cannot write our process number into the lock file");
+        }
+        Ok(Self { _file: file })
+    }
+}
+
+fn sign(file: &mut File) -> std::io::Result<()> {
+    file.set_len(0)?;
+    file.seek(SeekFrom::Start(0))?;
+    writeln!(file, "{}", std::process::id())
+}
+
+/// Who holds it, as far as the file tells. The holder may be just about to write its number.
+fn holder(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    match file.take(32).read_to_string(&mut text) {
+        Ok(_) => text.trim().parse().ok(),
+        Err(error) if error.kind() == ErrorKind::InvalidData => None,
+        Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_taken_once_and_the_refusal_names_the_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/data");
+        let lock = Lock::take(&path).unwrap();
+        let refused = Lock::take(&path).unwrap_err();
+        let pid = Some(std::process::id());
+        assert_eq!(
+            refused,
+            StoreError::Locked {
+                path: path.clone(),
+                pid
+            }
+        );
+        let text = refused.to_string();
+        assert!(
+            text.contains(&format!("process {}", std::process::id())),
+            "{text}"
+        );
+        drop(lock);
+        Lock::take(&path).unwrap();
+    }
+
+    #[test]
+    fn a_lock_file_of_rubbish_is_no_hindrance() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(LOCK_FILE), [0xff; 99]).unwrap();
+        let lock = Lock::take(folder.path()).unwrap();
+        fs::write(folder.path().join(LOCK_FILE), [0xff; 99]).unwrap();
+        let refused = Lock::take(folder.path()).unwrap_err().to_string();
+        assert!(refused.contains("another process"), "{refused}");
+        drop(lock);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let refused = Lock::take(&file.join("data")).unwrap_err();
+        assert!(matches!(&refused, StoreError::Folder { .. }), "{refused}");
+        assert!(refused.to_string().contains("file/data"), "{refused}");
+    }
+}

@@ -1,0 +1,460 @@
+//! The store by its files: kept, reopened, damaged, refused, and on a full disk.
+
+use std::fs;
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use super::data::{
+    Change, Cooldown, Encounter, EncounterKind, FinishedGame, GameMemory, GuardRow, Kept, Limit,
+    LimitName, OpponentRow, Origin, Rest, Scope, Span, Spend, Spending,
+};
+use super::disk::{Disk, Sink};
+use super::error::StoreError;
+use super::moment::Moment;
+use super::{Store, schema};
+use crate::lichess::{GameId, Side, UserId};
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+fn now() -> Moment {
+    Moment::from_millis(1_800_000_000_000)
+}
+
+fn note(key: &str, text: &str) -> Change {
+    Change::Note(key.into(), Some(text.into()))
+}
+
+fn game(number: u64, opponent: &str, at: Moment) -> FinishedGame {
+    FinishedGame {
+        game: GameId::new(format!("game{number:04}")),
+        opponent: Some(UserId::new(opponent)),
+        is_bot: true,
+        rated: true,
+        color: Some(Side::Black),
+        winner: Some(Side::White),
+        status: "variantEnd".into(),
+        plies: 33,
+        opening: "g1f3 f7f6 e2e3".into(),
+        rating_diff: Some(-7),
+        at,
+    }
+}
+
+fn everything() -> (Vec<Change>, Kept) {
+    let span = Span::new(now(), DAY);
+    let foe = UserId::new("Foe");
+    let kept = Kept {
+        spends: vec![
+            Spend {
+                key: "game0001".into(),
+                at: now(),
+                what: Spending::Game {
+                    origin: Origin::Outgoing,
+                    begun: true,
+                },
+                opponent: Some(foe.clone()),
+            },
+            Spend {
+                key: "credits 1".into(),
+                at: now() + DAY,
+                what: Spending::Credits(5),
+                opponent: None,
+            },
+        ],
+        limits: vec![Limit {
+            name: LimitName::BotGames,
+            learned: Some((64, now())),
+            closed: Some(span),
+            strikes: 2,
+        }],
+        cooldowns: vec![(
+            "foe blitz rated".into(),
+            Cooldown {
+                span,
+                failures: 3,
+                reason: Some("later".into()),
+            },
+        )],
+        opponents: vec![OpponentRow {
+            wins: 1,
+            draws: 2,
+            losses: 3,
+            rematches: 4,
+            spent: Some(span),
+            ..OpponentRow::new(foe.clone(), now())
+        }],
+        results: vec![game(1, "foe", now())],
+        encounters: vec![Encounter {
+            id: "game0001".into(),
+            kind: EncounterKind::NoShow,
+            opponent: foe.clone(),
+            is_bot: true,
+            at: now(),
+        }],
+        games: vec![(
+            GameId::new("game0001"),
+            now(),
+            GameMemory {
+                greeted: true,
+                parted_spectators: true,
+                takebacks: 1,
+                draw_offers: 2,
+                ..GameMemory::default()
+            },
+        )],
+        guards: vec![GuardRow {
+            scope: Scope::Opponent(foe),
+            losses: 3,
+            from: now(),
+            rest: Some(Rest {
+                span,
+                reason: "8 losses".into(),
+            }),
+        }],
+        notes: vec![("etag".into(), "\"x'; DROP TABLE note\"".into())],
+    };
+    let copy = kept.clone();
+    let mut changes: Vec<Change> = copy.spends.into_iter().map(Change::Spend).collect();
+    changes.extend(copy.limits.into_iter().map(Change::Limit));
+    changes.extend(
+        copy.cooldowns
+            .into_iter()
+            .map(|(k, c)| Change::Cooldown(k, Some(c))),
+    );
+    changes.extend(copy.opponents.into_iter().map(Change::Opponent));
+    changes.extend(copy.results.into_iter().map(Change::Result));
+    changes.extend(copy.encounters.into_iter().map(Change::Encounter));
+    changes.extend(
+        copy.games
+            .into_iter()
+            .map(|(id, at, g)| Change::Game(id, at, g)),
+    );
+    changes.extend(copy.guards.into_iter().map(Change::Guard));
+    changes.extend(
+        copy.notes
+            .into_iter()
+            .map(|(k, n)| Change::Note(k, Some(n))),
+    );
+    (changes, kept)
+}
+
+fn open(folder: &Path) -> Kept {
+    Store::open(folder).expect("the folder opens").1
+}
+
+#[test]
+fn everything_comes_back_as_it_was_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, nothing) = Store::open(folder.path()).unwrap();
+    assert_eq!(nothing, Kept::default());
+    let (changes, expected) = everything();
+    store.write_all(changes);
+    drop(store);
+    assert_eq!(open(folder.path()), expected);
+}
+
+#[test]
+fn what_ends_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _) = Store::open(folder.path()).unwrap();
+    store.write_all(everything().0);
+    store.write(Change::Unspend("game0001".into()));
+    store.write(Change::Cooldown("foe blitz rated".into(), None));
+    store.write(Change::Note("etag".into(), None));
+    drop(store);
+    let kept = open(folder.path());
+    assert_eq!(kept.spends.len(), 1);
+    assert!(kept.cooldowns.is_empty() && kept.notes.is_empty());
+}
+
+#[tokio::test]
+async fn a_write_through_is_on_disk_when_it_returns() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _) = Store::open(folder.path()).unwrap();
+    store.write(note("before", "1"));
+    store.write_through(note("through", "2")).await.unwrap();
+    // A copy taken now, without closing, is what a power cut leaves.
+    let copy = tempfile::tempdir().unwrap();
+    for file in ["state.db", "state.db-wal"] {
+        fs::copy(folder.path().join(file), copy.path().join(file)).unwrap();
+    }
+    let notes = open(copy.path()).notes;
+    assert_eq!(notes.len(), 2, "all before it too: {notes:?}");
+    assert_eq!(store.trouble(), None);
+}
+
+#[test]
+fn a_second_process_is_refused_and_nothing_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _) = Store::open(folder.path()).unwrap();
+    let refused = Store::open(folder.path()).unwrap_err();
+    assert!(
+        matches!(refused, StoreError::Locked { pid: Some(_), .. }),
+        "{refused}"
+    );
+    store.write(note("still", "here"));
+    drop(store);
+    assert_eq!(open(folder.path()).notes.len(), 1);
+}
+
+#[test]
+fn a_later_format_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Store::open(folder.path()).unwrap());
+    let file = folder.path().join("state.db");
+    let later = schema::STEPS.len() as u32 + 1;
+    let db = rusqlite::Connection::open(&file).unwrap();
+    db.execute("INSERT INTO schema (version, at) VALUES (?1, 0)", [later])
+        .unwrap();
+    drop(db);
+    let before = fs::read(&file).unwrap();
+    let refused = Store::open(folder.path()).unwrap_err();
+    assert!(
+        matches!(&refused, StoreError::Newer { found, .. } if *found == later),
+        "{refused}"
+    );
+    assert!(refused.to_string().contains("later version"), "{refused}");
+    assert_eq!(fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn a_file_that_is_not_ours_is_refused_and_left_alone() {
+    let foreign = tempfile::tempdir().unwrap();
+    let file = foreign.path().join("state.db");
+    let db = rusqlite::Connection::open(&file).unwrap();
+    db.execute_batch("CREATE TABLE theirs (x)").unwrap();
+    drop(db);
+    let rubbish = tempfile::tempdir().unwrap();
+    fs::write(rubbish.path().join("state.db"), [b'x'; 9000]).unwrap();
+    for folder in [foreign.path(), rubbish.path()] {
+        let file = folder.join("state.db");
+        let before = fs::read(&file).unwrap();
+        let refused = Store::open(folder).unwrap_err();
+        assert!(matches!(&refused, StoreError::Damaged { .. }), "{refused}");
+        assert!(refused.to_string().contains("move it"), "{refused}");
+        assert_eq!(fs::read(&file).unwrap(), before);
+    }
+}
+
+/// A folder whose last transactions are in the log only, as after a kill; both files.
+fn killed(writes: usize) -> (Vec<u8>, Vec<u8>) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut disk = Disk::open(&folder.path().join("state.db"), now())
+        .unwrap()
+        .0;
+    for write in 0..writes {
+        disk.commit(&[note(&format!("{write:04}"), "written")])
+            .unwrap();
+    }
+    let read = |name| fs::read(folder.path().join(name)).unwrap();
+    (read("state.db"), read("state.db-wal"))
+}
+
+fn notes_in(db: &[u8], log: &[u8]) -> Result<Vec<String>, StoreError> {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("state.db"), db).unwrap();
+    fs::write(folder.path().join("state.db-wal"), log).unwrap();
+    let (_, kept) = Store::open(folder.path())?;
+    Ok(kept.notes.into_iter().map(|(key, _)| key).collect())
+}
+
+fn is_beginning(notes: &[String]) -> bool {
+    notes
+        .iter()
+        .enumerate()
+        .all(|(n, key)| *key == format!("{n:04}"))
+}
+
+#[test]
+fn a_log_cut_anywhere_leaves_a_readable_beginning() {
+    let (db, log) = killed(12);
+    assert_eq!(notes_in(&db, &log).unwrap().len(), 12);
+    let mut longest = 0;
+    for cut in (0..log.len()).step_by(997) {
+        let notes = notes_in(&db, &log[..cut]).unwrap();
+        assert!(
+            is_beginning(&notes) && notes.len() >= longest,
+            "cut at {cut}: {notes:?}"
+        );
+        longest = notes.len();
+    }
+    assert!(longest >= 11);
+}
+
+#[test]
+fn rubbish_behind_or_in_the_log_leaves_a_readable_beginning() {
+    let (db, log) = killed(12);
+    for rubbish in [&[0_u8; 5000][..], &[0xff; 5000], &log[32..4000]] {
+        let longer = [&log[..], rubbish].concat();
+        let notes = notes_in(&db, &longer).unwrap();
+        assert_eq!(notes.len(), 12);
+        let longer = [&db[..], rubbish].concat();
+        if let Ok(notes) = notes_in(&longer, &log) {
+            assert!(is_beginning(&notes), "{notes:?}");
+        }
+    }
+    for at in (0..log.len()).step_by(1009) {
+        let mut flipped = log.clone();
+        flipped[at] ^= 0x55;
+        match notes_in(&db, &flipped) {
+            Ok(notes) => assert!(is_beginning(&notes), "flipped at {at}: {notes:?}"),
+            Err(error) => assert!(error.to_string().contains("state.db"), "{error}"),
+        }
+    }
+}
+
+#[test]
+fn a_damaged_file_is_an_error_and_never_a_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _) = Store::open(folder.path()).unwrap();
+    store.write_all(everything().0);
+    drop(store);
+    let db = fs::read(folder.path().join("state.db")).unwrap();
+    let mut refused = 0;
+    for cut in (1..db.len()).step_by(1511) {
+        refused += usize::from(notes_in(&db[..cut], &[]).is_err());
+    }
+    assert!(refused > 5, "a file that was cut short is noticed");
+    let mut random = fastrand::Rng::with_seed(7);
+    for _ in 0..60 {
+        let mut hurt = db.clone();
+        let at = random.usize(..hurt.len() - 64);
+        random.fill(&mut hurt[at..at + 64]);
+        if let Err(error) = notes_in(&hurt, &[]) {
+            assert!(error.to_string().contains("state.db"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn old_results_go_but_the_last_two_of_each_opponent_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut disk = Disk::open(&folder.path().join("state.db"), now())
+        .unwrap()
+        .0;
+    let mut changes: Vec<Change> = (0..10)
+        .map(|n| Change::Result(game(n, "foe", now().before(DAY * (100 - n as u32)))))
+        .collect();
+    let mut aborted = game(50, "foe", now().before(DAY * 70));
+    aborted.status = "aborted".into();
+    changes.push(Change::Result(aborted));
+    changes.push(Change::Result(game(60, "other", now().before(DAY))));
+    disk.commit(&changes).unwrap();
+    disk.commit(&[Change::Prune(now())]).unwrap();
+    drop(disk);
+    let kept = Disk::open(&folder.path().join("state.db"), now())
+        .unwrap()
+        .1;
+    let ids: Vec<_> = kept
+        .results
+        .iter()
+        .map(|game| game.game.to_string())
+        .collect();
+    assert_eq!(ids, ["game0008", "game0009", "game0060"]);
+}
+
+#[test]
+fn a_clock_years_ahead_does_not_cost_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut disk = Disk::open(&folder.path().join("state.db"), now())
+        .unwrap()
+        .0;
+    let games = (0..10).map(|n| Change::Result(game(n, "foe", now().before(DAY * n as u32))));
+    disk.commit(&games.collect::<Vec<_>>()).unwrap();
+    disk.commit(&[Change::Prune(now() + DAY * 3650)]).unwrap();
+    drop(disk);
+    let kept = Disk::open(&folder.path().join("state.db"), now().before(DAY * 30))
+        .unwrap()
+        .1;
+    assert_eq!(kept.results.len(), 10);
+}
+
+#[test]
+fn a_rating_told_later_is_added_to_its_game() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _) = Store::open(folder.path()).unwrap();
+    let at = Moment::from(std::time::SystemTime::now());
+    let mut late = game(1, "foe", at);
+    late.rating_diff = None;
+    store.write(Change::Result(late.clone()));
+    late.rating_diff = Some(5);
+    store.write(Change::Result(late));
+    drop(store);
+    assert_eq!(open(folder.path()).results[0].rating_diff, Some(5));
+}
+
+/// A file on a disk that has room for what is there and no more, until told otherwise.
+struct Full {
+    disk: Disk,
+    room: mpsc::Receiver<()>,
+}
+
+impl Sink for Full {
+    fn commit(&mut self, changes: &[Change]) -> Result<(), StoreError> {
+        if self.room.try_recv().is_ok() {
+            self.disk.limit(10_000);
+        }
+        self.disk.commit(changes)
+    }
+}
+
+#[tokio::test]
+async fn a_full_disk_is_said_and_what_waited_is_kept_once_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Disk::open(&folder.path().join("state.db"), now())
+        .unwrap()
+        .0;
+    disk.limit(disk.pages());
+    let (free, room) = mpsc::channel();
+    let store = Store::start(Full { disk, room }, None, DAY).unwrap();
+    let long = "x".repeat(50_000);
+    let refused = store.write_through(note("a", &long)).await.unwrap_err();
+    assert!(refused.to_string().contains("full"), "{refused}");
+    assert!(store.trouble().is_some());
+    store.write(note("b", "meanwhile"));
+    free.send(()).unwrap();
+    store.write_through(note("c", "again")).await.unwrap();
+    assert_eq!(store.trouble(), None);
+    drop(store);
+    let keys: Vec<_> = open(folder.path())
+        .notes
+        .into_iter()
+        .map(|(key, _)| key)
+        .collect();
+    assert_eq!(keys, ["a", "b", "c"]);
+}
+
+/// A disk that never answers.
+struct Hung(mpsc::Receiver<()>);
+
+impl Sink for Hung {
+    fn commit(&mut self, _: &[Change]) -> Result<(), StoreError> {
+        let _ = self.0.recv();
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_disk_that_hangs_holds_nobody_up_for_long() {
+    let (answer, hung) = mpsc::channel();
+    let store = Store::start(Hung(hung), None, Duration::from_millis(20)).unwrap();
+    for n in 0..1000 {
+        store.write(note(&n.to_string(), "never waits"));
+    }
+    let refused = store.write_through(note("through", "")).await.unwrap_err();
+    assert_eq!(refused, StoreError::Slow(0));
+    drop(answer);
+}
+
+#[test]
+fn what_waits_is_bounded_and_the_latest_word_counts() {
+    let mut tray = super::store::Tray::default();
+    for n in 0..60_000 {
+        tray.put(note(&n.to_string(), "first"));
+    }
+    assert_eq!(tray.waiting(), 50_000);
+    tray.put(note("7", "second"));
+    tray.put_back(vec![note("7", "old"), note("8", "old")]);
+    assert_eq!(tray.waiting(), 50_000);
+}

@@ -1,0 +1,312 @@
+//! What it plays: mates, draws, the suite, and the same search every time.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::mpsc;
+
+use megaton::engine::{Ended, Info, Limits, Score, bench, suite};
+use megaton::rules::{Game, Move, Outcome, Position, RepetitionRule};
+
+use crate::{answer, clock, engine, game, think};
+
+/// The node count of `megaton bench`. It changes with every change of play, and only then.
+const BENCH_SIGNATURE: u64 = 1_008_324;
+
+/// Whether the side to move can force a win in `moves` moves, by trying everything.
+fn wins_in(position: &Position, moves: u32) -> bool {
+    position.legal_moves().into_iter().any(|mv| {
+        let child = position.play(mv);
+        match child.outcome() {
+            Some(Outcome::Win { .. }) => true,
+            Some(Outcome::Draw(_)) => false,
+            None => moves > 1 && loses_in(&child, moves - 1),
+        }
+    })
+}
+
+fn loses_in(position: &Position, moves: u32) -> bool {
+    position.legal_moves().into_iter().all(|mv| {
+        let child = position.play(mv);
+        child.outcome().is_none() && wins_in(&child, moves)
+    })
+}
+
+/// Positions won by force, with the length of the win; every length is proved by `wins_in`.
+const WINS: [(&str, u32); 14] = [
+    ("4k3/8/8/8/7Q/8/8/4K3 w - - 0 1", 1),
+    (
+        "rnb1kbnr/ppp1pppp/8/3q4/8/7P/PPPP1PP1/RNBQKBNR b KQkq - 0 1",
+        1,
+    ),
+    ("1k6/8/8/8/8/7r/PP6/K7 b - - 0 1", 1),
+    ("8/2k5/8/3pP3/8/8/8/K7 w - d6 0 2", 1),
+    ("k1K5/pp5R/8/8/3Q4/P7/1P6/2r5 w - - 0 1", 1),
+    (
+        "r4b1r/pb1k4/npp1pppp/1Q1p1P1n/PPqP2P1/2P1PK1P/3B4/RN3BNR w - - 3 20",
+        1,
+    ),
+    (
+        "rnb1k1nr/pp1pppbp/1qp5/6p1/8/PP1P3P/1BPKPPP1/RNQ2BNR b kq - 2 7",
+        2,
+    ),
+    (
+        "rnbqkb1r/p1pppp2/5n2/1p4pp/2P5/6P1/PP1PPP1P/RNBQKBNR b KQkq - 3 6",
+        2,
+    ),
+    (
+        "3q1b1r/p1p2pp1/2k2n2/4p2p/1p6/PQP4P/1P1P1PPR/RNBB1K2 w - - 0 18",
+        2,
+    ),
+    (
+        "3q2nr/r1pp2bp/b2k1p2/1p4p1/pnP1P2P/P7/1P2NPP1/RNBKQB1R w - - 7 18",
+        2,
+    ),
+    (
+        "rnbqk1n1/p2pbppr/2p1p3/7p/PpPP2P1/2N5/1P2PP1P/1RBQKBNR b Kq - 1 8",
+        3,
+    ),
+    (
+        "rnbqkb1r/ppp1pppp/5n2/3p4/1P1P1P2/8/P1PNPKPP/R1BQ1BNR b kq - 3 5",
+        3,
+    ),
+    (
+        "5rr1/p2k3p/b1n5/1ppp4/PP1Pp2P/2P1P1P1/RR6/1N2K1N1 b - - 6 27",
+        3,
+    ),
+    (
+        "r1bqk1nr/p2Np2p/2p4b/1pnpBpp1/1P1P4/N7/P1P1PPPP/R2QKB1R b KQkq - 3 9",
+        3,
+    ),
+];
+
+#[test]
+fn short_wins_are_found_with_their_true_length() {
+    for (fen, moves) in WINS {
+        let position = Position::from_fen(fen).unwrap();
+        assert!(wins_in(&position, moves), "{fen}: no win in {moves}");
+        assert!(
+            moves == 1 || !wins_in(&position, moves - 1),
+            "{fen}: a quicker win"
+        );
+        let thought = think(fen, Limits::depth(2 * moves + 2));
+        assert_eq!(
+            thought.score,
+            Score::Mate(moves as i32),
+            "{fen}: {thought:?}"
+        );
+        let best = thought.best.unwrap();
+        let child = position.play(best);
+        assert!(
+            child.outcome().is_some() || loses_in(&child, moves - 1),
+            "{fen}: {best}"
+        );
+    }
+}
+
+#[test]
+fn a_lost_side_knows_how_long_it_has() {
+    let thought = think("k7/2Q5/8/8/8/8/8/K7 w - - 0 1", Limits::depth(5));
+    assert!(thought.score.is_win(), "{thought:?}");
+    // The king in the corner can only shuffle until the queen mates it.
+    let lost = think("k7/8/1K6/8/8/8/7Q/8 b - - 0 1", Limits::depth(6));
+    assert_ne!(lost.best, None);
+}
+
+/// Solve the shared suite, if it is there, with so many nodes a position.
+fn solve_suite(nodes: u64) {
+    let shared = std::env::var_os("MEGATON_SHARED").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared")),
+        PathBuf::from,
+    );
+    let Ok(text) = std::fs::read_to_string(shared.join("suites/atomic-tactics.epd")) else {
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED the tactics suite: no shared data"
+        );
+        return;
+    };
+    let puzzles = suite::parse(&text).expect("the suite is well formed");
+    let mut missed = Vec::new();
+    let report = suite::run(&puzzles, nodes, &mut missed).expect("a vector takes all");
+    assert!(
+        report.percent() >= 95.0,
+        "{}",
+        String::from_utf8_lossy(&missed)
+    );
+}
+
+#[test]
+fn the_tactics_suite_is_solved_at_a_glance() {
+    solve_suite(5_000);
+}
+
+#[test]
+#[ignore = "takes half a minute: megaton bench --suite FILE does the same"]
+fn the_tactics_suite_is_solved() {
+    solve_suite(100_000);
+}
+
+#[test]
+fn bench_visits_the_same_nodes_as_ever() {
+    assert_eq!(bench(None).nodes, BENCH_SIGNATURE);
+}
+
+#[test]
+fn the_same_search_twice_visits_the_same_nodes() {
+    let fen = "r1b1kb1r/pp1n1p1p/2p1p1p1/q2p4/3P1P2/2N1P3/PP1B2PP/R2QKB1R w KQkq - 0 10";
+    let first = think(fen, Limits::depth(8));
+    let second = think(fen, Limits::depth(8));
+    assert_eq!(
+        (first.nodes, first.best, first.score),
+        (second.nodes, second.best, second.score)
+    );
+}
+
+#[test]
+fn a_third_repetition_is_a_draw() {
+    // Black is far behind, and to stand for the third time is all it can hope for.
+    let mut game = game("4k3/pppp4/8/8/8/8/PPPP4/R2QK3 w - - 0 1");
+    for mv in ["a1b1", "e8e7", "b1a1", "e7e8", "a1b1", "e8e7", "b1a1"] {
+        game.push_uci(mv).unwrap();
+    }
+    let back = game.position().parse_uci("e7e8").unwrap();
+    let limits = Limits {
+        searchmoves: vec![back],
+        ..Limits::depth(4)
+    };
+    let engine = engine();
+    assert_eq!(engine.think(&game, limits).wait().score, Score::Cp(0));
+    assert_eq!(
+        engine.think(&game, Limits::depth(6)).wait().best,
+        Some(back)
+    );
+    game.push(back);
+    assert!(game.outcome(RepetitionRule::Threefold).is_some());
+}
+
+#[test]
+fn the_hundredth_quiet_half_move_is_a_draw_unless_it_wins() {
+    let quiet = "7k/8/8/8/8/8/R7/KQ6 w - - 99 80";
+    let position = Position::from_fen(quiet).unwrap();
+    let step = position.parse_uci("a2a3").unwrap();
+    let thought = think(
+        quiet,
+        Limits {
+            searchmoves: vec![step],
+            ..Limits::depth(4)
+        },
+    );
+    assert_eq!(thought.score, Score::Cp(0));
+    let winning = think("4k3/8/8/8/7Q/8/8/4K3 w - - 99 80", Limits::depth(4));
+    assert_eq!(winning.score, Score::Mate(1));
+}
+
+#[test]
+fn nothing_is_won_with_too_little_material() {
+    // Taking the last pawn with the rook leaves a king against a king.
+    let fen = "8/8/8/p7/8/2k5/8/R3K3 w - - 0 1";
+    let take = Position::from_fen(fen).unwrap().parse_uci("a1a5").unwrap();
+    let thought = think(
+        fen,
+        Limits {
+            searchmoves: vec![take],
+            ..Limits::depth(3)
+        },
+    );
+    assert_eq!(thought.score, Score::Cp(0));
+}
+
+#[test]
+fn a_finished_game_has_no_best_move() {
+    let finished = [
+        ("8/8/8/8/8/8/8/K7 b - - 0 1", Score::Mate(0)),
+        ("4k3/4Q3/8/8/8/8/8/4K3 b - - 1 1", Score::Mate(0)),
+        ("k7/1R6/8/8/8/8/8/5K2 b - - 1 1", Score::Cp(0)),
+    ];
+    for (fen, score) in finished {
+        for limits in [
+            Limits::depth(3),
+            clock(100),
+            Limits {
+                infinite: true,
+                ..Limits::default()
+            },
+        ] {
+            let engine = engine();
+            let search = engine.think(&game(fen), limits);
+            let thought = answer(&search);
+            assert_eq!((thought.best, thought.score), (None, score), "{fen}");
+            assert_eq!(thought.ended, Ended::NoMove);
+        }
+    }
+}
+
+#[test]
+fn any_node_limit_gives_a_legal_move() {
+    for fen in bench::POSITIONS {
+        for nodes in [0, 1, 2, 50] {
+            let position = Position::from_fen(fen).unwrap();
+            let thought = think(fen, Limits::nodes(nodes));
+            assert!(
+                thought.best.is_some_and(|best| position.is_legal(best)),
+                "{fen} {nodes}"
+            );
+            assert!(
+                thought.nodes <= nodes.max(1),
+                "{fen} {nodes}: {}",
+                thought.nodes
+            );
+        }
+    }
+}
+
+#[test]
+fn a_reported_line_is_playable() {
+    for fen in bench::POSITIONS {
+        let thought = think(fen, Limits::nodes(3_000));
+        let mut position = Position::from_fen(fen).unwrap();
+        assert_eq!(thought.line.first(), thought.best.as_ref());
+        for &mv in &thought.line {
+            assert!(position.is_legal(mv), "{fen}: {mv} in {:?}", thought.line);
+            position = position.play(mv);
+        }
+    }
+}
+
+#[test]
+fn only_the_moves_asked_for_are_considered() {
+    let start = Position::default();
+    let wanted: Vec<Move> = ["a2a3", "h2h3"]
+        .map(|mv| start.parse_uci(mv).unwrap())
+        .to_vec();
+    let limits = Limits {
+        searchmoves: wanted.clone(),
+        ..Limits::depth(5)
+    };
+    let thought = engine().think(&Game::new(), limits).wait();
+    assert!(wanted.contains(&thought.best.unwrap()));
+}
+
+#[test]
+fn several_lines_are_different_and_ordered() {
+    let (sender, infos) = mpsc::channel::<Info>();
+    let limits = Limits {
+        multipv: 4,
+        ..Limits::depth(6)
+    };
+    let thought = engine()
+        .think_with(&Game::new(), limits, move |info| {
+            sender.send(info.clone()).unwrap();
+        })
+        .wait();
+    let last: Vec<Info> = infos.iter().filter(|info| info.depth == 6).collect();
+    assert_eq!(
+        last.iter().map(|info| info.multipv).collect::<Vec<_>>(),
+        [1, 2, 3, 4]
+    );
+    assert_eq!(last[0].line.first(), thought.best.as_ref());
+    for pair in last.windows(2) {
+        assert!(pair[0].score.centipawns() >= pair[1].score.centipawns());
+        assert_ne!(pair[0].line[0], pair[1].line[0]);
+    }
+}
