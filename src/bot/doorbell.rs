@@ -8,11 +8,15 @@ use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 
+use super::alarm::{AlarmKind, Alarms};
+use super::status::Stream;
 use crate::lichess::{Client, Event, EventReopening, EventStream, StreamLoss};
 
 /// Ends in good order, in a row and each soon after the opening, that tell of somebody else who
 /// holds the same account.
 const STOLEN_AFTER: u32 = 3;
+/// A stream that lives for so many healthy lives is ours alone again.
+const CALM: u32 = 2;
 
 /// What the doorbell brings.
 #[derive(Debug)]
@@ -30,7 +34,9 @@ pub(super) struct Doorbell {
     client: Client,
     reopening: EventReopening,
     phase: Phase,
+    alarms: Alarms,
     short_lives: u32,
+    lost: u64,
 }
 
 enum Phase {
@@ -40,14 +46,29 @@ enum Phase {
 }
 
 impl Doorbell {
-    pub(super) fn new(client: Client) -> Self {
+    pub(super) fn new(client: Client, alarms: Alarms) -> Self {
         Self {
             reopening: EventReopening::new(client.timing()),
             client,
             phase: Phase::Waiting {
                 until: Instant::now(),
             },
+            alarms,
             short_lives: 0,
+            lost: 0,
+        }
+    }
+
+    /// How the stream is, for a person.
+    pub(super) fn status(&self) -> Stream {
+        let heard = match &self.phase {
+            Phase::Live(stream) => Some(stream.last_heard().elapsed()),
+            Phase::Waiting { .. } | Phase::Opening(_) => None,
+        };
+        Stream {
+            open: heard.is_some(),
+            heard_ago: heard.map(|ago| u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)),
+            lost: self.lost,
         }
     }
 
@@ -69,7 +90,16 @@ impl Doorbell {
                     };
                 }
                 Phase::Live(stream) => {
-                    return match stream.next().await {
+                    let calm_at = stream.opened_at() + self.client.timing().healthy_life * CALM;
+                    let heard = tokio::select! {
+                        heard = stream.next() => heard,
+                        () = tokio::time::sleep_until(calm_at.into()), if self.short_lives > 0 => {
+                            self.short_lives = 0;
+                            self.alarms.clear(AlarmKind::Stolen);
+                            continue;
+                        }
+                    };
+                    return match heard {
                         Ok(arrival) => Rung::Line(arrival.event),
                         Err(loss) => {
                             let lived = stream.opened_at().elapsed();
@@ -89,28 +119,39 @@ impl Doorbell {
 
     fn lost(&mut self, loss: StreamLoss, lived: Duration) -> Rung {
         let now = Instant::now();
-        let wait = self
-            .reopening
-            .after_loss(&loss, lived, now, fastrand::f64());
+        self.lost += 1;
+        let stolen = self.is_stolen(&loss, lived);
+        let chance = fastrand::f64();
+        let mut wait = self.reopening.after_loss(&loss, lived, now, chance);
+        if stolen && wait.is_zero() {
+            // Two programs that take the stream from each other at once would do so for ever.
+            wait = self
+                .client
+                .timing()
+                .event_backoff_max
+                .mul_f64(0.5 + chance / 2.0);
+        }
         self.phase = Phase::Waiting { until: now + wait };
-        self.complain(&loss, lived, wait);
+        tracing::warn!(%loss, ?wait, "the event stream is lost");
         Rung::Lost(loss)
     }
 
-    fn complain(&mut self, loss: &StreamLoss, lived: Duration, wait: Duration) {
-        let stolen = matches!(loss, StreamLoss::Ended) && lived < self.client.timing().event_idle;
-        self.short_lives = if stolen { self.short_lives + 1 } else { 0 };
-        if let StreamLoss::Unopened(error) = loss
-            && (error.is_unauthorized() || error.is_forbidden())
-        {
-            tracing::error!(%error, ?wait, "the account is not let in: check the token");
-        } else if self.short_lives >= STOLEN_AFTER {
-            tracing::error!(
-                ?wait,
-                "the event stream is taken away again and again: another program uses this account"
-            );
-        } else {
-            tracing::warn!(%loss, ?wait, "the event stream is lost");
+    /// Whether somebody else takes the stream away, again and again.
+    fn is_stolen(&mut self, loss: &StreamLoss, lived: Duration) -> bool {
+        match loss {
+            StreamLoss::Ended if lived < self.client.timing().healthy_life * CALM => {
+                self.short_lives += 1;
+            }
+            // What cannot be opened says nothing of anybody else.
+            StreamLoss::Unopened(_) => {}
+            _ => self.short_lives = 0,
         }
+        let stolen = self.short_lives >= STOLEN_AFTER;
+        if stolen {
+            let text = "the event stream is taken away again and again: another program uses this \
+                        account; stop one of them";
+            self.alarms.raise(AlarmKind::Stolen, text);
+        }
+        stolen
     }
 }

@@ -13,6 +13,7 @@
 //! * `settings`: the operator's rules and the bot's own waiting times
 //! * `chat`: what is said in a game, but for its `lane`, the task that says it
 //!
+//! * `closing`: how the bot ends; `control` and `status`: what an operator may tell and ask it
 //! * `ledger`: what may be spent in a day; `guard`: when rated games pause
 //! * `matchmaking`: games that the bot looks for itself
 //!
@@ -20,8 +21,10 @@
 //!
 //! The shell:
 //! * `run`: the bot from its start; `porter`: the task at the door; `errands`: the calls it makes
-//! * `doorbell`: the account's event stream
+//! * `doorbell`: the account's event stream; `health`: whether token and account are still good
 //! * `player`: the task of one game; `feed`: that game's stream; `voice`: what the player says
+//! * `orders`: an operator's commands carried out; `alarm`: what an operator should look at;
+//!   `roll`: the games that run
 //! * `answer`: from the outcome of a call to what the core cares about
 //! * `report`: what those who listen are told
 
@@ -29,33 +32,48 @@ pub mod chat;
 pub mod matchmaking;
 pub mod table;
 
+mod alarm;
 mod answer;
 mod challenge;
 mod clock;
+mod closing;
+mod control;
 mod doorbell;
 mod errands;
 mod feed;
 mod guard;
+mod health;
 mod ledger;
 mod lists;
 mod lobby;
 mod memory;
+mod orders;
 mod overhead;
 mod player;
 mod porter;
 mod report;
+mod roll;
 mod run;
 mod settings;
+mod status;
 mod voice;
 
+pub use alarm::{AlarmKind, Alarms};
 pub use challenge::{Decision, Objection, Openness, Past, Rule, Standing, Verdict, consider};
 pub use clock::{Allotment, ClockKind, Reading, allot, leisure, ponder};
+pub use control::{Command, Commands, Control, Order, Reply, Unheard, Wish, channel};
 pub use guard::{Guard, GuardNews, GuardRules, Tripped};
+pub use health::{Checkup, Finding, findings};
 pub use ledger::{Budget, Forecast, Ledger, Permission, Rules as LedgerRules, Target, Why};
 pub use lists::{Keeper, ListSources, Lists, NotAList, read_names};
 pub use lobby::{Acceptance, Errand, Kind, Lobby, News, Refusal};
 pub use memory::{Call, Clock, KnownGame, Memory, MemoryRules, OpponentRecord, Started, Writing};
 pub use overhead::{Lag, Meter, Overhead, Sending};
 pub use report::{BotEvent, Listeners};
-pub use run::{BotError, BotOptions, Shutdown, run};
+pub use roll::Roll;
+pub use run::{BotError, BotOptions, Shutdown, run, run_commanded};
 pub use settings::{Pace, SearchLimits, Settings};
+pub use status::{
+    AlarmLine, Game, Ledger as LedgerStatus, Matchmaking as MatchmakingStatus, Seats, State,
+    Status, Stream,
+};

@@ -13,12 +13,14 @@ use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::{Notify, oneshot};
 
+use super::alarm::{AlarmKind, Alarms};
 use super::chat::Lane;
 use super::feed::{Fed, GameFeed};
 use super::guard::Tripped;
 use super::memory::Memory;
 use super::overhead::Meter;
 use super::report::{BotEvent, Listeners};
+use super::roll::Roll;
 use super::settings::{Pace, Settings};
 use super::table::{
     Action, Answer, Ending, Input, Promise, Request, Seat, Table, Ticket, Told, WithDraw,
@@ -42,6 +44,8 @@ pub(super) struct House {
     pub(super) meter: Meter,
     pub(super) memory: Memory,
     pub(super) lane: Lane,
+    pub(super) alarms: Alarms,
+    pub(super) roll: Roll,
 }
 
 impl House {
@@ -49,7 +53,8 @@ impl House {
     pub(super) fn say_tripped(&self, tripped: Vec<Tripped>) {
         for Tripped { until, reason, .. } in tripped {
             let until = format!("{} {until} UTC", until.date());
-            tracing::error!(%until, "no rated games for a while: {reason}");
+            let text = format!("no rated games until {until}: {reason}");
+            self.alarms.raise(AlarmKind::Guard, text);
         }
     }
 }
@@ -325,6 +330,7 @@ impl Player {
                 let (us, ply) = (self.table.us(), self.table.ply());
                 tracing::debug!(%opponent, ?us, ply, "joined");
                 self.voice.introduce(&self.table);
+                self.house.roll.join(&game, &opponent, us, ply);
                 self.house.listeners.tell(BotEvent::Joined {
                     game,
                     opponent,
@@ -335,6 +341,7 @@ impl Player {
             Told::Standstill | Told::Revived => {}
             Told::Moved(moved) => {
                 self.voice.moved(&moved);
+                self.house.roll.moved(&game, &moved);
                 tracing::debug!(ply = moved.ply, played = %moved.played, ours = moved.ours, "moved");
                 self.house.listeners.tell(BotEvent::Moved {
                     game,
@@ -348,6 +355,7 @@ impl Player {
         self.thinking = None;
         let lag = self.house.meter.lag();
         self.voice.ended(&ending);
+        self.house.roll.leave(&ending.game);
         tracing::info!(
             result = ending.result(),
             status = ending.status.map_or("unseen", |status| status.as_str()),

@@ -11,15 +11,20 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
+use super::alarm::{AlarmKind, Alarms};
 use super::chat::{Lane, Speaker};
+use super::closing::{Closing, Step};
+use super::control::Commands;
 use super::doorbell::{Doorbell, Rung};
 use super::errands::Errands;
+use super::health::{self, Health};
 use super::lists::{Keeper, Lists};
 use super::lobby::{Errand, Lobby, News};
 use super::matchmaking::Desk;
 use super::overhead::Meter;
 use super::player::{House, play};
 use super::report::BotEvent;
+use super::roll::Roll;
 use super::run::{BotError, BotOptions, fatal};
 use super::settings::Settings;
 use super::table::{Ending, Past, Seat};
@@ -27,18 +32,24 @@ use crate::lichess::{Account, Event, GameId, GameInfo, StreamLoss, UserId};
 
 /// The task at the door.
 pub(super) struct Porter {
-    house: House,
+    pub(super) house: House,
     me: UserId,
-    lobby: Lobby,
-    doorbell: Doorbell,
+    pub(super) name: String,
+    pub(super) begun: Instant,
+    pub(super) lobby: Lobby,
+    pub(super) doorbell: Doorbell,
+    pub(super) closing: Closing,
+    pub(super) paused: bool,
+    commands: Commands,
+    health: Health,
     games: JoinSet<Option<Ending>>,
     players: HashMap<GameId, Arc<Notify>>,
     ids: HashMap<Id, GameId>,
     errands: Errands,
-    desk: Desk,
+    pub(super) desk: Desk,
     lists: watch::Receiver<Arc<Lists>>,
     /// Tells the keeper of the lists of other rules.
-    _rules: watch::Sender<Arc<Settings>>,
+    pub(super) rules: watch::Sender<Arc<Settings>>,
     /// What runs beside, and ends with the porter.
     _side_tasks: JoinSet<()>,
     speaker: Speaker,
@@ -46,7 +57,7 @@ pub(super) struct Porter {
 }
 
 impl Porter {
-    pub(super) fn new(options: BotOptions, account: &Account) -> Self {
+    pub(super) fn new(options: BotOptions, account: &Account, commands: Commands) -> Self {
         let settings = Arc::new(options.settings);
         let me = account.id.clone();
         let keeper = Keeper::new(Arc::clone(&settings), &options.lists, options.pace);
@@ -66,6 +77,7 @@ impl Porter {
             lobby.apply(News::Rating(rating), now);
         }
         let (lane, speaker) = Lane::open(options.client.clone());
+        let alarms = Alarms::new(options.listeners.clone());
         let house = House {
             settings,
             memory: options.memory.clone(),
@@ -75,6 +87,8 @@ impl Porter {
             pool: options.pool,
             client: options.client,
             meter: Meter::default(),
+            alarms: alarms.clone(),
+            roll: Roll::default(),
         };
         let desk = Desk::new(
             house.client.clone(),
@@ -86,15 +100,21 @@ impl Porter {
         Self {
             lobby,
             desk,
-            doorbell: Doorbell::new(house.client.clone()),
             errands: Errands::new(
                 house.client.clone(),
                 house.listeners.clone(),
                 options.memory,
             ),
             lists,
-            _rules: rules,
+            rules,
             _side_tasks: side_tasks,
+            doorbell: Doorbell::new(house.client.clone(), alarms.clone()),
+            health: Health::new(house.client.clone(), alarms, account),
+            name: account.username.clone(),
+            begun: Instant::now(),
+            closing: Closing::default(),
+            paused: false,
+            commands,
             me,
             house,
             speaker,
@@ -105,17 +125,21 @@ impl Porter {
         }
     }
 
-    /// Answers the door until `drain` is asked for and the last game is over.
+    /// Answers the door until `drain` is asked for and the last game is over, or left.
     pub(super) async fn run(&mut self, drain: &CancellationToken) -> Result<(), BotError> {
-        let mut draining = false;
+        self.take_in(News::Alarm(self.house.alarms.stop()));
         loop {
-            let wake_at = [self.lobby.wake_at(), self.desk.wake_at()];
+            let wake_at = [
+                self.lobby.wake_at(),
+                self.desk.wake_at(),
+                self.closing.wake_at(),
+            ];
             let wake_at = wake_at.into_iter().flatten().min();
             let news = tokio::select! {
                 biased;
-                () = drain.cancelled(), if !draining => {
-                    draining = true;
-                    Some(News::Drain)
+                () = drain.cancelled(), if !self.closing.has_begun() => {
+                    self.drain();
+                    None
                 }
                 rung = self.doorbell.next() => self.rung(rung)?,
                 Some(news) = self.errands.next() => Some(news),
@@ -128,13 +152,19 @@ impl Porter {
                 Ok(()) = self.lists.changed() => {
                     Some(News::Lists(Arc::clone(&self.lists.borrow_and_update())))
                 }
+                () = self.house.alarms.changed() => Some(News::Alarm(self.house.alarms.stop())),
+                order = self.commands.next() => {
+                    self.order(order);
+                    None
+                }
+                () = self.health.look() => None,
                 () = sleep_until(wake_at) => Some(News::Tick),
             };
             if let Some(news) = news {
                 self.take_in(news);
             }
             self.errands.start();
-            if draining && self.lobby.is_empty() && self.errands.is_empty() {
+            if self.closed() {
                 return Ok(());
             }
         }
@@ -154,11 +184,41 @@ impl Porter {
         speaker.finish(most).await;
     }
 
+    /// Whether it is time to end.
+    fn closed(&mut self) -> bool {
+        let idle = self.lobby.is_empty() && self.errands.is_empty();
+        let roll = &self.house.roll;
+        let (patience, now) = (self.house.pace.again, Instant::now());
+        match self
+            .closing
+            .step(idle, || roll.barely_begun(), patience, now)
+        {
+            Step::Wait => false,
+            Step::CallOff(games) => {
+                for game in games {
+                    tracing::info!(%game, "calling off a game that has hardly begun");
+                    self.errands.take(Errand::Abort(game));
+                }
+                self.errands.start();
+                false
+            }
+            Step::End => {
+                let left: Vec<String> = self.players.keys().map(ToString::to_string).collect();
+                if !left.is_empty() {
+                    let games = left.join(" ");
+                    tracing::warn!(games, "left under way, to be taken up at the next start");
+                }
+                true
+            }
+        }
+    }
+
     fn rung(&mut self, rung: Rung) -> Result<Option<News>, BotError> {
         match rung {
             Rung::Open => {
                 self.let_in = true;
                 tracing::debug!("the event stream is open");
+                self.house.alarms.clear(AlarmKind::Token);
                 self.house.listeners.tell(BotEvent::Online);
                 Ok(Some(News::Opened))
             }
@@ -168,10 +228,15 @@ impl Porter {
             }
             Rung::Lost(loss) => {
                 // A door that never opened to this token will not do so later.
-                if let (StreamLoss::Unopened(error), false) = (&loss, self.let_in)
+                if let StreamLoss::Unopened(error) = &loss
                     && let Some(fatal) = fatal(error)
                 {
-                    return Err(fatal);
+                    if !self.let_in {
+                        return Err(fatal);
+                    }
+                    if let (kind, Some(text)) = health::refused(error) {
+                        self.house.alarms.raise(kind, text);
+                    }
                 }
                 let reason = loss.to_string();
                 self.house.listeners.tell(BotEvent::Offline { reason });
@@ -181,13 +246,15 @@ impl Porter {
     }
 
     /// Tells the lobby, and then those who look for games.
-    fn take_in(&mut self, news: News) {
+    pub(super) fn take_in(&mut self, news: News) {
         let heard = Desk::heard(&news);
         match &news {
-            News::Drain => {
-                let errands = self.desk.set_open(false, &mut self.lobby);
+            News::Drain | News::Pause | News::Resume | News::Alarm(_) => {
+                let closed = self.closing.has_begun() || self.paused || self.house.alarms.stop();
+                let errands = self.desk.set_open(!closed, &mut self.lobby);
                 self.carry_out_all(errands);
             }
+            News::Settings(settings) => self.desk.set_settings(Arc::clone(settings)),
             News::Lists(lists) => self.desk.set_lists(Arc::clone(lists)),
             _ => {}
         }
@@ -195,6 +262,10 @@ impl Porter {
         self.carry_out_all(errands);
         let errands = self.desk.hear(heard, &mut self.lobby);
         self.carry_out_all(errands);
+        let (alarms, memory) = (&self.house.alarms, &self.house.memory);
+        if alarms.is_on(AlarmKind::Guard) && memory.rated_rests().is_empty() {
+            alarms.clear(AlarmKind::Guard);
+        }
     }
 
     fn carry_out_all(&mut self, errands: Vec<Errand>) {
@@ -257,6 +328,7 @@ impl Porter {
             return News::Tick;
         };
         self.players.remove(&game);
+        self.house.roll.leave(&game);
         match ending {
             Some(None) => News::Parked(game),
             Some(Some(ending)) => News::Left {

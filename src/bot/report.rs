@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tokio::sync::broadcast;
 
+use super::alarm::AlarmKind;
 use super::challenge::Rule;
 use super::table::{Ending, Moved};
 use crate::lichess::{ChallengeId, DeclineReason, GameId, Side};
@@ -23,6 +24,18 @@ pub enum BotEvent {
     Offline {
         /// Why.
         reason: String,
+    },
+    /// Something is wrong that an operator should look at.
+    Alarm {
+        /// What it is about.
+        kind: AlarmKind,
+        /// What is wrong, and what to do.
+        text: String,
+    },
+    /// It is well again.
+    AlarmOver {
+        /// What it was about.
+        kind: AlarmKind,
     },
     /// A challenge was taken.
     Accepted {

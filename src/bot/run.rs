@@ -2,14 +2,18 @@
 //!
 //! Whatever time may heal is waited for here; only what cannot work ends the bot.
 
+use std::time::Instant;
+
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
+use super::control::{Command, Commands, Reply};
 use super::lists::ListSources;
-use super::memory::Memory;
+use super::memory::{Memory, MemoryRules};
 use super::porter::Porter;
 use super::report::Listeners;
 use super::settings::{Pace, Settings};
+use super::status::Status;
 use crate::engine::Pool;
 use crate::lichess::{Account, Client, Error};
 
@@ -58,19 +62,38 @@ pub enum BotError {
     Closed(String),
 }
 
-/// Plays until `shutdown` asks it to end.
+/// Plays until `shutdown` asks it to end. Nobody commands it meanwhile.
 ///
 /// # Errors
 /// When the account cannot play as it is; nothing that time may heal.
 pub async fn run(options: BotOptions, shutdown: Shutdown) -> Result<(), BotError> {
+    run_commanded(options, shutdown, Commands::none()).await
+}
+
+/// Plays until `shutdown` or a command asks it to end.
+///
+/// # Errors
+/// When the account cannot play as it is; nothing that time may heal.
+pub async fn run_commanded(
+    options: BotOptions,
+    shutdown: Shutdown,
+    mut commands: Commands,
+) -> Result<(), BotError> {
+    let mut settings = None;
     let identified = tokio::select! {
         biased;
         () = shutdown.now.cancelled() => return Ok(()),
         () = shutdown.drain.cancelled() => return Ok(()),
+        () = wait_for_drain(&mut commands, &mut settings) => return Ok(()),
         account = identify(&options.client) => account?,
     };
+    let mut options = options;
+    if let Some(settings) = settings {
+        options.memory.set_rules(MemoryRules::from(&settings));
+        options.settings = settings;
+    }
     tracing::info!(account = %identified.username, "playing");
-    let mut porter = Porter::new(options, &identified);
+    let mut porter = Porter::new(options, &identified, commands);
     tokio::select! {
         biased;
         () = shutdown.now.cancelled() => return Ok(()),
@@ -82,6 +105,31 @@ pub async fn run(options: BotOptions, shutdown: Shutdown) -> Result<(), BotError
         () = porter.take_leave() => {}
     }
     Ok(())
+}
+
+/// Answers commands before there is anything to command, until one of them is to end.
+async fn wait_for_drain(commands: &mut Commands, settings: &mut Option<Settings>) {
+    let begun = Instant::now();
+    loop {
+        let order = commands.next().await;
+        let reply = match &order.command {
+            Command::Status => Reply::Status(Box::new(Status {
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                uptime: begun.elapsed().as_secs(),
+                ..Status::default()
+            })),
+            Command::Reload(reloaded) => {
+                *settings = Some(Settings::clone(reloaded));
+                Reply::done("reloaded")
+            }
+            Command::Drain => {
+                order.answer(Reply::done("ends: it had not begun to play"));
+                return;
+            }
+            _ => Reply::refused("it has not reached the server yet"),
+        };
+        order.answer(reply);
+    }
 }
 
 /// Our account, however long the network takes to come.
@@ -110,9 +158,6 @@ fn fit_to_play(account: Account) -> Result<Account, BotError> {
     }
     if !account.is_bot() {
         return Err(BotError::NotABot(account.username));
-    }
-    if account.tos_violation {
-        tracing::error!(account = %account.username, "the account is marked for breaking the terms");
     }
     Ok(account)
 }

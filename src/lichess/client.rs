@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use reqwest::header::HeaderValue;
 use reqwest::{Response, Url};
+use tokio::sync::Notify;
 
 use super::admission::Gate;
 use super::agent::Agent;
@@ -72,6 +73,8 @@ struct Inner {
     complaints: Complaints,
     /// When the connection of the moves was last used.
     moves_used: Mutex<Option<Instant>>,
+    /// A call was refused as if the token or the account were not good any more.
+    doubted: Notify,
 }
 
 impl Client {
@@ -95,6 +98,7 @@ impl Client {
             agent,
             complaints: Complaints::default(),
             moves_used: Mutex::new(None),
+            doubted: Notify::new(),
         })))
     }
 
@@ -116,6 +120,11 @@ impl Client {
     /// The rest of the pause of one kind of call, if it pauses.
     pub fn pause(&self, scope: Scope) -> Option<Duration> {
         self.0.gate.governor().pause(scope, Instant::now())
+    }
+
+    /// Waits until a call has been refused as if the token or the account were not good any more.
+    pub async fn doubted(&self) {
+        self.0.doubted.notified().await;
     }
 
     /// The bare token, for the one call that asks about it.
@@ -244,6 +253,10 @@ impl Client {
     fn settle<T>(&self, scope: Scope, outcome: Result<T, Error>) -> Result<T, Error> {
         let end = outcome.as_ref().err().map_or(Outcome::Done, Outcome::from);
         self.0.gate.governor().ended(scope, end);
+        let refused = |error: &Error| error.is_unauthorized() || error.is_forbidden();
+        if scope.is_play() && outcome.as_ref().is_err_and(refused) {
+            self.0.doubted.notify_one();
+        }
         let Err(Error::RateLimited { wait, body }) = outcome else {
             return outcome;
         };

@@ -76,6 +76,19 @@ impl Scope {
         Self::Warm,
     ];
 
+    /// Whether every token and account that may play at all may make such calls.
+    pub(super) const fn is_play(self) -> bool {
+        matches!(
+            self,
+            Self::Move
+                | Self::Act
+                | Self::GameStream
+                | Self::EventStream
+                | Self::Answer
+                | Self::Create
+        )
+    }
+
     /// Whether a pause is enforced here; otherwise it is told and the player of the game decides.
     pub const fn is_enforced(self) -> bool {
         !matches!(self, Self::Move | Self::Act | Self::GameStream)

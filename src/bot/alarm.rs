@@ -1,0 +1,188 @@
+//! What an operator should look at: said once when it begins, once when it is over.
+//!
+//! A handle that everybody may hold; raising costs a look into a small map and never waits. What is
+//! done about an alarm is the porter's affair: some kinds stop the bot from taking anything new.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio::sync::Notify;
+
+use super::report::{BotEvent, Listeners};
+use super::status::AlarmLine;
+
+/// What an alarm is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AlarmKind {
+    /// The server no longer takes the token.
+    Token,
+    /// The token no longer allows to play.
+    Scopes,
+    /// The account is closed, or no bot's any more.
+    Closed,
+    /// The account is marked for breaking the terms of service.
+    Marked,
+    /// Another program uses the account.
+    Stolen,
+    /// The token will end soon.
+    TokenEnds,
+    /// Rated play has stopped after too many losses.
+    Guard,
+    /// What should be kept cannot be written.
+    Store,
+}
+
+impl AlarmKind {
+    /// One word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Token => "token",
+            Self::Scopes => "scopes",
+            Self::Closed => "closed",
+            Self::Marked => "marked",
+            Self::Stolen => "stolen",
+            Self::TokenEnds => "token-ends",
+            Self::Guard => "guard",
+            Self::Store => "store",
+        }
+    }
+
+    /// Whether nothing new is taken while it lasts.
+    pub const fn stops(self) -> bool {
+        matches!(
+            self,
+            Self::Token | Self::Scopes | Self::Closed | Self::Marked
+        )
+    }
+
+    /// Whether another text is news. Elsewhere it is the same trouble in other words.
+    const fn repeats(self) -> bool {
+        matches!(self, Self::TokenEnds | Self::Guard)
+    }
+}
+
+/// The alarms that are on. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Alarms {
+    on: Arc<Mutex<BTreeMap<AlarmKind, Alarm>>>,
+    changed: Arc<Notify>,
+    listeners: Listeners,
+}
+
+#[derive(Clone, Debug)]
+struct Alarm {
+    text: String,
+    since: Instant,
+}
+
+impl Alarms {
+    /// None is on; these listeners hear of them.
+    pub fn new(listeners: Listeners) -> Self {
+        Self {
+            on: Arc::default(),
+            changed: Arc::default(),
+            listeners,
+        }
+    }
+
+    /// Something is wrong. Said once, however often it is raised; returns whether it was said.
+    pub fn raise(&self, kind: AlarmKind, text: impl Into<String>) -> bool {
+        let text = text.into();
+        let mut on = self.lock();
+        let known = on.get(&kind);
+        if known.is_some_and(|alarm| !kind.repeats() || alarm.text == text) {
+            return false;
+        }
+        let since = known.map_or_else(Instant::now, |alarm| alarm.since);
+        let alarm = Alarm {
+            text: text.clone(),
+            since,
+        };
+        on.insert(kind, alarm);
+        drop(on);
+        tracing::error!(alarm = kind.as_str(), "{text}");
+        self.listeners.tell(BotEvent::Alarm { kind, text });
+        self.changed.notify_one();
+        true
+    }
+
+    /// It is well again; returns whether it had been wrong.
+    pub fn clear(&self, kind: AlarmKind) -> bool {
+        if self.lock().remove(&kind).is_none() {
+            return false;
+        }
+        tracing::info!(alarm = kind.as_str(), "the alarm is over");
+        self.listeners.tell(BotEvent::AlarmOver { kind });
+        self.changed.notify_one();
+        true
+    }
+
+    /// Whether this one is on.
+    pub fn is_on(&self, kind: AlarmKind) -> bool {
+        self.lock().contains_key(&kind)
+    }
+
+    /// Whether nothing new may be taken.
+    pub fn stop(&self) -> bool {
+        self.lock().keys().any(|kind| kind.stops())
+    }
+
+    /// Waits until any alarm began or ended since the last call.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// All that are on, for a person.
+    pub fn lines(&self) -> Vec<AlarmLine> {
+        let line = |(kind, alarm): (&AlarmKind, &Alarm)| AlarmLine {
+            kind: kind.as_str().to_owned(),
+            text: alarm.text.clone(),
+            since: alarm.since.elapsed().as_secs(),
+        };
+        self.lock().iter().map(line).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<AlarmKind, Alarm>> {
+        self.on.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Alarms {
+    fn default() -> Self {
+        Self::new(Listeners::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alarm_is_said_once_and_once_when_it_is_over() {
+        let listeners = Listeners::new();
+        let mut news = listeners.subscribe();
+        let alarms = Alarms::new(listeners);
+        assert!(alarms.raise(AlarmKind::Token, "revoked"));
+        assert!(!alarms.raise(AlarmKind::Token, "revoked, in other words"));
+        assert!(alarms.stop());
+        assert_eq!(alarms.lines()[0].text, "revoked");
+        assert!(alarms.clear(AlarmKind::Token));
+        assert!(!alarms.clear(AlarmKind::Token));
+        assert!(!alarms.stop() && alarms.lines().is_empty());
+        let mut heard = Vec::new();
+        while let Ok(event) = news.try_recv() {
+            heard.push(matches!(event, BotEvent::Alarm { .. }));
+        }
+        assert_eq!(heard, [true, false]);
+    }
+
+    #[test]
+    fn a_warning_that_grows_is_said_again() {
+        let alarms = Alarms::default();
+        assert!(alarms.raise(AlarmKind::TokenEnds, "in 30 days"));
+        assert!(!alarms.raise(AlarmKind::TokenEnds, "in 30 days"));
+        assert!(alarms.raise(AlarmKind::TokenEnds, "in 7 days"));
+        assert!(!alarms.stop(), "a warning stops nothing");
+    }
+}

@@ -1,0 +1,189 @@
+//! What an operator may tell a running bot, and how it answers.
+//!
+//! Plain data and a bounded channel. Whoever commands can neither hold the bot up nor reach into it:
+//! a command that finds the channel full is refused at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::settings::Settings;
+use super::status::Status;
+use crate::config::ColorWish;
+
+/// Commands that may wait to be heard.
+const MOST_WAITING: usize = 16;
+
+/// What the bot is told.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Say how things are.
+    Status,
+    /// Take nothing new; go on with what runs.
+    Pause,
+    /// Take challenges again.
+    Resume,
+    /// Finish what runs, then end.
+    Drain,
+    /// Other rules for what comes next.
+    Reload(Arc<Settings>),
+    /// Challenge somebody.
+    Challenge(Wish),
+    /// Challenge the last opponent again.
+    Rechallenge,
+    /// Look for games, or no longer.
+    Matchmaking(bool),
+}
+
+/// Whom to challenge, and to what.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// The account.
+    pub user: String,
+    /// A profile of the config, or a clock such as `3+2`; the first profile if nothing is said.
+    pub what: Option<String>,
+    /// Rated or casual, if not as the profile has it.
+    pub rated: Option<bool>,
+    /// The colour that we want.
+    pub color: Option<ColorWish>,
+}
+
+/// What the bot answers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    /// It is done, or under way; in words.
+    Done(String),
+    /// It is not done; why.
+    Refused(String),
+    /// How things are.
+    Status(Box<Status>),
+}
+
+impl Reply {
+    /// It is done, or under way.
+    pub fn done(words: impl Into<String>) -> Self {
+        Self::Done(words.into())
+    }
+
+    /// It is not done.
+    pub fn refused(words: impl Into<String>) -> Self {
+        Self::Refused(words.into())
+    }
+}
+
+/// Why a command was not heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unheard {
+    /// Too many commands wait.
+    #[error("the bot has many commands to answer: try again in a moment")]
+    Busy,
+    /// The bot has ended.
+    #[error("the bot has ended")]
+    Gone,
+    /// There was no answer in time.
+    #[error("the bot does not answer")]
+    Silent,
+}
+
+/// A command on its way, with the way back.
+#[derive(Debug)]
+pub struct Order {
+    /// What is asked.
+    pub command: Command,
+    answer: oneshot::Sender<Reply>,
+}
+
+impl Order {
+    /// Answers it. Nobody may be listening any more, and that is no error.
+    pub fn answer(self, reply: Reply) {
+        let _ = self.answer.send(reply);
+    }
+}
+
+/// The end of whoever commands. Clones speak to the same bot.
+#[derive(Clone, Debug)]
+pub struct Control(mpsc::Sender<Order>);
+
+/// The bot's end.
+#[derive(Debug)]
+pub struct Commands(mpsc::Receiver<Order>);
+
+/// Both ends of a new channel.
+pub fn channel() -> (Control, Commands) {
+    let (sender, receiver) = mpsc::channel(MOST_WAITING);
+    (Control(sender), Commands(receiver))
+}
+
+impl Control {
+    /// Tells the bot something and waits for its answer, so long at most.
+    ///
+    /// # Errors
+    /// When there is no answer; says why.
+    pub async fn ask(&self, command: Command, patience: Duration) -> Result<Reply, Unheard> {
+        let (answer, reply) = oneshot::channel();
+        let order = Order { command, answer };
+        self.0.try_send(order).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => Unheard::Busy,
+            mpsc::error::TrySendError::Closed(_) => Unheard::Gone,
+        })?;
+        match tokio::time::timeout(patience, reply).await {
+            Ok(Ok(reply)) => Ok(reply),
+            Ok(Err(_)) => Err(Unheard::Gone),
+            Err(_) => Err(Unheard::Silent),
+        }
+    }
+}
+
+impl Commands {
+    /// A bot that nobody commands.
+    pub fn none() -> Self {
+        channel().1
+    }
+
+    /// The next command; never comes once nobody is left to give one.
+    pub async fn next(&mut self) -> Order {
+        match self.0.recv().await {
+            Some(order) => order,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    #[tokio::test]
+    async fn a_command_is_answered_once_and_in_order() {
+        let (control, mut commands) = channel();
+        let asked = tokio::spawn(async move {
+            let paused = control.ask(Command::Pause, PATIENCE).await;
+            (paused, control.ask(Command::Resume, PATIENCE).await)
+        });
+        let order = commands.next().await;
+        assert!(matches!(order.command, Command::Pause));
+        order.answer(Reply::done("paused"));
+        drop(commands.next().await);
+        let (first, second) = asked.await.unwrap();
+        assert_eq!(first, Ok(Reply::done("paused")));
+        assert_eq!(second, Err(Unheard::Gone));
+    }
+
+    #[tokio::test]
+    async fn a_bot_that_does_not_listen_holds_nobody_up() {
+        let (control, commands) = channel();
+        let moment = Duration::from_millis(1);
+        for _ in 0..MOST_WAITING {
+            let unheard = control.ask(Command::Status, moment).await;
+            assert_eq!(unheard, Err(Unheard::Silent));
+        }
+        let unheard = control.ask(Command::Status, PATIENCE).await;
+        assert_eq!(unheard, Err(Unheard::Busy));
+        drop(commands);
+        let unheard = control.ask(Command::Status, PATIENCE).await;
+        assert_eq!(unheard, Err(Unheard::Gone));
+    }
+}

@@ -1,0 +1,180 @@
+//! What the porter does about an operator's commands.
+//!
+//! Each is answered at once: what takes time is begun, and said to be under way.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::control::{Command, Order, Reply, Wish};
+use super::lobby::News;
+use super::memory::MemoryRules;
+use super::porter::Porter;
+use super::settings::Settings;
+use super::status::{Ledger, Matchmaking, Seats, State, Status};
+use crate::config::ColorWish;
+use crate::lichess::ColorChoice;
+
+impl Porter {
+    /// Carries out a command and answers it.
+    pub(super) fn order(&mut self, order: Order) {
+        let reply = match &order.command {
+            Command::Status => Reply::Status(Box::new(self.status())),
+            Command::Pause => self.pause(),
+            Command::Resume => self.resume(),
+            Command::Drain => self.drain(),
+            Command::Reload(settings) => self.reload(settings),
+            Command::Challenge(wish) => self.challenge(wish),
+            Command::Rechallenge => self.rechallenge(),
+            Command::Matchmaking(on) => self.matchmake(*on),
+        };
+        if let Reply::Done(what) = &reply {
+            tracing::info!(what, "told by the operator");
+        }
+        order.answer(reply);
+    }
+
+    fn pause(&mut self) -> Reply {
+        if self.closing.has_begun() {
+            return Reply::refused("it is ending already");
+        }
+        self.paused = true;
+        self.take_in(News::Pause);
+        Reply::done("paused: challenges are declined, games under way go on")
+    }
+
+    fn resume(&mut self) -> Reply {
+        if self.closing.has_begun() {
+            return Reply::refused("it is ending, which cannot be undone: start it again");
+        }
+        self.paused = false;
+        self.take_in(News::Resume);
+        if self.house.alarms.stop() {
+            return Reply::done(
+                "resumed, but an alarm keeps it from taking anything: see `status`",
+            );
+        }
+        Reply::done("takes challenges again")
+    }
+
+    /// Takes nothing new and ends after the last game, or at the limit.
+    pub(super) fn drain(&mut self) -> Reply {
+        let limit = self.house.settings.shutdown.drain;
+        self.closing.begin(limit, Instant::now());
+        self.take_in(News::Drain);
+        let games = match self.house.roll.len() {
+            0 => "no game is".to_owned(),
+            1 => "one game is".to_owned(),
+            games => format!("{games} games are"),
+        };
+        let limit = limit.as_secs();
+        Reply::done(format!(
+            "ending: takes nothing new; {games} under way, for {limit} s more at most"
+        ))
+    }
+
+    /// Other rules for what comes next; games under way keep theirs.
+    fn reload(&mut self, settings: &Arc<Settings>) -> Reply {
+        self.house.settings = Arc::clone(settings);
+        let rules = MemoryRules::from(&**settings);
+        self.house.memory.set_rules(rules);
+        // Nobody to hear it: there are no lists to fetch.
+        let _ = self.rules.send(Arc::clone(settings));
+        self.take_in(News::Settings(Arc::clone(settings)));
+        Reply::done("reloaded")
+    }
+
+    fn challenge(&mut self, wish: &Wish) -> Reply {
+        let color = wish.color.map(|color| match color {
+            ColorWish::Any => ColorChoice::Random,
+            ColorWish::White => ColorChoice::White,
+            ColorWish::Black => ColorChoice::Black,
+        });
+        let taken = self
+            .desk
+            .challenge(&wish.user, wish.what.as_deref(), wish.rated, color);
+        match taken {
+            Ok(()) => {
+                self.take_in(News::Tick);
+                Reply::done(format!(
+                    "{} is challenged as soon as there is a seat",
+                    wish.user
+                ))
+            }
+            Err(error) => Reply::refused(error.to_string()),
+        }
+    }
+
+    fn rechallenge(&mut self) -> Reply {
+        match self.desk.rechallenge() {
+            Ok(user) => {
+                self.take_in(News::Tick);
+                Reply::done(format!(
+                    "{user} is challenged again as soon as there is a seat"
+                ))
+            }
+            Err(error) => Reply::refused(error.to_string()),
+        }
+    }
+
+    fn matchmake(&mut self, on: bool) -> Reply {
+        let mut settings = Settings::clone(&self.house.settings);
+        if on && settings.matchmaking.profile.is_empty() {
+            return Reply::refused("the config has no [[matchmaking.profile]]");
+        }
+        settings.matchmaking.enabled = on;
+        self.reload(&Arc::new(settings));
+        Reply::done(if on {
+            "looks for games, until the config is loaded again"
+        } else {
+            "looks for no games, until the config is loaded again"
+        })
+    }
+
+    fn ledger(&self) -> Ledger {
+        let budget = self.house.memory.budget();
+        Ledger {
+            bot_games: budget.incoming + budget.outgoing,
+            bot_games_limit: budget.games,
+            credits: budget.credits_spent,
+            credits_limit: budget.credits,
+            forecast: budget.forecast.to_string(),
+        }
+    }
+
+    /// How things are.
+    pub(super) fn status(&self) -> Status {
+        let state = if self.closing.has_begun() {
+            State::Draining
+        } else if self.house.alarms.stop() {
+            State::Alarmed
+        } else if self.paused {
+            State::Paused
+        } else {
+            State::Playing
+        };
+        let challenge = &self.house.settings.challenge;
+        let lag = self.house.meter.lag();
+        let learned = u64::try_from(lag.learned.as_millis()).unwrap_or(u64::MAX);
+        Status {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            account: Some(self.name.clone()),
+            state,
+            uptime: self.begun.elapsed().as_secs(),
+            stream: self.doorbell.status(),
+            seats: Seats {
+                all: challenge.concurrency,
+                taken: self.lobby.taken(),
+                for_humans: challenge.reserved_for_humans,
+            },
+            games: self.house.roll.games(),
+            waiting: self.lobby.waiting(),
+            ledger: Some(self.ledger()),
+            matchmaking: Matchmaking {
+                enabled: self.house.settings.matchmaking.enabled,
+                doing: self.desk.describe(),
+            },
+            overhead: (lag.moves > 0).then_some(learned),
+            alarms: self.house.alarms.lines(),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The roll of running games, for whoever asks how things are.
+//!
+//! A player writes its line when a move stands; a reader copies them. The lock is held for a copy and
+//! no longer: nothing on the way of a move waits here.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::status::Game;
+use super::table::Moved;
+use crate::engine::Score;
+use crate::lichess::{GameId, Side};
+
+/// The running games. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct Roll(Arc<Mutex<BTreeMap<GameId, Line>>>);
+
+#[derive(Debug)]
+struct Line {
+    opponent: String,
+    us: Option<Side>,
+    ply: usize,
+    our_clock: Option<Duration>,
+    their_clock: Option<Duration>,
+    score: Option<Score>,
+    moved: Instant,
+}
+
+impl Roll {
+    /// A game is taken up with so many moves made.
+    pub(super) fn join(&self, game: &GameId, opponent: &str, us: Option<Side>, ply: usize) {
+        let line = Line {
+            opponent: opponent.to_owned(),
+            us,
+            ply,
+            our_clock: None,
+            their_clock: None,
+            score: None,
+            moved: Instant::now(),
+        };
+        self.lock().insert(game.clone(), line);
+    }
+
+    /// A move stands.
+    pub(super) fn moved(&self, game: &GameId, moved: &Moved) {
+        let mut lines = self.lock();
+        let Some(line) = lines.get_mut(game) else {
+            return;
+        };
+        line.ply = moved.ply + 1;
+        line.moved = Instant::now();
+        if let Some(us) = line.us {
+            line.our_clock = (*moved.clocks.of(us)).or(line.our_clock);
+            line.their_clock = (*moved.clocks.of(us.other())).or(line.their_clock);
+        }
+        if let Some(thought) = &moved.thought {
+            line.score = Some(thought.score);
+        }
+    }
+
+    /// A game is over, or its player is.
+    pub(super) fn leave(&self, game: &GameId) {
+        self.lock().remove(game);
+    }
+
+    /// Games in which not both sides have moved: the server lets them be aborted.
+    pub(super) fn barely_begun(&self) -> Vec<GameId> {
+        let lines = self.lock();
+        let begun = lines.iter().filter(|(_, line)| line.ply < 2);
+        begun.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// All of them, for a person.
+    pub fn games(&self) -> Vec<Game> {
+        let show = |(id, line): (&GameId, &Line)| Game {
+            id: id.to_string(),
+            opponent: line.opponent.clone(),
+            us: line.us.map(|us| us.as_str().to_owned()),
+            ply: line.ply,
+            our_clock: line.our_clock.map(millis),
+            their_clock: line.their_clock.map(millis),
+            score: line.score.map(|score| score.to_string()),
+            moved_ago: millis(line.moved.elapsed()),
+        };
+        self.lock().iter().map(show).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<GameId, Line>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,149 @@
+//! How things are with a running bot: plain data, for `megaton status` and whoever else asks.
+//!
+//! Fields are only ever added; a reader that does not know one leaves it out. No secret stands here.
+
+use serde::{Deserialize, Serialize};
+
+/// How things are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Status {
+    /// The program's version.
+    pub version: String,
+    /// The account; none while the server has not been reached.
+    pub account: Option<String>,
+    /// What it is about.
+    pub state: State,
+    /// Seconds since it began.
+    pub uptime: u64,
+    /// The account's event stream.
+    pub stream: Stream,
+    /// Seats for games.
+    pub seats: Seats,
+    /// The games that run.
+    pub games: Vec<Game>,
+    /// Challenges that wait for a seat.
+    pub waiting: usize,
+    /// What may still be spent today.
+    pub ledger: Option<Ledger>,
+    /// Games that it looks for itself.
+    pub matchmaking: Matchmaking,
+    /// What is held back on the clock for the way to the server, as learned, in milliseconds.
+    pub overhead: Option<u64>,
+    /// What an operator should look at.
+    pub alarms: Vec<AlarmLine>,
+}
+
+/// What a bot is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It has not reached the server yet.
+    #[default]
+    Connecting,
+    /// It takes challenges and plays.
+    Playing,
+    /// It takes nothing new until told otherwise.
+    Paused,
+    /// It takes nothing new because of an alarm.
+    Alarmed,
+    /// It finishes its games and ends.
+    Draining,
+}
+
+impl State {
+    /// The state in words.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Connecting => "has not reached the server yet",
+            Self::Playing => "takes challenges",
+            Self::Paused => "is paused: takes nothing new",
+            Self::Alarmed => "takes nothing new: see the alarms",
+            Self::Draining => "is ending: finishes its games",
+        }
+    }
+}
+
+/// The account's event stream.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Stream {
+    /// Whether it is open.
+    pub open: bool,
+    /// Milliseconds since anything came over it, blank lines included.
+    pub heard_ago: Option<u64>,
+    /// How often it has been lost.
+    pub lost: u64,
+}
+
+/// Seats for games.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Seats {
+    /// All of them.
+    pub all: usize,
+    /// Taken by games, by challenges accepted and by one of ours.
+    pub taken: usize,
+    /// Of all, those that only humans get.
+    pub for_humans: usize,
+}
+
+/// A game that runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Game {
+    /// Which.
+    pub id: String,
+    /// Against whom.
+    pub opponent: String,
+    /// Our colour, `white` or `black`.
+    pub us: Option<String>,
+    /// Half-moves made.
+    pub ply: usize,
+    /// Our clock in milliseconds, as last stated.
+    pub our_clock: Option<u64>,
+    /// Theirs.
+    pub their_clock: Option<u64>,
+    /// The engine's last score for us, such as `cp 35` or `mate -2`.
+    pub score: Option<String>,
+    /// Milliseconds since a move was last seen.
+    pub moved_ago: u64,
+}
+
+/// What may still be spent in the rolling day.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ledger {
+    /// Games against bots in the last 24 hours.
+    pub bot_games: u32,
+    /// Of so many.
+    pub bot_games_limit: u32,
+    /// Challenge credits spent in the last 24 hours.
+    pub credits: u32,
+    /// Of so many.
+    pub credits_limit: u32,
+    /// How long it lasts, in words.
+    pub forecast: String,
+}
+
+/// Games that it looks for itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Matchmaking {
+    /// Whether it does.
+    pub enabled: bool,
+    /// What it is doing, in words.
+    pub doing: String,
+}
+
+/// An alarm that is on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AlarmLine {
+    /// Its kind, one word.
+    pub kind: String,
+    /// What is wrong, and what to do.
+    pub text: String,
+    /// Seconds since it was raised.
+    pub since: u64,
+}
