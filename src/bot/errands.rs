@@ -32,7 +32,7 @@ pub(super) struct Errands {
     running: FuturesUnordered<Call>,
     refusing: FuturesUnordered<Call>,
     waiting: VecDeque<Errand>,
-    refusals: VecDeque<Box<Refusal>>,
+    refusals: VecDeque<Refusal>,
 }
 
 impl Errands {
@@ -51,13 +51,13 @@ impl Errands {
     /// Takes in a call.
     pub(super) fn take(&mut self, errand: Errand) {
         match errand {
-            Errand::Decline(refusal) => self.refuse(refusal),
+            Errand::Decline(refusal) => self.refuse(*refusal),
             urgent => self.waiting.push_back(urgent),
         }
     }
 
-    fn refuse(&mut self, refusal: Box<Refusal>) {
-        let is_bot = |waiting: &Box<Refusal>| waiting.from.is_bot();
+    fn refuse(&mut self, refusal: Refusal) {
+        let is_bot = |waiting: &Refusal| waiting.from.is_bot();
         if self.refusals.len() >= MOST_REFUSALS {
             let bot = self.refusals.iter().position(is_bot);
             self.refusals.remove(bot.unwrap_or(0));
@@ -157,8 +157,8 @@ impl Acceptor {
     }
 }
 
-async fn decline(client: Client, listeners: Listeners, refusal: Box<Refusal>) -> News {
-    let Refusal { id, reason, .. } = &*refusal;
+async fn decline(client: Client, listeners: Listeners, refusal: Refusal) -> News {
+    let Refusal { id, reason, .. } = &refusal;
     let (challenger, why) = (&refusal.challenger, &refusal.why);
     tracing::info!(challenge = %id, %challenger, %reason, why, "declined");
     let mut outcome = client.decline(id, *reason).await;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use super::failure::Failure;
-use super::{bench, check, perft, practice, run, uci, upgrade};
+use super::{bench, check, explain, perft, practice, run, uci, upgrade};
 
 const EXAMPLES: &str = "\
 First steps:
@@ -19,7 +19,7 @@ First steps:
 The settings are in config.toml, if there is one (see config.example.toml); the API token is in
 the variable LICHESS_BOT_TOKEN or in the file that `token_file` names.
 
-Exit status: 0 done, 1 failed at work, 2 wrong command line, config, token or account.";
+Exit status: 0 done, 1 failed at work (or the answer is no), 2 wrong command line, config, token or account.";
 
 /// A Lichess bot that plays atomic chess, with its own engine inside.
 ///
@@ -37,6 +37,7 @@ enum Command {
     Run(run::Args),
     Practice(practice::Args),
     Check(check::Args),
+    ExplainChallenge(explain::Args),
     UpgradeAccount(upgrade::Args),
     Uci(uci::Args),
     Bench(bench::Args),
@@ -62,6 +63,7 @@ impl Command {
             Self::Run(args) => run::execute(&args),
             Self::Practice(args) => practice::execute(&args),
             Self::Check(args) => check::execute(&args),
+            Self::ExplainChallenge(args) => explain::execute(&args),
             Self::UpgradeAccount(args) => upgrade::execute(&args),
             Self::Uci(args) => uci::execute(&args),
             Self::Bench(args) => bench::execute(&args),

@@ -17,6 +17,8 @@ pub(crate) enum Failure {
     Setup(anyhow::Error),
     /// It broke on the way.
     Failed(anyhow::Error),
+    /// The answer is no, and it has been given.
+    Told,
 }
 
 impl Failure {
@@ -36,6 +38,7 @@ impl Failure {
             Self::Setup(error) => (error, EXIT_SETUP),
             Self::Failed(error) if reader_left(&error) => return ExitCode::SUCCESS,
             Self::Failed(error) => (error, EXIT_FAILED),
+            Self::Told => return ExitCode::from(EXIT_FAILED),
         };
         // Where stderr is closed too, the status still tells.
         let _ = writeln!(io::stderr().lock(), "megaton: {}", in_one_line(&error));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::ids::{ChallengeId, GameId};
 use super::player::Player;
-use super::reading::{FromObject, Misfit, Object};
+use super::reading::{FromObject, Misfit, Object, Read, read};
 use super::words::{ChallengeStatus, ColorChoice, DeclineReason, Direction, Side, Speed, Variant};
 
 /// How time runs in a challenge.
@@ -84,6 +84,16 @@ pub struct Challenge {
     pub decline_reason: Option<DeclineReason>,
     /// Whether anybody may take it.
     pub open: bool,
+}
+
+impl Challenge {
+    /// Reads a challenge that stands alone.
+    ///
+    /// # Errors
+    /// When it is no object, or lacks its id.
+    pub fn from_json(json: &str) -> Result<Read<Self>, Misfit> {
+        read(json)
+    }
 }
 
 impl FromObject for Challenge {
@@ -229,7 +239,6 @@ impl ChallengeOptions {
 
 #[cfg(test)]
 mod tests {
-    use super::super::reading::read;
     use super::*;
 
     #[test]

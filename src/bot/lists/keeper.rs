@@ -3,7 +3,7 @@
 //! Before anything else the names on disk are read: files, and the last good copies of addresses. An
 //! address that cannot be read keeps its names, and that is said once until it can be read again.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub struct Keeper {
     /// The marks of the versions that are known, by address.
     etags: HashMap<String, String>,
     /// What could not be read and has been said.
-    failing: BTreeSet<String>,
+    failing: BTreeMap<String, String>,
     pages: Option<Pages>,
 }
 
@@ -50,7 +50,7 @@ impl Keeper {
             pace,
             contents: Contents::new(),
             etags: HashMap::new(),
-            failing: BTreeSet::new(),
+            failing: BTreeMap::new(),
             pages: None,
         };
         keeper.read_disk();
@@ -61,6 +61,25 @@ impl Keeper {
     pub fn lists(&self) -> Lists {
         let rules = &self.settings.challenge;
         Lists::of(rules, &self.settings.matchmaking.avoid, &self.contents)
+    }
+
+    /// The files and addresses whose names are not known, each with the reason.
+    pub fn unread(&self) -> Vec<(String, String)> {
+        let keys: BTreeSet<String> = self
+            .entries()
+            .filter(|entry| !matches!(entry, Entry::Name(_)))
+            .map(ToString::to_string)
+            .collect();
+        let unread = keys
+            .into_iter()
+            .filter(|key| !self.contents.contains_key(key));
+        let reason = |key: &String| self.failing.get(key).cloned();
+        unread
+            .map(|key| {
+                let reason = reason(&key);
+                (key, reason.unwrap_or_else(|| "not fetched yet".to_owned()))
+            })
+            .collect()
     }
 
     /// Keeps the lists fresh for good: reads files and addresses, tells `lists` of what changed, and
@@ -150,12 +169,11 @@ impl Keeper {
     }
 
     async fn ask(&mut self, url: &str) -> Result<Page, PageError> {
-        let pages = match &self.pages {
-            Some(pages) => pages.clone(),
-            None => {
-                let pages = Pages::new(self.pace.list_page)?;
-                self.pages.insert(pages).clone()
-            }
+        let pages = if let Some(pages) = &self.pages {
+            pages.clone()
+        } else {
+            let pages = Pages::new(self.pace.list_page)?;
+            self.pages.insert(pages).clone()
         };
         // A mark is worth something only with the names that it stands for.
         let known = self.contents.contains_key(url);
@@ -184,13 +202,14 @@ impl Keeper {
     }
 
     fn recovered(&mut self, key: &str) {
-        if self.failing.remove(key) {
+        if self.failing.remove(key).is_some() {
             tracing::info!(list = key, "the list can be read again");
         }
     }
 
     fn complain(&mut self, key: &str, reason: &str) {
-        if self.failing.insert(key.to_owned()) {
+        let before = self.failing.insert(key.to_owned(), reason.to_owned());
+        if before.is_none() {
             let kept = self.contents.get(key).map_or(0, |names| names.len());
             tracing::warn!(list = key, reason, kept, "cannot read a list of names");
         }

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use super::seats::{Kind, Tally};
-use crate::lichess::{ChallengeId, GameInfo, UserId};
+use crate::lichess::{ChallengeId, GameId, GameInfo, UserId};
 
 /// A challenge taken whose game has not begun.
 #[derive(Debug)]
@@ -14,8 +14,8 @@ pub(super) struct Permit {
     pub(super) id: ChallengeId,
     pub(super) opponent: Option<UserId>,
     pub(super) kind: Kind,
-    /// Whether the challenge is a rematch, whose game may get another id.
-    pub(super) rematch: bool,
+    /// The game that the challenge is a rematch of; the new one may get another id.
+    pub(super) rematch_of: Option<GameId>,
     /// Whether ratings were at stake when it was judged.
     pub(super) rated: bool,
     /// Whether the game will take a seat.
@@ -93,7 +93,11 @@ impl Permits {
         let index = permits
             .iter()
             .position(by_id)
-            .or_else(|| permits.iter().position(|p| p.rematch && by_opponent(p)))
+            .or_else(|| {
+                permits
+                    .iter()
+                    .position(|p| p.rematch_of.is_some() && by_opponent(p))
+            })
             .or_else(|| permits.iter().position(by_opponent))?;
         Some(self.0.remove(index))
     }

@@ -41,13 +41,13 @@ impl Surplus {
     }
 
     /// Calling off that brought no answer at all has failed.
-    fn overdue(&mut self, now: Instant) -> Vec<Box<GameInfo>> {
+    fn overdue(&mut self, now: Instant) -> Vec<GameInfo> {
         let late: Vec<_> = (self.leaving.iter())
             .filter(|(_, (_, until))| *until <= now)
             .map(|(id, _)| id.clone())
             .collect();
         let games = late.iter().filter_map(|id| self.leaving.remove(id));
-        games.map(|(game, _)| game).collect()
+        games.map(|(game, _)| *game).collect()
     }
 
     fn has_settled(&self, now: Instant) -> bool {
@@ -97,7 +97,7 @@ impl Lobby {
             Asked {
                 kind: permit.kind,
                 origin: Some(Origin::Incoming),
-                rematch: permit.rematch,
+                rematch: permit.rematch_of.is_some(),
             }
         } else if let Some(kind) = self.outgoing_becomes(&game) {
             Asked {
@@ -184,7 +184,7 @@ impl Lobby {
     pub(super) fn tick_surplus(&mut self, now: Instant, out: &mut Vec<Errand>) {
         for game in self.surplus.overdue(now) {
             let asked = Asked::nobody(Kind::of(Some(&game.opponent)));
-            self.play(game, &asked, now, out);
+            self.play(Box::new(game), &asked, now, out);
         }
     }
 

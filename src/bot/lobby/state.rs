@@ -72,6 +72,11 @@ impl Lobby {
         self.tally().all
     }
 
+    /// Games that have a player.
+    pub fn running(&self) -> usize {
+        self.games.ids().count()
+    }
+
     /// Challenges that wait for a seat.
     pub fn waiting(&self) -> usize {
         self.queue.len()
@@ -167,7 +172,9 @@ impl Lobby {
         }
         let grace = now + self.pace.again * 2;
         let (gone, expired) = self.permits.expire(now, grace);
-        gone.iter().for_each(|permit| self.release_game(permit));
+        for permit in &gone {
+            self.release_game(permit);
+        }
         self.tick_outgoing(now, out);
         self.tick_surplus(now, out);
         if expired || self.list_at.is_some_and(|at| at <= now) {

@@ -165,7 +165,7 @@ impl Lobby {
             id: challenge.id.clone(),
             opponent: challenger.and_then(|player| player.id.clone()),
             kind,
-            rematch: challenge.rematch_of.is_some(),
+            rematch_of: challenge.rematch_of.clone(),
             rated: challenge.rated,
             seated: takes_seat(challenge),
             expires: now + self.pace.permit,

@@ -1,0 +1,103 @@
+//! `megaton explain-challenge`, as a user starts it.
+
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+use crate::program::{command, megaton};
+
+const CHALLENGE: &str = r#"{"type":"challenge","challenge":{"id":"q7ZxVt2B","status":"created",
+    "challenger":{"id":"blastcap","name":"BlastCap","rating":1874},
+    "destUser":{"id":"atomforgebot","name":"AtomForgeBot","title":"BOT"},
+    "variant":{"key":"atomic","name":"Atomic","short":"Atom"},"rated":true,"speed":"blitz",
+    "timeControl":{"type":"clock","limit":180,"increment":2,"show":"3+2"},"color":"random",
+    "finalColor":"white"},"compat":{"bot":true,"board":true}}"#;
+
+/// A folder with a challenge, a config, and a list of names.
+fn folder(config: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text);
+    write("challenge.json", CHALLENGE).expect("written");
+    write("config.toml", config).expect("written");
+    write("foes.txt", "# stalls\nBLASTCAP\n").expect("written");
+    folder
+}
+
+#[test]
+fn a_challenge_within_the_rules_is_accepted_with_status_0() {
+    let folder = folder("");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let ran = megaton(&[
+        "explain-challenge",
+        "--config",
+        &at("config.toml"),
+        &at("challenge.json"),
+    ]);
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    assert_eq!(
+        ran.stdout,
+        "asked    BlastCap (human, 1874): rated atomic 180 s + 2 s\nverdict  accept\n"
+    );
+}
+
+#[test]
+fn every_objection_is_told_with_status_1() {
+    let folder = folder(
+        "[challenge]\nblock = [\"file:foes.txt\", \"file:nowhere.txt\"]\n\
+         [challenge.humans]\nrated = false\nmax_base = 60\n",
+    );
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let config = at("config.toml");
+    let ran = megaton(&["explain-challenge", "-c", &config, &at("challenge.json")]);
+    assert_eq!(ran.status, Some(1), "{}", ran.stderr);
+    assert_eq!(ran.stderr, "");
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(lines[1], "verdict  decline, with the reason \"generic\"");
+    assert!(
+        lines[2].starts_with("because  the challenger is blocked ([challenge] block: file:"),
+        "{lines:?}"
+    );
+    assert_eq!(
+        lines[3],
+        "also     too much time at the start (180 s, max_base = 60)"
+    );
+    assert_eq!(
+        lines[4],
+        "also     rated games are not played (rated = false)"
+    );
+    assert!(lines[5].contains("nowhere.txt: No such file"), "{lines:?}");
+}
+
+#[test]
+fn stdin_is_read_and_what_is_no_challenge_ends_with_status_2() {
+    let folder = folder("");
+    let fed = |text: &str| {
+        let mut child = command(&["explain-challenge", "-"])
+            .current_dir(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        stdin.write_all(text.as_bytes()).expect("written");
+        drop(stdin);
+        let output = child.wait_with_output().expect("an end");
+        let said = String::from_utf8(output.stderr).expect("text");
+        (output.status.code(), said)
+    };
+    assert_eq!(fed(CHALLENGE), (Some(0), String::new()));
+    let (status, said) = fed("{\"id\": 3,\n oops}");
+    assert_eq!(status, Some(2));
+    assert_eq!(
+        said,
+        "megaton: stdin: no JSON: key must be a string at line 2 column 2\n"
+    );
+    let missing = megaton(&["explain-challenge", "/nowhere/at/all.json"]);
+    assert_eq!(missing.status, Some(2));
+    assert!(
+        missing
+            .stderr
+            .contains("/nowhere/at/all.json: No such file")
+    );
+}
