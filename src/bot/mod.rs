@@ -8,8 +8,8 @@
 //! * `table`: one game, from the lines of its stream to what is to be done
 //! * `lobby`: challenges and seats; `challenge`: the verdict on one challenge; `lists`: who is
 //!   blocked, allowed, welcome
-//! * `clock`: from the server's clock to the limits of a search; `overhead`: what a move costs on
-//!   the way to the server
+//! * `clock`: the server's clock; `overhead`: what a move costs on the way to the server; `allot`:
+//!   from both to the limits of a search
 //! * `settings`: the operator's rules and the bot's own waiting times
 //! * `chat`: what is said in a game, but for its `lane`, the task that says it
 //!
@@ -33,6 +33,7 @@ pub mod matchmaking;
 pub mod table;
 
 mod alarm;
+mod allot;
 mod answer;
 mod challenge;
 mod clock;
@@ -59,8 +60,9 @@ mod status;
 mod voice;
 
 pub use alarm::{AlarmKind, Alarms};
+pub use allot::{Allotment, allot, leisure, ponder};
 pub use challenge::{Decision, Objection, Openness, Past, Rule, Standing, Verdict, consider};
-pub use clock::{Allotment, ClockKind, Reading, allot, leisure, ponder};
+pub use clock::{ClockKind, Reading};
 pub use control::{Command, Commands, Control, Order, Reply, Unheard, Wish, channel};
 pub use guard::{Guard, GuardNews, GuardRules, Tripped};
 pub use health::{Checkup, Finding, findings};

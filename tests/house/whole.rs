@@ -37,6 +37,10 @@ async fn server() -> Handle {
 
 /// The bot in this process, with one node for each move.
 fn put_on(server: &Handle) -> JoinHandle<()> {
+    put_on_with(server, Config::default())
+}
+
+fn put_on_with(server: &Handle, mut config: Config) -> JoinHandle<()> {
     let token = server.open_bot(BOT).expect("a good name");
     let client = Client::new(ClientOptions {
         base_url: server.url().to_owned(),
@@ -44,7 +48,6 @@ fn put_on(server: &Handle) -> JoinHandle<()> {
         contact: None,
         timing: lichess::Timing::default().faster(FACTOR),
     });
-    let mut config = Config::default();
     config.challenge.concurrency = 8;
     let search = SearchLimits {
         nodes: Some(1),
@@ -164,6 +167,30 @@ async fn twenty_games_eight_at_a_time_are_clean() {
         "{report}"
     );
     bot.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn games_without_a_clock_are_played_where_the_operator_takes_them() {
+    for time in [
+        TimeControl::Correspondence { days: 2 },
+        TimeControl::Unlimited,
+    ] {
+        let server = server().await;
+        let mut config = Config::default();
+        config.challenge.bots.correspondence = true;
+        config.challenge.bots.unlimited = true;
+        config.correspondence.poll = Duration::from_millis(50);
+        let bot = put_on_with(&server, config);
+        let slow = Schedule {
+            time,
+            rated: false,
+            partners: vec![Partner::Engine { nodes: 100 }],
+            ..schedule(4, 4)
+        };
+        let report = server.play(BOT, slow, CancellationToken::new()).await;
+        assert!(report.is_clean(), "{time:?}: {report}");
+        bot.abort();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

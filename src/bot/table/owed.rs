@@ -11,7 +11,7 @@ use super::record::Change;
 use super::safe::safe_move;
 use super::sent::Frozen;
 use super::verdict::{Trouble, Wanted};
-use crate::bot::clock::{allot, leisure};
+use crate::bot::allot::{allot, leisure};
 use crate::engine::Thought;
 use crate::rules::{Move, Outcome, RepetitionRule};
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::event::{Action, Ticket};
 use super::play::{FIRST_PLIES, Table};
-use crate::bot::clock::ponder;
+use crate::bot::allot::ponder;
 use crate::rules::{Game, Move, RepetitionRule};
 
 /// A search on a position that is not on the board yet.
