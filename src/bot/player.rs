@@ -27,7 +27,7 @@ use super::table::{
 };
 use super::voice::Voice;
 use crate::engine::{Engine, Limits, Pool, Search, Thought};
-use crate::lichess::{Client, GameEvent, OfferDraw, Reply};
+use crate::lichess::{Client, GameEvent, GameFull, OfferDraw, Reply};
 use crate::rules::Move;
 
 /// Longest pause before a failed player sits down again, in multiples of the first.
@@ -182,7 +182,10 @@ impl Player {
     fn fed(&mut self, fed: Fed) -> Option<Input> {
         match fed {
             Fed::Line { event, at, opened } => match event {
-                GameEvent::Full(full) => Some(Input::Full { full, opened, at }),
+                GameEvent::Full(full) => {
+                    self.recall(&full);
+                    Some(Input::Full { full, opened, at })
+                }
                 GameEvent::State(state) => Some(Input::State { state, at }),
                 GameEvent::OpponentGone(absence) => Some(Input::Gone(absence)),
                 GameEvent::Chat(line) => {
@@ -199,6 +202,25 @@ impl Player {
                 None
             }
         }
+    }
+
+    /// Once, before the game goes on: the earlier games of this pair.
+    fn recall(&mut self, full: &GameFull) {
+        let me = Some(&self.table.seat().me);
+        let mut players = [&full.white, &full.black].into_iter();
+        let opponent = players.find(|player| player.id.as_ref() != me);
+        let opponent = opponent.filter(|player| player.is_bot());
+        let opponent = opponent.and_then(|player| player.id.as_ref());
+        let (None, Some(opponent)) = (self.table.setting(), opponent) else {
+            return;
+        };
+        let last = self.house.memory.opponent(opponent).last;
+        let seed = match self.house.settings.variety.seed {
+            0 => fastrand::u64(..),
+            seed => seed,
+        };
+        let openings = last.iter().map(|game| game.opening.as_str());
+        self.table.avoid(openings, seed);
     }
 
     /// A search has ended, or its thread is gone without a word.

@@ -38,7 +38,7 @@ pub use flight::{OnDone, Search};
 pub use limits::{Clock, Limits};
 pub use pool::{Engine, EngineOptions, Pool};
 pub use score::Score;
-pub use thought::{Ended, Info, ScoreBound, Thought};
+pub use thought::{Ended, Info, Ranked, ScoreBound, Thought};
 
 use crate::rules::Position;
 

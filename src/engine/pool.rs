@@ -232,6 +232,7 @@ fn land_safely(flight: &Flight) {
         nodes: 0,
         time: flight.started.elapsed(),
         line: best.into_iter().collect(),
+        ranking: Vec::new(),
         ended: Ended::Failed,
     });
 }

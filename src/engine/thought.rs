@@ -24,8 +24,20 @@ pub struct Thought {
     pub time: Duration,
     /// The line expected, starting with `best`.
     pub line: Vec<Move>,
+    /// Where several lines were asked for: their first moves as the last iteration that was
+    /// finished ranks them, best first. Empty otherwise.
+    pub ranking: Vec<Ranked>,
     /// Why it ended.
     pub ended: Ended,
+}
+
+/// A root move and what it is worth to the side that makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ranked {
+    /// The move.
+    pub mv: Move,
+    /// Its worth.
+    pub score: Score,
 }
 
 /// Why a search ended.

@@ -340,6 +340,10 @@ impl EncounterKind {
 }
 
 /// What was said and granted in one game.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a line that was said or not"
+)]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GameMemory {
     /// The opponent was greeted.

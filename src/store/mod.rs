@@ -1,4 +1,4 @@
-//! Keeps what the bot must not forget: one SQLite file in the data folder.
+//! Keeps what the bot must not forget: one file of rows in the data folder.
 //!
 //! Plain rows in and out. The room decides nothing, never makes a caller wait for the disk unless it
 //! asks to, and never deletes or replaces a file that it cannot read.

@@ -119,6 +119,7 @@ pub(crate) fn thought(best: &str, score: Score, table: &Table) -> Thought {
         nodes: 1000,
         time: ms(3),
         line: best.into_iter().collect(),
+        ranking: Vec::new(),
         ended: Ended::Time,
     }
 }

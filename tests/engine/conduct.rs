@@ -276,3 +276,34 @@ fn a_dropped_lease_gives_its_core_back() {
         3
     );
 }
+
+#[test]
+fn several_lines_come_back_ranked_as_the_last_iteration_left_them() {
+    let look = |limits| engine().think(&Game::new(), limits).wait();
+    let limits = |multipv, depth| Limits {
+        multipv,
+        depth: Some(depth),
+        ..Limits::default()
+    };
+    let thought = look(limits(4, 6));
+    let ranking = &thought.ranking;
+    assert_eq!(ranking.len(), 4);
+    assert_eq!(Some(ranking[0].mv), thought.best);
+    assert_eq!(ranking[0].score, thought.score);
+    let scores: Vec<_> = ranking.iter().map(|line| line.score.centipawns()).collect();
+    assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+    assert!(look(limits(1, 6)).ranking.is_empty());
+    // A search that is broken off keeps what its last whole iteration said.
+    let thought = look(Limits {
+        multipv: 4,
+        nodes: Some(5000),
+        ..Limits::default()
+    });
+    let scores: Vec<_> = thought
+        .ranking
+        .iter()
+        .map(|line| line.score.centipawns())
+        .collect();
+    assert!(scores.iter().all(|score| score.abs() < 2000), "{scores:?}");
+    assert_eq!(scores.len(), 4);
+}

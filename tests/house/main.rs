@@ -9,5 +9,6 @@ mod papers;
 mod program;
 mod running;
 mod server;
+mod variety;
 mod whole;
 mod words;

@@ -6,155 +6,30 @@
 use std::time::Duration;
 
 use super::forecast::{Forecast, forecast};
+use super::learned::most;
 use super::pace::{DAY, earliest};
+use super::terms::{Budget, Permission, Rules, Target, Why};
 use crate::lichess::UserId;
-use crate::store::{Change, Limit, LimitName, Moment, Origin, Span, Spend, Spending};
+use crate::store::{Change, Limit, LimitName, Moment, Origin, Spend, Spending};
 
 /// A game set aside that has not begun after this long will not begin any more.
 const LONGEST_WAIT: Duration = Duration::from_secs(4 * 3600);
 /// Spends are forgotten a little after the day is over.
 const FORGET: Duration = Duration::from_secs(25 * 3600);
-/// A learned number is believed that long; then the operator's is tried again.
-const BELIEVED: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Added to a wait that the server names, since its seconds are cut.
-const MARGIN: Duration = Duration::from_secs(2);
-/// No number of games a day is believed from here on.
-const MOST_BELIEVED: u32 = 100_000;
-/// No wait is believed beyond this.
-const LONGEST_CLOSURE: Duration = Duration::from_secs(48 * 3600);
-/// The first rest after a refusal without a wait; it doubles up to the other.
-const FIRST_REST: Duration = Duration::from_secs(60);
-const LONGEST_REST: Duration = Duration::from_secs(3600);
 const MINUTE: Duration = Duration::from_secs(60);
 /// Credits that may go in a minute.
 const CREDITS_A_MINUTE: u32 = 25;
-
-/// What is assumed of the server until it says otherwise, and how it is divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
-    /// Games between bots a day.
-    pub bot_games: u32,
-    /// Challenge credits a day.
-    pub challenge_credits: u32,
-    /// Percent of the bot games that are kept for incoming challenges.
-    pub incoming_share: u32,
-}
-
-impl Default for Rules {
-    fn default() -> Self {
-        Self {
-            bot_games: 100,
-            challenge_credits: 200,
-            incoming_share: 50,
-        }
-    }
-}
-
-/// Whether something may be done now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Permission {
-    /// It may.
-    Granted,
-    /// Not before this moment.
-    Later {
-        /// The earliest moment to ask again.
-        at: Moment,
-        /// What stands in the way.
-        why: Why,
-    },
-}
-
-impl Permission {
-    /// Whether it may be done now.
-    pub fn is_granted(self) -> bool {
-        self == Self::Granted
-    }
-}
-
-/// What stands in the way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Why {
-    /// The server says that it is enough for now.
-    Closed,
-    /// The day's bot games are begun or set aside.
-    BotGames,
-    /// What is left of them is kept for incoming challenges.
-    KeptForIncoming,
-    /// The day's share would not last.
-    Pace,
-    /// The day's challenge credits are spent.
-    Credits,
-    /// The minute's are.
-    CreditsAMinute,
-}
-
-impl Why {
-    /// In words, for the operator.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Closed => "the server's limit is reached",
-            Self::BotGames => "the day's bot games are spent",
-            Self::KeptForIncoming => "the rest of the bot games is kept for incoming challenges",
-            Self::Pace => "outgoing games are spread over the day",
-            Self::Credits => "the day's challenge credits are spent",
-            Self::CreditsAMinute => "the minute's challenge credits are spent",
-        }
-    }
-}
-
-/// Whom a challenge goes to; it costs accordingly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
-    /// A bot: 1 credit.
-    Bot,
-    /// A person: 5.
-    Human,
-    /// Somebody who follows us: nothing.
-    Follower,
-}
-
-impl Target {
-    /// The price in credits.
-    pub fn credits(self) -> u32 {
-        match self {
-            Self::Bot => 1,
-            Self::Human => 5,
-            Self::Follower => 0,
-        }
-    }
-}
-
-/// Where the budget stands, in numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
-    /// Bot games a day, as far as is known.
-    pub games: u32,
-    /// Of these, incoming ones begun or set aside in the last 24 hours.
-    pub incoming: u32,
-    /// Outgoing ones.
-    pub outgoing: u32,
-    /// The most that may be outgoing.
-    pub outgoing_share: u32,
-    /// Challenge credits a day.
-    pub credits: u32,
-    /// Of these, spent in the last 24 hours.
-    pub credits_spent: u32,
-    /// No bot games before this, by the server's word.
-    pub closed_until: Option<Moment>,
-    /// How long it lasts.
-    pub forecast: Forecast,
-}
 
 /// The ledger.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     rules: Rules,
     /// In order of their moments.
-    spends: Vec<Spend>,
-    games: Limit,
-    credits: Limit,
+    pub(super) spends: Vec<Spend>,
+    pub(super) games: Limit,
+    pub(super) credits: Limit,
     /// Since when every bot game of the account has been written down here.
-    since: Moment,
+    pub(super) since: Moment,
     /// The latest moment seen.
     newest: Moment,
     named: u64,
@@ -243,7 +118,7 @@ impl Ledger {
     }
 
     /// When the games of the last day were begun or set aside, in order.
-    fn games(&self, now: Moment, wanted: impl Fn(Origin) -> bool) -> Vec<Moment> {
+    pub(super) fn games(&self, now: Moment, wanted: impl Fn(Origin) -> bool) -> Vec<Moment> {
         let counted = |spend: &&Spend| match spend.what {
             Spending::Game { origin, begun } => {
                 let lasts = if begun { DAY } else { LONGEST_WAIT };
@@ -402,18 +277,6 @@ impl Ledger {
         }))
     }
 
-    /// A game beyond the limit in force has begun: the server allows more than was thought.
-    pub fn learn_from_begun(&mut self, now: Moment) -> Option<Change> {
-        let begun = |spend: &&Spend| {
-            matches!(spend.what, Spending::Game { begun: true, .. }) && spend.at + DAY > now
-        };
-        let begun = self.spends.iter().filter(begun).count() as u32;
-        (begun > self.most_games(now)).then(|| {
-            self.games.learned = Some((begun, now));
-            Change::Limit(self.games.clone())
-        })
-    }
-
     /// The key of a game set aside for this opponent, if there is one.
     pub fn held_for(&self, opponent: &UserId) -> Option<&str> {
         let held = self.spends.iter().find(|spend| {
@@ -452,44 +315,6 @@ impl Ledger {
         Change::Spend(spend)
     }
 
-    /// The server says that our bot games are spent, for so long, and perhaps their number.
-    pub fn games_refused(
-        &mut self,
-        wait: Option<Duration>,
-        said: Option<u32>,
-        now: Moment,
-    ) -> Change {
-        let assumed = self.most_games(now);
-        let told = said.filter(|said| (1..MOST_BELIEVED).contains(said));
-        if let Some(number) = told.or_else(|| self.counted_limit(assumed, now))
-            && number != assumed
-        {
-            self.games.learned = Some((number, now));
-        }
-        close(&mut self.games, wait, now);
-        Change::Limit(self.games.clone())
-    }
-
-    /// What was counted when the server refused: its limit, unless games of another program or
-    /// of the time before this ledger may have been counted there and not here.
-    fn counted_limit(&self, assumed: u32, now: Moment) -> Option<u32> {
-        let counted = self.games(now, |_| true).len() as u32;
-        let whole_day = self.since + DAY <= now;
-        (whole_day && counted >= assumed / 2 && counted > 0).then_some(counted)
-    }
-
-    /// The server says that there were too many challenges.
-    pub fn credits_refused(&mut self, wait: Option<Duration>, now: Moment) -> Change {
-        close(&mut self.credits, wait, now);
-        Change::Limit(self.credits.clone())
-    }
-
-    /// A challenge was made without complaint.
-    pub fn credits_served(&mut self) -> Option<Change> {
-        let had = std::mem::take(&mut self.credits.strikes);
-        (had > 0).then(|| Change::Limit(self.credits.clone()))
-    }
-
     /// How long the bot games last if things go on as they did lately.
     pub fn forecast(&self, now: Moment) -> Forecast {
         match self.may_accept(now) {
@@ -522,30 +347,9 @@ fn later(at: Moment, why: Why) -> Permission {
     Permission::Later { at, why }
 }
 
-/// The number in force: the one learned as long as it is believed, else the one assumed.
-fn most(limit: &Limit, assumed: u32, now: Moment) -> u32 {
-    let learned = limit.learned.filter(|(_, at)| *at + BELIEVED > now);
-    learned.map_or(assumed, |(most, _)| most)
-}
-
 /// When there is room for one more beside these, of which each counts for a day; none if now.
 fn freed(begun: &[Moment], most: u32, now: Moment) -> Option<Moment> {
     let over = (begun.len() + 1).checked_sub(most as usize)?;
     let last = over.checked_sub(1)?;
     Some(begun.get(last).map_or(now + DAY, |&at| at + DAY))
-}
-
-fn close(limit: &mut Limit, wait: Option<Duration>, now: Moment) {
-    let rest = match wait {
-        Some(wait) => {
-            limit.strikes = 0;
-            wait.min(LONGEST_CLOSURE) + MARGIN
-        }
-        None => {
-            limit.strikes += 1;
-            let doubled = 2_u32.saturating_pow(limit.strikes.min(16) - 1);
-            FIRST_REST.saturating_mul(doubled).min(LONGEST_REST)
-        }
-    };
-    limit.closed = Some(Span::new(now, rest));
 }

@@ -164,10 +164,10 @@ impl Memory {
         let now = self.now();
         let mut inner = self.lock();
         let mut changes = inner.notice(now);
-        let changed = change(&mut inner, now, &mut changes);
+        let outcome = change(&mut inner, now, &mut changes);
         // Handed over under the lock: the order on disk is the order here.
         self.keep(changes);
-        changed
+        outcome
     }
 
     /// Changes something; what comes back is done once the change is on disk.

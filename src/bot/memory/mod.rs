@@ -10,6 +10,8 @@
 mod handle;
 mod people;
 mod spending;
+#[cfg(test)]
+mod tests;
 
 pub use handle::{Clock, Memory, MemoryRules};
 pub use people::{KnownGame, OpponentRecord, Started};

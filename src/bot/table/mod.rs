@@ -14,6 +14,7 @@
 //! * `record`: the move list and the board behind it
 //! * `seat`: what a table is told about its game
 //! * `safe`: a move without a search
+//! * `variety`: off the lines of earlier games
 //! * `summary`: what is remembered of a finished game
 
 mod event;
@@ -26,6 +27,7 @@ mod safe;
 mod seat;
 mod sent;
 mod summary;
+mod variety;
 mod verdict;
 
 pub use event::{

@@ -174,12 +174,13 @@ impl Table {
         let some_refused = !owed.refused.is_empty();
         let allotment = allot(&reading, &self.lag, &self.settings, &self.pace, now);
         let mut limits = allotment.limits;
+        limits.multipv = self.lines_to_weigh();
         if some_refused {
             limits.searchmoves = left;
         }
         // A search that pondered on this very position goes on under its number.
         let ticket = match self.ponder_hit() {
-            Some(ticket) if !some_refused => ticket,
+            Some(ticket) if !some_refused && limits.multipv == 1 => ticket,
             _ => self.next_ticket(),
         };
         self.stage(Stage::Thinking {
@@ -266,6 +267,8 @@ impl Table {
         out: &mut Vec<Action>,
     ) {
         let Some(owed) = &self.owed else { return };
+        let thought = thought.map(|thought| self.vary(thought, &owed.refused));
+        let best = thought.as_ref().map_or(best, |thought| thought.best);
         let position = self.record.game().position();
         let fits = |mv: &Move| position.is_legal(*mv) && !owed.refused.contains(mv);
         if let Some(best) = best.filter(fits) {

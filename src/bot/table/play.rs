@@ -12,6 +12,7 @@ use super::owed::Owed;
 use super::ponder::Pondering;
 use super::record::{Change, Record};
 use super::seat::{Promise, Seat, Setting, Shown};
+use super::variety::Beaten;
 use crate::bot::clock::{ClockKind, Reading};
 use crate::bot::overhead::Lag;
 use crate::bot::settings::{Pace, Settings};
@@ -41,6 +42,7 @@ pub struct Table {
     pub(super) pondering: Option<Pondering>,
     pub(super) lag: Lag,
     pub(super) promise: Option<Promise>,
+    pub(super) beaten: Beaten,
     trusted: bool,
     ended: bool,
     refusals: u32,
@@ -75,6 +77,7 @@ impl Table {
             last_ticket: 0,
             pondering: None,
             lag: Lag::default(),
+            beaten: Beaten::default(),
             trusted: true,
             ended: false,
             refusals: 0,

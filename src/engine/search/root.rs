@@ -19,7 +19,7 @@ use crate::engine::score::{
     INFINITE, MATE, MATE_BOUND, MAX_PLY, Score, Value, is_decisive, mate_in, mated_in,
 };
 use crate::engine::see;
-use crate::engine::thought::{Ended, Info, ScoreBound, Thought};
+use crate::engine::thought::{Ended, Info, Ranked, ScoreBound, Thought};
 use crate::engine::time::{Progress, soft_factor};
 use crate::rules::{Move, Position};
 
@@ -43,6 +43,8 @@ struct Root<'a> {
     moves: Vec<RootMove>,
     report: Option<Report>,
     lines: usize,
+    /// The lines of the last iteration finished, where there are several.
+    ranking: Vec<Ranked>,
     /// The last iteration finished.
     depth: i32,
 }
@@ -67,6 +69,7 @@ pub(super) fn think(searcher: &mut Searcher, task: Task) -> Thought {
         moves,
         report,
         lines,
+        ranking: Vec::new(),
         depth: 0,
     };
     let mut ended = root.at_once();
@@ -146,6 +149,7 @@ fn nothing_to_play(position: &Position, flight: &Flight) -> Thought {
         nodes: 0,
         time: flight.started.elapsed(),
         line: Vec::new(),
+        ranking: Vec::new(),
         ended: Ended::NoMove,
     }
 }
@@ -184,6 +188,7 @@ impl Root<'_> {
                 }
             }
             self.depth = depth;
+            self.rank();
             for line in 0..self.lines {
                 self.tell(line, ScoreBound::Exact);
             }
@@ -202,6 +207,19 @@ impl Root<'_> {
             }
         }
         Ended::Depth
+    }
+
+    /// Notes what an iteration makes of its lines: the next one overwrites it step by step.
+    fn rank(&mut self) {
+        if self.lines < 2 {
+            return;
+        }
+        let lines = self.moves[..self.lines].iter();
+        self.ranking.clear();
+        self.ranking.extend(lines.map(|root_move| Ranked {
+            mv: root_move.mv,
+            score: Score::from_value(root_move.value),
+        }));
     }
 
     /// Between two iterations: is there reason to stop?
@@ -387,6 +405,7 @@ impl Root<'_> {
             nodes: self.searcher.nodes,
             time: self.searcher.control.flight.started.elapsed(),
             line: best.line.clone(),
+            ranking: self.ranking,
             ended,
         }
     }

@@ -1,0 +1,130 @@
+//! What is kept through a kill: a child writes, is killed at some moment, and whatever it was told
+//! to be on disk must be there.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use megaton::bot::{Memory, MemoryRules, Target};
+use megaton::lichess::{ChallengeId, GameId, UserId};
+use megaton::store::{GameMemory, Store};
+
+/// Names the folder to the child that writes.
+const FOLDER: &str = "MEGATON_TEST_KEEPING";
+/// How often the child is killed.
+const KILLS: usize = 12;
+
+fn memory(folder: &std::path::Path) -> Memory {
+    let (store, kept) = Store::open(folder).expect("the state can be read");
+    Memory::new(store, kept, rules())
+}
+
+fn rules() -> MemoryRules {
+    let mut rules = MemoryRules::default();
+    rules.ledger.bot_games = 1_000_000;
+    rules.ledger.challenge_credits = 1_000_000;
+    rules
+}
+
+/// Not a test but the child of the one below: it spends, cools and greets until it is killed, and
+/// says what it was told to be on disk.
+#[tokio::test]
+async fn a_child_that_writes() {
+    let Some(folder) = std::env::var_os(FOLDER) else {
+        return;
+    };
+    let memory = memory(folder.as_ref());
+    let from = memory.budget().incoming;
+    let foe = UserId::new("foe");
+    let mut out = std::io::stdout().lock();
+    for n in from.. {
+        let hold = memory.hold_accept(&ChallengeId::new(format!("game{n:05}")), &foe);
+        hold.await;
+        memory.cool(
+            &format!("rest {n}"),
+            Duration::from_secs(99),
+            Duration::MAX,
+            None,
+        );
+        let greeted = memory.update_game_through(&GameId::new(format!("game{n:05}")), |game| {
+            game.greeted = true;
+        });
+        greeted.await;
+        writeln!(out, "kept {n}").expect("the parent listens");
+        out.flush().expect("the parent listens");
+    }
+}
+
+#[test]
+fn whatever_was_acknowledged_survives_a_kill_at_any_moment() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = fastrand::Rng::new();
+    let mut acknowledged = Vec::new();
+    for _ in 0..KILLS {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "keeping::a_child_that_writes", "--nocapture"])
+            .env(FOLDER, folder.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let until = random.usize(1..40);
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let kept = lines.map_while(Result::ok).filter_map(|line| {
+            let number = line.split("kept ").nth(1)?;
+            number.trim().parse::<u32>().ok()
+        });
+        acknowledged.extend(kept.take(until));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let memory = memory(folder.path());
+        let written = memory.budget().incoming;
+        for n in &acknowledged {
+            assert!(written > *n, "{written} games, and {n} is among them");
+            let game = memory.game(&GameId::new(format!("game{n:05}")));
+            assert!(game.greeted, "greeting {n}");
+            assert!(memory.resting(&format!("rest {n}")).is_some(), "rest {n}");
+        }
+    }
+    assert!(acknowledged.len() >= KILLS, "{}", acknowledged.len());
+}
+
+#[tokio::test]
+async fn a_restart_changes_nothing_that_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let foe = UserId::new("Foe");
+    let game = GameId::new("q7ZxVt2B");
+    let before = {
+        let memory = memory(folder.path());
+        let (_, writing) = memory.hold_challenge(Target::Bot, &foe);
+        writing.await;
+        memory.bot_games_refused(Some(Duration::from_secs(9000)), Some(64));
+        memory.opponent_spent(&foe, Duration::from_secs(9000));
+        memory.accepted(&game.as_challenge(), &foe, true);
+        memory.no_show(&game, &foe, true);
+        memory.cool(
+            "foe blitz",
+            Duration::from_secs(3600),
+            Duration::MAX,
+            Some("later"),
+        );
+        memory.set_note("colour", Some("black".into()));
+        memory.update_game(&game, |game| game.takebacks += 1);
+        memory.settle().await;
+        let mut budget = memory.budget();
+        budget.forecast = memory.forecast();
+        (budget, memory.opponent(&foe), memory.cooldown("foe blitz"))
+    };
+    let memory = memory(folder.path());
+    let mut budget = memory.budget();
+    budget.forecast = memory.forecast();
+    let after = (budget, memory.opponent(&foe), memory.cooldown("foe blitz"));
+    assert_eq!(after, before);
+    assert_eq!(budget.games, 64);
+    assert_eq!(memory.note("colour").as_deref(), Some("black"));
+    let expected = GameMemory {
+        takebacks: 1,
+        ..GameMemory::default()
+    };
+    assert_eq!(memory.game(&game), expected);
+}

@@ -1,0 +1,221 @@
+//! Variety at the choice of the move: which games ask for it, what it may cost, and when it is left
+//! alone.
+
+use megaton::bot::Settings;
+use megaton::bot::table::{Action, Input, Ticket};
+use megaton::engine::{Ended, Ranked, Score, Thought};
+use megaton::lichess::Side;
+use proptest::prelude::*;
+
+use super::desk::{Desk, posted, thinking, thought, uci};
+
+/// What the search makes of the first move, best first.
+const RANKING: [(&str, i32); 5] = [
+    ("g1f3", 40),
+    ("b1c3", 35),
+    ("g1h3", 20),
+    ("e2e3", 15),
+    ("a2a3", -30),
+];
+const EARLIER: &str = "g1f3 f7f6 e2e3 e7e6";
+
+/// A rated game between bots, whose earlier games began so.
+fn desk(earlier: &[&str], change: impl FnOnce(&mut Settings)) -> Desk {
+    let mut settings = Settings::default();
+    change(&mut settings);
+    let mut desk = Desk::with(Side::White, settings);
+    desk.bot_opponent = true;
+    desk.table.avoid(earlier.iter().copied(), 7);
+    desk
+}
+
+fn lines(actions: &[Action]) -> usize {
+    thinking(actions).expect("it thinks").limits.multipv
+}
+
+fn ranked(desk: &Desk, ranking: &[(&str, i32)]) -> Thought {
+    let (best, cp) = ranking[0];
+    let ranking = ranking.iter().map(|(mv, cp)| Ranked {
+        mv: uci(&desk.table, mv),
+        score: Score::Cp(*cp),
+    });
+    Thought {
+        ranking: ranking.collect(),
+        ..thought(best, Score::Cp(cp), &desk.table)
+    }
+}
+
+/// The move that is sent after this thought about the first move.
+fn sent(desk: &mut Desk, ticket: Ticket, thought: Thought) -> String {
+    let actions = desk.apply(Input::Thought { ticket, thought });
+    posted(&actions).expect("a move is sent").uci
+}
+
+/// Opens a game at its first move and thinks as ranked.
+fn first_move(earlier: &[&str], change: impl FnOnce(&mut Settings)) -> String {
+    let mut desk = desk(earlier, change);
+    let actions = desk.open("");
+    let ticket = thinking(&actions).expect("it is our turn").ticket;
+    let thought = ranked(&desk, &RANKING);
+    sent(&mut desk, ticket, thought)
+}
+
+#[test]
+fn a_new_pair_weighs_one_line_and_plays_the_best() {
+    assert_eq!(lines(&desk(&[], |_| ()).open("")), 1);
+    assert_eq!(first_move(&[], |_| ()), "g1f3");
+    assert_eq!(
+        first_move(&["e2e4 e7e5"], |_| ()),
+        "g1f3",
+        "that was another line"
+    );
+}
+
+#[test]
+fn an_earlier_game_is_left_by_a_move_about_as_good() {
+    assert!(lines(&desk(&[EARLIER], |_| ()).open("")) > 2);
+    let played = first_move(&[EARLIER], |_| ());
+    assert!(
+        ["b1c3", "g1h3", "e2e3"].contains(&played.as_str()),
+        "{played}"
+    );
+}
+
+#[test]
+fn both_earlier_games_are_left() {
+    let played = first_move(&[EARLIER, "b1c3 f7f6"], |_| ());
+    assert!(["g1h3", "e2e3"].contains(&played.as_str()), "{played}");
+}
+
+#[test]
+fn no_more_is_paid_than_allowed() {
+    for seed in 0..50 {
+        let mut desk = desk(&[EARLIER], |settings| settings.variety.loss = 5);
+        desk.table.avoid([EARLIER], seed);
+        let ticket = thinking(&desk.open("")).unwrap().ticket;
+        let thought = ranked(&desk, &RANKING);
+        assert_eq!(sent(&mut desk, ticket, thought), "b1c3");
+    }
+    assert_eq!(
+        first_move(&[EARLIER], |settings| settings.variety.loss = 4),
+        "g1f3"
+    );
+}
+
+#[test]
+fn the_same_seed_draws_the_same_and_another_may_not() {
+    let draw = |seed| {
+        let mut desk = desk(&[], |_| ());
+        desk.table.avoid([EARLIER], seed);
+        let ticket = thinking(&desk.open("")).unwrap().ticket;
+        let thought = ranked(&desk, &RANKING);
+        sent(&mut desk, ticket, thought)
+    };
+    let drawn: Vec<_> = (0..40).map(draw).collect();
+    assert_eq!(drawn, (0..40).map(draw).collect::<Vec<_>>());
+    assert!(drawn.iter().any(|played| *played != drawn[0]), "{drawn:?}");
+}
+
+#[test]
+fn a_win_or_a_loss_at_hand_is_no_place_for_variety() {
+    for score in [Score::Mate(3), Score::Mate(-2)] {
+        let mut desk = desk(&[EARLIER], |_| ());
+        let ticket = thinking(&desk.open("")).unwrap().ticket;
+        let mut thought = ranked(&desk, &RANKING);
+        thought.score = score;
+        thought.ranking[0].score = score;
+        assert_eq!(sent(&mut desk, ticket, thought), "g1f3", "{score}");
+    }
+}
+
+#[test]
+fn only_rated_games_between_bots_before_the_last_ply_are_varied() {
+    let mut human = desk(&[EARLIER], |_| ());
+    human.bot_opponent = false;
+    assert_eq!(lines(&human.open("")), 1);
+    let mut casual = desk(&[EARLIER], |_| ());
+    casual.casual = true;
+    assert_eq!(lines(&casual.open("")), 1);
+    let mut off = desk(&[EARLIER], |settings| settings.variety.enabled = false);
+    assert_eq!(lines(&off.open("")), 1);
+    let mut late = desk(&[EARLIER], |settings| settings.variety.plies = 2);
+    assert_eq!(lines(&late.open("g1f3 f7f6")), 1);
+    let mut left = desk(&[EARLIER], |_| ());
+    assert_eq!(
+        lines(&left.open("g1f3 e7e6")),
+        1,
+        "the opponent left it already"
+    );
+    let mut over = desk(&[EARLIER], |_| ());
+    assert_eq!(
+        lines(&over.open(EARLIER)),
+        1,
+        "the earlier game went no further"
+    );
+}
+
+#[test]
+fn a_late_search_is_not_waited_for() {
+    let mut desk = desk(&[EARLIER], |_| ());
+    let ticket = thinking(&desk.open("")).unwrap().ticket;
+    let best = Some(uci(&desk.table, "g1f3"));
+    let actions = desk.apply(Input::BestSoFar { ticket, best });
+    assert_eq!(posted(&actions).expect("at once").uci, "g1f3");
+}
+
+#[test]
+fn a_thought_without_a_ranking_or_of_a_failed_search_is_played_as_it_is() {
+    for spoil in [
+        |thought: &mut Thought| thought.ranking.clear(),
+        |thought: &mut Thought| thought.ended = Ended::Failed,
+    ] {
+        let mut desk = desk(&[EARLIER], |_| ());
+        let ticket = thinking(&desk.open("")).unwrap().ticket;
+        let mut thought = ranked(&desk, &RANKING);
+        spoil(&mut thought);
+        assert_eq!(sent(&mut desk, ticket, thought), "g1f3");
+    }
+}
+
+#[test]
+fn a_ranking_that_is_an_iteration_behind_does_not_cheapen_a_move() {
+    let mut desk = desk(&[EARLIER], |_| ());
+    let ticket = thinking(&desk.open("")).unwrap().ticket;
+    let mut thought = ranked(&desk, &RANKING);
+    // The iteration that was broken off has found more in the best move.
+    thought.score = Score::Cp(90);
+    assert_eq!(sent(&mut desk, ticket, thought), "g1f3");
+}
+
+#[test]
+fn an_unreadable_earlier_game_is_no_hindrance() {
+    assert_eq!(first_move(&["e2e5 nonsense", ""], |_| ()), "g1f3");
+}
+
+proptest! {
+    #[test]
+    fn what_is_sent_is_the_best_or_about_as_good(
+        scores in proptest::collection::vec(-60_i32..60, 5),
+        loss in 0_u32..50,
+        seed in any::<u64>(),
+        beaten in 0_usize..5,
+    ) {
+        let mut ranking: Vec<_> = RANKING.iter().map(|(mv, _)| *mv).zip(scores).collect();
+        ranking.sort_by_key(|(_, cp)| -cp);
+        let mut desk = desk(&[], |settings| settings.variety.loss = loss);
+        let earlier = ranking[beaten].0;
+        desk.table.avoid([earlier], seed);
+        let ticket = thinking(&desk.open("")).unwrap().ticket;
+        let thought = ranked(&desk, &ranking);
+        let played = sent(&mut desk, ticket, thought);
+        let cp = ranking.iter().find(|(mv, _)| *mv == played).expect("a ranked move").1;
+        prop_assert!(ranking[0].1 - cp <= loss as i32);
+        let another = ranking[1..].iter().any(|(_, cp)| ranking[0].1 - cp <= loss as i32);
+        if beaten == 0 && another {
+            prop_assert_ne!(played.as_str(), earlier);
+        }
+        if beaten != 0 {
+            prop_assert_eq!(played.as_str(), ranking[0].0);
+        }
+    }
+}
