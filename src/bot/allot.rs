@@ -1,7 +1,7 @@
 //! What one search may use of the clock.
 //!
-//! Pure arithmetic on durations. Nothing overflows, and no search is ever given what is held back
-//! for the way of the move: a flag does not fall while we think. How many other games think does
+//! Pure arithmetic on durations. Nothing overflows, and but for an instant no search is given what
+//! is held back for the way of the move: a flag does not fall while we think. How many other games think does
 //! not matter here: a search keeps its moment, and the cores go to whose moment is nearest.
 
 use std::time::{Duration, Instant};
@@ -32,6 +32,11 @@ const GRACE: Duration = Duration::from_millis(40);
 const SCRAMBLE: Duration = Duration::from_secs(3);
 /// A scramble may take so many moves.
 const SCRAMBLE_MOVES: u32 = 20;
+/// The part of the clock that a move may take even if nothing is left to think with: some thousand
+/// positions are worth more than the moment.
+const LEAST_PART: u32 = 100;
+/// More than this is not taken then.
+const LEAST_THINK: Duration = Duration::from_millis(10);
 /// A running clock that cannot be read is taken for a short one.
 const UNREADABLE: Duration = Duration::from_secs(15);
 /// A clock longer than this is as good as this.
@@ -136,18 +141,23 @@ fn on_the_clock(
     // Even a search that hangs costs a part of the clock only, and so does the next one.
     let longest = (usable / LONGEST_PART)
         .saturating_add(reading.increment.saturating_mul(LONGEST_INCREMENTS));
+    let least = (left / LEAST_PART).min(LEAST_THINK);
     let engine = usable
         .mul_f64(ENGINE_SHARE)
         .min(scramble)
         .min(longest)
-        .min(pace.longest_think);
+        .min(pace.longest_think)
+        .max(least);
     let timer = usable
         .mul_f64(TIMER_SHARE)
         .min(engine + (engine / LATE_PART).max(GRACE))
+        .max(least * 2)
         .max(Duration::from_millis(1));
     let mut limits = Limits::default();
     if let Some(movetime) = settings.search.movetime {
         limits.movetime = Some(movetime.min(engine));
+    } else if engine == least && !settings.search.any() {
+        limits.movetime = Some(least);
     } else if !settings.search.any() {
         limits.clock = Some(Clock {
             time: left,
@@ -307,8 +317,9 @@ mod tests {
                     assert!(deadline <= allotment.fallback, "{left}");
                     let spent = allotment.fallback - now;
                     let held_back = lag.held_back(ms(left), &rules);
+                    let least = (ms(left) / 50).clamp(ms(1), ms(20));
                     assert!(
-                        spent <= ms(left).saturating_sub(held_back).max(ms(1)),
+                        spent <= ms(left).saturating_sub(held_back).max(least),
                         "{left} {increment} {lag:?}: {spent:?}"
                     );
                 }
