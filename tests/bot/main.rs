@@ -4,7 +4,9 @@
 mod absences;
 mod challenges;
 mod clock;
+mod crowds;
 mod desk;
+mod door;
 mod draws;
 mod endings;
 mod http;
@@ -18,6 +20,7 @@ mod quiet;
 mod resigning;
 mod round;
 mod rows;
+mod seats;
 mod server;
 mod storm;
 mod variety;

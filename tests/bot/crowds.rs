@@ -1,0 +1,231 @@
+//! Whatever comes to the door, in whatever order: no game with two players, no seat given twice, no
+//! seat lost.
+
+use std::collections::BTreeSet;
+
+use megaton::bot::Acceptance;
+use megaton::bot::News;
+use megaton::bot::table::Answer;
+use megaton::lichess::{Event, Player};
+use proptest::prelude::*;
+
+use crate::challenges::{bot, challenge, game, player};
+use crate::desk::refused;
+use crate::door::{Door, Wanted};
+
+const SEATS: usize = 3;
+const FOR_HUMANS: usize = 1;
+
+/// Anything that can happen at the door.
+#[derive(Clone, Debug)]
+enum Happening {
+    Challenge(u8),
+    Canceled(u8),
+    Start(u8, bool),
+    Finish(u8),
+    Left(u8),
+    Accepted(u8, u8),
+    Listed(Vec<u8>),
+    Opened,
+    NoList,
+    Wait(u8),
+    Hold(u8),
+    Held(u8),
+    Release,
+    Withdraw,
+    CancelAnswered(u8, u8),
+    AbortAnswered(u8, u8),
+    Pause(bool),
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let id = || 0..8_u8;
+    prop_oneof![
+        6 => id().prop_map(Happening::Challenge),
+        2 => id().prop_map(Happening::Canceled),
+        4 => (id(), any::<bool>()).prop_map(|(id, moved)| Happening::Start(id, moved)),
+        2 => id().prop_map(Happening::Finish),
+        3 => id().prop_map(Happening::Left),
+        5 => (id(), 0..7_u8).prop_map(|(id, answer)| Happening::Accepted(id, answer)),
+        2 => prop::collection::vec(id(), 0..6).prop_map(Happening::Listed),
+        1 => Just(Happening::Opened),
+        1 => Just(Happening::NoList),
+        3 => (0..60_u8).prop_map(Happening::Wait),
+        3 => id().prop_map(Happening::Hold),
+        3 => id().prop_map(Happening::Held),
+        1 => Just(Happening::Release),
+        1 => Just(Happening::Withdraw),
+        3 => (id(), 0..5_u8).prop_map(|(id, answer)| Happening::CancelAnswered(id, answer)),
+        3 => (id(), 0..5_u8).prop_map(|(id, answer)| Happening::AbortAnswered(id, answer)),
+        1 => any::<bool>().prop_map(Happening::Pause),
+    ]
+}
+
+fn name(id: u8) -> String {
+    format!("g{id}")
+}
+
+/// Every other opponent is a bot; two ids share one.
+fn who(id: u8) -> Player {
+    let name = format!("p{}", id / 2);
+    if (id / 2).is_multiple_of(2) {
+        bot(&name)
+    } else {
+        player(&name)
+    }
+}
+
+fn acceptance(number: u8) -> Acceptance {
+    match number {
+        0 | 1 => Acceptance::Done,
+        2 => Acceptance::Lost,
+        3 => Acceptance::Gone,
+        4 => Acceptance::Limited(None),
+        5 => Acceptance::TheirDay,
+        _ => Acceptance::Refused,
+    }
+}
+
+fn answer(number: u8) -> Answer {
+    match number {
+        0 | 1 => Answer::Done,
+        2 => Answer::Lost,
+        3 => Answer::Gone,
+        _ => refused("no"),
+    }
+}
+
+fn happen(door: &mut Door, happening: Happening) -> Vec<Wanted> {
+    let event = |event| News::Event(event);
+    match happening {
+        Happening::Challenge(id) => door.challenged(challenge(&name(id), who(id))),
+        Happening::Canceled(id) => {
+            let gone = Box::new(challenge(&name(id), who(id)));
+            door.apply(event(Event::ChallengeCanceled(gone)))
+        }
+        Happening::Start(id, moved) => {
+            let mut begun = game(&name(id), who(id));
+            begun.has_moved = moved;
+            door.started(begun)
+        }
+        Happening::Finish(id) => {
+            let over = Box::new(game(&name(id), who(id)));
+            door.apply(event(Event::GameFinish(over)))
+        }
+        Happening::Left(id) => door.left(&name(id)),
+        Happening::Accepted(id, number) => door.answered(&name(id), acceptance(number)),
+        Happening::Listed(ids) => {
+            let games = ids.into_iter().map(|id| game(&name(id), who(id)));
+            door.apply(News::Running(games.collect()))
+        }
+        Happening::Opened => door.apply(News::Opened),
+        Happening::NoList => door.apply(News::NoList),
+        Happening::Wait(seconds) => door.wait(u64::from(seconds)),
+        Happening::Hold(id) => {
+            let spare = door.lobby.spare(door.now);
+            let taken = door.lobby.taken();
+            let held = door.hold(&format!("p{}", id / 2));
+            assert_eq!(held, spare > 0);
+            assert!(!held || taken < SEATS);
+            Vec::new()
+        }
+        Happening::Held(id) => door.held(&name(id)),
+        Happening::Release => door.released(),
+        Happening::Withdraw => {
+            let errands = door.lobby.withdraw();
+            crate::door::wanted(errands)
+        }
+        Happening::CancelAnswered(id, number) => door.canceled(&name(id), answer(number)),
+        Happening::AbortAnswered(id, number) => door.aborted(&name(id), answer(number)),
+        Happening::Pause(true) => door.apply(News::Pause),
+        Happening::Pause(false) => door.apply(News::Resume),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 1000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn whatever_happens_no_game_has_two_players_and_no_seat_is_lost(
+        happenings in prop::collection::vec(happening(), 1..120),
+    ) {
+        let mut door = Door::with(|settings| {
+            settings.challenge.concurrency = SEATS;
+            settings.challenge.reserved_for_humans = FOR_HUMANS;
+        });
+        let mut playing = BTreeSet::new();
+        for happening in happenings {
+            if let Happening::Left(id) = happening {
+                playing.remove(&name(id));
+            }
+            let is_wait = matches!(happening, Happening::Wait(_));
+            let errands = happen(&mut door, happening);
+            let accepted = errands.iter().any(|wanted| matches!(wanted, Wanted::Accept(_)));
+            // An acceptance that is sent again has its seat already, and games may have begun since.
+            prop_assert!(is_wait || !accepted || door.lobby.taken() <= SEATS, "{errands:?}");
+            prop_assert!(door.lobby.waiting() <= 9);
+            for wanted in errands {
+                if let Wanted::Play(game) = wanted {
+                    prop_assert!(playing.insert(game), "two players");
+                }
+            }
+        }
+        // Once every game is left and everything has run out, every seat is free again.
+        for _ in 0..4 {
+            for wanted in door.wait(600) {
+                if let Wanted::Play(game) = wanted {
+                    prop_assert!(playing.insert(game), "two players");
+                }
+            }
+            for id in std::mem::take(&mut playing) {
+                door.left(&id);
+            }
+        }
+        prop_assert!(door.lobby.is_empty());
+        prop_assert_eq!((door.lobby.taken(), door.lobby.waiting()), (0, 0));
+    }
+}
+
+#[test]
+fn a_storm_is_answered_people_first_and_within_bounds() {
+    let mut door = Door::with(|settings| {
+        settings.challenge.concurrency = 4;
+        settings.challenge.reserved_for_humans = 2;
+        settings.challenge.queue_places = 16;
+    });
+    let mut answered = BTreeSet::new();
+    let mut accepted = Vec::new();
+    let mut note = |errands: Vec<Wanted>| {
+        for wanted in errands {
+            match wanted {
+                Wanted::Accept(id) => {
+                    assert!(answered.insert(id.clone()), "answered twice");
+                    accepted.push(id);
+                }
+                Wanted::Decline(id, _) => assert!(answered.insert(id), "answered twice"),
+                _ => {}
+            }
+        }
+    };
+    for n in 0..500 {
+        let (id, by) = (format!("c{n}"), format!("p{n}"));
+        let who = if n % 5 == 4 { player(&by) } else { bot(&by) };
+        note(door.challenged(challenge(&id, who)));
+        assert!(door.lobby.waiting() <= 16 && door.lobby.taken() <= 4);
+    }
+    // Two seats for bots, two for the first people; those who still wait are people.
+    for id in ["c0", "c1", "c4", "c9"] {
+        note(door.answered(id, Acceptance::Done));
+        note(door.started(game(id, player(id))));
+        note(door.left(id));
+    }
+    note(door.wait(10));
+    assert_eq!(answered.len(), 500, "everybody has an answer");
+    let people = |id: &&String| id[1..].parse::<u32>().is_ok_and(|n| n % 5 == 4);
+    assert_eq!(accepted.len(), 8);
+    assert_eq!(accepted.iter().filter(people).count(), 6);
+}

@@ -1,0 +1,166 @@
+//! A lobby with a clock and a calendar of its own: news goes in, what is wanted is looked at.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
+
+use megaton::bot::table::Answer;
+use megaton::bot::{Acceptance, Errand, Kind, Lobby, Memory, MemoryRules, News, Pace, Settings};
+use megaton::lichess::{Challenge, ChallengeId, DeclineReason, Event, GameId, GameInfo, UserId};
+use megaton::store::Store;
+
+use crate::desk::ME;
+
+/// A lobby with a clock of its own.
+pub(crate) struct Door {
+    pub(crate) lobby: Lobby,
+    pub(crate) memory: Memory,
+    /// How far the calendar has gone on.
+    gone: Arc<Mutex<Duration>>,
+    pub(crate) now: Instant,
+}
+
+impl Door {
+    pub(crate) fn new(seats: usize) -> Self {
+        Self::with(|settings| settings.challenge.concurrency = seats)
+    }
+
+    pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        let mut settings = Settings::default();
+        settings.challenge.queue = Duration::from_secs(5);
+        settings.challenge.queue_places = 8;
+        change(&mut settings);
+        let (me, settings) = (UserId::new(ME), Arc::new(settings));
+        let gone = Arc::new(Mutex::new(Duration::ZERO));
+        let (start, passed) = (SystemTime::now(), Arc::clone(&gone));
+        let clock = Arc::new(move || start + *passed.lock().unwrap());
+        let (store, kept) = Store::nowhere();
+        let memory = Memory::with_clock(store, kept, MemoryRules::default(), clock);
+        Self {
+            lobby: Lobby::new(me, settings, Pace::default(), memory.clone()),
+            memory,
+            gone,
+            now: Instant::now(),
+        }
+    }
+
+    pub(crate) fn apply(&mut self, news: News) -> Vec<Wanted> {
+        wanted(self.lobby.apply(news, self.now))
+    }
+
+    pub(crate) fn challenged(&mut self, challenge: Challenge) -> Vec<Wanted> {
+        self.apply(News::Event(Event::Challenge {
+            challenge: Box::new(challenge),
+            compat: None,
+        }))
+    }
+
+    pub(crate) fn started(&mut self, game: GameInfo) -> Vec<Wanted> {
+        self.apply(News::Event(Event::GameStart(Box::new(game))))
+    }
+
+    pub(crate) fn answered(&mut self, id: &str, answer: Acceptance) -> Vec<Wanted> {
+        self.apply(News::Accepted {
+            id: ChallengeId::new(id),
+            answer,
+        })
+    }
+
+    pub(crate) fn left(&mut self, id: &str) -> Vec<Wanted> {
+        self.apply(News::Left {
+            game: GameId::new(id),
+            seen: true,
+        })
+    }
+
+    pub(crate) fn wait(&mut self, seconds: u64) -> Vec<Wanted> {
+        let end = self.now + Duration::from_secs(seconds);
+        let mut errands = Vec::new();
+        while let Some(at) = self.lobby.wake_at().filter(|&at| at <= end) {
+            self.pass_to(self.now.max(at));
+            errands.extend(self.apply(News::Tick));
+        }
+        self.pass_to(end);
+        errands
+    }
+
+    /// The server has taken our challenge back, or says why not.
+    pub(crate) fn canceled(&mut self, id: &str, answer: Answer) -> Vec<Wanted> {
+        self.apply(News::Canceled {
+            id: ChallengeId::new(id),
+            answer,
+        })
+    }
+
+    /// The server has called a game off, or says why not.
+    pub(crate) fn aborted(&mut self, id: &str, answer: Answer) -> Vec<Wanted> {
+        self.apply(News::Aborted {
+            game: GameId::new(id),
+            answer,
+        })
+    }
+
+    /// A challenge of ours is about to be sent to a bot.
+    pub(crate) fn hold(&mut self, opponent: &str) -> bool {
+        self.lobby.hold(&UserId::new(opponent), Kind::Bot, self.now)
+    }
+
+    /// The server has made it.
+    pub(crate) fn held(&mut self, id: &str) -> Vec<Wanted> {
+        wanted(self.lobby.held(ChallengeId::new(id), self.now))
+    }
+
+    /// Nothing came of it.
+    pub(crate) fn released(&mut self) -> Vec<Wanted> {
+        wanted(self.lobby.release(self.now))
+    }
+
+    /// The list of running games has come, once at the start and long enough ago.
+    pub(crate) fn settled(mut self) -> Self {
+        self.apply(News::Opened);
+        self.apply(News::Running(Vec::new()));
+        self.wait(10);
+        self
+    }
+
+    fn pass_to(&mut self, moment: Instant) {
+        *self.gone.lock().unwrap() += moment - self.now;
+        self.now = moment;
+    }
+}
+
+/// What is wanted, without the names of people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Accept(String),
+    Decline(String, DeclineReason),
+    Cancel(String),
+    Abort(String),
+    Play(String),
+    SaidOver(String),
+    List,
+}
+
+pub(crate) fn wanted(errands: Vec<Errand>) -> Vec<Wanted> {
+    let one = |errand| match errand {
+        Errand::Accept { id, .. } => Wanted::Accept(id.to_string()),
+        Errand::Decline(refusal) => Wanted::Decline(refusal.id.to_string(), refusal.reason),
+        Errand::Cancel(id) => Wanted::Cancel(id.to_string()),
+        Errand::Abort(id) => Wanted::Abort(id.to_string()),
+        Errand::Play(game) => Wanted::Play(game.id.to_string()),
+        Errand::SaidOver(id) => Wanted::SaidOver(id.to_string()),
+        Errand::List => Wanted::List,
+    };
+    errands.into_iter().map(one).collect()
+}
+
+pub(crate) fn accept(id: &str) -> Vec<Wanted> {
+    vec![Wanted::Accept(id.to_owned())]
+}
+
+pub(crate) fn later(id: &str) -> Vec<Wanted> {
+    vec![Wanted::Decline(id.to_owned(), DeclineReason::Later)]
+}
+
+pub(crate) fn play(id: &str) -> Vec<Wanted> {
+    vec![Wanted::Play(id.to_owned())]
+}

@@ -1,0 +1,523 @@
+//! Seats: who gets one, who makes room for whom, and that none is lost.
+
+use std::time::Duration;
+
+use megaton::bot::table::Answer;
+use megaton::bot::{Acceptance, LedgerRules, MemoryRules, News, Settings};
+use megaton::lichess::{Challenge, DeclineReason, Event, GameId, GameInfo, Side, UserId};
+use megaton::store::FinishedGame;
+
+use crate::challenges::{bot, challenge, game, player};
+use crate::desk::refused;
+use crate::door::{Door, Wanted, accept, later, play};
+
+fn door(seats: usize, for_humans: usize) -> Door {
+    Door::with(|settings| {
+        settings.challenge.concurrency = seats;
+        settings.challenge.reserved_for_humans = for_humans;
+    })
+}
+
+fn cancel(id: &str) -> Vec<Wanted> {
+    vec![Wanted::Cancel(id.to_owned())]
+}
+
+fn abort(id: &str) -> Vec<Wanted> {
+    vec![Wanted::Abort(id.to_owned())]
+}
+
+fn casual(id: &str) -> Vec<Wanted> {
+    vec![Wanted::Decline(id.to_owned(), DeclineReason::Casual)]
+}
+
+fn canceled(challenge: Challenge) -> News {
+    News::Event(Event::ChallengeCanceled(Box::new(challenge)))
+}
+
+#[test]
+fn bots_never_get_the_seats_of_humans_and_never_hold_them_up() {
+    let mut door = door(2, 1);
+    assert_eq!(door.challenged(challenge("b1", bot("n1"))), accept("b1"));
+    assert_eq!(door.challenged(challenge("b2", bot("n2"))), []);
+    // The bot waits; a person behind it does not.
+    assert_eq!(door.challenged(challenge("h1", player("a"))), accept("h1"));
+    assert_eq!(door.wait(6), later("b2"));
+    // A person may sit on any seat.
+    door.apply(canceled(challenge("b1", bot("n1"))));
+    assert_eq!(door.challenged(challenge("h2", player("b"))), accept("h2"));
+    assert_eq!(door.lobby.taken(), 2);
+}
+
+#[test]
+fn people_go_first_among_those_who_wait() {
+    let mut door = door(1, 0);
+    door.started(game("g1", player("x")));
+    assert_eq!(door.challenged(challenge("b1", bot("n1"))), []);
+    assert_eq!(door.challenged(challenge("h1", player("a"))), []);
+    assert_eq!(door.left("g1"), accept("h1"));
+    assert_eq!(door.lobby.waiting(), 1);
+}
+
+#[test]
+fn a_person_takes_the_place_of_a_waiting_bot_when_all_places_are_taken() {
+    let mut door = Door::with(|settings| {
+        settings.challenge.concurrency = 1;
+        settings.challenge.queue_places = 2;
+    });
+    door.started(game("g1", player("x")));
+    door.challenged(challenge("b1", bot("n1")));
+    door.challenged(challenge("b2", bot("n2")));
+    assert_eq!(door.challenged(challenge("b3", bot("n3"))), later("b3"));
+    assert_eq!(door.challenged(challenge("h1", player("a"))), later("b2"));
+    assert_eq!(door.challenged(challenge("h2", player("b"))), later("b1"));
+    assert_eq!(door.challenged(challenge("h3", player("c"))), later("h3"));
+    assert_eq!(door.lobby.waiting(), 2);
+}
+
+#[test]
+fn nobody_waits_where_no_waiting_is_wanted() {
+    for change in [
+        |settings: &mut Settings| settings.challenge.queue = Duration::ZERO,
+        |settings: &mut Settings| settings.challenge.queue_places = 0,
+    ] {
+        let mut door = Door::with(|settings| {
+            settings.challenge.concurrency = 1;
+            change(settings);
+        });
+        door.started(game("g1", player("x")));
+        assert_eq!(door.challenged(challenge("c1", player("a"))), later("c1"));
+        door.left("g1");
+        // A challenge of our own makes room all the same.
+        assert!(door.hold("nuke"));
+        door.held("o1");
+        assert_eq!(door.challenged(challenge("c2", player("a"))), cancel("o1"));
+        assert_eq!(door.canceled("o1", Answer::Done), accept("c2"));
+    }
+}
+
+#[test]
+fn a_challenge_of_ours_holds_a_seat_and_becomes_its_game() {
+    let mut door = door(2, 1);
+    assert_eq!(door.lobby.spare(door.now), 1);
+    assert!(door.hold("nuke"));
+    assert_eq!(door.lobby.spare(door.now), 0, "one at a time");
+    assert_eq!(door.lobby.taken(), 1);
+    assert_eq!(door.held("o1"), []);
+    assert_eq!(door.started(game("o1", bot("nuke"))), play("o1"));
+    assert_eq!((door.lobby.taken(), door.lobby.is_asking()), (1, false));
+    // The only seat that bots may have is taken.
+    assert_eq!(door.lobby.spare(door.now), 0);
+    door.left("o1");
+    assert!(door.lobby.is_empty());
+}
+
+#[test]
+fn ours_is_taken_back_before_another_is_accepted_in_its_seat() {
+    for who in [player("a"), bot("fuse")] {
+        let mut door = door(1, 0);
+        assert!(door.hold("nuke"));
+        door.held("o1");
+        assert_eq!(door.challenged(challenge("c1", who)), cancel("o1"));
+        assert_eq!(door.lobby.taken(), 1);
+        assert_eq!(door.canceled("o1", Answer::Done), accept("c1"));
+        assert_eq!((door.lobby.taken(), door.lobby.is_asking()), (1, false));
+    }
+}
+
+#[test]
+fn ours_is_left_alone_while_there_is_another_seat() {
+    let mut door = door(2, 0);
+    assert!(door.hold("nuke"));
+    door.held("o1");
+    assert_eq!(door.challenged(challenge("c1", player("a"))), accept("c1"));
+    assert!(door.lobby.is_asking());
+    // Where a bot may not sit, taking back ours would not help it.
+    let mut door = Door::with(|settings| {
+        settings.challenge.concurrency = 2;
+        settings.challenge.reserved_for_humans = 1;
+    });
+    door.started(game("g1", bot("other")));
+    assert!(!door.hold("nuke"));
+    assert_eq!(door.challenged(challenge("b1", bot("fuse"))), []);
+}
+
+#[test]
+fn ours_is_taken_back_as_soon_as_its_id_is_known() {
+    let mut door = door(1, 0);
+    assert!(door.hold("nuke"));
+    assert_eq!(door.challenged(challenge("c1", player("a"))), []);
+    assert_eq!(door.held("o1"), cancel("o1"));
+    assert_eq!(door.canceled("o1", Answer::Gone), accept("c1"));
+}
+
+#[test]
+fn whoever_waits_gets_the_seat_of_a_challenge_that_came_to_nothing() {
+    let mut door = door(1, 0);
+    assert!(door.hold("nuke"));
+    door.challenged(challenge("c1", player("a")));
+    assert_eq!(door.released(), accept("c1"));
+
+    let mut door = Door::new(1);
+    assert!(door.hold("nuke"));
+    door.held("o1");
+    door.challenged(challenge("c1", player("a")));
+    let declined = challenge("o1", bot("me"));
+    let news = News::Event(Event::ChallengeDeclined(Box::new(declined)));
+    assert_eq!(door.apply(news), accept("c1"));
+}
+
+#[test]
+fn a_game_that_is_quicker_than_the_answer_with_its_id_sits_once() {
+    let mut door = door(2, 0);
+    assert!(door.hold("nuke"));
+    assert_eq!(door.started(game("o1", bot("nuke"))), play("o1"));
+    assert_eq!(door.lobby.taken(), 1);
+    assert_eq!(door.held("o1"), []);
+    assert_eq!((door.lobby.taken(), door.lobby.is_asking()), (1, false));
+
+    // It was another game with the same opponent: ours is still out.
+    let mut door = Door::new(2);
+    assert!(door.hold("nuke"));
+    door.started(game("g1", bot("nuke")));
+    assert_eq!(door.held("o1"), []);
+    assert_eq!((door.lobby.taken(), door.lobby.is_asking()), (2, true));
+}
+
+#[test]
+fn a_challenge_of_ours_that_nobody_looks_after_loses_its_seat() {
+    let mut door = door(1, 0);
+    assert!(door.hold("nuke"));
+    door.held("o1");
+    let errands = door.wait(120);
+    assert!(
+        errands.contains(&Wanted::Cancel("o1".into())),
+        "{errands:?}"
+    );
+    assert!(errands.contains(&Wanted::List));
+    assert!(door.lobby.is_empty());
+    // An answer that comes so late that nobody waits for it: no challenge is left standing.
+    assert_eq!(door.held("o2"), cancel("o2"));
+}
+
+#[test]
+fn a_cancellation_that_brings_no_answer_is_sent_again() {
+    let mut door = door(1, 0);
+    assert!(door.hold("nuke"));
+    door.held("o1");
+    assert_eq!(door.challenged(challenge("c1", player("a"))), cancel("o1"));
+    assert_eq!(door.canceled("o1", Answer::Lost), []);
+    assert_eq!(door.wait(2), cancel("o1"));
+    assert_eq!(door.canceled("o1", Answer::Done), accept("c1"));
+}
+
+#[test]
+fn ours_that_was_accepted_before_it_could_be_taken_back_is_played() {
+    let mut door = door(1, 0).settled();
+    assert!(door.hold("nuke"));
+    door.held("o1");
+    assert_eq!(door.challenged(challenge("c1", player("a"))), cancel("o1"));
+    let answer = refused("Missing opponentToken");
+    assert_eq!(door.canceled("o1", answer), [Wanted::List]);
+    assert_eq!(door.started(game("o1", bot("nuke"))), play("o1"));
+    assert_eq!(door.wait(6), later("c1"));
+    assert_eq!(door.lobby.taken(), 1);
+}
+
+#[test]
+fn a_ghost_is_called_off_where_there_is_no_seat_and_played_where_there_is() {
+    let ghost = |seats| {
+        let mut door = Door::new(seats).settled();
+        assert!(door.hold("nuke"));
+        door.held("o1");
+        for n in 1..seats {
+            door.challenged(challenge(&format!("c{n}"), player("a")));
+        }
+        door.challenged(challenge("last", player("b")));
+        door.canceled("o1", Answer::Done);
+        door
+    };
+    let mut full = ghost(1);
+    assert_eq!(full.started(game("o1", bot("nuke"))), abort("o1"));
+    assert_eq!(full.started(game("o1", bot("nuke"))), [], "told again");
+    assert_eq!(full.aborted("o1", Answer::Done), []);
+    assert_eq!(full.lobby.taken(), 1);
+    let mut roomy = ghost(2);
+    roomy.apply(canceled(challenge("c1", player("a"))));
+    assert_eq!(roomy.started(game("o1", bot("nuke"))), play("o1"));
+}
+
+#[test]
+fn a_game_too_many_that_cannot_be_called_off_is_played() {
+    // The server says no, or nothing at all.
+    for answer in [
+        Some(refused("can no longer be aborted")),
+        Some(Answer::Lost),
+        None,
+    ] {
+        let mut door = Door::new(1).settled();
+        door.started(game("g1", player("a")));
+        assert_eq!(door.started(game("g2", player("b"))), abort("g2"));
+        let errands = match answer {
+            Some(answer) => door.aborted("g2", answer),
+            None => door.wait(11),
+        };
+        assert!(errands.contains(&Wanted::Play("g2".into())), "{errands:?}");
+        assert_eq!(door.lobby.taken(), 2);
+    }
+    // We have moved, or it is an arena's.
+    let changes: [fn(&mut GameInfo); 3] = [
+        |game| game.has_moved = true,
+        |game| game.tournament = Some("arena1".into()),
+        |game| game.source = Some("arena".into()),
+    ];
+    for change in changes {
+        let mut door = Door::new(1).settled();
+        door.started(game("g1", player("a")));
+        let mut second = game("g2", player("b"));
+        change(&mut second);
+        assert_eq!(door.started(second), play("g2"));
+    }
+}
+
+#[test]
+fn a_game_that_was_called_off_and_goes_on_is_not_called_off_again() {
+    let mut door = Door::new(1).settled();
+    door.started(game("g1", player("a")));
+    assert_eq!(door.started(game("g2", player("b"))), abort("g2"));
+    // "ok", and nothing happened: it is still on the list.
+    door.aborted("g2", Answer::Done);
+    let listed = vec![game("g1", player("a")), game("g2", player("b"))];
+    assert_eq!(door.apply(News::Running(listed)), play("g2"));
+}
+
+#[test]
+fn whatever_ran_before_is_played_however_much_it_is() {
+    for running in [0_usize, 1, 12, 40] {
+        let mut door = Door::new(8);
+        let games: Vec<_> = (0..running)
+            .map(|n| game(&format!("g{n}"), player(&format!("p{n}"))))
+            .collect();
+        assert_eq!(door.apply(News::Opened), [Wanted::List]);
+        // The stream holds no more than 32 lines; the list has them all; then all is told again.
+        let mut played = Vec::new();
+        for known in games.iter().skip(running.saturating_sub(32)) {
+            played.extend(door.started(known.clone()));
+        }
+        played.extend(door.apply(News::Running(games.clone())));
+        for known in &games {
+            played.extend(door.started(known.clone()));
+        }
+        assert_eq!(played.len(), running, "{played:?}");
+        assert!(
+            played
+                .iter()
+                .all(|wanted| matches!(wanted, Wanted::Play(_)))
+        );
+        assert_eq!(door.lobby.taken(), running);
+        // Until enough of them are over, nobody new sits down.
+        let open = running < 8;
+        let answer = door.challenged(challenge("c1", player("new")));
+        assert_eq!(answer, if open { accept("c1") } else { Vec::new() });
+    }
+}
+
+#[test]
+fn a_permit_whose_game_the_list_does_not_know_is_void() {
+    let mut door = Door::new(1);
+    door.challenged(challenge("c1", player("a")));
+    door.answered("c1", Acceptance::Done);
+    // A list asked for right then may have been too early.
+    door.apply(News::Opened);
+    door.apply(News::Running(Vec::new()));
+    assert_eq!(door.lobby.taken(), 1);
+    door.wait(10);
+    door.apply(News::Opened);
+    door.apply(News::Running(Vec::new()));
+    assert!(door.lobby.is_empty());
+}
+
+#[test]
+fn no_seat_is_spent_on_an_acceptance_that_may_have_been_lost_each_time() {
+    let mut door = Door::new(1);
+    door.challenged(challenge("c1", player("a")));
+    for _ in 0..3 {
+        door.answered("c1", Acceptance::Lost);
+        door.wait(2);
+    }
+    assert_eq!(door.answered("c1", Acceptance::Lost), [Wanted::List]);
+    assert!(door.lobby.is_empty());
+    // It had arrived after all.
+    assert_eq!(door.started(game("c1", player("a"))), play("c1"));
+}
+
+#[test]
+fn a_short_pause_of_acceptances_is_waited_out_and_a_long_one_is_not() {
+    let mut door = Door::new(1);
+    door.challenged(challenge("c1", player("a")));
+    let short = Acceptance::Limited(Some(Duration::from_secs(3)));
+    assert_eq!(door.answered("c1", short), []);
+    assert_eq!(door.wait(4), accept("c1"));
+    let long = Acceptance::Limited(Some(Duration::from_secs(60)));
+    assert_eq!(door.answered("c1", long), later("c1"));
+    assert!(door.lobby.is_empty());
+}
+
+#[test]
+fn the_last_game_of_the_day_is_given_to_one_bot_only() {
+    let mut door = Door::new(4);
+    door.memory.set_rules(MemoryRules {
+        ledger: LedgerRules {
+            bot_games: 1,
+            ..LedgerRules::default()
+        },
+        ..MemoryRules::default()
+    });
+    assert_eq!(door.challenged(challenge("b1", bot("n1"))), accept("b1"));
+    assert_eq!(door.challenged(challenge("b2", bot("n2"))), later("b2"));
+    assert_eq!(door.challenged(challenge("h1", player("a"))), accept("h1"));
+    // The first one came to nothing: its game is to be had again.
+    door.answered("b1", Acceptance::Gone);
+    assert_eq!(door.challenged(challenge("b3", bot("n3"))), accept("b3"));
+    door.answered("b3", Acceptance::Done);
+    door.started(game("b3", bot("n3")));
+    door.left("b3");
+    assert_eq!(door.challenged(challenge("b4", bot("n4"))), later("b4"));
+    door.wait(24 * 3600);
+    assert_eq!(door.challenged(challenge("b5", bot("n5"))), accept("b5"));
+}
+
+#[test]
+fn their_spent_day_costs_neither_a_seat_nor_a_game_of_ours() {
+    let mut door = Door::new(1);
+    door.challenged(challenge("b1", bot("n1")));
+    assert_eq!(door.answered("b1", Acceptance::TheirDay), later("b1"));
+    assert!(door.lobby.is_empty());
+    assert_eq!(door.memory.budget().incoming, 0);
+    assert_eq!(door.challenged(challenge("b2", bot("n2"))), accept("b2"));
+}
+
+#[test]
+fn games_are_counted_by_opponent_by_day_and_in_a_row() {
+    let mut door = Door::with(|settings| {
+        settings.challenge.humans.at_once = 2;
+        settings.challenge.humans.per_day = 3;
+        settings.challenge.humans.repeats = 100;
+    });
+    for n in 1..=2 {
+        let id = format!("c{n}");
+        assert_eq!(door.challenged(challenge(&id, player("a"))), accept(&id));
+        door.answered(&id, Acceptance::Done);
+    }
+    assert_eq!(door.challenged(challenge("c3", player("a"))), later("c3"));
+    door.started(game("c1", player("a")));
+    door.started(game("c2", player("a")));
+    door.left("c1");
+    assert_eq!(door.challenged(challenge("c4", player("a"))), accept("c4"));
+    door.answered("c4", Acceptance::Done);
+    door.started(game("c4", player("a")));
+    door.left("c2");
+    door.left("c4");
+    assert_eq!(door.challenged(challenge("c5", player("a"))), later("c5"));
+    assert_eq!(door.challenged(challenge("c6", player("b"))), accept("c6"));
+    door.wait(24 * 3600 + 1);
+    assert_eq!(door.challenged(challenge("c7", player("a"))), accept("c7"));
+}
+
+#[test]
+fn repeats_are_counted_within_their_window() {
+    let mut door = Door::with(|settings| {
+        settings.challenge.humans.repeats = 2;
+        settings.challenge.humans.repeat_window = Duration::from_secs(600);
+    });
+    for n in 1..=2 {
+        let id = format!("c{n}");
+        assert_eq!(door.challenged(challenge(&id, player("a"))), accept(&id));
+        door.answered(&id, Acceptance::Done);
+        door.started(game(&id, player("a")));
+        door.left(&id);
+    }
+    assert_eq!(door.challenged(challenge("c3", player("a"))), later("c3"));
+    // One that was not accepted after all does not count.
+    assert_eq!(door.challenged(challenge("d1", player("b"))), accept("d1"));
+    door.answered("d1", Acceptance::Gone);
+    assert_eq!(door.challenged(challenge("d2", player("b"))), accept("d2"));
+    door.wait(601);
+    assert_eq!(door.challenged(challenge("c4", player("a"))), accept("c4"));
+}
+
+#[test]
+fn ratings_are_taken_from_the_games_and_not_from_the_start() {
+    let mut door = Door::with(|settings| {
+        settings.challenge.humans.max_rating_difference = 100;
+    });
+    door.apply(News::Rating(1500));
+    let asked = |id: &str| {
+        let mut who = player("a");
+        who.rating = Some(1690);
+        challenge(id, who)
+    };
+    let generic = |id: &str| vec![Wanted::Decline(id.into(), DeclineReason::Generic)];
+    assert_eq!(door.challenged(asked("c1")), generic("c1"));
+    let mut over = game("g1", player("b"));
+    over.rating = Some(1590);
+    over.rating_diff = Some(5);
+    door.apply(News::Event(Event::GameFinish(Box::new(over))));
+    assert_eq!(door.challenged(asked("c2")), accept("c2"));
+}
+
+#[test]
+fn after_a_run_of_losses_a_rated_game_is_asked_for_casual() {
+    let mut door = Door::new(4);
+    for n in 0..8 {
+        door.memory.finished(FinishedGame {
+            game: GameId::new(format!("l{n}")),
+            opponent: Some(UserId::new("bane")),
+            is_bot: false,
+            rated: true,
+            color: Some(Side::White),
+            winner: Some(Side::Black),
+            status: "resign".into(),
+            plies: 30,
+            opening: String::new(),
+            rating_diff: None,
+            at: door.memory.now(),
+        });
+    }
+    assert_eq!(
+        door.challenged(challenge("c1", player("bane"))),
+        casual("c1")
+    );
+    assert_eq!(door.challenged(challenge("c2", player("a"))), accept("c2"));
+    let mut friendly = challenge("c3", player("bane"));
+    friendly.rated = false;
+    assert_eq!(door.challenged(friendly), accept("c3"));
+}
+
+#[test]
+fn the_end_of_the_day_takes_ours_back_and_sends_everybody_off() {
+    let mut door = door(1, 0);
+    assert!(door.hold("nuke"));
+    door.held("o1");
+    assert_eq!(door.apply(News::Drain), cancel("o1"));
+    assert_eq!(door.challenged(challenge("c1", player("a"))), later("c1"));
+    assert!(!door.lobby.is_empty());
+    door.canceled("o1", Answer::Done);
+    assert!(door.lobby.is_empty());
+    assert!(!door.hold("nuke"));
+}
+
+#[test]
+fn a_pause_ends_and_an_alarm_too() {
+    let mut door = Door::new(1);
+    for (close, open) in [
+        (News::Pause, News::Resume),
+        (News::Alarm(true), News::Alarm(false)),
+    ] {
+        door.apply(close);
+        assert_eq!(door.challenged(challenge("c1", player("a"))), later("c1"));
+        assert_eq!(door.lobby.spare(door.now), 0);
+        door.apply(open);
+        assert_eq!(door.challenged(challenge("c1", player("a"))), accept("c1"));
+        door.apply(canceled(challenge("c1", player("a"))));
+    }
+}
