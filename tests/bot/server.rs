@@ -67,6 +67,10 @@ pub(crate) struct World {
     pub(crate) event_faults: VecDeque<(u16, &'static str)>,
     /// Answers instead of the next questions about the account.
     pub(crate) account_faults: VecDeque<(u16, &'static str)>,
+    /// Answers instead of the next calls whose path ends so; an answer of status 0 never comes.
+    pub(crate) call_faults: Vec<(&'static str, u16, &'static str)>,
+    /// The most games told at an opening of the event stream: the last ones.
+    pub(crate) told_at_opening: Option<usize>,
     pub(crate) events: Vec<mpsc::UnboundedSender<Piece>>,
     pub(crate) event_openings: usize,
     /// Calls other than moves and streams, by path.
@@ -216,9 +220,13 @@ impl World {
     }
 
     pub(crate) fn challenge(&mut self, id: &str, variant: &str) {
+        self.challenge_by(id, variant, "blastcap", None);
+    }
+
+    pub(crate) fn challenge_by(&mut self, id: &str, variant: &str, by: &str, title: Option<&str>) {
         let challenge = json!({
             "id": id, "status": "created", "rated": false, "speed": "blitz", "color": "random",
-            "challenger": { "id": "blastcap", "name": "blastcap", "rating": 1874 },
+            "challenger": { "id": by, "name": by, "rating": 1874, "title": title },
             "destUser": { "id": ME, "name": "Megaton", "title": "BOT" },
             "variant": { "key": variant, "name": variant },
             "timeControl": { "type": "clock", "limit": 180, "increment": 2, "show": "3+2" },
@@ -263,9 +271,20 @@ impl World {
             }
             ("POST", _) => {
                 self.calls.push(bare.to_owned());
-                ok()
+                self.call_fault(bare)
             }
             _ => Reply::Body(404, "text/plain", "404 - Resource not found".into()),
+        }
+    }
+
+    fn call_fault(&mut self, path: &str) -> Reply {
+        let meant = |(end, ..): &(&str, u16, &str)| path.ends_with(end);
+        let Some(index) = self.call_faults.iter().position(meant) else {
+            return ok();
+        };
+        match self.call_faults.remove(index) {
+            (_, 0, _) => Reply::Break,
+            (_, status, body) => Reply::Body(status, "application/json", body.into()),
         }
     }
 
@@ -298,7 +317,8 @@ impl World {
             .filter(|(_, r)| r.status == "started")
             .collect();
         let ids: Vec<String> = running.into_iter().map(|(id, _)| id.clone()).collect();
-        for id in &ids {
+        let most = self.told_at_opening.unwrap_or(usize::MAX);
+        for id in &ids[ids.len().saturating_sub(most)..] {
             self.announce(id);
         }
         Reply::Stream(receiver)

@@ -14,18 +14,18 @@ use crate::server::{MoveFault, Piece, Server};
 /// A page as proxies write them.
 const HTML: &str = "<html><body>502 Bad Gateway</body></html>";
 
-struct Bot {
+pub(crate) struct Bot {
     shutdown: Shutdown,
-    listeners: Listeners,
+    pub(crate) listeners: Listeners,
     task: JoinHandle<Result<(), BotError>>,
 }
 
 impl Bot {
-    fn start(server: &Server) -> Self {
+    pub(crate) fn start(server: &Server) -> Self {
         Self::with(server, |_| {})
     }
 
-    fn with(server: &Server, change: impl FnOnce(&mut Settings)) -> Self {
+    pub(crate) fn with(server: &Server, change: impl FnOnce(&mut Settings)) -> Self {
         Self::paced(server, Pace::default().faster(25), change)
     }
 
@@ -61,7 +61,7 @@ impl Bot {
     }
 
     /// Ends it in good order.
-    async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.shutdown.drain.cancel();
         let ended = tokio::time::timeout(Duration::from_secs(20), self.task).await;
         ended
@@ -78,7 +78,7 @@ impl Bot {
 }
 
 /// Until every game is over; nothing forbidden may have happened.
-async fn all_over(server: &Server) {
+pub(crate) async fn all_over(server: &Server) {
     server
         .until("all games over", |world| world.all_over())
         .await;

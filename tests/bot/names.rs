@@ -1,0 +1,262 @@
+//! Lists of names from a server of the test's own: asked for without the token, kept when it fails,
+//! bounded in size, time and hops.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use megaton::bot::{Keeper, ListSources, Lists, Pace, Settings};
+use megaton::lichess::UserId;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// What the server does with the next request; the last one repeats.
+#[derive(Clone, Debug)]
+enum Page {
+    /// A whole answer.
+    Whole(String),
+    /// A head, and then names without an end.
+    Endless,
+    /// Nothing.
+    Silence,
+}
+
+fn page(etag: &str, text: &str) -> Page {
+    Page::Whole(format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\netag: {etag}\r\ncontent-length: {}\r\n\
+         connection: close\r\n\r\n{text}",
+        text.len()
+    ))
+}
+
+fn status(line: &str) -> Page {
+    Page::Whole(format!(
+        "HTTP/1.1 {line}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+    ))
+}
+
+/// A server of pages.
+struct Library {
+    url: String,
+    heads: Arc<Mutex<Vec<String>>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Library {
+    async fn open(pages: impl IntoIterator<Item = Page>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("a bound socket");
+        let heads = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&heads);
+        let mut pages: VecDeque<Page> = pages.into_iter().collect();
+        let task = tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                let next = match pages.len() {
+                    0 => Page::Silence,
+                    1 => pages[0].clone(),
+                    _ => pages.pop_front().expect("one of several"),
+                };
+                tokio::spawn(answer(socket, next, Arc::clone(&seen)));
+            }
+        });
+        Self {
+            url: format!("http://{address}/list"),
+            heads,
+            task,
+        }
+    }
+
+    fn heads(&self) -> Vec<String> {
+        self.heads.lock().unwrap().clone()
+    }
+}
+
+async fn answer(mut socket: TcpStream, page: Page, heads: Arc<Mutex<Vec<String>>>) {
+    let mut head = Vec::new();
+    let mut chunk = [0; 1024];
+    while !head.ends_with(b"\r\n\r\n") {
+        match socket.read(&mut chunk).await {
+            Ok(0) | Err(_) => return,
+            Ok(read) => head.extend_from_slice(&chunk[..read]),
+        }
+    }
+    let head = String::from_utf8_lossy(&head).to_lowercase();
+    heads.lock().unwrap().push(head);
+    match page {
+        Page::Whole(text) => {
+            let _ = socket.write_all(text.as_bytes()).await;
+        }
+        Page::Endless => {
+            let _ = socket.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await;
+            while socket.write_all(&b"someone\n".repeat(512)).await.is_ok() {}
+        }
+        Page::Silence => std::future::pending().await,
+    }
+}
+
+/// A keeper at work on one block list.
+struct Kept {
+    lists: watch::Receiver<Arc<Lists>>,
+    settings: watch::Sender<Arc<Settings>>,
+    _task: JoinHandle<()>,
+}
+
+fn settings(block: &[&str]) -> Arc<Settings> {
+    let mut settings = Settings::default();
+    let entries = block.iter().map(|entry| entry.parse());
+    settings.challenge.block = entries.collect::<Result<_, _>>().expect("good entries");
+    Arc::new(settings)
+}
+
+fn keep(block: &[&str], data: Option<&Path>) -> Kept {
+    let settings = settings(block);
+    let sources = ListSources {
+        data: data.map(Path::to_owned),
+    };
+    let pace = Pace {
+        lists: Duration::from_millis(20),
+        list_page: Duration::from_millis(500),
+        ..Pace::default()
+    };
+    let keeper = Keeper::new(Arc::clone(&settings), &sources, pace);
+    let (told, lists) = watch::channel(Arc::new(keeper.lists()));
+    let (settings, rules) = watch::channel(settings);
+    Kept {
+        lists,
+        settings,
+        _task: tokio::spawn(keeper.run(rules, told)),
+    }
+}
+
+impl Kept {
+    async fn until(&mut self, is_so: impl Fn(&Lists) -> bool) {
+        let wait = self.lists.wait_for(|lists| is_so(lists));
+        let waited = tokio::time::timeout(Duration::from_secs(20), wait).await;
+        waited.expect("in time").expect("the keeper lives");
+    }
+
+    fn blocks(&self, name: &str) -> bool {
+        let lists = self.lists.borrow();
+        lists.blocked_by(&UserId::new(name)).is_some()
+    }
+}
+
+fn blocks(lists: &Lists, name: &str) -> bool {
+    lists.blocked_by(&UserId::new(name)).is_some()
+}
+
+async fn until_asked(library: &Library, times: usize) {
+    let wait = async {
+        while library.heads().len() < times {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(20), wait).await;
+    waited.expect("asked so often");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_is_fetched_without_the_token_and_again_by_its_mark() {
+    let library = Library::open([
+        page("\"one\"", "# stallers\nBlastCap\n"),
+        status("304 Not Modified"),
+        status("304 Not Modified"),
+        page("\"two\"", "nuke\n"),
+    ])
+    .await;
+    let mut kept = keep(&[&library.url, "Inline"], None);
+    assert!(kept.blocks("inline") && !kept.blocks("blastcap"));
+    kept.until(|lists| blocks(lists, "BLASTCAP")).await;
+    kept.until(|lists| blocks(lists, "nuke")).await;
+    assert!(!kept.blocks("blastcap") && kept.blocks("inline"));
+    let heads = library.heads();
+    assert!(!heads[0].contains("if-none-match"));
+    for head in &heads[1..4] {
+        assert!(head.contains("if-none-match: \"one\""), "{head}");
+    }
+    for head in &heads {
+        assert!(
+            !head.contains("authorization") && !head.contains("lip_"),
+            "{head}"
+        );
+        assert!(head.starts_with("get /list http/1.1"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_that_fails_keeps_its_names_over_a_restart_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let html = "<html>moved</html>";
+    let failures = [
+        status("500 Oops"),
+        status("404 Not Found"),
+        page("\"x\"", html),
+        page("\"y\"", "this is no list\nof names at all\n"),
+        Page::Endless,
+        Page::Silence,
+    ];
+    for failure in failures {
+        let library = Library::open([page("\"one\"", "blastcap\n"), failure.clone()]).await;
+        let mut kept = keep(&[&library.url], Some(folder.path()));
+        kept.until(|lists| blocks(lists, "blastcap")).await;
+        until_asked(&library, 3).await;
+        assert!(kept.blocks("blastcap"), "{failure:?}");
+        drop(kept);
+        // Without a network: the copy blocks from the first moment on.
+        let url = library.url.clone();
+        drop(library);
+        let kept = keep(&[&url], Some(folder.path()));
+        assert!(kept.blocks("blastcap"), "{failure:?}");
+        let elsewhere = keep(&[&url], None);
+        assert!(!elsewhere.blocks("blastcap"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_few_hops_are_followed_and_a_circle_is_not() {
+    let hop = || {
+        Page::Whole(
+            "HTTP/1.1 302 Found\r\nlocation: /list\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+                .to_owned(),
+        )
+    };
+    let library = Library::open([hop(), hop(), page("\"one\"", "blastcap\n")]).await;
+    let mut kept = keep(&[&library.url], None);
+    kept.until(|lists| blocks(lists, "blastcap")).await;
+    let circle = Library::open([hop()]).await;
+    let kept = keep(&[&circle.url], None);
+    until_asked(&circle, 12).await;
+    assert_eq!(kept.lists.borrow().counts(), (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn other_rules_are_read_at_once_and_files_as_they_change() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("foes.txt");
+    std::fs::write(&file, "blastcap\n").expect("written");
+    let entry = format!("file:{}", file.display());
+    let mut kept = keep(&["someone"], None);
+    assert!(kept.blocks("someone"));
+    kept.settings
+        .send(settings(&[&entry]))
+        .expect("the keeper lives");
+    kept.until(|lists| blocks(lists, "blastcap") && !blocks(lists, "someone"))
+        .await;
+    std::fs::write(&file, "nuke\n").expect("written");
+    kept.until(|lists| blocks(lists, "nuke")).await;
+    std::fs::remove_file(&file).expect("removed");
+    kept.settings
+        .send(settings(&[&entry, "another"]))
+        .expect("the keeper lives");
+    kept.until(|lists| blocks(lists, "another")).await;
+    assert!(kept.blocks("nuke"), "what is gone keeps its names");
+}

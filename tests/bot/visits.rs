@@ -1,0 +1,169 @@
+//! Visitors of the whole bot: what becomes of an acceptance that the server does not like, of a
+//! crowd, and of games that ran before.
+
+use std::time::Duration;
+
+use megaton::bot::BotEvent;
+
+use crate::server::Server;
+use crate::whole::{Bot, all_over};
+
+const OUR_DAY: &str = r#"{"error":"You played 100 games against other bots today, please wait.",
+    "ratelimit":{"key":"bot.vsBot.day","seconds":27594}}"#;
+const THEIR_DAY: &str = r#"{"error":"NukeEngine played 100 games against other bots today.",
+    "ratelimit":{"key":"bot.vsBot.day","seconds":30411}}"#;
+
+fn accept(id: &str) -> String {
+    format!("/api/challenge/{id}/accept")
+}
+
+fn decline(id: &str) -> String {
+    format!("/api/challenge/{id}/decline")
+}
+
+async fn online() -> (Server, Bot) {
+    let server = Server::start().await;
+    let bot = Bot::start(&server);
+    server
+        .until("online", |world| !world.events.is_empty())
+        .await;
+    (server, bot)
+}
+
+async fn until_called(server: &Server, call: &str) {
+    let called = |calls: &[String]| calls.iter().any(|made| made == call);
+    server.until(call, |world| called(&world.calls)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_spent_day_of_ours_sends_bots_off_and_nobody_else() {
+    let (server, bot) = online().await;
+    server.world().call_faults.push(("/accept", 429, OUR_DAY));
+    server
+        .world()
+        .challenge_by("b1", "atomic", "nuke", Some("BOT"));
+    until_called(&server, &decline("b1")).await;
+    server
+        .world()
+        .challenge_by("b2", "atomic", "fuse", Some("BOT"));
+    until_called(&server, &decline("b2")).await;
+    server.world().challenge("h1", "atomic");
+    until_called(&server, &accept("h1")).await;
+    server.world().begin("h1", true, 6);
+    all_over(&server).await;
+    assert!(!server.world().calls.contains(&accept("b2")));
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_acceptance_that_comes_to_nothing_costs_no_seat() {
+    let server = Server::start().await;
+    let bot = Bot::with(&server, |settings| settings.challenge.concurrency = 1);
+    server
+        .until("online", |world| !world.events.is_empty())
+        .await;
+    let faults = [
+        ("b1", 400, THEIR_DAY),
+        ("b2", 404, r#"{"error":"Not found"}"#),
+        ("b3", 400, r#"{"error":"The challenge has been canceled."}"#),
+    ];
+    for (id, status, body) in faults {
+        server.world().call_faults.push(("/accept", status, body));
+        server.world().challenge_by(id, "atomic", id, Some("BOT"));
+        until_called(&server, &accept(id)).await;
+    }
+    // The answer is lost, so it is asked again; then the game begins.
+    server.world().call_faults.push(("/accept", 0, ""));
+    server.world().challenge("h1", "atomic");
+    let twice = |calls: &[String]| calls.iter().filter(|call| **call == accept("h1")).count() == 2;
+    server.until("twice", |world| twice(&world.calls)).await;
+    server.world().begin("h1", true, 6);
+    all_over(&server).await;
+    // And one whose game never begins gives its seat to the next.
+    server.world().challenge("n1", "atomic");
+    until_called(&server, &accept("n1")).await;
+    server.world().challenge("h2", "atomic");
+    server
+        .until("an answer", |world| {
+            world.calls.contains(&accept("h2")) || world.calls.contains(&decline("h2"))
+        })
+        .await;
+    if server.world().calls.contains(&decline("h2")) {
+        // It came before the first permit had run out; the next one comes after.
+        let mut number = 3;
+        loop {
+            let id = format!("h{number}");
+            server.world().challenge(&id, "atomic");
+            server
+                .until("an answer", |world| {
+                    world.calls.contains(&accept(&id)) || world.calls.contains(&decline(&id))
+                })
+                .await;
+            if server.world().calls.contains(&accept(&id)) {
+                break;
+            }
+            number += 1;
+            assert!(number < 100, "the seat is lost");
+        }
+    }
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forty_games_that_ran_before_are_each_taken_up_once() {
+    let server = Server::start().await;
+    let ids: Vec<String> = (0..40).map(|n| format!("g{n:02}")).collect();
+    for id in &ids {
+        server.world().begin(id, true, 6);
+    }
+    // As the real server does: what does not fit into its buffer is lost.
+    server.world().told_at_opening = Some(32);
+    let bot = Bot::start(&server);
+    all_over(&server).await;
+    let world = server.world();
+    for id in &ids {
+        assert_eq!(world.rounds[id].openings, 1, "{id}");
+    }
+    let aborts = world.calls.iter().filter(|call| call.starts_with("abort"));
+    assert_eq!(aborts.count(), 0);
+    drop(world);
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_names_its_rule_to_those_who_listen() {
+    let (server, bot) = online().await;
+    let mut ear = bot.listeners.subscribe();
+    server.world().challenge("c1", "standard");
+    let rule = loop {
+        let heard = tokio::time::timeout(Duration::from_secs(20), ear.recv()).await;
+        if let BotEvent::Declined { rule, .. } = heard.expect("in time").expect("nothing lost") {
+            break rule;
+        }
+    };
+    assert_eq!(
+        rule.map(|rule| rule.sentence()),
+        Some("only atomic is played")
+    );
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_challenge_waits_for_a_list_that_does_not_come() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let address = silent.local_addr().expect("a bound socket");
+    let server = Server::start().await;
+    let bot = Bot::with(&server, |settings| {
+        let list = format!("http://{address}/list");
+        settings.challenge.block = vec![list.parse().expect("an address")];
+    });
+    server
+        .until("online", |world| !world.events.is_empty())
+        .await;
+    server.world().challenge("c1", "atomic");
+    until_called(&server, &accept("c1")).await;
+    bot.stop().await;
+    drop(silent);
+}
