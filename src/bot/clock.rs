@@ -8,6 +8,11 @@ use super::overhead::Lag;
 use super::settings::Pace;
 use crate::config;
 
+/// The part of a running clock that a call without an answer may take before the next.
+const PATIENCE_PART: u32 = 4;
+/// No call is given up before this long.
+const LEAST_PATIENCE: Duration = Duration::from_millis(300);
+
 /// Our clock, as a state showed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
@@ -58,6 +63,16 @@ impl Reading {
         }
         self.left_at(now)
             .is_none_or(|left| wait.saturating_add(pace.limited_reserve) <= left)
+    }
+
+    /// The longest wait in silence that makes sense: some part of a clock that runs, but never less
+    /// than an answer takes.
+    pub(super) fn patience(&self, lag: &Lag, now: Instant) -> Duration {
+        let left = self
+            .left_at(now)
+            .filter(|_| self.kind == ClockKind::Running);
+        let answer = (lag.learned * 2).max(LEAST_PATIENCE);
+        left.map_or(Duration::MAX, |left| (left / PATIENCE_PART).max(answer))
     }
 
     /// What is left at `now` once what the way to the server takes is put aside.

@@ -167,6 +167,7 @@ impl Porter {
                 for_humans: challenge.reserved_for_humans,
             },
             games: self.house.roll.games(),
+            parked: self.lobby.parked(),
             waiting: self.lobby.waiting(),
             ledger: Some(self.ledger()),
             matchmaking: Matchmaking {

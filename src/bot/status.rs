@@ -22,6 +22,8 @@ pub struct Status {
     pub seats: Seats,
     /// The games that run.
     pub games: Vec<Game>,
+    /// Games of days a move, which take no seat.
+    pub parked: usize,
     /// Challenges that wait for a seat.
     pub waiting: usize,
     /// What may still be spent today.

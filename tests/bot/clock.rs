@@ -122,6 +122,30 @@ fn an_ok_to_an_earlier_sending_of_the_same_move_counts() {
 }
 
 #[test]
+fn on_a_short_clock_silence_is_not_borne_for_long() {
+    let first_repetition = |left: u64, answer: Option<Answer>| {
+        let mut desk = Desk::new(Side::White);
+        let mut short = with_clock(LINE, left);
+        short.increment = BySide::default();
+        let actions = desk.open_with(full(Side::White, short), desk.now);
+        let search = thinking(&actions).expect("our turn").ticket;
+        let post = posted(&desk.think(search, "e2e3")).expect("sent");
+        let began = desk.now;
+        if let Some(answer) = answer {
+            desk.answer(post.ticket, answer);
+        }
+        let at = desk.table.wake_at().expect("it is owed");
+        at - began
+    };
+    assert_eq!(first_repetition(180_000, None), ms(1500));
+    assert_eq!(first_repetition(3_000, None), ms(750));
+    // But never sooner than an answer takes.
+    assert_eq!(first_repetition(400, None), ms(600));
+    assert_eq!(first_repetition(180_000, Some(Answer::Done)), ms(2500));
+    assert_eq!(first_repetition(3_000, Some(Answer::Done)), ms(750));
+}
+
+#[test]
 fn a_clock_that_fell_shortens_the_search_under_way() {
     let (mut desk, ticket) = live_desk();
     let planned = desk.table.wake_at().expect("a fallback");

@@ -231,14 +231,12 @@ async fn a_killed_bot_takes_its_games_up_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_player_that_panics_again_and_again_still_finishes_its_game() {
     let server = Server::start().await;
-    server
-        .world()
-        .move_faults
-        .extend(vec![MoveFault::Ignored; 4]);
+    let limited = MoveFault::Instead(429, "Too many requests. Try again later.");
+    server.world().move_faults.extend(vec![limited; 4]);
     server.world().begin("g1", true, 10);
-    // No moment is so far away: an "ok" for a move not shown yet ends in a panic.
+    // No moment is so far away: a limit on moves ends in a panic.
     let pace = Pace {
-        confirm: Duration::MAX,
+        limited_retry: Duration::MAX,
         ..Pace::default().faster(25)
     };
     let bot = Bot::paced(&server, pace, |_| {});

@@ -6,12 +6,15 @@
 //! how it ended.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::lichess::{GameId, GameInfo, Speed, UserId};
 
 /// Games visited at the same time. Each thinks in the background of the games with a clock.
 const VISITS_AT_ONCE: usize = 2;
+
+/// A visit longer than this no longer keeps others from theirs: something is wrong with that game.
+const LONG_VISIT: Duration = Duration::from_secs(600);
 
 /// Whether a game is one of those, as far as its announcement tells. One with a very long clock
 /// looks the same; it is played to its end at the first visit.
@@ -38,7 +41,13 @@ enum State {
     /// Our turn, or an end to be seen.
     Due,
     /// A player sits at it.
-    Visited,
+    Visited { since: Instant },
+}
+
+impl State {
+    fn is_visited(self) -> bool {
+        matches!(self, Self::Visited { .. })
+    }
 }
 
 impl Parked {
@@ -50,14 +59,14 @@ impl Parked {
         self.0.is_empty()
     }
 
-    /// Whether a player sits at any of them.
-    pub(super) fn is_visited(&self) -> bool {
-        self.visits() > 0
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
     }
 
-    fn visits(&self) -> usize {
-        let visited = |parking: &&Parking| parking.state == State::Visited;
-        self.0.values().filter(visited).count()
+    /// Whether a player sits at any of them.
+    pub(super) fn is_visited(&self) -> bool {
+        self.0.values().any(|parking| parking.state.is_visited())
     }
 
     pub(super) fn ids(&self) -> impl Iterator<Item = &GameId> {
@@ -84,7 +93,7 @@ impl Parked {
             deadline,
         });
         // A player who sits there knows better.
-        if parking.state != State::Visited {
+        if !parking.state.is_visited() {
             *parking = Parking {
                 game,
                 state,
@@ -98,7 +107,7 @@ impl Parked {
         let Some(parking) = self.0.get_mut(id) else {
             return false;
         };
-        let visited = parking.state == State::Visited;
+        let visited = parking.state.is_visited();
         if !visited {
             parking.state = State::Due;
             parking.deadline = None;
@@ -118,13 +127,15 @@ impl Parked {
     }
 
     /// The next games that are sat down at.
-    pub(super) fn next_visits(&mut self) -> Vec<Box<GameInfo>> {
-        let free = VISITS_AT_ONCE.saturating_sub(self.visits());
+    pub(super) fn next_visits(&mut self, now: Instant) -> Vec<Box<GameInfo>> {
+        let short = |parking: &&Parking| matches!(parking.state, State::Visited { since } if now - since < LONG_VISIT);
+        let visits = self.0.values().filter(short).count();
+        let free = VISITS_AT_ONCE.saturating_sub(visits);
         let is_due = |parking: &&mut Parking| parking.state == State::Due;
         let mut due: Vec<_> = self.0.values_mut().filter(is_due).collect();
         due.sort_by_key(|parking| (parking.deadline.is_none(), parking.deadline));
         let visit = |parking: &mut Parking| {
-            parking.state = State::Visited;
+            parking.state = State::Visited { since: now };
             parking.game.clone()
         };
         due.into_iter().take(free).map(visit).collect()

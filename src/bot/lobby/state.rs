@@ -77,6 +77,11 @@ impl Lobby {
         self.games.ids().count()
     }
 
+    /// Games of days a move, whoever is to move.
+    pub fn parked(&self) -> usize {
+        self.parked.len()
+    }
+
     /// Challenges that wait for a seat.
     pub fn waiting(&self) -> usize {
         self.queue.len()
@@ -130,7 +135,7 @@ impl Lobby {
             News::Tick => self.tick(now, &mut out),
         }
         self.seat(now, &mut out);
-        self.visit_parked(&mut out);
+        self.visit_parked(now, &mut out);
         out
     }
 
@@ -183,9 +188,10 @@ impl Lobby {
     }
 
     /// Sits down where it is our turn. At the end of the day such games can wait.
-    fn visit_parked(&mut self, out: &mut Vec<Errand>) {
+    fn visit_parked(&mut self, now: Instant, out: &mut Vec<Errand>) {
         if !self.draining {
-            out.extend(self.parked.next_visits().into_iter().map(Errand::Play));
+            let visits = self.parked.next_visits(now);
+            out.extend(visits.into_iter().map(Errand::Play));
         }
     }
 

@@ -5,7 +5,7 @@
 //! after a definite refusal and an opening of the stream, asked for after that refusal, that still
 //! shows the ply owed.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::event::{Action, Answer, Oddity, Ticket, WithDraw};
 use super::owed::{Owed, Stage};
@@ -55,6 +55,7 @@ impl Table {
     fn send_frozen(&mut self, now: Instant, out: &mut Vec<Action>) {
         let ticket = self.next_ticket();
         let measured = self.begin_measuring(now);
+        let patience = self.patience(now);
         let Some(owed) = &mut self.owed else { return };
         let Some(frozen) = &mut owed.frozen else {
             return self.think(now, out);
@@ -66,8 +67,15 @@ impl Table {
             uci: frozen.played.to_string(),
             draw: frozen.draw,
         });
-        let until = now + grown(self.pace.post_limit, owed.trouble.lost + 1);
+        let usual = grown(self.pace.post_limit, owed.trouble.lost + 1);
+        let until = now + usual.min(patience);
         owed.stage = Stage::Sent { ticket, until };
+    }
+
+    /// How long our clock bears silence.
+    fn patience(&self, now: Instant) -> Duration {
+        let reading = self.reading();
+        reading.map_or(Duration::MAX, |reading| reading.patience(&self.lag, now))
     }
 
     /// A sending whose cost will show: the clock came with a line of a stream that was open.
@@ -103,6 +111,7 @@ impl Table {
         now: Instant,
         out: &mut Vec<Action>,
     ) {
+        let patience = self.patience(now);
         let (Some(reading), Some(owed)) = (self.reading(), &mut self.owed) else {
             return;
         };
@@ -120,7 +129,10 @@ impl Table {
             Answer::Done | Answer::Lost | Answer::Gone => {}
         }
         owed.stage = match judge(answer, &mut owed.trouble, &reading, &self.pace, now) {
-            Next::Confirm { until } => Stage::Confirming { since: now, until },
+            Next::Confirm { wait } => Stage::Confirming {
+                since: now,
+                until: now + wait.min(patience),
+            },
             Next::Repeat { at } => Stage::Waiting { at },
             Next::Look(wanted) => {
                 out.push(Action::Reopen);

@@ -33,10 +33,10 @@ pub struct Trouble {
 /// What is done next about a sent move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Wait until then for a state that shows it.
+    /// Wait for a state that shows it.
     Confirm {
-        /// The end of the wait.
-        until: Instant,
+        /// How long, if the clock bears it.
+        wait: Duration,
     },
     /// Send the same move again.
     Repeat {
@@ -73,7 +73,7 @@ pub fn judge(
             };
             // Ever more patience, or a slow opening of the stream would never be let finish.
             Next::Confirm {
-                until: now + grown(pace.confirm, unshown + 1),
+                wait: grown(pace.confirm, unshown + 1),
             }
         }
         Answer::Lost => {
