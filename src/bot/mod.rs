@@ -12,7 +12,6 @@
 //!   from both to the limits of a search
 //! * `settings`: the operator's rules and the bot's own waiting times
 //! * `chat`: what is said in a game, but for its `lane`, the task that says it
-//!
 //! * `closing`: how the bot ends; `control` and `status`: what an operator may tell and ask it
 //! * `ledger`: what may be spent in a day; `guard`: when rated games pause
 //! * `matchmaking`: games that the bot looks for itself
@@ -24,7 +23,7 @@
 //! * `doorbell`: the account's event stream; `health`: whether token and account are still good
 //! * `player`: the task of one game; `feed`: that game's stream; `voice`: what the player says
 //! * `orders`: an operator's commands carried out; `alarm`: what an operator should look at;
-//!   `roll`: the games that run
+//!   `roll`: the games that run; `upkeep`: alarms about what is remembered
 //! * `answer`: from the outcome of a call to what the core cares about
 //! * `report`: what those who listen are told
 
@@ -57,6 +56,7 @@ mod roll;
 mod run;
 mod settings;
 mod status;
+mod upkeep;
 mod voice;
 
 pub use alarm::{AlarmKind, Alarms};

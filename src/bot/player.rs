@@ -13,10 +13,9 @@ use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::{Notify, oneshot};
 
-use super::alarm::{AlarmKind, Alarms};
+use super::alarm::Alarms;
 use super::chat::Lane;
 use super::feed::{Fed, GameFeed};
-use super::guard::Tripped;
 use super::memory::Memory;
 use super::overhead::Meter;
 use super::report::{BotEvent, Listeners};
@@ -25,6 +24,7 @@ use super::settings::{Pace, Settings};
 use super::table::{
     Action, Answer, Ending, Input, Promise, Request, Seat, Table, Ticket, Told, WithDraw,
 };
+use super::upkeep::say_tripped;
 use super::voice::Voice;
 use crate::engine::{Engine, Limits, Pool, Search, Thought};
 use crate::lichess::{Client, GameEvent, GameFull, OfferDraw, Reply};
@@ -46,17 +46,6 @@ pub(super) struct House {
     pub(super) lane: Lane,
     pub(super) alarms: Alarms,
     pub(super) roll: Roll,
-}
-
-impl House {
-    /// Says loudly that the rating guard has stepped in.
-    pub(super) fn say_tripped(&self, tripped: Vec<Tripped>) {
-        for Tripped { until, reason, .. } in tripped {
-            let until = format!("{} {until} UTC", until.date());
-            let text = format!("no rated games until {until}: {reason}");
-            self.alarms.raise(AlarmKind::Guard, text);
-        }
-    }
 }
 
 /// Plays a game to its end, through panics too. A game without a clock is left as soon as it is the
@@ -391,7 +380,7 @@ impl Player {
         );
         let memory = &self.house.memory;
         if let Some(game) = self.table.summary(&ending, memory.now()) {
-            self.house.say_tripped(memory.finished(game));
+            say_tripped(&self.house.alarms, memory.finished(game));
         }
         self.house.listeners.tell(BotEvent::Finished {
             ending: Arc::new(ending.clone()),

@@ -28,6 +28,7 @@ use super::roll::Roll;
 use super::run::{BotError, BotOptions, fatal};
 use super::settings::Settings;
 use super::table::{Ending, Past, Seat};
+use super::upkeep::{mind_store, say_rests, say_tripped};
 use crate::lichess::{Account, Event, GameId, GameInfo, StreamLoss, UserId};
 
 /// The task at the door.
@@ -78,6 +79,8 @@ impl Porter {
         }
         let (lane, speaker) = Lane::open(options.client.clone());
         let alarms = Alarms::new(options.listeners.clone());
+        say_rests(&alarms, &options.memory);
+        side_tasks.spawn(mind_store(alarms.clone(), options.memory.clone()));
         let house = House {
             settings,
             memory: options.memory.clone(),
@@ -279,8 +282,8 @@ impl Porter {
         if let Event::GameFinish(game) = event
             && let Some(diff) = game.rating_diff
         {
-            self.house
-                .say_tripped(self.house.memory.rated(&game.id, diff));
+            let tripped = self.house.memory.rated(&game.id, diff);
+            say_tripped(&self.house.alarms, tripped);
         }
     }
 

@@ -295,11 +295,11 @@ impl Clerk {
         let before = self.say.borrow().is_some();
         match &trouble {
             Some(error) if !before => {
-                tracing::error!(%error, "state is kept in memory only until this is mended");
+                tracing::debug!(%error, "state is kept in memory only until this is mended");
             }
             None if before => {
                 let dropped = std::mem::take(&mut self.desk.tray().dropped);
-                tracing::warn!(dropped, "state can be written again");
+                tracing::info!(dropped, "state can be written again");
             }
             _ => {}
         }

@@ -5,6 +5,7 @@ mod explain;
 mod faulty;
 mod games;
 mod layers;
+mod limits;
 mod papers;
 mod program;
 mod running;

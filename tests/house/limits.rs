@@ -1,0 +1,204 @@
+//! Limits on the practice server that outlast the program: the day's games between bots, and the
+//! rest of the rating guard.
+
+use std::path::Path;
+use std::time::Duration;
+
+use megaton::bot::{
+    self, AlarmKind, BotEvent, BotOptions, ListSources, Listeners, Memory, MemoryRules, Pace,
+    SearchLimits, Settings, Shutdown,
+};
+use megaton::engine::{EngineOptions, Pool};
+use megaton::lichess::{self, Client, ClientOptions, DeclineReason, Token};
+use megaton::practice::{Handle, Options, Partner, Rules, Schedule, Server, TimeControl, Timing};
+use megaton::store::{Kept, Store, StoreError};
+use tokio::sync::broadcast::Receiver;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+const BOT: &str = "Megaton";
+const FACTOR: u32 = 20;
+/// Longer than anything here.
+const GUARD: Duration = Duration::from_secs(120);
+
+/// A bot on the server, with a data folder.
+struct Bot {
+    memory: Memory,
+    news: Receiver<BotEvent>,
+    shutdown: Shutdown,
+    task: JoinHandle<Result<(), bot::BotError>>,
+}
+
+impl Bot {
+    async fn start(server: &Handle, token: &str, data: &Path, guard_losses: u32) -> Self {
+        let mut settings = Settings {
+            search: SearchLimits {
+                nodes: Some(1),
+                ..SearchLimits::default()
+            },
+            ..Settings::default()
+        };
+        settings.guard.opponent_losses = guard_losses;
+        let (store, kept) = open(data).await;
+        let memory = Memory::new(store, kept, MemoryRules::from(&settings));
+        let client = Client::new(ClientOptions {
+            base_url: server.url().to_owned(),
+            token: Token::parse(token, "the test").expect("a good token"),
+            contact: None,
+            timing: lichess::Timing::default().faster(FACTOR),
+        });
+        let listeners = Listeners::default();
+        let options = BotOptions {
+            client: client.expect("a good address"),
+            pool: Pool::new(&EngineOptions {
+                hash_mb: 1,
+                threads: 1,
+            }),
+            settings,
+            pace: Pace::default().faster(FACTOR),
+            listeners: listeners.clone(),
+            memory: memory.clone(),
+            lists: ListSources::default(),
+        };
+        let (news, shutdown) = (listeners.subscribe(), Shutdown::default());
+        let task = tokio::spawn(bot::run(options, shutdown.clone()));
+        Self {
+            memory,
+            news,
+            shutdown,
+            task,
+        }
+    }
+
+    /// Why the next challenge is declined.
+    async fn declines(&mut self) -> DeclineReason {
+        self.sees(|event| match event {
+            BotEvent::Declined { reason, .. } => Some(*reason),
+            _ => None,
+        })
+        .await
+    }
+
+    async fn sees<T>(&mut self, wanted: impl Fn(&BotEvent) -> Option<T>) -> T {
+        let seeing = async {
+            loop {
+                let event = self.news.recv().await.expect("the bot runs");
+                if let Some(seen) = wanted(&event) {
+                    return seen;
+                }
+            }
+        };
+        tokio::time::timeout(GUARD, seeing).await.expect("in time")
+    }
+
+    /// Out now, as the second signal has it.
+    async fn stop(self) {
+        self.shutdown.now.cancel();
+        self.task.await.expect("no panic").expect("it can play");
+        self.memory.settle().await;
+    }
+}
+
+/// The data folder, once the last player of the bot before has let go of it.
+async fn open(data: &Path) -> (Store, Kept) {
+    let opening = async {
+        loop {
+            match Store::open(data) {
+                Err(StoreError::Locked { .. }) => tokio::task::yield_now().await,
+                outcome => return outcome.expect("a data folder"),
+            }
+        }
+    };
+    tokio::time::timeout(GUARD, opening).await.expect("in time")
+}
+
+async fn server(rules: Rules) -> Handle {
+    let options = Options {
+        timing: Timing::scaled(FACTOR),
+        rules,
+        ..Options::default()
+    };
+    Server::start(options).await.expect("a port")
+}
+
+fn games(games: usize) -> Schedule {
+    Schedule {
+        games,
+        partners: vec![Partner::Engine { nodes: 2000 }],
+        time: TimeControl::Clock {
+            limit: 60,
+            increment: 0,
+        },
+        ..Schedule::default()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_servers_limit_is_learned_and_known_after_a_restart() {
+    let server = server(Rules {
+        bot_games_a_day: Some(1),
+        ..Rules::default()
+    })
+    .await;
+    let token = server.open_bot(BOT).expect("a good name");
+    let data = tempfile::tempdir().expect("a folder");
+    let mut bot = Bot::start(&server, &token, data.path(), 1000).await;
+    assert!(bot.memory.may_accept_bot().is_granted());
+    // Two ask at the same time, so both may; the second acceptance is one too many.
+    let two = Schedule {
+        concurrency: 2,
+        ..games(2)
+    };
+    tokio::select! {
+        report = server.play(BOT, two, CancellationToken::new()) => panic!("both: {report}"),
+        reason = bot.declines() => assert_eq!(reason, DeclineReason::Later),
+    }
+    let budget = bot.memory.budget();
+    assert_eq!((budget.games, budget.incoming), (1, 1));
+    assert!(budget.closed_until.is_some() && !bot.memory.may_accept_bot().is_granted());
+    bot.stop().await;
+    let again = Bot::start(&server, &token, data.path(), 1000).await;
+    assert_eq!(again.memory.budget(), budget, "nothing is asked to know it");
+    again.stop().await;
+    server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_run_of_losses_no_rated_game_is_played_and_a_restart_says_so_again() {
+    let server = server(Rules::default()).await;
+    let token = server.open_bot(BOT).expect("a good name");
+    let data = tempfile::tempdir().expect("a folder");
+    let never = CancellationToken::new();
+    let mut bot = Bot::start(&server, &token, data.path(), 1).await;
+    // Until the first loss: then the next challenge, rated too, is declined.
+    tokio::select! {
+        report = server.play(BOT, games(30), never.clone()) => panic!("no loss: {report}"),
+        reason = bot.declines() => assert_eq!(reason, DeclineReason::Casual),
+    }
+    let rests = bot.memory.rated_rests();
+    assert_eq!(rests.len(), 1, "{rests:?}");
+    bot.stop().await;
+    let mut again = Bot::start(&server, &token, data.path(), 1).await;
+    let text = again
+        .sees(|event| match event {
+            BotEvent::Alarm { kind, text } if *kind == AlarmKind::Guard => Some(text.clone()),
+            _ => None,
+        })
+        .await;
+    assert!(
+        text.contains("1 rated games in a row lost to enginepartner"),
+        "{text}"
+    );
+    tokio::select! {
+        report = server.play(BOT, games(1), never.clone()) => panic!("a rated game: {report}"),
+        reason = again.declines() => assert_eq!(reason, DeclineReason::Casual),
+    }
+    let casual = Schedule {
+        rated: false,
+        ..games(1)
+    };
+    let report = tokio::time::timeout(GUARD, server.play(BOT, casual, never)).await;
+    assert!(report.expect("a game").is_clean());
+    again.stop().await;
+    server.shutdown().await;
+}
