@@ -77,7 +77,8 @@ impl Lag {
         }
         let least = rules.reserve_least.min(full);
         let needed = self.worst.saturating_sub(self.learned).clamp(least, full);
-        needed + (full - needed).mul_f64(left.as_secs_f64() / SCRAMBLE.as_secs_f64())
+        let share = left.as_secs_f64() / SCRAMBLE.as_secs_f64();
+        needed + full.saturating_sub(needed).mul_f64(share)
     }
 }
 
@@ -279,7 +280,7 @@ mod tests {
     #[test]
     fn the_reserve_shrinks_in_a_scramble_if_the_measurements_allow() {
         let rules = config::Clock::default();
-        let reserve = |lag: Lag, left| lag.held_back(ms(left), &rules) - lag.learned;
+        let reserve = |lag: Lag, left| lag.held_back(ms(left), &rules).saturating_sub(lag.learned);
         let steady = learned((0..100).map(|n| 90 + n % 20));
         assert_eq!(reserve(steady, 3000), rules.reserve);
         assert!(reserve(steady, 1000) < rules.reserve * 3 / 5);

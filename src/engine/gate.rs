@@ -335,7 +335,7 @@ mod tests {
             .into_iter()
             .map(|is_hit| {
                 let (gate, sender, hit) = (Arc::clone(&gate), sender.clone(), Arc::clone(&hit));
-                let waiter = thread::spawn(move || {
+                thread::spawn(move || {
                     let mut turn = Turn::new(gate);
                     let need = || {
                         let idle = !(is_hit && hit.load(Ordering::Acquire));
@@ -344,8 +344,7 @@ mod tests {
                     };
                     assert!(turn.take(&need, None, NEVER));
                     sender.send(is_hit).unwrap();
-                });
-                waiter
+                })
             })
             .collect();
         until_waiting(&gate, 2);

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use super::news::Errand;
 use crate::lichess::{GameId, GameInfo, Speed, UserId};
 
 /// Games visited at the same time. Each thinks in the background of the games with a clock.
@@ -127,7 +128,7 @@ impl Parked {
     }
 
     /// The next games that are sat down at.
-    pub(super) fn next_visits(&mut self, now: Instant) -> Vec<Box<GameInfo>> {
+    pub(super) fn next_visits(&mut self, now: Instant) -> Vec<Errand> {
         let short = |parking: &&Parking| matches!(parking.state, State::Visited { since } if now - since < LONG_VISIT);
         let visits = self.0.values().filter(short).count();
         let free = VISITS_AT_ONCE.saturating_sub(visits);
@@ -136,7 +137,7 @@ impl Parked {
         due.sort_by_key(|parking| (parking.deadline.is_none(), parking.deadline));
         let visit = |parking: &mut Parking| {
             parking.state = State::Visited { since: now };
-            parking.game.clone()
+            Errand::Play(parking.game.clone())
         };
         due.into_iter().take(free).map(visit).collect()
     }

@@ -190,8 +190,7 @@ impl Lobby {
     /// Sits down where it is our turn. At the end of the day such games can wait.
     fn visit_parked(&mut self, now: Instant, out: &mut Vec<Errand>) {
         if !self.draining {
-            let visits = self.parked.next_visits(now);
-            out.extend(visits.into_iter().map(Errand::Play));
+            out.extend(self.parked.next_visits(now));
         }
     }
 
