@@ -55,11 +55,14 @@ impl Reading {
         self.expires_in.map(|left| left.saturating_sub(age))
     }
 
-    /// Whether a wait leaves enough on the clock to go on playing.
+    /// Whether a wait leaves enough on the clock to go on playing. Before a first move it is the
+    /// opponent's patience that runs: who sees no move for long aborts.
     pub fn affords(&self, wait: Duration, pace: &Pace, now: Instant) -> bool {
         if self.kind == ClockKind::Standing {
-            let expires = self.expires_at(now);
-            return expires.is_none_or(|left| wait.saturating_mul(2) < left);
+            return match self.expires_at(now) {
+                Some(left) => wait.saturating_mul(2) < left,
+                None => wait <= pace.limited_reserve,
+            };
         }
         self.left_at(now)
             .is_none_or(|left| wait.saturating_add(pace.limited_reserve) <= left)
@@ -128,7 +131,8 @@ mod tests {
             ClockKind::Unclocked,
             ms(3_600_000)
         ));
-        assert!(affords(Some(ms(5000)), ClockKind::Standing, ms(60_000)));
+        assert!(affords(Some(ms(5000)), ClockKind::Standing, ms(20_000)));
+        assert!(!affords(Some(ms(5000)), ClockKind::Standing, ms(60_000)));
         assert!(!affords(Some(ms(5000)), ClockKind::Running, Duration::MAX));
     }
 }

@@ -91,6 +91,31 @@ impl From<&config::Config> for Settings {
     }
 }
 
+impl Settings {
+    /// Every waiting time divided by `factor`, for tests against a server whose clocks run faster.
+    #[must_use]
+    pub fn faster(mut self, factor: u32) -> Self {
+        for span in [
+            &mut self.clock.overhead_floor,
+            &mut self.clock.overhead_ceiling,
+            &mut self.clock.reserve,
+            &mut self.clock.reserve_least,
+            &mut self.game.abort_bots,
+            &mut self.game.abort_humans,
+            &mut self.game.abort_rest,
+            &mut self.challenge.queue,
+            &mut self.correspondence.poll,
+            &mut self.correspondence.think,
+            &mut self.chat.pause,
+            &mut self.guard.rest,
+            &mut self.shutdown.drain,
+        ] {
+            *span /= factor.max(1);
+        }
+        self
+    }
+}
+
 /// A call is not given up before this long, however fast the rest goes.
 const LEAST_POST_LIMIT: Duration = Duration::from_millis(500);
 
@@ -216,6 +241,17 @@ mod tests {
         assert_eq!(search.nodes, Some(7));
         assert_eq!(search.depth, Some(u32::MAX));
         assert!(search.any());
+    }
+
+    #[test]
+    fn settings_wait_less_and_count_the_same() {
+        let settings = Settings::default().faster(60);
+        assert_eq!(settings.game.abort_bots, Duration::from_millis(500));
+        assert_eq!(
+            settings.game.abort_repeats,
+            config::Game::default().abort_repeats
+        );
+        assert_eq!(Settings::default().faster(0), Settings::default());
     }
 
     #[test]

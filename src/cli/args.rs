@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use super::failure::Failure;
-use super::{bench, check, explain, perft, practice, run, uci, upgrade};
+use super::{bench, check, explain, perft, practice, run, soak, uci, upgrade};
 
 const EXAMPLES: &str = "\
 First steps:
@@ -36,6 +36,7 @@ struct Cli {
 enum Command {
     Run(run::Args),
     Practice(practice::Args),
+    Soak(soak::Args),
     Check(check::Args),
     ExplainChallenge(explain::Args),
     UpgradeAccount(upgrade::Args),
@@ -62,6 +63,7 @@ impl Command {
         match self {
             Self::Run(args) => run::execute(&args),
             Self::Practice(args) => practice::execute(&args),
+            Self::Soak(args) => soak::execute(&args),
             Self::Check(args) => check::execute(&args),
             Self::ExplainChallenge(args) => explain::execute(&args),
             Self::UpgradeAccount(args) => upgrade::execute(&args),

@@ -17,6 +17,7 @@ mod report;
 mod run;
 mod runtime;
 mod setup;
+mod soak;
 mod uci;
 mod upgrade;
 

@@ -5,7 +5,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use megaton::bot::{self, BotOptions, ListSources, Listeners, Memory, Pace, Settings, Shutdown};
+use megaton::bot::{
+    self, BotOptions, ListSources, Listeners, Memory, MemoryRules, Pace, Settings, Shutdown,
+};
 use megaton::config::{Challenge, Config, Level, Log, Visitors};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
 use megaton::practice::{
@@ -87,7 +89,7 @@ pub(super) struct Args {
     log: LogArgs,
 }
 
-fn parse_time(text: &str) -> Result<TimeControl, String> {
+pub(super) fn parse_time(text: &str) -> Result<TimeControl, String> {
     TimeControl::parse(text).ok_or_else(|| {
         "write seconds+increment as Lichess offers it, such as 30+0, 60+1 or 180+2".to_owned()
     })
@@ -209,7 +211,7 @@ fn put_on(
         settings: Settings::from(&config),
         pace: Pace::default(),
         listeners: Listeners::default(),
-        memory: Memory::nowhere(),
+        memory: open_memory(),
         lists: ListSources::default(),
     };
     let shutdown = Shutdown {
@@ -217,6 +219,18 @@ fn put_on(
         now: signals.now.clone(),
     };
     Ok(tokio::spawn(bot::run(options, shutdown)))
+}
+
+/// Nothing is kept, and no day's limit or run of losses ends a practice.
+fn open_memory() -> Memory {
+    let memory = Memory::nowhere();
+    let mut endless = Settings::default();
+    endless.limits.bot_games = u32::MAX;
+    endless.guard.opponent_losses = u32::MAX;
+    endless.guard.losses = u32::MAX;
+    endless.guard.points = u32::MAX;
+    memory.set_rules(MemoryRules::from(&endless));
+    memory
 }
 
 /// Here everybody may play, whatever the config says of Lichess; one seat is kept for a visitor.

@@ -262,7 +262,11 @@ impl Hall {
         };
         let round = &table.round;
         let ply = round.plies();
-        if House::client_side(round) == Some(round.turn()) && round.is_playing() {
+        // Its last move again is what a client sends that never heard of its arrival.
+        let again = round.record().iter().rev().nth(1);
+        let again = again.is_some_and(|played| played.uci == uci || played.stream_uci == uci);
+        let turn = House::client_side(round) == Some(round.turn());
+        if turn && round.is_playing() && !again {
             self.journal.move_sent(game, round.spelled(), uci, now);
         }
         for blow in self.faults.due(game, Phase::Posting, ply) {

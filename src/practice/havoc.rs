@@ -12,6 +12,9 @@ use super::partner::{Invitation, Partner};
 
 /// From the announcement of a turn until the client is surely thinking.
 pub(super) const INTO_THOUGHT: Duration = Duration::from_millis(4);
+/// Lines of chat at a time, and the time between.
+const BURST: usize = 10;
+const BETWEEN_BURSTS: Duration = Duration::from_millis(10);
 /// Lichess seconds from the cancelling of a challenge to the game that comes of it all the same.
 const GHOST_AFTER: u64 = 3;
 
@@ -54,7 +57,7 @@ async fn carry_out(hall: Arc<Hall>, order: Order) {
                 house.storm(&user, challenges, terms, now);
             }
         }),
-        Havoc::ChatFlood { lines } => hall.with(|house, _| house.flood(&game, lines)),
+        Havoc::ChatFlood { lines } => flood(&hall, &game, lines).await,
         Havoc::GiveTime { seconds } => {
             hall.with(|house, now| house.give_client_time(&game, seconds, now));
         }
@@ -64,6 +67,14 @@ async fn carry_out(hall: Arc<Hall>, order: Order) {
         }
         Havoc::Burst { games } => burst(&hall, &game, games),
         Havoc::Ghost => ghost(&hall, &game).await,
+    }
+}
+
+/// In small bursts: more at once would push other lines out of the stream's queue.
+async fn flood(hall: &Hall, game: &str, lines: usize) {
+    for _ in 0..lines.div_ceil(BURST) {
+        hall.with(|house, _| house.flood(game, BURST));
+        tokio::time::sleep(BETWEEN_BURSTS).await;
     }
 }
 

@@ -14,6 +14,8 @@ use super::time::Millis;
 const STORY: usize = 120;
 /// Complaints kept about calls that came too soon.
 const COMPLAINTS: usize = 50;
+/// A call of another game or challenge may have been under way when an answer told to wait.
+const UNDER_WAY: Duration = Duration::from_millis(15);
 /// Lichess seconds between two calls that meet a limit.
 const SPACING: u64 = 2;
 /// Lichess seconds over which openings of event streams are counted.
@@ -70,7 +72,8 @@ struct Inner {
     traffic: Traffic,
     games: HashMap<String, Story>,
     openings: VecDeque<Millis>,
-    limited: HashMap<(Place, Option<String>), Millis>,
+    /// Calls that were told to wait: place, game, and the move where it was one.
+    limited: HashMap<(Place, Option<String>), (Millis, Option<String>)>,
     lost: HashMap<String, (&'static str, Millis)>,
     /// When nobody was let in, or the token not known: from, and until.
     outages: Vec<(Millis, Option<Millis>)>,
@@ -117,8 +120,8 @@ impl Journal {
         self.lock().tell(game, now, line.into());
     }
 
-    /// A call came in.
-    pub(crate) fn called(&self, place: Place, game: Option<&str>, now: Millis) {
+    /// A call came in; another move than the one that was limited is not its repetition.
+    pub(crate) fn called(&self, place: Place, game: Option<&str>, uci: Option<&str>, now: Millis) {
         let mut inner = self.lock();
         let inner = &mut *inner;
         *inner.traffic.calls.entry(place.name()).or_default() += 1;
@@ -138,7 +141,12 @@ impl Journal {
             inner.traffic.most_openings = inner.traffic.most_openings.max(openings);
         }
         let key = (place, game.map(str::to_owned));
-        if let Some(limited) = inner.limited.remove(&key) {
+        let waits = inner.limited.get(&key).cloned();
+        if let Some((limited, what)) = waits
+            && what.as_deref() == uci
+            && (game.is_some() || now - limited >= UNDER_WAY)
+        {
+            inner.limited.remove(&key);
             let gap = now - limited;
             let least = inner.traffic.least_gap.unwrap_or(gap);
             inner.traffic.least_gap = Some(least.min(gap));
@@ -151,12 +159,19 @@ impl Journal {
     }
 
     /// A call was answered.
-    pub(crate) fn answered(&self, place: Place, game: Option<&str>, status: u16, now: Millis) {
+    pub(crate) fn answered(
+        &self,
+        place: Place,
+        game: Option<&str>,
+        uci: Option<&str>,
+        status: u16,
+        now: Millis,
+    ) {
         let mut inner = self.lock();
         if status == 429 {
             inner.traffic.limited += 1;
             let key = (place, game.map(str::to_owned));
-            inner.limited.insert(key, now);
+            inner.limited.insert(key, (now, uci.map(str::to_owned)));
         }
         if let Some(game) = game
             && (status != 200 || place == Place::Move)
@@ -273,12 +288,12 @@ mod tests {
     fn a_call_too_soon_after_a_limit_is_complained_of() {
         let journal = journal();
         for (place, game) in [(Place::Move, Some("g")), (Place::Events, None)] {
-            journal.called(place, game, Millis(0));
-            journal.answered(place, game, 429, Millis(100));
-            journal.called(place, Some("other"), Millis(200));
+            journal.called(place, game, None, Millis(0));
+            journal.answered(place, game, None, 429, Millis(100));
+            journal.called(place, Some("other"), None, Millis(200));
         }
-        journal.called(Place::Move, Some("g"), Millis(2_100));
-        journal.called(Place::Events, None, Millis(2_000));
+        journal.called(Place::Move, Some("g"), None, Millis(2_100));
+        journal.called(Place::Events, None, None, Millis(2_000));
         let traffic = journal.traffic();
         assert_eq!(traffic.limited, 2);
         assert_eq!(traffic.least_gap, Some(Duration::from_millis(1_900)));
@@ -289,7 +304,7 @@ mod tests {
     fn the_fullest_window_of_openings_is_found() {
         let journal = journal();
         for second in (0..1200).step_by(60) {
-            journal.called(Place::Events, None, Millis(second * 1000));
+            journal.called(Place::Events, None, None, Millis(second * 1000));
         }
         assert_eq!(journal.traffic().most_openings, 11);
     }

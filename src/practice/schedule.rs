@@ -143,7 +143,18 @@ impl Handle {
                     .hall
                     .with(|house, now| house.challenge(&user, bot, wish.clone(), now))
                     .ok()?;
-                if self.is_accepted(&user, &id).await? {
+                // Who gets no answer takes the challenge back and asks anew, as people do.
+                let answer = self.is_accepted(&user, &id);
+                let patience = self.hall.timing.challenge_offline;
+                match tokio::time::timeout(patience, answer).await {
+                    Ok(answer) => {
+                        if answer? {
+                            return Some(id);
+                        }
+                    }
+                    Err(_) => self.withdraw(&user, bot),
+                }
+                if self.hall.see(|house, _| house.seat_at(&user, &id).is_ok()) {
                     return Some(id);
                 }
                 stop.run_until_cancelled(tokio::time::sleep(ASK_AGAIN))

@@ -174,10 +174,24 @@ fn an_untold_variant_is_the_one_of_the_announcement() {
 
 #[test]
 fn the_stream_is_looked_at_when_the_opponents_flag_must_have_fallen() {
-    let (mut desk, _) = Desk::at(Side::White, "g1f3 f7f6 e2e3");
-    let actions = desk.wait(ms(180_000));
-    assert!(!reopens(&actions));
+    let mut desk = Desk::new(Side::White);
+    let mut scramble = state("g1f3 f7f6 e2e3");
+    scramble.time.black = Some(ms(8000));
+    desk.open_with(full(Side::White, scramble), desk.now);
+    assert!(!reopens(&desk.wait(ms(8000))));
     assert!(reopens(&desk.wait(ms(6000))));
+}
+
+#[test]
+fn a_line_that_never_came_costs_a_third_of_the_clock_at_most() {
+    let (mut desk, _) = Desk::at(Side::White, "g1f3 f7f6 e2e3");
+    assert!(!reopens(&desk.wait(ms(59_000))));
+    assert!(reopens(&desk.wait(ms(2000))));
+    // The opening shows that it was our turn all along.
+    let mut shown = state("g1f3 f7f6 e2e3 e7e6");
+    shown.time.white = Some(ms(119_000));
+    let actions = desk.open_with(full(Side::White, shown), desk.now);
+    assert!(thinking(&actions).is_some());
 }
 
 #[test]

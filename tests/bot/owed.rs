@@ -184,6 +184,24 @@ fn a_429_waits_as_advised_where_the_clock_affords_it() {
 }
 
 #[test]
+fn a_429_on_a_first_move_is_retried_before_the_opponent_gives_up() {
+    let (mut desk, mut post) = Desk::posted(Side::White, "", "e2e4");
+    for _ in 0..3 {
+        let wait = Some(ms(60_000));
+        desk.answer(post.ticket, Answer::Limited { wait });
+        assert_eq!(posts(&desk.wait(ms(1990))), 0);
+        post = posted(&desk.wait(ms(20))).expect("after two seconds");
+    }
+}
+
+#[test]
+fn a_game_on_the_clock_is_not_left_without_its_stream_until_the_opponent_can_claim() {
+    let (desk, _) = Desk::at(Side::White, "g1f3 f7f6 e2e3");
+    assert!(!desk.table.affords(ms(60_000), desk.now));
+    assert!(desk.table.affords(ms(4000), desk.now));
+}
+
+#[test]
 fn a_429_on_a_short_clock_is_retried_but_never_faster_than_every_two_seconds() {
     let mut desk = Desk::new(Side::White);
     let mut short = state(LINE);

@@ -10,6 +10,7 @@ mod papers;
 mod program;
 mod running;
 mod server;
+mod soak;
 mod variety;
 mod whole;
 mod words;

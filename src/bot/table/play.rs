@@ -22,6 +22,8 @@ use crate::rules::{Game, Move, Position};
 
 /// Refusals to open the stream, in a row, after which the game is given up.
 const MOST_REFUSALS: u32 = 4;
+/// The part of our clock that a line which never came may cost.
+const MISSED_PART: u32 = 3;
 /// By so much a clock may differ from what it should show: the way of the line, and rounding.
 const CLOCK_SLACK: Duration = Duration::from_millis(250);
 /// Plies during which no clock runs: the first move of each side.
@@ -148,10 +150,13 @@ impl Table {
         frozen.or_else(|| self.promise.clone())
     }
 
-    /// Whether our clock can bear such a wait for news of the game.
+    /// Whether the game can bear such a wait without its stream. On a clock hardly: who holds no
+    /// stream counts as gone, and the opponent may claim after ten seconds at the earliest.
     pub fn affords(&self, wait: Duration, now: Instant) -> bool {
-        self.reading()
-            .is_some_and(|reading| reading.affords(wait, &self.pace, now))
+        self.reading().is_some_and(|reading| match reading.kind {
+            ClockKind::Unclocked => reading.affords(wait, &self.pace, now),
+            ClockKind::Running | ClockKind::Standing => wait <= self.pace.again,
+        })
     }
 
     /// When [`Input::Tick`] is wanted.
@@ -193,7 +198,9 @@ impl Table {
         self.manners_tick(now, out);
         if self.look_at.is_some_and(|at| at <= now) {
             self.look_at = None;
-            out.push(Action::Note(Oddity::Stale));
+            if !self.is_early_look(now) {
+                out.push(Action::Note(Oddity::Stale));
+            }
             out.push(Action::Reopen);
             // Should even the opening bring nothing, look again.
             self.look_after(self.pace.again * 2, now);
@@ -391,7 +398,8 @@ impl Table {
         }
     }
 
-    /// On the opponent's turn: once their time must be up, see what was missed.
+    /// On the opponent's turn: once their time must be up, see what was missed; and before a lost
+    /// line could cost much of our own time, for then it is our clock that runs.
     fn watch_opponent(&mut self, now: Instant) {
         let (Some(setting), Some(shown)) = (&self.setting, &self.shown) else {
             return;
@@ -402,9 +410,24 @@ impl Table {
             let left = shown.state.time(setting.us.other());
             left.filter(|_| setting.clocked)
         };
-        if let Some(left) = left {
-            self.look_after(left.saturating_add(self.pace.again), now);
+        let Some(left) = left else { return };
+        let mut wait = left.saturating_add(self.pace.again);
+        if let Some(ours) = self
+            .left_at(now)
+            .filter(|_| shown.state.expiration.is_none())
+        {
+            wait = wait.min((ours / MISSED_PART).max(self.pace.again * 4));
         }
+        self.look_after(wait, now);
+    }
+
+    /// Whether the opponent still has time: then it is usual that no line comes.
+    fn is_early_look(&self, now: Instant) -> bool {
+        let theirs = self.setting.as_ref().zip(self.shown.as_ref());
+        theirs.is_some_and(|(setting, shown)| {
+            let left = shown.state.time(setting.us.other());
+            !self.is_our_turn() && left.is_some_and(|left| now < shown.at + left)
+        })
     }
 
     /// Looks whether something was missed, at the latest after `wait`.

@@ -8,8 +8,8 @@ use super::{
 
 /// How often a kind is drawn: usual faults, those that everybody feels, and the rarest.
 const USUAL: u32 = 12;
-const WIDE: u32 = 3;
-const RARE: u32 = 1;
+const WIDE: u32 = 5;
+const RARE: u32 = 3;
 
 /// A kind of fault.
 #[derive(Clone, Copy, Debug)]

@@ -33,8 +33,9 @@ pub(super) async fn misbehave(
         return next.run(request).await;
     };
     let (hall, game) = (&app.hall, call.game.as_deref());
-    hall.journal.called(call.place, game, hall.now());
-    if let (Some(game), Some(uci)) = (game, &call.uci) {
+    let uci = call.uci.as_deref();
+    hall.journal.called(call.place, game, uci, hall.now());
+    if let (Some(game), Some(uci)) = (game, uci) {
         hall.move_came(game, uci);
     }
     let fault = hall.faults.take(call.place, game);
@@ -44,7 +45,8 @@ pub(super) async fn misbehave(
     }
     let response = carry_out(fault, &cutter, request, next).await;
     let status = response.status().as_u16();
-    hall.journal.answered(call.place, game, status, hall.now());
+    hall.journal
+        .answered(call.place, game, uci, status, hall.now());
     if let Some(game) = game.filter(|_| call.place == Place::Move && status == 400) {
         hall.journal.move_refused(game);
     }

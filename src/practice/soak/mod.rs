@@ -1,0 +1,13 @@
+//! A soak: thousands of games in a hurry between a bot and the partners, under random faults, and
+//! what came of them.
+//!
+//! Server and partners live here; the bot is put on by whoever soaks one. Nothing leaves the
+//! loopback.
+
+mod memory;
+mod run;
+mod summary;
+
+pub use memory::resident_kilobytes;
+pub use run::{Ground, SoakError, SoakOptions, soak};
+pub use summary::SoakReport;

@@ -1,0 +1,175 @@
+//! The soak itself: server, bot and schedule put together, watched, and ended in good order.
+
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+
+use crate::practice::event::Event;
+use crate::practice::faults::Mix;
+use crate::practice::partner::Partner;
+use crate::practice::report::Report;
+use crate::practice::schedule::Schedule;
+use crate::practice::server::{Handle, Options, Server};
+use crate::practice::terms::TimeControl;
+use crate::practice::time::Timing;
+
+use super::memory::resident_kilobytes;
+use super::summary::SoakReport;
+
+/// The bot's account.
+const BOT: &str = "Megaton";
+/// The end of the bot after its last game takes at most so long.
+const DRAIN: Duration = Duration::from_secs(20);
+
+/// What is to be soaked.
+#[derive(Clone, Debug)]
+pub struct SoakOptions {
+    /// How many games.
+    pub games: usize,
+    /// How many at a time.
+    pub concurrency: usize,
+    /// Kinds of faults: "all", "none", or names with commas between.
+    pub faults: String,
+    /// Where chance starts.
+    pub seed: u64,
+    /// How many times as fast as Lichess everything runs.
+    pub speed: u32,
+    /// Nodes that the bot searches for each move.
+    pub nodes: u64,
+    /// The time control, in seconds of Lichess.
+    pub time: TimeControl,
+}
+
+impl Default for SoakOptions {
+    fn default() -> Self {
+        Self {
+            games: 200,
+            concurrency: 32,
+            faults: "all".to_owned(),
+            seed: 1,
+            speed: 60,
+            nodes: 200,
+            time: TimeControl::Clock {
+                limit: 180,
+                increment: 2,
+            },
+        }
+    }
+}
+
+/// Why there was no soak.
+#[derive(Debug, Error)]
+pub enum SoakError {
+    /// A word of the list is no kind of fault.
+    #[error("{0}")]
+    Faults(String),
+    /// The server could not be set up.
+    #[error("cannot set up the server: {0}")]
+    Setup(String),
+}
+
+/// Where the bot is to play, and when it is to come to its end.
+#[derive(Debug)]
+pub struct Ground {
+    /// The address of the server.
+    pub url: String,
+    /// The token of the bot's account.
+    pub token: String,
+    /// Cancelled when the last game is over: the bot is to end in good order.
+    pub drain: CancellationToken,
+}
+
+/// Plays all games, telling after each that ends how many are over. `bot` plays at the place it is
+/// given until it is drained, and says whether it came to a good end.
+///
+/// # Errors
+/// When it cannot be set up; whatever happens in the games is in the report.
+pub async fn soak<B>(
+    options: &SoakOptions,
+    bot: impl FnOnce(Ground) -> B,
+    stop: CancellationToken,
+    progress: impl Fn(usize),
+) -> Result<SoakReport, SoakError>
+where
+    B: Future<Output = bool> + Send + 'static,
+{
+    let mix = Mix::parse(&options.faults, options.seed, options.speed);
+    let mix = mix.map_err(SoakError::Faults)?;
+    let server = Server::start(Options {
+        timing: Timing::in_a_hurry(options.speed),
+        seed: options.seed,
+        ..Options::default()
+    })
+    .await
+    .map_err(|error| SoakError::Setup(error.to_string()))?;
+    server.faults().mix(mix);
+    let begun = Instant::now();
+    let drain = CancellationToken::new();
+    let token = server.open_bot(BOT).unwrap_or_default();
+    let bot = tokio::spawn(bot(Ground {
+        url: server.url().to_owned(),
+        token,
+        drain: drain.clone(),
+    }));
+    let mut report = SoakReport {
+        rss: vec![resident_kilobytes()],
+        ..SoakReport::default()
+    };
+    report.scheduled = play(&server, options, stop, |over| {
+        progress(over);
+        if over == options.games / 4 || over == options.games / 2 {
+            report.rss.push(resident_kilobytes());
+        }
+    })
+    .await;
+    drain.cancel();
+    report.ended_well = matches!(tokio::time::timeout(DRAIN, bot).await, Ok(Ok(true)));
+    report.rss.push(resident_kilobytes());
+    report.others = server.take_reports();
+    report.traffic = server.traffic();
+    report.struck = server.faults().struck();
+    report.wall = begun.elapsed();
+    server.shutdown().await;
+    Ok(report)
+}
+
+/// Plays the schedule, telling of every game that ends how many have.
+async fn play(
+    server: &Handle,
+    options: &SoakOptions,
+    stop: CancellationToken,
+    mut ended: impl FnMut(usize),
+) -> Report {
+    let mut news = server.events();
+    let games = server.play(BOT, schedule(options), stop);
+    tokio::pin!(games);
+    let mut over = 0;
+    loop {
+        tokio::select! {
+            report = &mut games => return report,
+            event = news.recv() => if matches!(event, Ok(Event::Ended { .. })) {
+                over += 1;
+                ended(over);
+            },
+        }
+    }
+}
+
+fn schedule(options: &SoakOptions) -> Schedule {
+    Schedule {
+        games: options.games,
+        concurrency: options.concurrency,
+        partners: vec![
+            Partner::Greedy,
+            Partner::Random,
+            Partner::Engine {
+                nodes: options.nodes,
+            },
+        ],
+        time: options.time,
+        rated: true,
+        pause: Duration::ZERO,
+        pace: Duration::ZERO,
+    }
+}

@@ -1,0 +1,30 @@
+//! Two hundred games under every kind of fault, many at a time: none is lost through us.
+
+use super::program::megaton;
+
+#[test]
+fn two_hundred_games_under_every_fault_are_not_lost_through_us() {
+    // Slower than the command's own speed: this shares its cores with other tests.
+    let ran = megaton(&["soak", "--games", "200", "--speed", "20", "--seed", "3"]);
+    assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
+    for said in [
+        "200 of 200 games: ",
+        "lost through us: 0",
+        "faults that struck: ",
+    ] {
+        assert!(ran.stdout.contains(said), "{said}: {}", ran.stdout);
+    }
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_soak_says_what_happened_and_names_its_kinds() {
+    let ran = megaton(&["soak", "--games", "8", "--faults", "lose-reply,break"]);
+    assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("8 of 8 games: "), "{}", ran.stdout);
+    let list = megaton(&["soak", "--list-faults"]);
+    assert!(list.stdout.lines().count() >= 40, "{}", list.stdout);
+    let wrong = megaton(&["soak", "--faults", "earthquake"]);
+    assert_eq!(wrong.status, Some(2), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("there is no fault \"earthquake\""));
+}
