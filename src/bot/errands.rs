@@ -31,8 +31,7 @@ pub(super) struct Errands {
     memory: Memory,
     running: FuturesUnordered<Call>,
     refusing: FuturesUnordered<Call>,
-    waiting: VecDeque<Errand>,
-    refusals: VecDeque<Refusal>,
+    line: Line,
 }
 
 impl Errands {
@@ -43,45 +42,26 @@ impl Errands {
             memory,
             running: FuturesUnordered::new(),
             refusing: FuturesUnordered::new(),
-            waiting: VecDeque::new(),
-            refusals: VecDeque::new(),
+            line: Line::default(),
         }
     }
 
     /// Takes in a call.
     pub(super) fn take(&mut self, errand: Errand) {
-        match errand {
-            Errand::Decline(refusal) => self.refuse(*refusal),
-            urgent => self.waiting.push_back(urgent),
-        }
-    }
-
-    fn refuse(&mut self, refusal: Refusal) {
-        let is_bot = |waiting: &Refusal| waiting.from.is_bot();
-        if self.refusals.len() >= MOST_REFUSALS {
-            let bot = self.refusals.iter().position(is_bot);
-            self.refusals.remove(bot.unwrap_or(0));
-        }
-        let place = if refusal.from.is_bot() {
-            self.refusals.len()
-        } else {
-            let first_bot = self.refusals.iter().position(is_bot);
-            first_bot.unwrap_or(self.refusals.len())
-        };
-        self.refusals.insert(place, refusal);
+        self.line.push(errand);
     }
 
     /// Starts what there is room for.
     pub(super) fn start(&mut self) {
         while self.running.len() < URGENT_AT_ONCE
-            && let Some(errand) = self.waiting.pop_front()
+            && let Some(errand) = self.line.next_urgent()
         {
             if let Some(call) = self.call(errand) {
                 self.running.push(call);
             }
         }
         while self.refusing.len() < REFUSALS_AT_ONCE
-            && let Some(refusal) = self.refusals.pop_front()
+            && let Some(refusal) = self.line.next_refusal()
         {
             let (client, listeners) = (self.client.clone(), self.listeners.clone());
             self.refusing
@@ -101,10 +81,7 @@ impl Errands {
 
     /// Whether no call is under way or waits.
     pub(super) fn is_empty(&self) -> bool {
-        self.running.is_empty()
-            && self.refusing.is_empty()
-            && self.waiting.is_empty()
-            && self.refusals.is_empty()
+        self.running.is_empty() && self.refusing.is_empty() && self.line.is_empty()
     }
 
     fn call(&self, errand: Errand) -> Option<Call> {
@@ -205,5 +182,115 @@ async fn list(client: Client) -> News {
             tracing::warn!(%error, "cannot list the running games");
             News::NoList
         }
+    }
+}
+
+/// Calls that wait for their turn. Pure.
+#[derive(Debug, Default)]
+struct Line {
+    urgent: VecDeque<Errand>,
+    /// Those to people first, each kind in the order it came.
+    refusals: VecDeque<Refusal>,
+}
+
+impl Line {
+    /// Lets a call wait. What waits already does not wait twice: a challenge is told again whenever
+    /// the stream is opened, and one list of games is as good as two.
+    fn push(&mut self, errand: Errand) {
+        match errand {
+            Errand::Decline(refusal) => self.refuse(*refusal),
+            known if self.urgent.contains(&known) => {}
+            urgent => self.urgent.push_back(urgent),
+        }
+    }
+
+    fn refuse(&mut self, refusal: Refusal) {
+        if self.refusals.iter().any(|other| other.id == refusal.id) {
+            return;
+        }
+        let is_bot = |waiting: &Refusal| waiting.from.is_bot();
+        if self.refusals.len() >= MOST_REFUSALS {
+            let bot = self.refusals.iter().position(is_bot);
+            self.refusals.remove(bot.unwrap_or(0));
+        }
+        let first_bot = self.refusals.iter().position(is_bot);
+        let place = match first_bot {
+            Some(place) if !refusal.from.is_bot() => place,
+            _ => self.refusals.len(),
+        };
+        self.refusals.insert(place, refusal);
+    }
+
+    fn next_urgent(&mut self) -> Option<Errand> {
+        self.urgent.pop_front()
+    }
+
+    fn next_refusal(&mut self) -> Option<Refusal> {
+        self.refusals.pop_front()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.urgent.is_empty() && self.refusals.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lichess::DeclineReason;
+
+    fn refusal(id: usize, from: Kind) -> Errand {
+        Errand::Decline(Box::new(Refusal {
+            id: ChallengeId::new(id.to_string()),
+            reason: DeclineReason::Later,
+            from,
+            challenger: "somebody".to_owned(),
+            rule: None,
+            why: String::new(),
+        }))
+    }
+
+    fn refused(line: &mut Line) -> Vec<String> {
+        std::iter::from_fn(|| line.next_refusal().map(|refusal| refusal.id.to_string())).collect()
+    }
+
+    #[test]
+    fn people_hear_of_their_refusals_first() {
+        let mut line = Line::default();
+        for (id, from) in [
+            (1, Kind::Bot),
+            (2, Kind::Human),
+            (3, Kind::Bot),
+            (4, Kind::Human),
+            (2, Kind::Human),
+        ] {
+            line.push(refusal(id, from));
+        }
+        assert_eq!(refused(&mut line), ["2", "4", "1", "3"]);
+        assert!(line.is_empty());
+    }
+
+    #[test]
+    fn of_too_many_refusals_the_oldest_of_a_bot_goes() {
+        let mut line = Line::default();
+        line.push(refusal(9_000, Kind::Human));
+        for id in 0..MOST_REFUSALS + 10 {
+            line.push(refusal(id, Kind::Bot));
+        }
+        let left = refused(&mut line);
+        assert_eq!((left.len(), left[0].as_str()), (MOST_REFUSALS, "9000"));
+        assert_eq!(left[1], "11");
+    }
+
+    #[test]
+    fn what_waits_does_not_wait_twice() {
+        let mut line = Line::default();
+        for _ in 0..9 {
+            line.push(Errand::List);
+            line.push(Errand::Cancel(ChallengeId::new("o1")));
+        }
+        assert_eq!(line.next_urgent(), Some(Errand::List));
+        assert!(matches!(line.next_urgent(), Some(Errand::Cancel(_))));
+        assert_eq!(line.next_urgent(), None);
     }
 }

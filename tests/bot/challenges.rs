@@ -403,6 +403,37 @@ fn days(case: &mut Case, days: u32, least: u32, most: u32) {
 }
 
 #[test]
+fn rated_only_asks_for_what_lichess_rates() {
+    use DeclineReason as Reason;
+    let declined = |time| {
+        decision(|c| {
+            c.rules.humans.casual = false;
+            c.rules.humans.correspondence = true;
+            c.rules.humans.unlimited = true;
+            c.asked.rated = false;
+            c.asked.time_control = time;
+        })
+    };
+    let rows = [
+        (clock(180, 2), Reason::Rated),
+        (clock(0, 2), Reason::Rated),
+        // Sent as rated, and turned casual on the way.
+        (clock(0, 1), Reason::TooFast),
+        (TimeControl::Correspondence { days: 2 }, Reason::TooSlow),
+        (TimeControl::Unlimited, Reason::TooSlow),
+    ];
+    for (time, reason) in rows {
+        assert_eq!(declined(time), Decision::Decline(reason), "{time:?}");
+    }
+    let rated = decision(|c| {
+        days(c, 2, 1, 3);
+        c.asked.rated = true;
+        c.rules.humans.casual = false;
+    });
+    assert_eq!(rated, Decision::Decline(Reason::TooSlow));
+}
+
+#[test]
 fn every_rule_about_the_challenger_is_final() {
     use DeclineReason as Reason;
     check(&[

@@ -168,6 +168,12 @@ proptest! {
             // An acceptance that is sent again has its seat already, and games may have begun since.
             prop_assert!(is_wait || !accepted || door.lobby.taken() <= SEATS, "{errands:?}");
             prop_assert!(door.lobby.waiting() <= 9);
+            let bot_accepted = errands.iter().any(|wanted| match wanted {
+                Wanted::Accept(id) => who(id[1..].parse().unwrap_or(0)).is_bot(),
+                _ => false,
+            });
+            let bots = door.lobby.taken_by_bots();
+            prop_assert!(is_wait || !bot_accepted || bots <= SEATS - FOR_HUMANS, "{bots} bots");
             for wanted in errands {
                 if let Wanted::Play(game) = wanted {
                     prop_assert!(playing.insert(game), "two players");

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use megaton::bot::table::Answer;
 use megaton::bot::{Acceptance, LedgerRules, MemoryRules, News, Settings};
-use megaton::lichess::{Challenge, DeclineReason, Event, GameId, GameInfo, Side, UserId};
+use megaton::lichess::{
+    Challenge, ChallengeId, DeclineReason, Event, GameId, GameInfo, Side, UserId,
+};
 use megaton::store::FinishedGame;
 
 use crate::challenges::{bot, challenge, game, player};
@@ -384,6 +386,43 @@ fn the_last_game_of_the_day_is_given_to_one_bot_only() {
     assert_eq!(door.challenged(challenge("b4", bot("n4"))), later("b4"));
     door.wait(24 * 3600);
     assert_eq!(door.challenged(challenge("b5", bot("n5"))), accept("b5"));
+}
+
+#[test]
+fn an_acceptance_sent_for_a_challenge_that_is_gone_spends_no_game() {
+    let mut door = Door::new(4);
+    door.challenged(challenge("b1", bot("n1")));
+    door.apply(canceled(challenge("b1", bot("n1"))));
+    // Whoever sends it sets its game aside once more.
+    drop(
+        door.memory
+            .hold_accept(&ChallengeId::new("b1"), &UserId::new("n1")),
+    );
+    assert_eq!(door.memory.budget().incoming, 1);
+    door.answered("b1", Acceptance::Gone);
+    assert_eq!(door.memory.budget().incoming, 0);
+    // And once its game has begun, sending it again does not take the game back.
+    door.challenged(challenge("b2", bot("n2")));
+    door.started(game("b2", bot("n2")));
+    drop(
+        door.memory
+            .hold_accept(&ChallengeId::new("b2"), &UserId::new("n2")),
+    );
+    door.answered("b2", Acceptance::Refused);
+    assert_eq!(door.memory.budget().incoming, 1);
+}
+
+#[test]
+fn a_bots_rematch_under_another_id_is_one_game_of_the_day() {
+    for rematch_of in [Some(GameId::new("old")), None] {
+        let mut door = Door::new(4);
+        let mut asked = challenge("r1", bot("n1"));
+        asked.rematch_of = rematch_of;
+        door.challenged(asked);
+        door.answered("r1", Acceptance::Done);
+        assert_eq!(door.started(game("other", bot("n1"))), play("other"));
+        assert_eq!((door.memory.budget().incoming, door.lobby.taken()), (1, 1));
+    }
 }
 
 #[test]

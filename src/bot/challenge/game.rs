@@ -2,7 +2,7 @@
 
 use super::rule::{Objection, Rule};
 use super::standing::Standing;
-use crate::config::{ColorWish, Visitors};
+use crate::config::{ColorWish, Visitors, may_be_rated};
 use crate::lichess::{Challenge, ColorChoice, Compat, DeclineReason, Side, TimeControl, Variant};
 
 /// Special rules that a challenger may set: none of them lets a game hang. `noAbort` would, since a
@@ -37,8 +37,12 @@ pub(super) fn objections(
         object(Rule::StartPosition, DeclineReason::Variant, String::new());
     }
     if challenge.rated && !has_clock(challenge) {
-        let detail = "a casual one might do".to_owned();
-        object(Rule::RatedWithoutClock, DeclineReason::Casual, detail);
+        let reason = if rules.casual {
+            DeclineReason::Casual
+        } else {
+            DeclineReason::TooSlow
+        };
+        object(Rule::RatedWithoutClock, reason, String::new());
     }
     if let Some(rule) = (challenge.rules.iter()).find(|rule| !is_harmless(rule)) {
         object(Rule::SpecialRules, DeclineReason::Generic, shortened(rule));
@@ -55,7 +59,7 @@ pub(super) fn objections(
         object(Rule::RatedRests, reason, "[guard]".to_owned());
     }
     if asked == Asked::All {
-        out.extend(mode(challenge.rated, rules));
+        out.extend(mode(challenge, rules));
         out.extend(color(challenge, rules));
     }
 }
@@ -82,8 +86,8 @@ fn shortened(rule: &str) -> String {
 }
 
 /// The keys name what is asked for instead.
-fn mode(rated: bool, rules: &Visitors) -> Option<Objection> {
-    match (rated, rules.rated, rules.casual) {
+fn mode(challenge: &Challenge, rules: &Visitors) -> Option<Objection> {
+    match (challenge.rated, rules.rated, rules.casual) {
         (true, true, _) | (false, _, true) => None,
         (true, false, casual) => {
             let reason = if casual {
@@ -95,12 +99,25 @@ fn mode(rated: bool, rules: &Visitors) -> Option<Objection> {
         }
         (false, rated, false) => {
             let reason = if rated {
-                DeclineReason::Rated
+                rated_instead(challenge.time_control)
             } else {
                 DeclineReason::Generic
             };
             Some(Objection::new(Rule::NoCasual, reason, "casual = false"))
         }
+    }
+}
+
+/// How a rated game is to be had. With some clocks it cannot: Lichess turns a rated 0+1 into a
+/// casual one without a word, and "rated" would bring the same challenge again.
+fn rated_instead(time: TimeControl) -> DeclineReason {
+    match time {
+        TimeControl::Clock { limit, increment } if may_be_rated(limit, increment) => {
+            DeclineReason::Rated
+        }
+        TimeControl::Clock { .. } => DeclineReason::TooFast,
+        TimeControl::Correspondence { .. } | TimeControl::Unlimited => DeclineReason::TooSlow,
+        TimeControl::Unknown => DeclineReason::TimeControl,
     }
 }
 

@@ -222,6 +222,13 @@ impl Ledger {
         opponent: Option<UserId>,
         now: Moment,
     ) -> Change {
+        // The game may have begun before an acceptance that is sent again.
+        let begun = |spend: &&Spend| {
+            spend.key == key && matches!(spend.what, Spending::Game { begun: true, .. })
+        };
+        if let Some(spend) = self.spends.iter().find(begun) {
+            return Change::Spend(spend.clone());
+        }
         self.put(Spend {
             key: key.to_owned(),
             at: now,

@@ -108,12 +108,13 @@ impl Permits {
         moments.flatten().min()
     }
 
-    /// The acceptances that are due once more.
-    pub(super) fn due(&mut self, now: Instant) -> impl Iterator<Item = &Permit> {
+    /// The acceptances that are due once more; each gets as long as the first had.
+    pub(super) fn due(&mut self, now: Instant, until: Instant) -> impl Iterator<Item = &Permit> {
         let due = move |permit: &&mut Permit| permit.again.is_some_and(|again| again <= now);
-        self.0.iter_mut().filter(due).map(|permit| {
+        self.0.iter_mut().filter(due).map(move |permit| {
             permit.again = None;
             permit.tries += 1;
+            permit.expires = permit.expires.max(until);
             &*permit
         })
     }

@@ -90,6 +90,10 @@ impl Lobby {
         }
         let title = Kind::of(Some(&game.opponent));
         let asked = if let Some(permit) = self.permits.take(&game) {
+            // A game of another id takes the seat over; in the ledger a rematch's does so too.
+            if permit.rematch_of.is_none() && permit.id != game.id.as_challenge() {
+                self.release_game(&permit);
+            }
             if permit.rated != game.rated {
                 let rated = game.rated;
                 tracing::info!(game = %game.id, rated, "the server changed what is at stake");

@@ -72,6 +72,11 @@ impl Lobby {
         self.tally().all
     }
 
+    /// Those of them that bots have.
+    pub fn taken_by_bots(&self) -> usize {
+        self.tally().bots
+    }
+
     /// Games that have a player.
     pub fn running(&self) -> usize {
         self.games.ids().count()
@@ -172,7 +177,8 @@ impl Lobby {
     }
 
     fn tick(&mut self, now: Instant, out: &mut Vec<Errand>) {
-        for permit in self.permits.due(now) {
+        let until = now + self.pace.permit;
+        for permit in self.permits.due(now, until) {
             out.push(permit.accept());
         }
         let grace = now + self.pace.again * 2;

@@ -194,6 +194,10 @@ impl Lobby {
         let patience = self.settings.challenge.queue;
         let pace = self.pace;
         let Some(permit) = self.permits.get_mut(id) else {
+            // It was taken back, or its game has begun. Sending it may have set a game aside again.
+            if *answer != Acceptance::Done {
+                self.memory.release(id.as_str());
+            }
             return;
         };
         match answer {
@@ -207,6 +211,7 @@ impl Lobby {
             }
             Acceptance::Lost if permit.tries < MOST_TRIES => {
                 permit.again = Some(now + pace.retry_cap);
+                permit.expires = permit.expires.max(now + pace.permit);
             }
             Acceptance::Limited(wait) => {
                 let wait = wait.unwrap_or(pace.limited_wait);
