@@ -1,8 +1,11 @@
 //! `megaton check`: says what would happen, before it does.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::time::SystemTime;
 
+use megaton::bot::{Keeper, ListSources, Pace, Settings};
+use megaton::config::Config;
 use megaton::lichess::Client;
 
 use super::failure::Failure;
@@ -12,8 +15,8 @@ use super::{report, runtime};
 
 /// Check config, token and account, and say what would be accepted
 ///
-/// Reads the config, asks Lichess whose token it is and what it may do, and says which challenges
-/// would be accepted. Changes nothing. Status 2 if anything keeps the bot from playing.
+/// Reads the config and its lists of names, asks Lichess whose token it is and what it may do, and
+/// says which challenges would be accepted. Changes nothing. Status 2 if anything keeps the bot from playing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton check
@@ -36,11 +39,28 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     say_all("server", &report::server(&config.lichess.url))?;
     say("engine", &report::engine(&config.engine))?;
     say_all("accepts", &report::accepts(&config.challenge))?;
+    let mut lists = lists(&config);
+    if !args.offline {
+        runtime::block_on(async {
+            lists.fetch_all().await;
+            Ok(())
+        })?;
+    }
+    let mut read = lists.state();
+    // Offline, an address is nobody's fault.
+    read.retain(|(list, _)| !args.offline || list.starts_with("file:"));
+    say_all("lists", &report::lists_read(&read))?;
     if args.offline {
         return Ok(());
     }
     let client = identity::client(&config)?;
     runtime::block_on(online(&client, &config.lichess.url))
+}
+
+/// The names in files and at addresses; no copies are read or kept.
+fn lists(config: &Config) -> Keeper {
+    let settings = Arc::new(Settings::from(config));
+    Keeper::new(settings, &ListSources::default(), Pace::default())
 }
 
 async fn online(client: &Client, url: &str) -> Result<(), Failure> {

@@ -70,8 +70,10 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
         &standing,
     );
     show(&asked, &verdict)?;
-    for (list, reason) in keeper.unread() {
-        note(&format!("a list is not known: {list}: {reason}"))?;
+    for (list, state) in keeper.state() {
+        if let Err(reason) = state {
+            note(&format!("a list cannot be read: {list}: {reason}"))?;
+        }
     }
     if verdict.decision == Decision::Accept {
         Ok(())

@@ -62,6 +62,15 @@ fn lists(challenge: &Challenge) -> String {
     })
 }
 
+/// What was read of the lists' files and addresses.
+pub(super) fn lists_read(state: &[(String, Result<usize, String>)]) -> Vec<String> {
+    let line = |(list, read): &(String, Result<usize, String>)| match read {
+        Ok(names) => format!("{list}: {}", count(*names, "name", "names")),
+        Err(reason) => format!("WARNING: {list}: {reason}"),
+    };
+    state.iter().map(line).collect()
+}
+
 fn count(number: usize, one: &str, more: &str) -> String {
     match number {
         1 => format!("one {one}"),

@@ -239,6 +239,23 @@ async fn a_few_hops_are_followed_and_a_circle_is_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_read_and_what_was_not_is_told() {
+    let library = Library::open([page("\"one\"", "blastcap\nnuke\n")]).await;
+    let settings = settings(&[&library.url, "file:/nowhere/at/all.txt", "inline"]);
+    let mut keeper = Keeper::new(settings, &ListSources::default(), Pace::default());
+    let address = library.url.as_str();
+    let state = keeper.state();
+    assert_eq!(state[1], (address.into(), Err("not fetched yet".into())));
+    keeper.fetch_all().await;
+    let state = keeper.state();
+    assert_eq!(state.len(), 2);
+    assert_eq!(state[0].0, "file:/nowhere/at/all.txt");
+    let reason = state[0].1.as_ref().expect_err("there is no such file");
+    assert!(reason.starts_with("No such file"), "{reason}");
+    assert_eq!(state[1], (address.into(), Ok(2)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn other_rules_are_read_at_once_and_files_as_they_change() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("foes.txt");

@@ -101,3 +101,24 @@ fn stdin_is_read_and_what_is_no_challenge_ends_with_status_2() {
             .contains("/nowhere/at/all.json: No such file")
     );
 }
+
+#[test]
+fn check_reads_the_lists_too() {
+    let folder = folder(
+        "[challenge]\nblock = [\"file:foes.txt\", \"file:nowhere.txt\", \"https://example.org/x\"]\n",
+    );
+    let config = folder.path().join("config.toml").display().to_string();
+    let ran = megaton(&["check", "--offline", "--config", &config]);
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    let lists: Vec<&str> = ran
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("lists"))
+        .collect();
+    assert_eq!(lists.len(), 2, "{lists:?}");
+    assert!(lists[0].ends_with("foes.txt: one name"), "{lists:?}");
+    assert!(
+        lists[1].contains("WARNING: file:") && lists[1].contains("nowhere.txt: No such file"),
+        "{lists:?}"
+    );
+}

@@ -63,23 +63,30 @@ impl Keeper {
         Lists::of(rules, &self.settings.matchmaking.avoid, &self.contents)
     }
 
-    /// The files and addresses whose names are not known, each with the reason.
-    pub fn unread(&self) -> Vec<(String, String)> {
+    /// Every file and address, with the number of its names or the reason why it cannot be read.
+    pub fn state(&self) -> Vec<(String, Result<usize, String>)> {
         let keys: BTreeSet<String> = self
             .entries()
             .filter(|entry| !matches!(entry, Entry::Name(_)))
             .map(ToString::to_string)
             .collect();
-        let unread = keys
-            .into_iter()
-            .filter(|key| !self.contents.contains_key(key));
-        let reason = |key: &String| self.failing.get(key).cloned();
-        unread
-            .map(|key| {
-                let reason = reason(&key);
-                (key, reason.unwrap_or_else(|| "not fetched yet".to_owned()))
-            })
-            .collect()
+        let state = |key: &String| match (self.failing.get(key), self.contents.get(key)) {
+            (Some(reason), _) => Err(reason.clone()),
+            (None, Some(names)) => Ok(names.len()),
+            (None, None) => Err("not fetched yet".to_owned()),
+        };
+        let states = keys.into_iter().map(|key| {
+            let state = state(&key);
+            (key, state)
+        });
+        states.collect()
+    }
+
+    /// Asks every address once.
+    pub async fn fetch_all(&mut self) {
+        for url in self.urls() {
+            self.fetch(&url).await;
+        }
     }
 
     /// Keeps the lists fresh for good: reads files and addresses, tells `lists` of what changed, and
