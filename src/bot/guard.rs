@@ -443,6 +443,17 @@ mod tests {
     }
 
     #[test]
+    fn points_of_the_last_run_count_after_a_restart() {
+        let lost = |n, diff| game(n, &format!("foe{n}"), Some(Side::Black), Some(diff));
+        let before = [lost(1, -90), lost(2, -50)];
+        let mut after = Guard::new(GuardRules::default(), Vec::new(), &before);
+        let next = lost(3, -10);
+        let tripped = after.finished(&next, next.at).tripped;
+        assert_eq!(tripped.len(), 1);
+        assert_eq!(tripped[0].reason, "150 rating points lost within a day");
+    }
+
+    #[test]
     fn a_clock_set_back_does_not_lengthen_a_rest() {
         let mut guard = guard(GuardRules {
             losses: 1,

@@ -11,6 +11,7 @@ mod program;
 mod running;
 mod server;
 mod soak;
+mod state;
 mod variety;
 mod whole;
 mod words;

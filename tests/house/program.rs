@@ -30,7 +30,7 @@ pub(super) fn megaton(arguments: &[&str]) -> Ran {
     ran(&mut command(arguments))
 }
 
-fn ran(command: &mut Command) -> Ran {
+pub(super) fn ran(command: &mut Command) -> Ran {
     let output = command.output().expect("the program starts");
     Ran {
         status: output.status.code(),

@@ -277,6 +277,26 @@ fn a_clock_set_back_a_year_lengthens_nothing() {
 }
 
 #[test]
+fn a_machine_that_slept_wakes_up_to_the_time_that_passed() {
+    let mut ledger = ledger(Rules::default());
+    let now = start();
+    assert_eq!(accept_all(&mut ledger, now).0, 100);
+    ledger.games_refused(Some(HOUR), Some(100), now);
+    let awake = now + HOUR * 30;
+    let changes = ledger.notice(awake);
+    assert_eq!(changes, [Change::Prune(awake)]);
+    assert_eq!(accept_all(&mut ledger, awake).0, 100);
+    // Not more than the two hours' worth that may be saved up, however long it slept.
+    let mut ledger = self::ledger(Rules::default());
+    let mut outgoing = 0;
+    while ledger.may_begin(awake).is_granted() {
+        outgoing += 1;
+        ledger.begin_game(&outgoing.to_string(), Origin::Outgoing, None, awake);
+    }
+    assert_eq!(outgoing, 4);
+}
+
+#[test]
 fn a_rematch_takes_the_place_of_what_was_set_aside() {
     let mut ledger = ledger(Rules::default());
     let foe = UserId::new("foe");
