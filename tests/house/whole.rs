@@ -323,6 +323,64 @@ impl Drop for Running {
     }
 }
 
+/// Until a move of the bot is under way: it has come in, and its answer has not gone out.
+async fn posting(server: &Handle) {
+    let calls = || server.traffic().calls.get("move").copied().unwrap_or(0);
+    let before = calls();
+    while calls() == before {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_killed_while_its_moves_are_under_way_takes_all_games_up_again() {
+    let server = server().await;
+    let token = server.open_bot(BOT).expect("a good name");
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("config.toml");
+    let text = format!(
+        "[lichess]\nurl = \"{}\"\n[engine]\nhash = 1\nnodes = 1\n[variety]\nenabled = false\n",
+        server.url()
+    );
+    fs::write(&config, text).expect("a config");
+    let mut news = server.events();
+    let kills = async {
+        // Lost with the answer outstanding; lost before it was carried out; and just like that.
+        let faults = [
+            Some(Fault::DoneInSilence),
+            Some(Fault::Late(Duration::from_secs(5))),
+            None,
+        ];
+        let mut running = Running::start(&config, &token);
+        for fault in faults {
+            let mut moves = 0;
+            while moves < 12 {
+                let moved = matches!(news.recv().await, Ok(Event::Moved { .. }));
+                moves += usize::from(moved);
+            }
+            if let Some(fault) = fault {
+                server.faults().add(Place::Move, fault);
+                while server.faults().waiting(Place::Move) > 0 {
+                    posting(&server).await;
+                }
+            }
+            drop(running);
+            running = Running::start(&config, &token);
+        }
+        running
+    };
+    let slow = Schedule {
+        partners: vec![Partner::Engine { nodes: 100 }],
+        pace: Duration::from_millis(100),
+        ..schedule(4, 4)
+    };
+    let games = server.play(BOT, slow, CancellationToken::new());
+    let (report, last) = tokio::join!(games, kills);
+    drop(last);
+    assert_eq!(report.games.len(), 4, "{report}");
+    assert!(report.is_clean(), "{report}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_program_takes_its_game_up_again() {
     let server = server().await;

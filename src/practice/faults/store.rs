@@ -75,6 +75,11 @@ impl Faults {
         self.lock().mix = Some(mix);
     }
 
+    /// Every opponent from now on behaves like this.
+    pub fn moods(&self, mood: Mood) {
+        self.lock().mix = Some(Mix::of_mood(mood));
+    }
+
     /// What is to befall one game, in the place of what the mix would have.
     pub fn plan(&self, game: &str, plan: Plan) {
         self.lock().plans.insert(game.to_owned(), plan);

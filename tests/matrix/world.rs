@@ -1,0 +1,90 @@
+//! What the whole server and the opponents can do, in every phase.
+
+use std::time::Duration;
+
+use megaton::practice::{Announcement, Blow, Havoc, Mood, Phase};
+
+use crate::ground::{Cell, SPEED, play};
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds) / SPEED
+}
+
+async fn in_every_phase(havoc: &[Havoc]) {
+    let mut cells = Vec::new();
+    for havoc in havoc {
+        for phase in Phase::ALL {
+            let blow = Blow::World(havoc.clone());
+            cells.push(Cell::at(phase, blow).games(2));
+        }
+    }
+    play(cells).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_of_the_server_costs_no_game_in_any_phase() {
+    let restarts = [2, 12].map(|down| Havoc::Restart {
+        down: seconds(down),
+        bonus: seconds(20),
+    });
+    in_every_phase(&restarts).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_is_not_known_for_a_while_costs_no_game() {
+    in_every_phase(&[Havoc::Revoke { span: seconds(10) }]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn storms_and_floods_hold_no_game_up() {
+    in_every_phase(&[
+        Havoc::Storm { challenges: 500 },
+        Havoc::ChatFlood { lines: 100 },
+    ])
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clocks_that_jump_and_gifts_of_time_are_nothing_new() {
+    in_every_phase(&[
+        Havoc::ClockJump { by: seconds(20) },
+        Havoc::GiveTime { seconds: 15 },
+    ])
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn announcements_that_are_nothing_new_start_nothing() {
+    let announcements = [
+        Announcement::Again,
+        Announcement::Finished,
+        Announcement::Foreign,
+        Announcement::NotForBots,
+    ];
+    in_every_phase(&announcements.map(Havoc::Announce)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn games_that_nobody_asked_for_are_played_too() {
+    in_every_phase(&[Havoc::Ghost, Havoc::Burst { games: 12 }]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_opponent_can_knock_it_over() {
+    let moods = [
+        Mood::Leaves,
+        Mood::Returns,
+        Mood::OffersDraws,
+        Mood::AsksTakebacks,
+        Mood::GivesTime,
+        Mood::Talks,
+        Mood::NeverMoves,
+    ];
+    let cells = moods.map(|mood| {
+        let mut cell = Cell::new(mood.name()).games(2);
+        cell.mood = Some(mood);
+        cell.unplayed = mood == Mood::NeverMoves;
+        cell
+    });
+    play(cells.into()).await;
+}
