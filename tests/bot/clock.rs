@@ -146,6 +146,21 @@ fn on_a_short_clock_silence_is_not_borne_for_long() {
 }
 
 #[test]
+fn while_a_short_clock_stands_a_connection_is_kept_ready() {
+    let warmings = |left: u64| {
+        let (mut desk, _) = Desk::at(Side::White, "g1f3");
+        desk.state(LINE);
+        desk.state_with(with_clock(SHOWN, left));
+        let waited = desk.wait(ms(65_000));
+        let warm = |action: &&Action| matches!(action, Action::Warm);
+        waited.iter().filter(warm).count()
+    };
+    assert_eq!(warmings(2_000), 6);
+    // With more on it there is time for a connection while the next move is thought about.
+    assert_eq!(warmings(180_000), 0);
+}
+
+#[test]
 fn a_clock_that_fell_shortens_the_search_under_way() {
     let (mut desk, ticket) = live_desk();
     let planned = desk.table.wake_at().expect("a fallback");

@@ -11,6 +11,7 @@
 //! * `ponder`: thinking on the opponent's time
 //! * `verdict`: what the answer to a sent move means
 //! * `manners`: offers, claims, and games we do not want, a file a subject
+//! * `watch`: whether something was missed while we wait
 //! * `record`: the move list and the board behind it
 //! * `seat`: what a table is told about its game
 //! * `safe`: a move without a search
@@ -29,6 +30,7 @@ mod sent;
 mod summary;
 mod variety;
 mod verdict;
+mod watch;
 
 pub use event::{
     Action, Answer, Deed, Ending, Input, Moved, Oddity, Request, Ticket, Told, WithDraw,

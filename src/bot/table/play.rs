@@ -13,6 +13,7 @@ use super::ponder::Pondering;
 use super::record::{Change, Record};
 use super::seat::{Promise, Seat, Setting, Shown};
 use super::variety::Beaten;
+use super::watch::Watch;
 use crate::bot::clock::{ClockKind, Reading};
 use crate::bot::overhead::Lag;
 use crate::bot::settings::{Pace, Settings};
@@ -22,10 +23,6 @@ use crate::rules::{Game, Move, Position};
 
 /// Refusals to open the stream, in a row, after which the game is given up.
 const MOST_REFUSALS: u32 = 4;
-/// The part of our clock that a line which never came may cost.
-const MISSED_PART: u32 = 3;
-/// By so much a clock may differ from what it should show: the way of the line, and rounding.
-const CLOCK_SLACK: Duration = Duration::from_millis(250);
 /// Plies during which no clock runs: the first move of each side.
 pub(super) const FIRST_PLIES: usize = 2;
 
@@ -48,9 +45,7 @@ pub struct Table {
     trusted: bool,
     ended: bool,
     refusals: u32,
-    /// When to look whether something was missed.
-    look_at: Option<Instant>,
-    looks: u32,
+    pub(super) watch: Watch,
 }
 
 impl Table {
@@ -83,8 +78,7 @@ impl Table {
             trusted: true,
             ended: false,
             refusals: 0,
-            look_at: None,
-            looks: 0,
+            watch: Watch::default(),
         }
     }
 
@@ -165,7 +159,7 @@ impl Table {
             return None;
         }
         let owed = self.owed.as_ref().and_then(Owed::wake_at);
-        [owed, self.manners.wake_at(), self.look_at]
+        [owed, self.manners.wake_at(), self.watch.wake_at()]
             .into_iter()
             .flatten()
             .min()
@@ -196,15 +190,7 @@ impl Table {
     fn tick(&mut self, now: Instant, out: &mut Vec<Action>) {
         self.owed_tick(now, out);
         self.manners_tick(now, out);
-        if self.look_at.is_some_and(|at| at <= now) {
-            self.look_at = None;
-            if !self.is_early_look(now) {
-                out.push(Action::Note(Oddity::Stale));
-            }
-            out.push(Action::Reopen);
-            // Should even the opening bring nothing, look again.
-            self.look_after(self.pace.again * 2, now);
-        }
+        self.watch_tick(now, out);
     }
 
     fn full(
@@ -270,8 +256,7 @@ impl Table {
             }
         };
         self.trusted = true;
-        self.looks = 0;
-        self.look_at = None;
+        self.watch.rest();
         let ending = state.status.is_over().then(|| state.clone());
         let expected = self.left_at(now);
         let opening = opened.is_some();
@@ -337,8 +322,7 @@ impl Table {
             out.push(Action::Reopen);
         }
         // A fresh opening that cannot be read either is not asked for again at once.
-        self.looks += 1;
-        self.look_after(self.pace.again * self.looks.min(12), now);
+        self.look_again(now);
     }
 
     fn no_stream(&mut self, out: &mut Vec<Action>) {
@@ -379,64 +363,6 @@ impl Table {
             kind,
             expires_in: shown.state.expiration.map(|expiration| expiration.left()),
         })
-    }
-
-    fn left_at(&self, now: Instant) -> Option<Duration> {
-        self.reading()?.left_at(now)
-    }
-
-    /// On a state without a new move: whether our clock shows what it should. It may show more,
-    /// where time was given; less, where this host slept or the server restarted.
-    fn check_clock(&mut self, expected: Option<Duration>, now: Instant, out: &mut Vec<Action>) {
-        let (Some(expected), Some(left)) = (expected, self.left_at(now)) else {
-            return;
-        };
-        let gone = expected.saturating_sub(left);
-        if self.is_our_turn() && gone > CLOCK_SLACK {
-            out.push(Action::Note(Oddity::ClockFell { gone }));
-            self.tighten(now);
-        }
-    }
-
-    /// On the opponent's turn: once their time must be up, see what was missed; and before a lost
-    /// line could cost much of our own time, for then it is our clock that runs.
-    fn watch_opponent(&mut self, now: Instant) {
-        let (Some(setting), Some(shown)) = (&self.setting, &self.shown) else {
-            return;
-        };
-        let left = if self.record.ply() < FIRST_PLIES {
-            shown.state.expiration.map(|expiration| expiration.left())
-        } else {
-            let left = shown.state.time(setting.us.other());
-            left.filter(|_| setting.clocked)
-        };
-        let Some(left) = left else { return };
-        let mut wait = left.saturating_add(self.pace.again);
-        if let Some(ours) = self
-            .left_at(now)
-            .filter(|_| shown.state.expiration.is_none())
-        {
-            wait = wait.min((ours / MISSED_PART).max(self.pace.again * 4));
-        }
-        self.look_after(wait, now);
-    }
-
-    /// Whether the opponent still has time: then it is usual that no line comes.
-    fn is_early_look(&self, now: Instant) -> bool {
-        let theirs = self.setting.as_ref().zip(self.shown.as_ref());
-        theirs.is_some_and(|(setting, shown)| {
-            let left = shown.state.time(setting.us.other());
-            !self.is_our_turn() && left.is_some_and(|left| now < shown.at + left)
-        })
-    }
-
-    /// Looks whether something was missed, at the latest after `wait`.
-    pub(super) fn look_after(&mut self, wait: Duration, now: Instant) {
-        let at = now.checked_add(wait);
-        self.look_at = match (self.look_at, at) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
     }
 
     pub(super) fn next_ticket(&mut self) -> Ticket {
