@@ -122,7 +122,7 @@ fn happen(door: &mut Door, happening: Happening) -> Vec<Wanted> {
         Happening::NoList => door.apply(News::NoList),
         Happening::Wait(seconds) => door.wait(u64::from(seconds)),
         Happening::Hold(id) => {
-            let spare = door.lobby.spare(door.now);
+            let spare = door.lobby.spare();
             let taken = door.lobby.taken();
             let held = door.hold(&format!("p{}", id / 2));
             assert_eq!(held, spare > 0);

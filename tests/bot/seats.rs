@@ -100,15 +100,15 @@ fn nobody_waits_where_no_waiting_is_wanted() {
 #[test]
 fn a_challenge_of_ours_holds_a_seat_and_becomes_its_game() {
     let mut door = door(2, 1);
-    assert_eq!(door.lobby.spare(door.now), 1);
+    assert_eq!(door.lobby.spare(), 1);
     assert!(door.hold("nuke"));
-    assert_eq!(door.lobby.spare(door.now), 0, "one at a time");
+    assert_eq!(door.lobby.spare(), 0, "one at a time");
     assert_eq!(door.lobby.taken(), 1);
     assert_eq!(door.held("o1"), []);
     assert_eq!(door.started(game("o1", bot("nuke"))), play("o1"));
     assert_eq!((door.lobby.taken(), door.lobby.is_asking()), (1, false));
     // The only seat that bots may have is taken.
-    assert_eq!(door.lobby.spare(door.now), 0);
+    assert_eq!(door.lobby.spare(), 0);
     door.left("o1");
     assert!(door.lobby.is_empty());
 }
@@ -554,7 +554,7 @@ fn a_pause_ends_and_an_alarm_too() {
     ] {
         door.apply(close);
         assert_eq!(door.challenged(challenge("c1", player("a"))), later("c1"));
-        assert_eq!(door.lobby.spare(door.now), 0);
+        assert_eq!(door.lobby.spare(), 0);
         door.apply(open);
         assert_eq!(door.challenged(challenge("c1", player("a"))), accept("c1"));
         door.apply(canceled(challenge("c1", player("a"))));

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::kept::{Copy, Shelf};
-use super::names::{Contents, Lists, read_names};
+use super::names::{Contents, Lists, label, read_names};
 use crate::bot::settings::{Pace, Settings};
 use crate::config::Entry;
 use crate::lichess::{Page, PageError, Pages, UserId};
@@ -77,7 +77,7 @@ impl Keeper {
         };
         let states = keys.into_iter().map(|key| {
             let state = state(&key);
-            (key, state)
+            (label(&key).to_owned(), state)
         });
         states.collect()
     }
@@ -195,7 +195,7 @@ impl Keeper {
             names: names.to_vec(),
         };
         if let Err(error) = self.shelf.write(&copy) {
-            tracing::warn!(list = url, %error, "cannot keep a copy of the list");
+            tracing::warn!(list = label(url), %error, "cannot keep a copy of the list");
         }
     }
 
@@ -203,14 +203,18 @@ impl Keeper {
         self.recovered(key);
         let known = self.contents.get(key);
         if known.is_none_or(|known| **known != names) {
-            tracing::info!(list = key, names = names.len(), "read a list of names");
+            tracing::info!(
+                list = label(key),
+                names = names.len(),
+                "read a list of names"
+            );
             self.contents.insert(key.to_owned(), Arc::new(names));
         }
     }
 
     fn recovered(&mut self, key: &str) {
         if self.failing.remove(key).is_some() {
-            tracing::info!(list = key, "the list can be read again");
+            tracing::info!(list = label(key), "the list can be read again");
         }
     }
 
@@ -218,7 +222,12 @@ impl Keeper {
         let before = self.failing.insert(key.to_owned(), reason.to_owned());
         if before.is_none() {
             let kept = self.contents.get(key).map_or(0, |names| names.len());
-            tracing::warn!(list = key, reason, kept, "cannot read a list of names");
+            tracing::warn!(
+                list = label(key),
+                reason,
+                kept,
+                "cannot read a list of names"
+            );
         }
     }
 }
@@ -234,6 +243,11 @@ fn tell(lists: &watch::Sender<Arc<Lists>>, fresh: Lists) {
 }
 
 fn read_file(path: &Path) -> Result<Vec<UserId>, String> {
+    let known = fs::metadata(path).map_err(|error| error.to_string())?;
+    if !known.is_file() {
+        // A pipe would keep us waiting.
+        return Err("no file".to_owned());
+    }
     let file = fs::File::open(path).map_err(|error| error.to_string())?;
     let mut text = String::new();
     let mut bounded = file.take(LONGEST_FILE + 1);

@@ -32,13 +32,14 @@ impl Names {
     fn of(entries: &[Entry], contents: &Contents) -> Self {
         let mut names = HashMap::new();
         for entry in entries {
-            let source: Arc<str> = entry.to_string().into();
+            let key = entry.to_string();
+            let source: Arc<str> = label(&key).into();
             match entry {
                 Entry::Name(name) => {
                     names.insert(UserId::new(name), source);
                 }
                 Entry::File(_) | Entry::Url(_) => {
-                    let read = contents.get(&*source);
+                    let read = contents.get(&key);
                     for name in read.iter().flat_map(|names| names.iter()) {
                         names
                             .entry(name.clone())
@@ -103,6 +104,15 @@ impl Lists {
     pub fn counts(&self) -> (usize, usize) {
         (self.block.0.len(), self.welcome.0.len())
     }
+}
+
+/// An entry as it is shown: an address may hold a secret behind its question mark.
+pub(super) fn label(entry: &str) -> &str {
+    let is_address = entry.contains("://");
+    entry
+        .split_once('?')
+        .filter(|_| is_address)
+        .map_or(entry, |(bare, _)| bare)
 }
 
 /// A text that is no list of names.
@@ -207,6 +217,21 @@ mod tests {
         let lists = Lists::of(&rules, &[], &contents);
         assert!(lists.allows(&friend) && !lists.allows_anybody());
         assert!(!lists.allows(&UserId::new("foe")));
+    }
+
+    #[test]
+    fn what_an_address_asks_for_is_not_shown() {
+        assert_eq!(label("https://a/b?key=secret"), "https://a/b");
+        assert_eq!(label("file:a?b"), "file:a?b");
+        let entry = "https://a/b?key=secret";
+        let rules = config::Challenge {
+            block: vec![Entry::Url(entry.to_owned())],
+            ..config::Challenge::default()
+        };
+        let foe = UserId::new("foe");
+        let contents = Contents::from([(entry.to_owned(), Arc::new(vec![foe.clone()]))]);
+        let lists = Lists::of(&rules, &[], &contents);
+        assert_eq!(lists.blocked_by(&foe), Some("https://a/b"));
     }
 
     #[test]

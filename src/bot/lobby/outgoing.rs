@@ -36,18 +36,17 @@ pub(super) struct Outgoing {
 impl Lobby {
     /// How many seats a challenge of our own may take now: none while anybody waits or one of ours
     /// is out, and never one that is kept for humans.
-    pub fn spare(&self, now: Instant) -> usize {
+    pub fn spare(&self) -> usize {
         if self.is_closed() || self.outgoing.is_some() || !self.queue.is_empty() {
             return 0;
         }
-        let _ = now;
         self.plan().room(Kind::Bot, self.tally())
     }
 
     /// Takes a seat for a challenge of our own that is about to be sent. Says whether there was
     /// one.
     pub fn hold(&mut self, opponent: &UserId, kind: Kind, now: Instant) -> bool {
-        if self.spare(now) == 0 {
+        if self.spare() == 0 {
             return false;
         }
         self.outgoing = Some(Outgoing {

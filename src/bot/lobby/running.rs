@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use super::news::Errand;
 use super::parked::is_parked;
+use super::permits::Permit;
 use super::seats::{Kind, Sitter};
 use super::state::Lobby;
 use crate::bot::memory::Started;
@@ -63,6 +64,15 @@ struct Asked {
 }
 
 impl Asked {
+    /// Whoever challenged us.
+    fn of(permit: &Permit) -> Self {
+        Self {
+            kind: permit.kind,
+            origin: Some(Origin::Incoming),
+            rematch: permit.rematch_of.is_some(),
+        }
+    }
+
     /// Nobody that we know of.
     fn nobody(kind: Kind) -> Self {
         Self {
@@ -98,11 +108,7 @@ impl Lobby {
                 let rated = game.rated;
                 tracing::info!(game = %game.id, rated, "the server changed what is at stake");
             }
-            Asked {
-                kind: permit.kind,
-                origin: Some(Origin::Incoming),
-                rematch: permit.rematch_of.is_some(),
-            }
+            Asked::of(&permit)
         } else if let Some(kind) = self.outgoing_becomes(&game) {
             Asked {
                 kind,
@@ -119,15 +125,7 @@ impl Lobby {
     }
 
     fn play(&mut self, game: Box<GameInfo>, asked: &Asked, now: Instant, out: &mut Vec<Errand>) {
-        let kind = asked.kind;
-        self.memory.started(&Started {
-            game: game.id.clone(),
-            opponent: game.opponent.id.clone(),
-            is_bot: kind.is_bot(),
-            origin: asked.origin,
-            arena: is_arena(&game),
-            rematch: asked.rematch,
-        });
+        self.note_begun(&game, asked);
         if is_parked(&game) {
             self.parked.told(game, now);
             let poll = now.checked_add(self.settings.correspondence.poll);
@@ -136,11 +134,22 @@ impl Lobby {
         }
         let sitter = Sitter {
             opponent: game.opponent.id.clone(),
-            kind,
+            kind: asked.kind,
         };
         self.games.insert(game.id.clone(), sitter);
         self.list_at.get_or_insert(now + self.pace.reconcile);
         out.push(Errand::Play(game));
+    }
+
+    fn note_begun(&self, game: &GameInfo, asked: &Asked) {
+        self.memory.started(&Started {
+            game: game.id.clone(),
+            opponent: game.opponent.id.clone(),
+            is_bot: asked.kind.is_bot(),
+            origin: asked.origin,
+            arena: is_arena(game),
+            rematch: asked.rematch,
+        });
     }
 
     /// Whether a game that nobody has asked for is one too many and can still be called off: before
@@ -193,8 +202,10 @@ impl Lobby {
     }
 
     pub(super) fn finished(&mut self, game: &GameInfo, out: &mut Vec<Errand>) {
-        // It ended before it was seen to begin: it was begun all the same.
-        self.permits.remove(&game.id.as_challenge());
+        if let Some(permit) = self.permits.remove(&game.id.as_challenge()) {
+            // It ended before it was seen to begin: it was begun all the same.
+            self.note_begun(game, &Asked::of(&permit));
+        }
         self.outgoing_is_gone(&game.id.as_challenge());
         self.surplus.leaving.remove(&game.id);
         if self.games.contains(&game.id) || self.parked.over(&game.id) {

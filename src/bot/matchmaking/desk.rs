@@ -124,7 +124,7 @@ impl Desk {
         let around = Around {
             now,
             moment: self.society.memory.now(),
-            spare: lobby.spare(now),
+            spare: lobby.spare(),
             games: lobby.taken() - usize::from(held).min(lobby.taken()),
             held,
             folk: &self.society,

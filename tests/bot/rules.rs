@@ -1,0 +1,480 @@
+//! Every rule of the verdict, row by row: which decides, and what the challenger is told.
+
+use std::time::Duration;
+
+use megaton::bot::{Decision, Openness, Rule};
+use megaton::config::ColorWish;
+use megaton::lichess::{ColorChoice, Compat, DeclineReason, GameId, TimeControl, Variant};
+
+use crate::challenges::{Case, bot, clock, decision, judged, names, secs};
+
+/// What is changed, which rule decides, and what the challenger is told.
+type Row = (fn(&mut Case), Rule, DeclineReason);
+
+fn check(rows: &[Row]) {
+    for (index, (change, rule, reason)) in rows.iter().enumerate() {
+        let verdict = judged(change);
+        let decided = verdict.decided_by().map(|objection| objection.rule);
+        let expected = (Some(*rule), Decision::Decline(*reason));
+        assert_eq!(
+            (decided, verdict.decision),
+            expected,
+            "row {index} ({rule})"
+        );
+    }
+}
+
+#[test]
+fn every_rule_about_the_game_names_what_would_be_taken() {
+    use DeclineReason as Reason;
+    check(&[
+        (
+            |c| c.asked.variant = Variant::Standard,
+            Rule::Variant,
+            Reason::Variant,
+        ),
+        (
+            |c| c.asked.variant = Variant::Unknown,
+            Rule::Variant,
+            Reason::Variant,
+        ),
+        (
+            |c| c.asked.initial_fen = Some("8/8 w".into()),
+            Rule::StartPosition,
+            Reason::Variant,
+        ),
+        (
+            |c| c.rules.humans.rated = false,
+            Rule::NoRated,
+            Reason::Casual,
+        ),
+        (
+            |c| {
+                c.asked.rated = false;
+                c.rules.humans.casual = false;
+            },
+            Rule::NoCasual,
+            Reason::Rated,
+        ),
+        (
+            |c| {
+                c.rules.humans.rated = false;
+                c.rules.humans.casual = false;
+            },
+            Rule::NoRated,
+            Reason::Generic,
+        ),
+        (|c| c.rated_rests = true, Rule::RatedRests, Reason::Casual),
+        (
+            |c| {
+                c.rated_rests = true;
+                c.rules.humans.casual = false;
+            },
+            Rule::RatedRests,
+            Reason::Later,
+        ),
+        (
+            |c| {
+                c.rules.humans.color = ColorWish::White;
+                c.asked.color = ColorChoice::White;
+            },
+            Rule::Color,
+            Reason::Generic,
+        ),
+        // The lot may fall otherwise next time.
+        (
+            |c| c.rules.humans.color = ColorWish::White,
+            Rule::Color,
+            Reason::Later,
+        ),
+        (
+            |c| c.asked.rules = vec!["noAbort".into()],
+            Rule::SpecialRules,
+            Reason::Generic,
+        ),
+        (
+            |c| c.asked.rules = vec!["noWin".into()],
+            Rule::SpecialRules,
+            Reason::Generic,
+        ),
+        (
+            |c| {
+                c.compat = Some(Compat {
+                    bot: false,
+                    board: true,
+                });
+            },
+            Rule::Incompatible,
+            Reason::Generic,
+        ),
+    ]);
+    let fitting = decision(|c| c.rules.humans.color = ColorWish::Black);
+    assert_eq!(fitting, Decision::Accept);
+    let harmless = ["noRematch", "noGiveTime", "noClaimWin", "NoEarlyDraw"];
+    let harmless = harmless.map(str::to_owned).to_vec();
+    assert_eq!(decision(|c| c.asked.rules = harmless), Decision::Accept);
+}
+
+#[test]
+fn every_rule_about_time_names_the_direction() {
+    use DeclineReason as Reason;
+    check(&[
+        (|c| c.time(15, 0), Rule::UltraBullet, Reason::TooFast),
+        (|c| c.time(3600, 0), Rule::LongBase, Reason::TooSlow),
+        (|c| c.time(60, 180), Rule::LargeIncrement, Reason::TooSlow),
+        (
+            |c| {
+                c.rules.humans.min_base = secs(60);
+                c.time(30, 1);
+            },
+            Rule::ShortBase,
+            Reason::TooFast,
+        ),
+        (
+            |c| {
+                c.rules.humans.min_increment = secs(1);
+                c.time(180, 0);
+            },
+            Rule::SmallIncrement,
+            Reason::TooFast,
+        ),
+        // Zero is a bound like any other: no increment at all is wanted.
+        (
+            |c| c.rules.humans.max_increment = Duration::ZERO,
+            Rule::LargeIncrement,
+            Reason::TooSlow,
+        ),
+        (
+            |c| {
+                c.rules.humans.min_base = secs(60);
+                c.time(30, 100);
+            },
+            Rule::ShortBase,
+            Reason::TimeControl,
+        ),
+        (
+            |c| c.rules.humans.max_duration = secs(240),
+            Rule::LongGame,
+            Reason::TooSlow,
+        ),
+        (
+            |c| {
+                c.rules.humans.bullet_needs_increment = true;
+                c.time(60, 0);
+            },
+            Rule::BulletWithoutIncrement,
+            Reason::TooFast,
+        ),
+        (
+            |c| c.rules.humans.times = vec!["rapid".parse().unwrap()],
+            Rule::TimeNotListed,
+            Reason::TooFast,
+        ),
+        (
+            |c| c.rules.humans.times = vec!["bullet".parse().unwrap(), "1+1".parse().unwrap()],
+            Rule::TimeNotListed,
+            Reason::TooSlow,
+        ),
+        (
+            |c| c.rules.humans.times = vec!["bullet".parse().unwrap(), "5+0".parse().unwrap()],
+            Rule::TimeNotListed,
+            Reason::TimeControl,
+        ),
+        (
+            |c| {
+                c.asked.rated = false;
+                c.asked.time_control = TimeControl::Correspondence { days: 2 };
+            },
+            Rule::NoCorrespondence,
+            Reason::TooSlow,
+        ),
+        (
+            |c| {
+                c.asked.rated = false;
+                c.asked.time_control = TimeControl::Unlimited;
+            },
+            Rule::NoUnlimited,
+            Reason::TooSlow,
+        ),
+        (
+            |c| c.asked.time_control = TimeControl::Unknown,
+            Rule::UnknownTime,
+            Reason::TimeControl,
+        ),
+        (|c| days(c, 1, 2, 14), Rule::FewDays, Reason::TooFast),
+        (|c| days(c, 7, 1, 3), Rule::ManyDays, Reason::TooSlow),
+        (
+            |c| {
+                days(c, 2, 1, 3);
+                c.asked.rated = true;
+            },
+            Rule::RatedWithoutClock,
+            Reason::Casual,
+        ),
+    ]);
+    assert_eq!(decision(|c| days(c, 2, 1, 3)), Decision::Accept);
+    let exact = decision(|c| c.rules.humans.times = vec!["3+2".parse().unwrap()]);
+    assert_eq!(exact, Decision::Accept);
+    let bullet = decision(|c| {
+        c.rules.humans.bullet_needs_increment = true;
+        c.time(60, 1);
+    });
+    assert_eq!(bullet, Decision::Accept);
+}
+
+fn days(case: &mut Case, days: u32, least: u32, most: u32) {
+    case.asked.rated = false;
+    case.asked.time_control = TimeControl::Correspondence { days };
+    case.rules.humans.correspondence = true;
+    case.rules.humans.min_days = least;
+    case.rules.humans.max_days = most;
+}
+
+#[test]
+fn rated_only_asks_for_what_lichess_rates() {
+    use DeclineReason as Reason;
+    let declined = |time| {
+        decision(|c| {
+            c.rules.humans.casual = false;
+            c.rules.humans.correspondence = true;
+            c.rules.humans.unlimited = true;
+            c.asked.rated = false;
+            c.asked.time_control = time;
+        })
+    };
+    let rows = [
+        (clock(180, 2), Reason::Rated),
+        (clock(0, 2), Reason::Rated),
+        // Sent as rated, and turned casual on the way.
+        (clock(0, 1), Reason::TooFast),
+        (TimeControl::Correspondence { days: 2 }, Reason::TooSlow),
+        (TimeControl::Unlimited, Reason::TooSlow),
+    ];
+    for (time, reason) in rows {
+        assert_eq!(declined(time), Decision::Decline(reason), "{time:?}");
+    }
+    let rated = decision(|c| {
+        days(c, 2, 1, 3);
+        c.asked.rated = true;
+        c.rules.humans.casual = false;
+    });
+    assert_eq!(rated, Decision::Decline(Reason::TooSlow));
+}
+
+#[test]
+fn every_rule_about_the_challenger_is_final() {
+    use DeclineReason as Reason;
+    check(&[
+        (
+            |c| {
+                c.asked.challenger = Some(bot("nuke"));
+                c.rules.bots.accept = false;
+            },
+            Rule::NoBots,
+            Reason::NoBot,
+        ),
+        (
+            |c| c.rules.humans.accept = false,
+            Rule::NoHumans,
+            Reason::OnlyBot,
+        ),
+        (
+            |c| c.rules.block = names(&["BlastCap"]),
+            Rule::Blocked,
+            Reason::Generic,
+        ),
+        (
+            |c| c.rules.allow = names(&["friend"]),
+            Rule::NotAllowed,
+            Reason::Generic,
+        ),
+        (
+            |c| {
+                c.rules.humans.min_rating = 1800;
+                c.rated_at(1799);
+            },
+            Rule::RatingTooLow,
+            Reason::Generic,
+        ),
+        (
+            |c| {
+                c.rules.humans.max_rating = 1800;
+                c.rated_at(1801);
+            },
+            Rule::RatingTooHigh,
+            Reason::Generic,
+        ),
+        (
+            |c| {
+                c.rules.humans.max_rating_difference = 100;
+                c.rated_at(2001);
+            },
+            Rule::RatingTooFar,
+            Reason::Generic,
+        ),
+        (
+            |c| c.rules.humans.provisional = false,
+            Rule::Provisional,
+            Reason::Generic,
+        ),
+    ]);
+    let known = decision(|c| {
+        c.rules.humans.provisional = false;
+        c.rules.humans.min_rating = 1800;
+        c.rules.humans.max_rating = 2000;
+        c.rules.humans.max_rating_difference = 100;
+        c.rated_at(2000);
+    });
+    assert_eq!(known, Decision::Accept);
+    let allowed = decision(|c| c.rules.allow = names(&["BLASTCAP"]));
+    assert_eq!(allowed, Decision::Accept);
+    // Without a rating of ours there is no difference to speak of.
+    let unrated = decision(|c| {
+        c.rating = None;
+        c.rules.humans.max_rating_difference = 1;
+        c.rated_at(3000);
+    });
+    assert_eq!(unrated, Decision::Accept);
+    // That of another variant says nothing.
+    let other = judged(|c| {
+        c.rules.humans.min_rating = 3000;
+        c.asked.variant = Variant::Horde;
+        c.rated_at(1000);
+    });
+    assert_eq!(other.objections.len(), 1);
+}
+
+#[test]
+fn every_rule_about_how_often_says_later() {
+    use DeclineReason::Later;
+    check(&[
+        (
+            |c| {
+                c.rules.humans.at_once = 1;
+                c.past.at_once = 1;
+            },
+            Rule::AtOnce,
+            Later,
+        ),
+        (
+            |c| {
+                c.rules.humans.repeats = 3;
+                c.past.lately = 3;
+            },
+            Rule::Repeats,
+            Later,
+        ),
+        (
+            |c| {
+                c.asked.rematch_of = Some(GameId::new("g"));
+                c.rules.humans.rematches = 2;
+                c.past.rematches = 2;
+            },
+            Rule::Rematches,
+            Later,
+        ),
+        (
+            |c| {
+                c.rules.humans.per_day = 5;
+                c.past.today = 5;
+            },
+            Rule::PerDay,
+            Later,
+        ),
+        (
+            |c| {
+                c.rules.humans.total_per_day = 50;
+                c.past.kind_today = 50;
+            },
+            Rule::TotalPerDay,
+            Later,
+        ),
+        (|c| c.open = Openness::Full, Rule::NoSeat, Later),
+        (|c| c.open = Openness::BotsSpent, Rule::BotsSpent, Later),
+        (|c| c.open = Openness::Draining, Rule::Draining, Later),
+        (|c| c.open = Openness::Paused, Rule::Paused, Later),
+        (|c| c.open = Openness::Alarm, Rule::Alarm, Later),
+    ]);
+    // A challenge of its own is no rematch.
+    let fresh = decision(|c| {
+        c.rules.humans.rematches = 2;
+        c.past.rematches = 2;
+    });
+    assert_eq!(fresh, Decision::Accept);
+}
+
+#[test]
+fn of_several_reasons_the_one_is_sent_that_spares_a_useless_second_try() {
+    use DeclineReason as Reason;
+    check(&[
+        // Whoever may not come at all need not change anything.
+        (
+            |c| {
+                c.asked.variant = Variant::Horde;
+                c.rules.humans.accept = false;
+            },
+            Rule::NoHumans,
+            Reason::OnlyBot,
+        ),
+        (
+            |c| {
+                c.asked.variant = Variant::Horde;
+                c.rules.block = names(&["blastcap"]);
+            },
+            Rule::Blocked,
+            Reason::Generic,
+        ),
+        (
+            |c| {
+                c.rules.block = names(&["blastcap"]);
+                c.rules.humans.accept = false;
+            },
+            Rule::NoHumans,
+            Reason::OnlyBot,
+        ),
+        // The greatest change first.
+        (
+            |c| {
+                c.asked.variant = Variant::Standard;
+                c.time(15, 0);
+                c.rules.humans.rated = false;
+            },
+            Rule::Variant,
+            Reason::Variant,
+        ),
+        (
+            |c| {
+                c.time(15, 0);
+                c.rules.humans.rated = false;
+            },
+            Rule::UltraBullet,
+            Reason::TooFast,
+        ),
+        (
+            |c| {
+                c.rules.humans.rated = false;
+                c.asked.rules = vec!["noAbort".into()];
+            },
+            Rule::NoRated,
+            Reason::Casual,
+        ),
+        // What passes by itself comes last.
+        (
+            |c| {
+                c.rules.humans.rated = false;
+                c.open = Openness::Full;
+            },
+            Rule::NoRated,
+            Reason::Casual,
+        ),
+        // Objections about time speak with one voice, whichever rule comes first.
+        (
+            |c| {
+                c.rules.humans.min_base = secs(600);
+                c.rules.humans.max_increment = secs(1);
+            },
+            Rule::ShortBase,
+            Reason::TimeControl,
+        ),
+    ]);
+}
