@@ -1,7 +1,8 @@
 # The bot in an image that holds one static program and nothing else: no shell, no root.
 #
 #   docker build -t megaton .
-#   docker run -e LICHESS_BOT_TOKEN -v ./config.toml:/config/config.toml:ro megaton
+#   docker run -e LICHESS_BOT_TOKEN -v ./config.toml:/config/config.toml:ro \
+#     -v megaton-data:/config/data megaton
 #
 # For x86-64 processors older than 2013 (no AVX2): --build-arg CPU=x86-64
 
@@ -29,11 +30,14 @@ COPY assets assets
 RUN touch src/lib.rs src/main.rs \
     && cargo --config static.toml build --release --locked --target "$TARGET" \
     && install -Ds "target/$TARGET/release/megaton" /out/usr/local/bin/megaton \
-    && install -d /out/config /out/etc \
+    && install -d /out/config /out/etc /data \
     && echo 'hosts: files dns' > /out/etc/nsswitch.conf
 
 FROM ${RUNTIME_IMAGE}
 COPY --from=build /out /
+# What the bot remembers; the rest may be read-only.
+COPY --from=build --chown=10001:10001 /data /config/data
+VOLUME ["/config/data"]
 USER 10001:10001
 WORKDIR /config
 STOPSIGNAL SIGTERM

@@ -3,6 +3,8 @@
 //! The rooms of the house, highest floor first; a room may use the floors below its own only.
 //! `docs/architecture.md` is the plan.
 
+#[cfg(unix)]
+pub mod panel;
 pub mod practice;
 pub mod uci;
 

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use super::failure::Failure;
+#[cfg(unix)]
+use super::remote;
 use super::{bench, check, explain, perft, practice, run, soak, uci, upgrade};
 
 const EXAMPLES: &str = "\
@@ -15,6 +17,7 @@ First steps:
                                 two whole games against the built-in partners
   megaton check                 is the token good, is the account a bot, what would it accept?
   megaton run                   play on Lichess until Ctrl-C (once: finish the games; twice: now)
+  megaton status                how is the bot that runs with this config?
 
 The settings are in config.toml, if there is one (see config.example.toml); the API token is in
 the variable LICHESS_BOT_TOKEN or in the file that `token_file` names.
@@ -39,6 +42,22 @@ enum Command {
     Soak(soak::Args),
     Check(check::Args),
     ExplainChallenge(explain::Args),
+    #[cfg(unix)]
+    Status(remote::Status),
+    #[cfg(unix)]
+    Pause(remote::Pause),
+    #[cfg(unix)]
+    Resume(remote::Resume),
+    #[cfg(unix)]
+    Drain(remote::Drain),
+    #[cfg(unix)]
+    Reload(remote::Reload),
+    #[cfg(unix)]
+    Challenge(remote::Challenge),
+    #[cfg(unix)]
+    Rechallenge(remote::Rechallenge),
+    #[cfg(unix)]
+    Matchmaking(remote::Matchmaking),
     UpgradeAccount(upgrade::Args),
     Uci(uci::Args),
     Bench(bench::Args),
@@ -66,6 +85,22 @@ impl Command {
             Self::Soak(args) => soak::execute(&args),
             Self::Check(args) => check::execute(&args),
             Self::ExplainChallenge(args) => explain::execute(&args),
+            #[cfg(unix)]
+            Self::Status(args) => args.execute(),
+            #[cfg(unix)]
+            Self::Pause(args) => args.execute(),
+            #[cfg(unix)]
+            Self::Resume(args) => args.execute(),
+            #[cfg(unix)]
+            Self::Drain(args) => args.execute(),
+            #[cfg(unix)]
+            Self::Reload(args) => args.execute(),
+            #[cfg(unix)]
+            Self::Challenge(args) => args.execute(),
+            #[cfg(unix)]
+            Self::Rechallenge(args) => args.execute(),
+            #[cfg(unix)]
+            Self::Matchmaking(args) => args.execute(),
             Self::UpgradeAccount(args) => upgrade::execute(&args),
             Self::Uci(args) => uci::execute(&args),
             Self::Bench(args) => bench::execute(&args),

@@ -11,12 +11,13 @@ use megaton::lichess::Client;
 use super::failure::Failure;
 use super::identity::{self, Identity};
 use super::setup::ConfigArgs;
-use super::{report, runtime};
+use super::{outlook, places, report, runtime};
 
-/// Check config, token and account, and say what would be accepted
+/// Check config, data folder, token and account, and say what would happen
 ///
-/// Reads the config and its lists of names, asks Lichess whose token it is and what it may do, and
-/// says which challenges would be accepted. Changes nothing. Status 2 if anything keeps the bot from playing.
+/// Reads the config and what it names, asks Lichess whose token it is and what it may do, and says
+/// which games would be accepted and looked for. Changes nothing. Status 2 if anything keeps the bot
+/// from playing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton check
@@ -38,6 +39,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     say("config", &came_from)?;
     say_all("server", &report::server(&config.lichess.url))?;
     say("engine", &report::engine(&config.engine))?;
+    say_all("keeps", &places::keeps(&config.data)?)?;
     say_all("accepts", &report::accepts(&config.challenge))?;
     let mut lists = lists(&config);
     if !args.offline {
@@ -50,11 +52,14 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     // Offline, an address is nobody's fault.
     read.retain(|(list, _)| !args.offline || list.starts_with("file:"));
     say_all("lists", &report::lists_read(&read))?;
+    say_all("looks", &outlook::looks(&config))?;
+    say_all("arenas", &outlook::arenas(&config.arena))?;
+    say_all("chat", &outlook::chat(&config.chat, "Megaton"))?;
     if args.offline {
         return Ok(());
     }
     let client = identity::client(&config)?;
-    runtime::block_on(online(&client, &config.lichess.url))
+    runtime::block_on(online(&client, &config))
 }
 
 /// The names in files and at addresses; no copies are read or kept.
@@ -63,13 +68,19 @@ fn lists(config: &Config) -> Keeper {
     Keeper::new(settings, &ListSources::default(), Pace::default())
 }
 
-async fn online(client: &Client, url: &str) -> Result<(), Failure> {
+async fn online(client: &Client, config: &Config) -> Result<(), Failure> {
+    let url = &config.lichess.url;
     let Identity { token, account } = identity::ask(client, url).await?;
+    let wanted = outlook::scopes(config);
     match &token {
-        Some(token) => say_all("token", &report::token(token, SystemTime::now()))?,
+        Some(token) => say_all("token", &report::token(token, &wanted, SystemTime::now()))?,
         None => say("token", "good; what it allows, this server does not tell")?,
     }
     say_all("account", &report::account(&account))?;
+    say(
+        "website",
+        "cannot be asked: see that Preferences, Privacy lets other players challenge it always",
+    )?;
     if let Some(obstacle) = report::obstacle(url, token.as_ref(), &account) {
         return Err(Failure::setup(obstacle));
     }

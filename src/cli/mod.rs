@@ -1,4 +1,5 @@
-//! The command line: what can be asked of the program, one file a command.
+//! The command line: what can be asked of the program, one file a command; the commands that
+//! speak to a running bot share `remote`.
 //!
 //! A command reads its arguments, puts the rooms of the library together and says what came of it
 //! on stdout; logs and complaints go to stderr. Exit status 0 is success, 1 a failure at work,
@@ -11,12 +12,18 @@ mod explain;
 mod failure;
 mod identity;
 mod logging;
+mod outlook;
 mod perft;
+mod places;
 mod practice;
+#[cfg(unix)]
+mod remote;
 mod report;
 mod run;
 mod runtime;
 mod setup;
+#[cfg(unix)]
+mod shown;
 mod soak;
 mod uci;
 mod upgrade;

@@ -114,8 +114,8 @@ pub(super) fn engine(engine: &Engine) -> String {
     format!("{} MB table, {cores}{limited}", engine.hash)
 }
 
-/// Whose token it is and what it allows.
-pub(super) fn token(token: &TokenInfo, now: SystemTime) -> Vec<String> {
+/// Whose token it is and what it allows; `wanted` are the scopes that the config asks for.
+pub(super) fn token(token: &TokenInfo, wanted: &[(&str, &str)], now: SystemTime) -> Vec<String> {
     let mut lines = vec![format!(
         "of {}, allows {}",
         token.user,
@@ -125,6 +125,13 @@ pub(super) fn token(token: &TokenInfo, now: SystemTime) -> Vec<String> {
         if !token.allows(scope) {
             lines.push(format!(
                 "lacks {scope}, of use {what_for}; not needed to play"
+            ));
+        }
+    }
+    for (scope, what_for) in wanted {
+        if !token.allows(scope) {
+            lines.push(format!(
+                "WARNING: lacks {scope}, which is wanted {what_for}"
             ));
         }
     }
@@ -315,14 +322,28 @@ mod tests {
             expires: Some(now + Duration::from_secs(seconds)),
             ..token_with(&["bot:play", "challenge:read", "challenge:write"])
         };
-        let last = |info: &TokenInfo| token(info, now).pop().unwrap();
+        let last = |info: &TokenInfo| token(info, &[], now).pop().unwrap();
         assert_eq!(last(&ending(300 * 86_400)), "ends in 300 days");
         assert!(last(&ending(86_400)).starts_with("WARNING: ends in a day"));
         assert_eq!(
-            token(&ending(9), now + Duration::from_secs(60))
+            token(&ending(9), &[], now + Duration::from_secs(60))
                 .pop()
                 .unwrap(),
             "WARNING: has ended"
+        );
+    }
+
+    #[test]
+    fn a_scope_that_the_config_asks_for_is_missed() {
+        let wanted = [("tournament:write", "to join arenas")];
+        let said = token(&token_with(&["bot:play"]), &wanted, SystemTime::UNIX_EPOCH);
+        let missed = "WARNING: lacks tournament:write, which is wanted to join arenas";
+        assert!(said.iter().any(|line| line == missed), "{said:?}");
+        let good = token_with(&["bot:play", "tournament:write"]);
+        let said = token(&good, &wanted, SystemTime::UNIX_EPOCH);
+        assert!(
+            !said.iter().any(|line| line.starts_with("WARNING")),
+            "{said:?}"
         );
     }
 

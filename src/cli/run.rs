@@ -1,12 +1,17 @@
 //! `megaton run`: plays on Lichess until it is told to stop.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+#[cfg(unix)]
+use megaton::bot::Control;
 use megaton::bot::{
     self, BotError, BotOptions, ListSources, Listeners, Memory, MemoryRules, Pace, Settings,
+    Shutdown,
 };
 use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool};
+#[cfg(unix)]
+use megaton::panel::{Panel, Reload, Reloader};
 use megaton::store::Store;
 
 use super::failure::Failure;
@@ -19,8 +24,9 @@ use super::{identity, logging, report, runtime};
 /// when the program ended, however it ended, are taken up again. Without a network it waits and
 /// tries again; only a config, token or account that cannot work ends it at once (status 2).
 ///
-/// The first Ctrl-C (or SIGTERM) takes no new games and ends after the last one; the second ends at
-/// once.
+/// The first Ctrl-C (or SIGTERM) takes no new games and ends after the last one, or when [shutdown]
+/// drain has passed; the second ends at once. SIGHUP reads the config again. Meanwhile `megaton
+/// status` and its like speak to it, if they are given the same config.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton run
@@ -53,10 +59,63 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
                 data: config.data.folder.clone(),
             },
         };
-        let outcome = bot::run(options, shutdown).await;
+        let outcome = commanded(options, shutdown, &config, path).await;
         memory.settle().await;
-        outcome.map_err(|error| cannot_play(&error, &config.lichess.url))
+        outcome?.map_err(|error| cannot_play(&error, &config.lichess.url))
     })
+}
+
+/// Plays, and meanwhile does what the operator says over the control socket and with SIGHUP.
+#[cfg(unix)]
+async fn commanded(
+    options: BotOptions,
+    shutdown: Shutdown,
+    config: &Config,
+    path: Option<PathBuf>,
+) -> Result<Result<(), BotError>, Failure> {
+    let (control, commands) = bot::channel();
+    let (reloader, reload) = Reloader::new(path, config.clone(), control.clone());
+    tokio::spawn(reloader.run());
+    let mut hangups = runtime::Hangups::listen()?;
+    let hung_up = {
+        let reload = reload.clone();
+        async move {
+            loop {
+                hangups.next().await;
+                if let Ok(said) = reload.now().await {
+                    tracing::info!(said, "SIGHUP: the config is read again");
+                }
+            }
+        }
+    };
+    tokio::select! {
+        outcome = bot::run_commanded(options, shutdown, commands) => Ok(outcome),
+        () = hung_up => unreachable!("it listens for ever"),
+        () = panel(config, control, reload) => unreachable!("it serves for ever"),
+    }
+}
+
+/// Serves the control socket, if there is to be one and it can be opened.
+#[cfg(unix)]
+async fn panel(config: &Config, control: Control, reload: Reload) {
+    let path = config.data.socket_path();
+    let opened = path.as_deref().map(Panel::open);
+    match opened {
+        Some(Ok(panel)) => panel.serve(control, reload).await,
+        Some(Err(error)) => tracing::warn!("the bot cannot be told anything: {error}"),
+        None => {}
+    }
+    std::future::pending().await
+}
+
+#[cfg(not(unix))]
+async fn commanded(
+    options: BotOptions,
+    shutdown: Shutdown,
+    _config: &Config,
+    _path: Option<PathBuf>,
+) -> Result<Result<(), BotError>, Failure> {
+    Ok(bot::run(options, shutdown).await)
 }
 
 /// What is remembered from earlier runs; the data folder is ours from now on.

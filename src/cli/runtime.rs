@@ -47,6 +47,28 @@ pub(super) fn listen() -> Result<Shutdown, Failure> {
     Ok(shutdown)
 }
 
+/// SIGHUP, each time it comes.
+#[cfg(unix)]
+pub(super) struct Hangups(tokio::signal::unix::Signal);
+
+#[cfg(unix)]
+impl Hangups {
+    /// From now on the signal no longer ends the process.
+    pub(super) fn listen() -> Result<Self, Failure> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let hangup = signal(SignalKind::hangup()).context("listening for signals")?;
+        Ok(Self(hangup))
+    }
+
+    /// The next one.
+    pub(super) async fn next(&mut self) {
+        if self.0.recv().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
 #[cfg(unix)]
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
@@ -65,6 +87,7 @@ impl Signals {
         })
     }
 
+    /// The next signal that asks for an end.
     async fn next(&mut self) -> &'static str {
         tokio::select! {
             _ = self.interrupt.recv() => "SIGINT",

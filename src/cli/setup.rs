@@ -40,6 +40,15 @@ impl ConfigArgs {
     }
 }
 
+#[cfg(unix)]
+impl ConfigArgs {
+    /// The control socket of the bot that runs with this config.
+    pub(super) fn socket(&self) -> Result<Option<PathBuf>, Failure> {
+        let (config, _) = self.load()?;
+        Ok(config.data.socket_path())
+    }
+}
+
 /// The memory of this machine in megabytes, where the system tells.
 fn memory() -> Option<usize> {
     let told = fs::read_to_string("/proc/meminfo").ok()?;

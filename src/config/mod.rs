@@ -5,6 +5,7 @@
 //! a token written into the TOML is refused without being repeated.
 
 mod contradiction;
+mod diff;
 mod error;
 mod keys;
 mod load;
@@ -13,6 +14,7 @@ mod settings;
 mod units;
 mod values;
 
+pub use diff::Changed;
 pub use error::{ConfigError, Fault};
 pub use keys::{Key, SECTIONS, Section, Takes};
 pub use settings::{

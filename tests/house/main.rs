@@ -12,6 +12,7 @@ mod running;
 mod server;
 mod soak;
 mod state;
+mod told;
 mod variety;
 mod whole;
 mod words;

@@ -1,0 +1,111 @@
+//! The data folder and the socket that a config names: whether the bot could use them. Changes
+//! nothing.
+
+use std::path::Path;
+
+use megaton::config::Data;
+
+use super::failure::Failure;
+
+/// Where it keeps what it must remember, and where it can be told things.
+pub(super) fn keeps(data: &Data) -> Result<Vec<String>, Failure> {
+    let mut lines = Vec::new();
+    match &data.folder {
+        None => lines.push(
+            "nothing: without [data] folder it begins anew at each start, the day's games too"
+                .to_owned(),
+        ),
+        Some(folder) => lines.push(memory(folder)?),
+    }
+    lines.push(socket(data));
+    Ok(lines)
+}
+
+fn memory(folder: &Path) -> Result<String, Failure> {
+    let shown = folder.display();
+    let there = folder.is_dir();
+    // What does not exist yet is made within the first folder above that does.
+    let ground = folder.ancestors().find(|place| place.exists());
+    let ground = ground.filter(|place| !place.as_os_str().is_empty());
+    let ground = ground.unwrap_or(Path::new("."));
+    if !ground.is_dir() {
+        return Err(Failure::setup(format!(
+            "[data] folder: {} is no folder",
+            ground.display()
+        )));
+    }
+    if !may_write(ground) {
+        return Err(Failure::setup(format!(
+            "[data] folder: {shown} cannot be written: {} is not for this user to write in",
+            ground.display()
+        )));
+    }
+    Ok(if there {
+        format!("what it must remember in {shown}")
+    } else {
+        format!("what it must remember in {shown}, which it makes when it runs")
+    })
+}
+
+#[cfg(unix)]
+fn may_write(folder: &Path) -> bool {
+    use rustix::fs::{Access, access};
+
+    access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+const fn may_write(_: &Path) -> bool {
+    true
+}
+
+#[cfg(unix)]
+fn socket(data: &Data) -> String {
+    use megaton::panel::{Panel, PanelError};
+
+    let Some(path) = data.socket_path() else {
+        return "no control socket: `megaton status` and its like will not reach it".to_owned();
+    };
+    match Panel::check(&path) {
+        Ok(()) => format!("the control socket {}", path.display()),
+        Err(PanelError::InUse(_)) => {
+            "a bot runs with this config already: see `megaton status`".to_owned()
+        }
+        Err(error) => format!("WARNING: it could not be told anything: {error}"),
+    }
+}
+
+#[cfg(not(unix))]
+fn socket(_: &Data) -> String {
+    "no control socket on this system".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_that_can_be_made_is_as_good_as_one() {
+        let ground = tempfile::tempdir().unwrap();
+        let data = |folder: &str| Data {
+            folder: Some(ground.path().join(folder)),
+            ..Data::default()
+        };
+        let said = keeps(&data("a/b")).unwrap();
+        assert!(said[0].ends_with("which it makes when it runs"), "{said:?}");
+        assert!(said[1].ends_with("control.sock"), "{said:?}");
+        fs::write(ground.path().join("file"), "").unwrap();
+        let error = keeps(&data("file/x")).unwrap_err();
+        let Failure::Setup(error) = error else {
+            panic!("a setup that cannot work");
+        };
+        assert!(error.to_string().ends_with("is no folder"), "{error}");
+        let nothing = Data {
+            folder: None,
+            ..Data::default()
+        };
+        assert!(keeps(&nothing).unwrap()[0].starts_with("nothing"));
+    }
+}

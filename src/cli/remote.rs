@@ -1,0 +1,226 @@
+//! The commands that speak to a running bot over its control socket.
+//!
+//! Each is one request and one answer; what the bot says goes to stdout, and status 1 says that it
+//! was not done.
+
+use std::io::{self, Write};
+
+use clap::{Args, ValueEnum};
+use megaton::config::ColorWish;
+use megaton::panel::{self, Answer, Request};
+
+use super::failure::Failure;
+use super::setup::ConfigArgs;
+use super::shown;
+
+/// Say how a running bot is: games, seats, streams, budget, alarms
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  megaton status
+  megaton status --json | jq .games")]
+pub(super) struct Status {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// As one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Let a running bot take nothing new; its games go on
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  megaton pause
+  megaton pause --config /etc/megaton/config.toml")]
+pub(super) struct Pause {
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+/// Let a paused bot take challenges again
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  megaton resume")]
+pub(super) struct Resume {
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+/// Let a running bot finish its games and end, as SIGTERM does
+///
+/// It takes nothing new and plays its games for [shutdown] drain at most; then games that have
+/// hardly begun are called off and the others are left, to be taken up at the next start.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  megaton drain")]
+pub(super) struct Drain {
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+/// Let a running bot read its config again, as SIGHUP does
+///
+/// Says what changed, and what of it needs a restart. Games under way keep the rules they began
+/// with. A config that is wrong is named and changes nothing.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  megaton reload")]
+pub(super) struct Reload {
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+/// Let a running bot challenge somebody
+///
+/// It does so as soon as it has a seat and the day's budget allows it.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  megaton challenge SomeBot
+  megaton challenge SomeBot blitz
+  megaton challenge SomeBot 3+2 --casual --color white")]
+pub(super) struct Challenge {
+    /// The account
+    #[arg(value_name = "USER")]
+    user: String,
+    /// A profile of the config, or minutes+seconds [default: the first profile]
+    #[arg(value_name = "PROFILE|M+S")]
+    what: Option<String>,
+    /// A rated game, whatever the profile says
+    #[arg(long)]
+    rated: bool,
+    /// A casual game, whatever the profile says
+    #[arg(long, conflicts_with = "rated")]
+    casual: bool,
+    /// The colour of the bot
+    #[arg(long, value_name = "COLOR")]
+    color: Option<Color>,
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+/// Let a running bot challenge its last opponent again, colours turned round
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  megaton rechallenge")]
+pub(super) struct Rechallenge {
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+/// Let a running bot look for games, or no longer
+///
+/// It stays so until the config is read again.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  megaton matchmaking on
+  megaton matchmaking off")]
+pub(super) struct Matchmaking {
+    /// Look for games or not
+    switch: Switch,
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Color {
+    Any,
+    White,
+    Black,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
+impl Status {
+    pub(super) fn execute(&self) -> Result<(), Failure> {
+        let answer = ask(&self.config, &Request::Status {})?;
+        let status = answer
+            .status
+            .ok_or_else(|| Failure::failed("the bot answers without its status"))?;
+        let mut out = io::stdout().lock();
+        if self.json {
+            let text = serde_json::to_string(&status).map_err(anyhow::Error::from)?;
+            writeln!(out, "{text}")?;
+        } else {
+            for line in shown::lines(&status) {
+                writeln!(out, "{line}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Pause {
+    pub(super) fn execute(&self) -> Result<(), Failure> {
+        tell(&self.config, &Request::Pause {})
+    }
+}
+
+impl Resume {
+    pub(super) fn execute(&self) -> Result<(), Failure> {
+        tell(&self.config, &Request::Resume {})
+    }
+}
+
+impl Drain {
+    pub(super) fn execute(&self) -> Result<(), Failure> {
+        tell(&self.config, &Request::Drain {})
+    }
+}
+
+impl Reload {
+    pub(super) fn execute(&self) -> Result<(), Failure> {
+        tell(&self.config, &Request::Reload {})
+    }
+}
+
+impl Challenge {
+    pub(super) fn execute(&self) -> Result<(), Failure> {
+        let request = Request::Challenge {
+            user: self.user.clone(),
+            what: self.what.clone(),
+            rated: (self.rated || self.casual).then_some(self.rated),
+            color: self.color.map(|color| match color {
+                Color::Any => ColorWish::Any,
+                Color::White => ColorWish::White,
+                Color::Black => ColorWish::Black,
+            }),
+        };
+        tell(&self.config, &request)
+    }
+}
+
+impl Rechallenge {
+    pub(super) fn execute(&self) -> Result<(), Failure> {
+        tell(&self.config, &Request::Rechallenge {})
+    }
+}
+
+impl Matchmaking {
+    pub(super) fn execute(&self) -> Result<(), Failure> {
+        let on = self.switch == Switch::On;
+        tell(&self.config, &Request::Matchmaking { on })
+    }
+}
+
+/// Asks, and prints what the bot says.
+fn tell(config: &ConfigArgs, request: &Request) -> Result<(), Failure> {
+    let answer = ask(config, request)?;
+    writeln!(io::stdout().lock(), "{}", answer.text)?;
+    Ok(())
+}
+
+/// The bot's answer; a refusal is a failure.
+fn ask(config: &ConfigArgs, request: &Request) -> Result<Answer, Failure> {
+    let socket = config.socket()?.ok_or_else(|| {
+        Failure::setup("the config gives the bot no control socket: see [data] folder and socket")
+    })?;
+    let answer = panel::ask(&socket, request).map_err(|error| Failure::Failed(error.into()))?;
+    if answer.ok {
+        Ok(answer)
+    } else {
+        Err(Failure::failed(answer.text))
+    }
+}

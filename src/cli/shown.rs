@@ -1,0 +1,181 @@
+//! The status of a running bot in lines for a person. Pure.
+
+use megaton::bot::{Game, LedgerStatus, Status, Stream};
+
+/// All there is to say.
+pub(super) fn lines(status: &Status) -> Vec<String> {
+    let account = status.account.as_deref().unwrap_or("the bot");
+    let mut lines = vec![format!(
+        "{account} {}; version {}, up {}",
+        status.state.describe(),
+        status.version,
+        span(status.uptime)
+    )];
+    let mut say = |about: &str, what: String| lines.push(format!("{about:<9} {what}"));
+    say("stream", stream(&status.stream));
+    say("seats", seats(status));
+    for game in &status.games {
+        say("game", one_game(game));
+    }
+    if let Some(ledger) = &status.ledger {
+        say("today", spent(ledger));
+    }
+    say("looking", looking(status));
+    if let Some(overhead) = status.overhead {
+        say("overhead", format!("{overhead} ms a move, as learned"));
+    }
+    for alarm in &status.alarms {
+        let since = span(alarm.since);
+        say(
+            "ALARM",
+            format!("{}: {} (for {since})", alarm.kind, alarm.text),
+        );
+    }
+    lines
+}
+
+fn stream(stream: &Stream) -> String {
+    let lost = match stream.lost {
+        0 => String::new(),
+        1 => "; lost once".to_owned(),
+        times => format!("; lost {times} times"),
+    };
+    match stream.heard_ago {
+        Some(ago) => format!("open, heard {} s ago{lost}", ago / 1000),
+        None => format!("not open{lost}"),
+    }
+}
+
+fn seats(status: &Status) -> String {
+    let seats = &status.seats;
+    let mut text = format!("{} of {} taken", seats.taken, seats.all);
+    if seats.for_humans > 0 {
+        text += &format!(", {} kept for humans", seats.for_humans);
+    }
+    if status.waiting > 0 {
+        text += &format!(", {} waiting", status.waiting);
+    }
+    text
+}
+
+fn one_game(game: &Game) -> String {
+    let us = game.us.as_deref().unwrap_or("unseen");
+    let clocks = match (game.our_clock, game.their_clock) {
+        (None, None) => String::new(),
+        (ours, theirs) => format!("  {} : {}", clock(ours), clock(theirs)),
+    };
+    let score = game.score.as_deref().map(|score| format!("  {score}"));
+    format!(
+        "{} {us} against {}, ply {}{clocks}{}, moved {} s ago",
+        game.id,
+        game.opponent,
+        game.ply,
+        score.unwrap_or_default(),
+        game.moved_ago / 1000
+    )
+}
+
+fn clock(left: Option<u64>) -> String {
+    left.map_or_else(
+        || "-".to_owned(),
+        |ms| format!("{}:{:02}", ms / 60_000, ms / 1000 % 60),
+    )
+}
+
+fn spent(ledger: &LedgerStatus) -> String {
+    format!(
+        "{} of {} games against bots, {} of {} challenge credits; {}",
+        ledger.bot_games,
+        ledger.bot_games_limit,
+        ledger.credits,
+        ledger.credits_limit,
+        ledger.forecast
+    )
+}
+
+fn looking(status: &Status) -> String {
+    let state = if status.matchmaking.enabled {
+        "for games"
+    } else {
+        "for none, unless told to"
+    };
+    match status.matchmaking.doing.as_str() {
+        "" => state.to_owned(),
+        doing => format!("{state}: {doing}"),
+    }
+}
+
+/// A time in its two largest units.
+fn span(seconds: u64) -> String {
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, minutes) => format!("{minutes} min"),
+        (0, hours, minutes) => format!("{hours} h {} min", minutes % 60),
+        (days, hours, _) => format!("{days} d {} h", hours % 24),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use megaton::bot::{AlarmLine, Seats, State};
+
+    use super::*;
+
+    #[test]
+    fn a_status_is_a_few_lines() {
+        let status = Status {
+            version: "1.2.3".to_owned(),
+            account: Some("Megaton".to_owned()),
+            state: State::Playing,
+            uptime: 90_061,
+            stream: Stream {
+                open: true,
+                heard_ago: Some(2500),
+                lost: 1,
+            },
+            seats: Seats {
+                all: 8,
+                taken: 1,
+                for_humans: 2,
+            },
+            games: vec![Game {
+                id: "q7ZxVt2B".to_owned(),
+                opponent: "Nuke".to_owned(),
+                us: Some("white".to_owned()),
+                ply: 24,
+                our_clock: Some(151_000),
+                their_clock: None,
+                score: Some("cp 35".to_owned()),
+                moved_ago: 3000,
+            }],
+            alarms: vec![AlarmLine {
+                kind: "stolen".to_owned(),
+                text: "stop one of them".to_owned(),
+                since: 61,
+            }],
+            ..Status::default()
+        };
+        assert_eq!(
+            lines(&status),
+            [
+                "Megaton takes challenges; version 1.2.3, up 1 d 1 h",
+                "stream    open, heard 2 s ago; lost once",
+                "seats     1 of 8 taken, 2 kept for humans",
+                "game      q7ZxVt2B white against Nuke, ply 24  2:31 : -  cp 35, moved 3 s ago",
+                "looking   for none, unless told to",
+                "ALARM     stolen: stop one of them (for 1 min)",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_bot_without_network_says_so() {
+        let said = lines(&Status::default());
+        assert!(
+            said[0].contains("has not reached the server yet"),
+            "{said:?}"
+        );
+        assert_eq!(said[1], "stream    not open");
+    }
+}

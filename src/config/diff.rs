@@ -1,0 +1,171 @@
+//! What differs between two configs, key by key, in the words of the file.
+//!
+//! Pure; says also which changes a running bot cannot take up.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use toml::{Table, Value};
+
+use super::keys::SECTIONS;
+use super::settings::Config;
+
+/// One key whose value differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// Section and key, such as `[engine] hash`.
+    pub key: String,
+    /// The value before; none where there was none.
+    pub old: Option<String>,
+    /// The value now; none where there is none.
+    pub new: Option<String>,
+    /// Whether it counts from the next start on only.
+    pub at_restart: bool,
+}
+
+impl Config {
+    /// What differs in another config, in the order of the file.
+    pub fn changes(&self, other: &Self) -> Vec<Changed> {
+        let (old, new) = (flat(self), flat(other));
+        let mut places: Vec<&Place> = old.keys().chain(new.keys()).collect();
+        places.sort();
+        places.dedup();
+        let changed = |place: &&Place| old.get(*place) != new.get(*place);
+        places
+            .into_iter()
+            .filter(changed)
+            .map(|place| Changed {
+                key: place.to_string(),
+                old: old.get(place).cloned(),
+                new: new.get(place).cloned(),
+                at_restart: place.is_fixed(),
+            })
+            .collect()
+    }
+}
+
+impl fmt::Display for Changed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+        write!(
+            f,
+            "{}: {} -> {}",
+            self.key,
+            shown(&self.old),
+            shown(&self.new)
+        )?;
+        if self.at_restart {
+            f.write_str(" (from the next start on)")?;
+        }
+        Ok(())
+    }
+}
+
+/// Where a value stands: the section by its number, the name of one of several, the key by its
+/// number within the section.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    section: usize,
+    name: String,
+    key: usize,
+}
+
+impl Place {
+    /// What the program takes up when it starts, and never again.
+    fn is_fixed(&self) -> bool {
+        let section = &SECTIONS[self.section];
+        let key = section.keys[self.key].name;
+        match section.path {
+            "lichess" | "data" | "log" => true,
+            "engine" => matches!(key, "hash" | "threads"),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let section = &SECTIONS[self.section];
+        write!(f, "{} ", section.title())?;
+        if !self.name.is_empty() {
+            write!(f, "{} ", self.name)?;
+        }
+        f.write_str(section.keys[self.key].name)
+    }
+}
+
+/// Every value of a config.
+fn flat(config: &Config) -> BTreeMap<Place, String> {
+    let mut values = BTreeMap::new();
+    let Ok(tree) = Table::try_from(config) else {
+        return values;
+    };
+    for (number, section) in SECTIONS.iter().enumerate() {
+        let mut parts = section.path.split('.');
+        let first = parts.next().and_then(|part| tree.get(part));
+        let found = parts.fold(first, |value, part| value?.get(part));
+        let tables = match found {
+            Some(Value::Array(items)) => items.as_slice(),
+            Some(table) => std::slice::from_ref(table),
+            None => &[],
+        };
+        for table in tables {
+            let name = table.get("name").and_then(Value::as_str);
+            let name = name.filter(|_| section.many).unwrap_or_default();
+            for (key, value) in section.keys.iter().enumerate() {
+                if let Some(value) = table.get(value.name) {
+                    let name = name.to_owned();
+                    let section = number;
+                    values.insert(Place { section, name, key }, value.to_string());
+                }
+            }
+        }
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changes(text: &str) -> Vec<String> {
+        let other = Config::parse(text).unwrap();
+        let changes = Config::default().changes(&other);
+        changes.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_changed_is_named_in_the_order_of_the_file() {
+        assert_eq!(changes(""), Vec::<String>::new());
+        assert_eq!(
+            changes(
+                "[draw]\nply = 40\n[challenge.bots]\ntimes = [\"3+2\"]\n[engine]\nponder = true"
+            ),
+            [
+                "[engine] ponder: false -> true",
+                "[challenge.bots] times: [] -> [\"3+2\"]",
+                "[draw] ply: 60 -> 40"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_needs_a_restart_says_so() {
+        assert_eq!(
+            changes("[engine]\nhash = 64\n[log]\nlevel = \"debug\""),
+            [
+                "[engine] hash: 256 -> 64 (from the next start on)",
+                "[log] level: \"info\" -> \"debug\" (from the next start on)"
+            ]
+        );
+    }
+
+    #[test]
+    fn profiles_are_told_apart_by_their_names() {
+        let said = changes("[[matchmaking.profile]]\nname = \"blitz\"\nbase = 300");
+        assert_eq!(said, ["[[matchmaking.profile]] blitz base: 180 -> 300"]);
+        let said = changes("[[matchmaking.profile]]\nname = \"slow\"");
+        assert!(said.contains(&"[[matchmaking.profile]] blitz base: 180 -> none".to_owned()));
+        assert!(said.contains(&"[[matchmaking.profile]] slow base: none -> 180".to_owned()));
+    }
+}

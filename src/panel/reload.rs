@@ -1,0 +1,140 @@
+//! The config, read again while the bot runs: what changed is said, a bad file changes nothing.
+//!
+//! One task does it, whoever asks; two requests at once are two reloads, one after the other.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::bot::{Command, Control, Reply, Settings};
+use crate::config::Config;
+
+/// How long the bot may take to hear of it.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Reloads that may wait.
+const MOST_WAITING: usize = 4;
+
+type Outcome = Result<String, String>;
+
+/// Asks for a reload. Clones ask the same task.
+#[derive(Clone, Debug)]
+pub struct Reload(mpsc::Sender<oneshot::Sender<Outcome>>);
+
+impl Reload {
+    /// Reads the config again.
+    ///
+    /// # Errors
+    /// When the old one stays; says why.
+    pub async fn now(&self) -> Outcome {
+        let ended = || "the bot is ending".to_owned();
+        let (answer, outcome) = oneshot::channel();
+        self.0.send(answer).await.map_err(|_| ended())?;
+        outcome.await.map_err(|_| ended())?
+    }
+}
+
+/// Reads the config again when asked to.
+#[derive(Debug)]
+pub struct Reloader {
+    path: Option<PathBuf>,
+    current: Config,
+    control: Control,
+    asked: mpsc::Receiver<oneshot::Sender<Outcome>>,
+}
+
+impl Reloader {
+    /// For a bot that runs with this config out of this file.
+    pub fn new(path: Option<PathBuf>, current: Config, control: Control) -> (Self, Reload) {
+        let (sender, asked) = mpsc::channel(MOST_WAITING);
+        let reloader = Self {
+            path,
+            current,
+            control,
+            asked,
+        };
+        (reloader, Reload(sender))
+    }
+
+    /// Serves until nobody can ask any more.
+    pub async fn run(mut self) {
+        while let Some(answer) = self.asked.recv().await {
+            let outcome = self.reload().await;
+            if let Err(why) = &outcome {
+                tracing::error!("the config stays as it was: {why}");
+            }
+            // Whoever asked may have left.
+            let _ = answer.send(outcome);
+        }
+    }
+
+    async fn reload(&mut self) -> Outcome {
+        let Some(path) = self.path.clone() else {
+            return Err("there is no config file: it was started with every default".to_owned());
+        };
+        let read = tokio::task::spawn_blocking(move || Config::read(&path)).await;
+        let config = read
+            .map_err(|error| error.to_string())?
+            .map_err(|error| error.to_string())?;
+        let changes = self.current.changes(&config);
+        if changes.is_empty() {
+            return Ok("nothing has changed".to_owned());
+        }
+        let settings = Arc::new(Settings::from(&config));
+        match self.control.ask(Command::Reload(settings), PATIENCE).await {
+            Ok(Reply::Done(_)) => {}
+            Ok(Reply::Refused(why)) => return Err(why),
+            Ok(Reply::Status(_)) => return Err("the bot answers something else".to_owned()),
+            Err(unheard) => return Err(unheard.to_string()),
+        }
+        self.current = config;
+        for change in &changes {
+            tracing::info!("config: {change}");
+        }
+        let lines: Vec<String> = changes.iter().map(ToString::to_string).collect();
+        Ok(lines.join("\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::bot::channel;
+
+    #[tokio::test]
+    async fn a_bad_file_changes_nothing_and_a_good_one_says_what_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        fs::write(&path, "[challenge]\nconcurrency = 4\n").unwrap();
+        let current = Config::read(&path).unwrap();
+        let (control, mut commands) = channel();
+        let bot = tokio::spawn(async move {
+            let order = commands.next().await;
+            let Command::Reload(settings) = &order.command else {
+                panic!("something else");
+            };
+            let seats = settings.challenge.concurrency;
+            order.answer(Reply::done("reloaded"));
+            seats
+        });
+        let (reloader, reload) = Reloader::new(Some(path.clone()), current, control);
+        let task = tokio::spawn(reloader.run());
+        assert_eq!(reload.now().await, Ok("nothing has changed".to_owned()));
+        fs::write(&path, "[challenge]\nconcurency = 5\n").unwrap();
+        let why = reload.now().await.unwrap_err();
+        assert!(
+            why.contains("2: [challenge] concurency: unknown key"),
+            "{why}"
+        );
+        fs::write(&path, "[challenge]\nconcurrency = 5\n").unwrap();
+        let said = reload.now().await;
+        assert_eq!(said, Ok("[challenge] concurrency: 4 -> 5".to_owned()));
+        assert_eq!(bot.await.unwrap(), 5);
+        assert_eq!(reload.now().await, Ok("nothing has changed".to_owned()));
+        drop(reload);
+        task.await.unwrap();
+    }
+}

@@ -1,0 +1,271 @@
+//! The bot's end of the control socket.
+//!
+//! Clients are served beside the bot: few at a time, each with a bounded line and a bounded time.
+//! What they ask goes through a bounded channel; when that is full they are told so.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::UnixStream as BlockingStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::Semaphore;
+
+use super::reload::Reload;
+use super::wire::{Answer, LONGEST, Request};
+use crate::bot::Control;
+
+/// Clients served at the same time.
+const MOST_CLIENTS: usize = 16;
+/// Most of a line that is read before it is refused for its length, in bytes.
+const MOST_READ: u64 = 64 << 10;
+/// For a client to send its line, and to take the answer.
+const CLIENT_TIME: Duration = Duration::from_secs(5);
+/// For the bot to answer.
+const BOT_TIME: Duration = Duration::from_secs(10);
+/// After the system could not take a client in.
+const BREATH: Duration = Duration::from_millis(100);
+/// Longest path of a socket that every system takes, in bytes.
+const LONGEST_PATH: usize = 100;
+
+/// Why there is no control socket.
+#[derive(Debug, thiserror::Error)]
+pub enum PanelError {
+    /// The path is longer than a socket's may be.
+    #[error("the path of the control socket is too long ({} bytes, {LONGEST_PATH} fit): {}",
+        .0.as_os_str().len(), .0.display())]
+    TooLong(PathBuf),
+    /// Something else stands there.
+    #[error("{} is there already and no socket: move it away", .0.display())]
+    NoSocket(PathBuf),
+    /// Another process listens there.
+    #[error("another bot listens at {}", .0.display())]
+    InUse(PathBuf),
+    /// The system says no.
+    #[error("cannot open the control socket {}: {source}", path.display())]
+    Failed {
+        /// The socket.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// An open control socket; the file goes when it is dropped.
+#[derive(Debug)]
+pub struct Panel {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Panel {
+    /// Opens the socket for the user of this process alone. One that a dead process left is
+    /// replaced.
+    ///
+    /// # Errors
+    /// When it cannot be opened; says why.
+    pub fn open(path: &Path) -> Result<Self, PanelError> {
+        Self::check(path)?;
+        let failed = |source| PanelError::Failed {
+            path: path.to_owned(),
+            source,
+        };
+        // Made beside its place and moved there: nobody finds it with other rights.
+        let own = path.with_extension(std::process::id().to_string());
+        let _ = fs::remove_file(&own);
+        let listener = UnixListener::bind(&own).map_err(failed)?;
+        let moved = fs::set_permissions(&own, fs::Permissions::from_mode(0o600))
+            .and_then(|()| fs::rename(&own, path));
+        if let Err(source) = moved {
+            let _ = fs::remove_file(&own);
+            return Err(failed(source));
+        }
+        Ok(Self {
+            listener,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Whether a socket could be opened there; changes nothing.
+    ///
+    /// # Errors
+    /// When it could not; says why.
+    pub fn check(path: &Path) -> Result<(), PanelError> {
+        if path.as_os_str().len() > LONGEST_PATH {
+            return Err(PanelError::TooLong(path.to_owned()));
+        }
+        match fs::symlink_metadata(path) {
+            Ok(there) if !there.file_type().is_socket() => {
+                Err(PanelError::NoSocket(path.to_owned()))
+            }
+            Ok(_) if BlockingStream::connect(path).is_ok() => {
+                Err(PanelError::InUse(path.to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Serves clients for ever.
+    pub async fn serve(self, control: Control, reload: Reload) {
+        let places = Arc::new(Semaphore::new(MOST_CLIENTS));
+        loop {
+            let Ok((client, _)) = self.listener.accept().await else {
+                tokio::time::sleep(BREATH).await;
+                continue;
+            };
+            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+                // Without a word: it might not be read.
+                drop(client);
+                continue;
+            };
+            let (control, reload) = (control.clone(), reload.clone());
+            tokio::spawn(async move {
+                if let Err(error) = serve(client, &control, &reload).await {
+                    tracing::debug!(%error, "a client of the control socket is lost");
+                }
+                drop(place);
+            });
+        }
+    }
+}
+
+impl Drop for Panel {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+async fn serve(client: UnixStream, control: &Control, reload: &Reload) -> io::Result<()> {
+    let (input, mut output) = client.into_split();
+    let mut line = Vec::new();
+    let mut input = BufReader::new(input.take(MOST_READ));
+    tokio::time::timeout(CLIENT_TIME, input.read_until(b'\n', &mut line)).await??;
+    let answer = if line.len() > LONGEST {
+        Answer::refused(format!("a request has {LONGEST} bytes at most"))
+    } else {
+        match serde_json::from_slice::<Request>(&line) {
+            Ok(request) => answer(request, control, reload).await,
+            Err(error) => Answer::refused(format!("no request that is known: {error}")),
+        }
+    };
+    let mut line = serde_json::to_vec(&answer)?;
+    line.push(b'\n');
+    tokio::time::timeout(CLIENT_TIME, async {
+        output.write_all(&line).await?;
+        output.shutdown().await
+    })
+    .await?
+}
+
+async fn answer(request: Request, control: &Control, reload: &Reload) -> Answer {
+    let Some(command) = request.command() else {
+        return match reload.now().await {
+            Ok(text) => Answer::done(text),
+            Err(why) => Answer::refused(format!("the config stays as it was: {why}")),
+        };
+    };
+    match control.ask(command, BOT_TIME).await {
+        Ok(reply) => reply.into(),
+        Err(unheard) => Answer::refused(unheard.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bot::{Command, Reply, channel};
+    use crate::config::Config;
+    use crate::panel::{Reloader, ask};
+
+    fn open(path: &Path) -> (Panel, Control, crate::bot::Commands, Reload) {
+        let (control, commands) = channel();
+        let (_, reload) = Reloader::new(None, Config::default(), control.clone());
+        (Panel::open(path).unwrap(), control, commands, reload)
+    }
+
+    async fn asked(path: &Path, bytes: &[u8]) -> String {
+        let mut client = UnixStream::connect(path).await.unwrap();
+        client.write_all(bytes).await.unwrap();
+        client.shutdown().await.unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_command_goes_in_and_its_answer_comes_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control.sock");
+        let (panel, control, mut commands, reload) = open(&path);
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        tokio::spawn(panel.serve(control, reload));
+        tokio::spawn(async move {
+            loop {
+                let order = commands.next().await;
+                let said = matches!(order.command, Command::Pause);
+                order.answer(Reply::done(format!("paused: {said}")));
+            }
+        });
+        let there = path.clone();
+        let answer = tokio::task::spawn_blocking(move || ask(&there, &Request::Pause {}));
+        let answer = answer.await.unwrap().unwrap();
+        assert!(answer.ok && answer.text == "paused: true", "{answer:?}");
+        for bad in [&b"{}"[..], b"\n", b"\xff\xfe\n", b"{\"do\":\"fly\"}\n", b""] {
+            let answer = asked(&path, bad).await;
+            assert!(answer.contains("no request that is known"), "{answer}");
+        }
+        let long = vec![b'x'; LONGEST + 10];
+        assert!(asked(&path, &long).await.contains("4096 bytes at most"));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn clients_that_say_nothing_do_not_keep_others_out_for_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control.sock");
+        let (panel, control, commands, reload) = open(&path);
+        tokio::spawn(panel.serve(control, reload));
+        let mut idle = Vec::new();
+        for _ in 0..MOST_CLIENTS {
+            idle.push(UnixStream::connect(&path).await.unwrap());
+        }
+        let mut refused = UnixStream::connect(&path).await.unwrap();
+        let mut nothing = Vec::new();
+        // Hung up on: an end or a reset, as the system has it.
+        let _ = refused.read_to_end(&mut nothing).await;
+        assert!(nothing.is_empty());
+        drop(idle);
+        drop(commands);
+        loop {
+            // Their places are free as soon as the server has seen them leave.
+            let mut client = UnixStream::connect(&path).await.unwrap();
+            let _ = client.write_all(b"{\"do\":\"status\"}\n").await;
+            let mut answer = String::new();
+            let _ = client.read_to_string(&mut answer).await;
+            if answer.contains("the bot has ended") {
+                break;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_dead_socket_is_replaced_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control.sock");
+        drop(UnixListener::bind(&path).unwrap());
+        let panel = Panel::open(&path).unwrap();
+        assert!(matches!(Panel::check(&path), Err(PanelError::InUse(_))));
+        assert!(matches!(Panel::open(&path), Err(PanelError::InUse(_))));
+        drop(panel);
+        assert!(!path.exists(), "it goes with the bot");
+        fs::write(&path, "mine").unwrap();
+        assert!(matches!(Panel::open(&path), Err(PanelError::NoSocket(_))));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+        let long = folder.path().join("x".repeat(LONGEST_PATH));
+        assert!(matches!(Panel::open(&long), Err(PanelError::TooLong(_))));
+    }
+}

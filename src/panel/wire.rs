@@ -1,0 +1,151 @@
+//! What goes over the control socket: one JSON object a line, each way.
+//!
+//! Data only. Fields are only ever added to answers; a request with a field that is not known is
+//! refused, for it may have been meant.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bot::{Command, Reply, Status, Wish};
+use crate::config::ColorWish;
+
+/// Longest request, in bytes.
+pub const LONGEST: usize = 4096;
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Request {
+    /// How are things?
+    Status {},
+    /// Take nothing new.
+    Pause {},
+    /// Take challenges again.
+    Resume {},
+    /// Finish the games and end.
+    Drain {},
+    /// Read the config again.
+    Reload {},
+    /// Challenge somebody.
+    Challenge {
+        /// Whom.
+        user: String,
+        /// A profile's name or a clock such as `3+2`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        what: Option<String>,
+        /// Rated or casual.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rated: Option<bool>,
+        /// The colour that we want.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        color: Option<ColorWish>,
+    },
+    /// Challenge the last opponent again.
+    Rechallenge {},
+    /// Look for games, or no longer.
+    Matchmaking {
+        /// Which of the two.
+        on: bool,
+    },
+}
+
+impl Request {
+    /// The bot's command; none for what is not the bot's affair.
+    pub(super) fn command(self) -> Option<Command> {
+        Some(match self {
+            Self::Status {} => Command::Status,
+            Self::Pause {} => Command::Pause,
+            Self::Resume {} => Command::Resume,
+            Self::Drain {} => Command::Drain,
+            Self::Reload {} => return None,
+            Self::Challenge {
+                user,
+                what,
+                rated,
+                color,
+            } => Command::Challenge(Wish {
+                user,
+                what,
+                rated,
+                color,
+            }),
+            Self::Rechallenge {} => Command::Rechallenge,
+            Self::Matchmaking { on } => Command::Matchmaking(on),
+        })
+    }
+}
+
+/// What is answered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Answer {
+    /// Whether it is done, or under way.
+    pub ok: bool,
+    /// What there is to say: what is done, or why it is not.
+    pub text: String,
+    /// How things are, where that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Box<Status>>,
+}
+
+impl Answer {
+    /// It is done.
+    pub(super) fn done(text: impl Into<String>) -> Self {
+        Self {
+            ok: true,
+            text: text.into(),
+            status: None,
+        }
+    }
+
+    /// It is not.
+    pub(super) fn refused(text: impl Into<String>) -> Self {
+        Self {
+            ok: false,
+            text: text.into(),
+            status: None,
+        }
+    }
+}
+
+impl From<Reply> for Answer {
+    fn from(reply: Reply) -> Self {
+        match reply {
+            Reply::Done(text) => Self::done(text),
+            Reply::Refused(text) => Self::refused(text),
+            Reply::Status(status) => Self {
+                status: Some(status),
+                ..Self::done("")
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_one_object_with_a_verb() {
+        let read = |text: &str| serde_json::from_str::<Request>(text);
+        assert_eq!(read(r#"{"do":"status"}"#).unwrap(), Request::Status {});
+        assert_eq!(
+            read(r#"{"do":"challenge","user":"x","rated":false,"color":"white"}"#).unwrap(),
+            Request::Challenge {
+                user: "x".to_owned(),
+                what: None,
+                rated: Some(false),
+                color: Some(ColorWish::White),
+            }
+        );
+        assert!(read(r#"{"do":"dance"}"#).is_err());
+        assert!(read(r#"{"do":"pause","for":3}"#).is_err());
+        assert!(read(r#""status""#).is_err());
+    }
+
+    #[test]
+    fn an_answer_with_more_in_it_is_understood() {
+        let later = r#"{"ok":true,"text":"","status":{"account":"x","mood":"good"},"more":1}"#;
+        let answer: Answer = serde_json::from_str(later).unwrap();
+        assert_eq!(answer.status.unwrap().account.as_deref(), Some("x"));
+    }
+}
