@@ -23,7 +23,13 @@ struct Door {
 
 impl Door {
     fn new() -> Self {
-        let settings = Arc::new(Settings::default());
+        Self::with(|_| {})
+    }
+
+    fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        let mut settings = Settings::default();
+        change(&mut settings);
+        let settings = Arc::new(settings);
         let (store, kept) = Store::nowhere();
         let memory = Memory::new(store, kept, MemoryRules::default());
         Self {
@@ -107,6 +113,15 @@ fn all_of_them_are_looked_at_through_one_list_every_few_minutes() {
     let errands = door.wait(HOUR);
     assert_eq!(errands.len(), 12, "every five minutes");
     assert!(errands.iter().all(|errand| *errand == Errand::List));
+}
+
+#[test]
+fn a_look_is_never_so_rare_that_a_day_a_move_is_missed() {
+    let mut door = Door::with(|settings| {
+        settings.correspondence.poll = Duration::from_secs(24 * HOUR);
+    });
+    door.started(slow("s1", None));
+    assert_eq!(door.wait(24 * HOUR).len(), 6);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::news::Errand;
+use crate::config;
 use crate::lichess::{GameId, GameInfo, Speed, UserId};
 
 /// Games visited at the same time. Each thinks in the background of the games with a clock.
@@ -16,6 +17,9 @@ const VISITS_AT_ONCE: usize = 2;
 
 /// A visit longer than this no longer keeps others from theirs: something is wrong with that game.
 const LONG_VISIT: Duration = Duration::from_secs(600);
+
+/// Looks are no rarer than this, whatever is set: a day a move must not go by unseen.
+const LONGEST_POLL: Duration = Duration::from_secs(4 * 3600);
 
 /// Whether a game is one of those, as far as its announcement tells. One with a very long clock
 /// looks the same; it is played to its end at the first visit.
@@ -56,8 +60,9 @@ impl Parked {
         self.0.contains_key(id)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// How long it is to the next look at the list, if there is anything to look for.
+    pub(super) fn poll(&self, rules: &config::Correspondence) -> Option<Duration> {
+        (!self.0.is_empty()).then(|| rules.poll.min(LONGEST_POLL))
     }
 
     /// How many there are.

@@ -128,8 +128,9 @@ impl Lobby {
         self.note_begun(&game, asked);
         if is_parked(&game) {
             self.parked.told(game, now);
-            let poll = now.checked_add(self.settings.correspondence.poll);
-            self.list_at = [self.list_at, poll].into_iter().flatten().min();
+            let poll = self.parked.poll(&self.settings.correspondence);
+            let poll_at = poll.and_then(|poll| now.checked_add(poll));
+            self.list_at = [self.list_at, poll_at].into_iter().flatten().min();
             return;
         }
         let sitter = Sitter {
@@ -223,7 +224,7 @@ impl Lobby {
 
     pub(super) fn ask_for_list(&mut self, now: Instant, out: &mut Vec<Errand>) {
         let games = (!self.is_empty()).then_some(self.pace.reconcile);
-        let parked = (!self.parked.is_empty()).then_some(self.settings.correspondence.poll);
+        let parked = self.parked.poll(&self.settings.correspondence);
         let pause = [games, parked].into_iter().flatten().min();
         self.list_at = pause.and_then(|pause| now.checked_add(pause));
         if !out.contains(&Errand::List) {
