@@ -11,11 +11,12 @@ use std::time::Instant;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::alarm::Alarms;
 use super::chat::Lane;
 use super::feed::{Fed, GameFeed};
+use super::lobby::News;
 use super::memory::Memory;
 use super::overhead::Meter;
 use super::report::{BotEvent, Listeners};
@@ -27,7 +28,7 @@ use super::table::{
 use super::upkeep::say_tripped;
 use super::voice::Voice;
 use crate::engine::{Engine, Limits, Pool, Search, Thought};
-use crate::lichess::{Client, GameEvent, GameFull, OfferDraw, Reply};
+use crate::lichess::{Client, GameEvent, GameFull, GameId, OfferDraw, Reply};
 use crate::rules::Move;
 
 /// Longest pause before a failed player sits down again, in multiples of the first.
@@ -46,6 +47,8 @@ pub(super) struct House {
     pub(super) lane: Lane,
     pub(super) alarms: Alarms,
     pub(super) roll: Roll,
+    /// What a player has to tell the lobby before its game is over.
+    pub(super) word: mpsc::Sender<News>,
 }
 
 /// Plays a game to its end, through panics too. A game without a clock is left as soon as it is the
@@ -349,7 +352,8 @@ impl Player {
                     ply,
                 });
             }
-            Told::Standstill | Told::Revived => {}
+            Told::Standstill => self.say_standstill(game, true),
+            Told::Revived => self.say_standstill(game, false),
             Told::Moved(moved) => {
                 self.voice.moved(&moved);
                 self.house.roll.moved(&game, &moved);
@@ -359,6 +363,14 @@ impl Player {
                     moved: Arc::from(moved),
                 });
             }
+        }
+    }
+
+    /// Tells the lobby, which minds the seats. Should it be deaf, a seat is counted wrong for a while.
+    fn say_standstill(&self, game: GameId, stands: bool) {
+        let news = News::Standstill { game, stands };
+        if let Err(error) = self.house.word.try_send(news) {
+            tracing::debug!(%error, "the lobby does not hear of a standstill");
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -31,6 +31,9 @@ use super::table::{Ending, Past, Seat};
 use super::upkeep::{mind_store, say_rests, say_tripped};
 use crate::lichess::{Account, Event, GameId, GameInfo, StreamLoss, UserId};
 
+/// Words of players that may wait to be heard.
+const WORDS: usize = 64;
+
 /// The task at the door.
 pub(super) struct Porter {
     pub(super) house: House,
@@ -54,6 +57,8 @@ pub(super) struct Porter {
     /// What runs beside, and ends with the porter.
     _side_tasks: JoinSet<()>,
     speaker: Speaker,
+    /// What players have to tell.
+    words: mpsc::Receiver<News>,
     let_in: bool,
 }
 
@@ -77,6 +82,7 @@ impl Porter {
         if let Some(rating) = account.atomic().and_then(|perf| perf.rating) {
             lobby.apply(News::Rating(rating), now);
         }
+        let (word, words) = mpsc::channel(WORDS);
         let (lane, speaker) = Lane::open(options.client.clone());
         let alarms = Alarms::new(options.listeners.clone());
         say_rests(&alarms, &options.memory);
@@ -92,6 +98,7 @@ impl Porter {
             meter: Meter::default(),
             alarms: alarms.clone(),
             roll: Roll::default(),
+            word,
         };
         let desk = Desk::new(
             house.client.clone(),
@@ -121,6 +128,7 @@ impl Porter {
             me,
             house,
             speaker,
+            words,
             games: JoinSet::new(),
             players: HashMap::new(),
             ids: HashMap::new(),
@@ -146,6 +154,7 @@ impl Porter {
                 }
                 rung = self.doorbell.next() => self.rung(rung)?,
                 Some(news) = self.errands.next() => Some(news),
+                Some(news) = self.words.recv() => Some(news),
                 Some(left) = self.games.join_next_with_id() => Some(self.left(&left)),
                 Some(heard) = self.desk.next() => {
                     let errands = self.desk.hear(heard, &mut self.lobby);

@@ -180,30 +180,6 @@ fn an_opponent_who_never_moves_is_remembered_once_the_game_is_aborted() {
 }
 
 #[test]
-fn a_game_is_called_off_while_that_is_possible() {
-    for (moves, asked) in [("", true), ("g1f3", true), (OURS, false)] {
-        let (mut desk, actions) = Desk::at(Side::White, moves);
-        let called = desk.apply(Input::CallOff);
-        assert_eq!(asks(&called) == [Request::Abort], asked, "{moves:?}");
-        // The game is played until it is off.
-        if let Some(search) = thinking(&actions) {
-            assert!(posted(&desk.think(search.ticket, "e2e3")).is_some());
-        }
-    }
-    let (mut desk, _) = Desk::at(Side::White, "g1f3");
-    desk.apply(Input::CallOff);
-    desk.asked(Request::Abort, Answer::Lost);
-    assert_eq!(asks(&desk.wait(ms(5100))), [Request::Abort], "once more");
-    let mut over = state("g1f3");
-    over.status = Status::Aborted;
-    assert_eq!(
-        remembered(&desk.state_with(over)),
-        [],
-        "not the opponent's fault"
-    );
-}
-
-#[test]
 fn a_game_that_can_be_neither_begun_nor_aborted_gives_up_its_seat() {
     let (mut desk, _) = Desk::at(Side::Black, "");
     let mut asked = 0;

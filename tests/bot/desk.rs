@@ -175,7 +175,14 @@ impl Desk {
     }
 
     pub(crate) fn apply(&mut self, input: Input) -> Vec<Action> {
-        self.table.apply(input, self.now)
+        let actions = self.table.apply(input, self.now);
+        let is_end = |action: &Action| matches!(action, Action::Finish(_));
+        let end = actions.iter().position(is_end);
+        assert!(
+            end.is_none_or(|at| at + 1 == actions.len()),
+            "something follows the end: {actions:?}"
+        );
+        actions
     }
 
     /// The first line of an opening asked for now.

@@ -14,12 +14,12 @@ const KEEP_ALIVE: Duration = Duration::from_millis(50);
 /// Answers the requests of one connection, one after another.
 pub(crate) async fn serve(
     mut socket: TcpStream,
-    answer: impl Fn(&str, &str) -> Reply + Send + 'static,
+    answer: impl Fn(&str, &str, &str) -> Reply + Send + 'static,
 ) {
     let _ = socket.set_nodelay(true);
     let mut buffer = Vec::new();
-    while let Some((method, path)) = request(&mut socket, &mut buffer).await {
-        match answer(&method, &path) {
+    while let Some(Asked { method, path, body }) = request(&mut socket, &mut buffer).await {
+        match answer(&method, &path, &body) {
             Reply::Body(status, kind, body) => {
                 let head = format!(
                     "HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n",
@@ -37,8 +37,15 @@ pub(crate) async fn serve(
     }
 }
 
-/// The next request; its body is read and not looked at.
-async fn request(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<(String, String)> {
+/// A request.
+struct Asked {
+    method: String,
+    path: String,
+    body: String,
+}
+
+/// The next request.
+async fn request(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Asked> {
     loop {
         if let Some(end) = buffer.windows(4).position(|w| w == b"\r\n\r\n") {
             let head = String::from_utf8_lossy(&buffer[..end]).into_owned();
@@ -49,9 +56,15 @@ async fn request(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<(String
                 .and_then(|(_, value)| value.trim().parse().ok())
                 .unwrap_or(0_usize);
             if buffer.len() >= end + 4 + length {
+                let body = &buffer[end + 4..end + 4 + length];
+                let body = String::from_utf8_lossy(body).into_owned();
                 buffer.drain(..end + 4 + length);
                 let mut words = head.split_ascii_whitespace();
-                return Some((words.next()?.to_owned(), words.next()?.to_owned()));
+                return Some(Asked {
+                    method: words.next()?.to_owned(),
+                    path: words.next()?.to_owned(),
+                    body,
+                });
             }
         }
         let mut chunk = [0; 4096];

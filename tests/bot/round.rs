@@ -24,6 +24,8 @@ pub(crate) struct Round {
     pub(crate) slow: bool,
     /// The move first sent for a list, until a refusal.
     pub(crate) first_sent: Option<(usize, String)>,
+    /// The opponent falls asleep at this length.
+    pub(crate) asleep_at: Option<usize>,
     /// Streams are cut when the list reaches this length, before the line goes out.
     pub(crate) cut_at: VecDeque<(usize, Piece)>,
     pub(crate) opponent: Engine,
@@ -45,6 +47,7 @@ impl Round {
             openings: 0,
             slow: false,
             first_sent: None,
+            asleep_at: None,
             cut_at: VecDeque::new(),
             opponent: pool.lease(),
         }
@@ -114,7 +117,8 @@ impl Round {
 
     /// The opponent's move: by an engine as good as ours, so that games last.
     pub(crate) fn reply(&mut self, left: u64) {
-        if self.status != "started" {
+        let asleep = self.asleep_at.is_some_and(|at| self.game.ply() >= at);
+        if self.status != "started" || asleep {
             return;
         }
         if self.game.ply() >= self.length {

@@ -389,6 +389,7 @@ fn every_rule_about_how_often_says_later() {
             Rule::TotalPerDay,
             Later,
         ),
+        (|c| c.past.rests = true, Rule::NoShows, Later),
         (|c| c.open = Openness::Full, Rule::NoSeat, Later),
         (|c| c.open = Openness::BotsSpent, Rule::BotsSpent, Later),
         (|c| c.open = Openness::Draining, Rule::Draining, Later),

@@ -76,9 +76,23 @@ pub(crate) struct World {
     /// Calls other than moves and streams, by path.
     pub(crate) calls: Vec<String>,
     pub(crate) posts: Vec<String>,
+    /// What was said in the chats of games.
+    pub(crate) chats: Vec<Said>,
+    /// Answers instead of "ok" to the next lines of chat; none at all for status 0.
+    pub(crate) chat_faults: VecDeque<(u16, &'static str)>,
     /// What must never happen.
     pub(crate) violations: Vec<String>,
     pub(crate) millis_left: u64,
+}
+
+/// A line of chat that reached the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) game: String,
+    pub(crate) room: String,
+    pub(crate) text: String,
+    /// How many moves had been sent by then.
+    pub(crate) posts_before: usize,
 }
 
 /// A running server.
@@ -120,8 +134,8 @@ impl Server {
         let task = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
                 let (world, bell) = (Arc::clone(&shared), Arc::clone(&bell));
-                tokio::spawn(serve(socket, move |method, path| {
-                    let reply = lock(&world).answer(method, path);
+                tokio::spawn(serve(socket, move |method, path, body| {
+                    let reply = lock(&world).answer(method, path, body);
                     bell.notify_waiters();
                     reply
                 }));
@@ -255,7 +269,7 @@ impl World {
         self.rounds.values().all(|round| round.status != "started")
     }
 
-    pub(crate) fn answer(&mut self, method: &str, path: &str) -> Reply {
+    pub(crate) fn answer(&mut self, method: &str, path: &str, body: &str) -> Reply {
         let bare = path.split('?').next().unwrap_or_default();
         let parts: Vec<&str> = bare.trim_matches('/').split('/').collect();
         match (method, &parts[..]) {
@@ -269,6 +283,7 @@ impl World {
                 self.stop(id, "aborted");
                 ok()
             }
+            ("POST", ["api", "bot", "game", id, "chat"]) => self.chat(id, body),
             ("POST", _) => {
                 self.calls.push(bare.to_owned());
                 self.call_fault(bare)
@@ -285,6 +300,38 @@ impl World {
         match self.call_faults.remove(index) {
             (_, 0, _) => Reply::Break,
             (_, status, body) => Reply::Body(status, "application/json", body.into()),
+        }
+    }
+
+    fn chat(&mut self, id: &str, body: &str) -> Reply {
+        let form = url::form_urlencoded::parse(body.as_bytes());
+        let form: BTreeMap<_, _> = form.into_owned().collect();
+        let field = |key: &str| form.get(key).cloned().unwrap_or_default();
+        self.chats.push(Said {
+            game: id.to_owned(),
+            room: field("room"),
+            text: field("text"),
+            posts_before: self.posts.len(),
+        });
+        match self.chat_faults.pop_front() {
+            None => ok(),
+            Some((0, _)) => Reply::Never,
+            Some((status, text)) => error(status, text),
+        }
+    }
+
+    /// Somebody speaks in a game.
+    pub(crate) fn speak(&mut self, id: &str, room: &str, username: &str, text: &str) {
+        let line = json!({
+            "type": "chatLine", "room": room, "username": username, "text": text,
+        });
+        self.tell_game(id, &line);
+    }
+
+    /// A line on the stream of a game.
+    pub(crate) fn tell_game(&mut self, id: &str, line: &Value) {
+        if let Some(round) = self.rounds.get_mut(id) {
+            round.tell(&Piece::Line(line.to_string()));
         }
     }
 

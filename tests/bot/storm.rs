@@ -1,14 +1,17 @@
-//! Random sequences of everything that can happen to a table: no panic, no illegal move, never two
-//! moves for one ply on a doubt, and in the end always a move.
+//! Random sequences of everything that can happen to a table: no panic, no illegal move, no request
+//! out of place, never two moves for one ply on a doubt, and in the end always a move.
 
-use megaton::bot::table::{Action, Answer, Input, Request, Ticket};
+use megaton::bot::table::{Action, Answer, Deed, Input, Request, Ticket, WithDraw};
 use megaton::bot::{Lag, Settings};
 use megaton::engine::Score;
 use megaton::lichess::{OpponentGone, Side, Status};
 use megaton::rules::{Game, Move};
 use proptest::prelude::*;
 
-use crate::desk::{Desk, full, ms, settings, state, thought};
+use crate::desk::{Desk, ms, settings, state, thought};
+
+/// Takebacks granted where the manners are tried.
+const MOST_TAKEBACKS: u32 = 3;
 
 /// Something that happens, in terms of what was there before.
 #[derive(Clone, Debug)]
@@ -28,13 +31,21 @@ enum Event {
     /// A line that cannot be read.
     Garbage,
     /// The search that runs answers, with the move of this number or with nonsense.
-    Think { pick: usize, sound: bool },
+    Think {
+        pick: usize,
+        sound: bool,
+        score: i32,
+    },
     /// The sent move arrives at the server (if it is its turn), and its answer is this.
     Arrives(Reply),
     /// The sent move does not arrive, and its answer is this.
     Misses(Reply),
     /// The opponent moves (if it is their turn).
     Opponent { pick: usize },
+    /// The opponent offers a draw.
+    Offer,
+    /// The opponent proposes to take back.
+    Propose,
     /// Moves are taken back on the server.
     Takeback { plies: usize },
     /// Time passes.
@@ -47,8 +58,8 @@ enum Event {
     SaidOver,
     /// The stream is refused once.
     NoStream,
-    /// Some request is refused.
-    Asked,
+    /// The last request is answered so.
+    Asked(Reply),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -99,8 +110,10 @@ fn event() -> impl Strategy<Value = Event> {
         4 => Just(Event::Open),
         2 => Just(Event::StaleOpen),
         1 => Just(Event::Garbage),
-        8 => (any::<usize>(), prop::bool::weighted(0.9))
-            .prop_map(|(pick, sound)| Event::Think { pick, sound }),
+        8 => (any::<usize>(), prop::bool::weighted(0.9), score())
+            .prop_map(|(pick, sound, score)| Event::Think { pick, sound, score }),
+        2 => Just(Event::Offer),
+        2 => Just(Event::Propose),
         6 => reply().prop_map(Event::Arrives),
         4 => reply().prop_map(Event::Misses),
         6 => any::<usize>().prop_map(|pick| Event::Opponent { pick }),
@@ -110,8 +123,23 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (0..30_u64).prop_map(|seconds| Event::Gone { seconds }),
         1 => Just(Event::SaidOver),
         1 => Just(Event::NoStream),
-        1 => Just(Event::Asked),
+        2 => reply().prop_map(Event::Asked),
     ]
+}
+
+fn score() -> impl Strategy<Value = i32> {
+    prop_oneof![3 => Just(0), 2 => Just(-2000), 1 => Just(500), 1 => -40..40_i32]
+}
+
+/// Everything on a game but its moves is wanted, and soon.
+fn want_manners(settings: &mut Settings) {
+    settings.draw.ply = 2;
+    settings.draw.moves = 1;
+    settings.draw.offer_humans = true;
+    settings.resign.enabled = true;
+    settings.resign.moves = 2;
+    settings.resign.depth = 5;
+    settings.takeback.humans = MOST_TAKEBACKS;
 }
 
 /// The server's side of the story, and the promises that are watched over.
@@ -121,7 +149,7 @@ struct Storm {
     truth: Game,
     thinking: Option<Ticket>,
     /// The sending under way.
-    sent: Option<(Ticket, Move)>,
+    sent: Option<(Ticket, Move, WithDraw)>,
     /// What was sent for the list of this length and content and may not change.
     frozen: Option<(Vec<Move>, Move)>,
     /// A refusal came at this moment: an opening asked for later allows another move.
@@ -129,12 +157,29 @@ struct Storm {
     over: bool,
     /// The table has said its last word.
     ended: bool,
+    /// Moves were taken back, and the table has not seen it yet.
+    shrunk: bool,
+    /// What the opponent proposes.
+    offers_draw: bool,
+    proposes_takeback: bool,
+    /// The request made last.
+    asked: Option<Request>,
+    granted: u32,
+    offered: u32,
 }
 
 impl Storm {
     fn new(us: Side, settings: Settings) -> Self {
+        let mut desk = Desk::with(us, settings);
+        desk.casual = true;
         let mut storm = Self {
-            desk: Desk::with(us, settings),
+            desk,
+            shrunk: false,
+            offers_draw: false,
+            proposes_takeback: false,
+            asked: None,
+            granted: 0,
+            offered: 0,
             truth: Game::new(),
             thinking: None,
             sent: None,
@@ -166,7 +211,8 @@ impl Storm {
             self.frozen = None;
             self.refused_at = None;
         }
-        let line = full(self.desk.us, self.state());
+        self.see();
+        let line = self.desk.full(self.state());
         let actions = self.desk.open_with(line, opened);
         self.take(actions);
     }
@@ -176,10 +222,28 @@ impl Storm {
         if self.over {
             state.status = Status::Draw;
         }
+        let (draw, takeback) = (&mut state.draw_offer, &mut state.takeback);
+        match self.desk.us {
+            Side::White => {
+                (draw.black, takeback.black) = (self.offers_draw, self.proposes_takeback)
+            }
+            Side::Black => {
+                (draw.white, takeback.white) = (self.offers_draw, self.proposes_takeback)
+            }
+        }
         state
     }
 
+    /// Whoever sees the list shrink owes nothing of before.
+    fn see(&mut self) {
+        if std::mem::take(&mut self.shrunk) {
+            self.frozen = None;
+            self.refused_at = None;
+        }
+    }
+
     fn show(&mut self) {
+        self.see();
         let actions = self.desk.state_with(self.state());
         self.take(actions);
     }
@@ -209,14 +273,64 @@ impl Storm {
                     let actions = self.desk.apply(input);
                     self.take(actions);
                 }
-                Action::Post { ticket, uci, .. } => self.posted(ticket, &uci),
+                Action::Post { ticket, uci, draw } => self.posted(ticket, &uci, draw),
+                Action::Ask(request) => self.ask(request),
+                Action::Remember(Deed::DrawOffered { so_far }) => {
+                    assert_eq!(so_far, self.offered + 1);
+                    self.offered = so_far;
+                }
+                Action::Remember(Deed::TakebackGranted { so_far }) => {
+                    assert_eq!(so_far, self.granted + 1);
+                    self.granted = so_far;
+                }
                 Action::Finish(_) => self.over = true,
                 _ => {}
             }
         }
     }
 
-    fn posted(&mut self, ticket: Ticket, uci: &str) {
+    /// What a request does, and whether it had any business there.
+    fn ask(&mut self, request: Request) {
+        let (plies, ours) = (self.desk.table.ply(), self.desk.is_our_turn());
+        self.asked = Some(request);
+        match request {
+            Request::Abort => {
+                assert!(plies < 2, "an abort at ply {plies}");
+                self.over |= self.truth.ply() < 2;
+            }
+            Request::Resign => {
+                assert!(plies >= 2 && !ours, "a resignation at ply {plies}");
+                self.over |= self.truth.ply() >= 2;
+            }
+            Request::AcceptDraw => {
+                assert!(plies >= 2 && !ours, "on our turn the move answers");
+                self.over |= self.offers_draw;
+            }
+            Request::DeclineDraw => self.offers_draw = false,
+            Request::AcceptTakeback => {
+                let frozen = self.desk.table.frozen();
+                let sent = self.sent.map(|(_, played, _)| played);
+                assert!(sent.is_none() || sent != frozen, "a move is on its way");
+                let plies = if self.our_turn() { 1 } else { 2 };
+                if self.proposes_takeback {
+                    self.take_back(plies);
+                }
+            }
+            Request::DeclineTakeback => self.proposes_takeback = false,
+            Request::ClaimVictory | Request::ClaimDraw => {
+                assert!(plies >= 2 && !ours, "a claim at ply {plies}");
+            }
+        }
+    }
+
+    fn take_back(&mut self, plies: usize) {
+        self.proposes_takeback = false;
+        self.offers_draw = false;
+        self.truth.takeback(plies);
+        self.shrunk = true;
+    }
+
+    fn posted(&mut self, ticket: Ticket, uci: &str, draw: WithDraw) {
         let known = self.desk.table.game();
         let played = known
             .position()
@@ -230,7 +344,7 @@ impl Storm {
         }
         self.frozen = Some((after, played));
         self.thinking = None;
-        self.sent = Some((ticket, played));
+        self.sent = Some((ticket, played, draw));
     }
 
     fn happen(&mut self, event: &Event) {
@@ -241,6 +355,7 @@ impl Storm {
                 takeback,
                 left,
             } => {
+                self.see();
                 let mut state = self.state();
                 state.draw_offer.white = *draw;
                 state.draw_offer.black = *draw;
@@ -256,21 +371,27 @@ impl Storm {
                 let actions = self.desk.state("e2e4 e2e4 \u{0}");
                 self.take(actions);
             }
-            Event::Think { pick, sound } => self.think(*pick, *sound),
+            Event::Think { pick, sound, score } => self.think(*pick, *sound, *score),
             Event::Arrives(reply) => self.answer(*reply, true),
             Event::Misses(reply) => self.answer(*reply, false),
             Event::Opponent { pick } => {
                 let legal = self.truth.position().legal_moves();
                 if !self.our_turn() && !legal.is_empty() && !self.over {
                     self.truth.push(legal[pick % legal.len()]);
+                    self.proposes_takeback = false;
                     self.show();
                 }
             }
+            Event::Offer => {
+                self.offers_draw = self.truth.ply() >= 2;
+                self.show();
+            }
+            Event::Propose => {
+                self.proposes_takeback = self.truth.ply() >= 2;
+                self.show();
+            }
             Event::Takeback { plies } => {
-                self.truth.takeback(*plies);
-                // Whoever sees the list shrink owes nothing of before.
-                self.frozen = None;
-                self.refused_at = None;
+                self.take_back(*plies);
                 self.show();
             }
             Event::Wait { ms: time } => {
@@ -300,20 +421,19 @@ impl Storm {
                 self.take(actions);
                 self.open(false);
             }
-            Event::Asked => {
-                let actions = self.desk.apply(Input::Asked {
-                    request: Request::Abort,
-                    answer: crate::desk::refused("no"),
-                });
+            Event::Asked(reply) => {
+                let request = self.asked.take().unwrap_or(Request::Abort);
+                let answer = Answer::from(*reply);
+                let actions = self.desk.apply(Input::Asked { request, answer });
                 self.take(actions);
             }
         }
     }
 
-    fn think(&mut self, pick: usize, sound: bool) {
+    fn think(&mut self, pick: usize, sound: bool, score: i32) {
         let Some(ticket) = self.thinking else { return };
         let legal = self.desk.table.game().position().legal_moves();
-        let mut answer = thought("a1a1", Score::Cp(0), &self.desk.table);
+        let mut answer = thought("a1a1", Score::Cp(score), &self.desk.table);
         let best = if sound {
             legal[pick % legal.len()]
         } else {
@@ -333,12 +453,19 @@ impl Storm {
 
     /// The fate of the sending under way.
     fn answer(&mut self, reply: Reply, arrives: bool) {
-        let Some((ticket, played)) = self.sent.take() else {
+        let Some((ticket, played, draw)) = self.sent.take() else {
             return;
         };
         let fits = self.our_turn() && self.truth.position().is_legal(played);
         if arrives && fits && !self.over {
-            self.truth.push(played);
+            if draw == WithDraw::Yes && self.offers_draw {
+                // Agreed, and the move is not played.
+                self.over = true;
+            } else {
+                self.truth.push(played);
+            }
+            self.offers_draw = false;
+            self.proposes_takeback = false;
         }
         if matches!(reply, Reply::Refused(_)) {
             self.refused_at = Some(self.desk.now);
@@ -354,7 +481,7 @@ impl Storm {
                 return;
             }
             self.open(false);
-            self.think(7, true);
+            self.think(7, true, 0);
             self.answer(Reply::Done, true);
             let actions = self.desk.wait(ms(2000));
             self.take(actions);
@@ -373,16 +500,20 @@ proptest! {
     #[test]
     fn whatever_happens_one_legal_move_is_sent_for_every_ply(
         white in any::<bool>(),
-        (ponder, human_pace) in any::<(bool, bool)>(),
+        (ponder, human_pace, manners) in any::<(bool, bool, bool)>(),
         events in prop::collection::vec(event(), 1..120),
     ) {
         let mut settings = settings();
         settings.ponder = ponder;
         settings.clock.human_pace = human_pace;
+        if manners {
+            want_manners(&mut settings);
+        }
         let mut storm = Storm::new(if white { Side::White } else { Side::Black }, settings);
         for event in &events {
             storm.happen(event);
         }
         storm.calm();
+        assert!(storm.granted <= MOST_TAKEBACKS && storm.offered <= 2);
     }
 }

@@ -118,6 +118,7 @@ fn case() -> impl Strategy<Value = Case> {
             rematches: n[2],
             today: n[3],
             kind_today: n[4],
+            rests: n[0] == 7,
         };
         case.open = match open {
             0 => Openness::Full,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use megaton::bot::BotEvent;
 
+use crate::running::{Bot, all_over};
 use crate::server::Server;
-use crate::whole::{Bot, all_over};
 
 const OUR_DAY: &str = r#"{"error":"You played 100 games against other bots today, please wait.",
     "ratelimit":{"key":"bot.vsBot.day","seconds":27594}}"#;

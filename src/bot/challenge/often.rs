@@ -37,6 +37,10 @@ pub(super) fn objections(
         rules.total_per_day,
         "total_per_day",
     );
+    if past.rests {
+        let detail = "rests for [game] abort_rest";
+        out.push(Objection::new(Rule::NoShows, DeclineReason::Later, detail));
+    }
 }
 
 /// What speaks against any more game at this moment.

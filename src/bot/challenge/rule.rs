@@ -90,6 +90,8 @@ pub enum Rule {
     PerDay,
     /// Enough games of this kind today.
     TotalPerDay,
+    /// They left us waiting for their first move too often today.
+    NoShows,
     /// The program is about to end.
     Draining,
     /// The operator has paused it.
@@ -143,6 +145,7 @@ impl Rule {
         Self::Rematches,
         Self::PerDay,
         Self::TotalPerDay,
+        Self::NoShows,
         Self::Draining,
         Self::Paused,
         Self::Alarm,
@@ -191,6 +194,7 @@ impl Rule {
             Self::Rematches => "enough rematches in a row",
             Self::PerDay => "enough games with this opponent today",
             Self::TotalPerDay => "enough games of this kind today",
+            Self::NoShows => "they left us waiting for their first move too often",
             Self::Draining => "the program is about to end",
             Self::Paused => "the operator has paused it",
             Self::Alarm => "something is wrong that the operator has to look at",

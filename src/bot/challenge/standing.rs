@@ -35,6 +35,8 @@ pub struct Past {
     pub today: u32,
     /// Games with all of their kind in the last day.
     pub kind_today: u32,
+    /// Whether they rest for having left us waiting for their first move.
+    pub rests: bool,
 }
 
 /// Whether another game may begin with a challenger of this kind.

@@ -98,7 +98,8 @@ async fn say(client: &Client, line: &Line) {
     let (game, room) = (&line.game, line.room);
     match client.chat(game, room, &line.text).await {
         Ok(()) => {
-            tracing::debug!(%game, %room, occasion = ?line.occasion, text = ?line.text, "said")
+            let occasion = line.occasion;
+            tracing::debug!(%game, %room, ?occasion, text = ?line.text, "said");
         }
         Err(error) => tracing::debug!(%game, %room, occasion = ?line.occasion, %error, "not said"),
     }

@@ -53,6 +53,13 @@ pub enum News {
     },
     /// A game's player left while the game goes on: no clock runs, and it is the opponent's turn.
     Parked(GameId),
+    /// Nothing happens in a game any more, or something happens again.
+    Standstill {
+        /// Which game.
+        game: GameId,
+        /// Whether it stands still.
+        stands: bool,
+    },
     /// Other rules from now on; what was accepted stays accepted.
     Settings(Arc<Settings>),
     /// Other names on the lists.

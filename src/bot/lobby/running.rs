@@ -136,6 +136,7 @@ impl Lobby {
         let sitter = Sitter {
             opponent: game.opponent.id.clone(),
             kind: asked.kind,
+            still: false,
         };
         self.games.insert(game.id.clone(), sitter);
         self.list_at.get_or_insert(now + self.pace.reconcile);

@@ -73,6 +73,8 @@ impl Plan {
 pub(super) struct Sitter {
     pub(super) opponent: Option<UserId>,
     pub(super) kind: Kind,
+    /// Nothing happens in the game any more: it has a player and no seat.
+    pub(super) still: bool,
 }
 
 /// The games that have a player.
@@ -88,6 +90,13 @@ impl Games {
         self.0.remove(id);
     }
 
+    /// Whether a game stands still.
+    pub(super) fn stand(&mut self, id: &GameId, still: bool) {
+        if let Some(sitter) = self.0.get_mut(id) {
+            sitter.still = still;
+        }
+    }
+
     pub(super) fn contains(&self, id: &GameId) -> bool {
         self.0.contains_key(id)
     }
@@ -101,7 +110,8 @@ impl Games {
     }
 
     pub(super) fn count(&self, tally: &mut Tally) {
-        self.0.values().for_each(|sitter| tally.add(sitter.kind));
+        let seated = self.0.values().filter(|sitter| !sitter.still);
+        seated.for_each(|sitter| tally.add(sitter.kind));
     }
 
     /// Games with this opponent.
@@ -117,6 +127,24 @@ mod tests {
 
     fn tally(all: usize, bots: usize) -> Tally {
         Tally { all, bots }
+    }
+
+    #[test]
+    fn a_game_that_stands_still_has_no_seat_until_it_goes_on() {
+        let (id, mut games) = (GameId::new("g1"), Games::default());
+        let sitter = Sitter {
+            opponent: None,
+            kind: Kind::Bot,
+            still: false,
+        };
+        games.insert(id.clone(), sitter);
+        let mut taken = |still| {
+            games.stand(&id, still);
+            let mut tally = Tally::default();
+            games.count(&mut tally);
+            tally.all
+        };
+        assert_eq!([taken(false), taken(true), taken(false)], [1, 0, 1]);
     }
 
     #[test]

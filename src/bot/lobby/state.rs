@@ -130,6 +130,7 @@ impl Lobby {
             News::Aborted { game, answer } => self.aborted(&game, &answer, now, &mut out),
             News::Left { game, seen } => self.left(&game, seen, now),
             News::Parked(game) => self.parked.waits(&game),
+            News::Standstill { game, stands } => self.games.stand(&game, stands),
             News::Settings(settings) => self.settings = settings,
             News::Lists(lists) => self.lists = lists,
             News::Rating(rating) => self.rating = Some(rating),

@@ -8,6 +8,7 @@ use super::queue::Waiting;
 use super::seats::Kind;
 use super::state::Lobby;
 use crate::bot::challenge::{Decision, Openness, Past, Rule, Standing, Verdict, consider};
+use crate::bot::voice::no_show_key;
 use crate::lichess::{Challenge, ChallengeId, Compat, DeclineReason, Player, TimeControl, UserId};
 
 /// How often an acceptance that brought no answer is sent.
@@ -81,6 +82,7 @@ impl Lobby {
             rematches: record.rematches_in_a_row,
             today: record.games_today + permits,
             kind_today,
+            rests: self.memory.resting(&no_show_key(opponent)).is_some(),
         }
     }
 

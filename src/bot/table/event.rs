@@ -40,8 +40,6 @@ pub enum Input {
     NoStream,
     /// The event stream says that the game has ended.
     SaidOver,
-    /// The house does not want this game after all: it is aborted if it still can be, else played.
-    CallOff,
     /// A search has ended.
     Thought {
         /// Which search.

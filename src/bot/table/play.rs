@@ -177,7 +177,6 @@ impl Table {
             Input::Gone(absence) => self.absence(absence, now, &mut out),
             Input::NoStream => self.no_stream(&mut out),
             Input::SaidOver => self.look_after(self.pace.settle, now),
-            Input::CallOff => self.call_off(now, &mut out),
             Input::Thought { ticket, thought } => self.thought(ticket, thought, now, &mut out),
             Input::BestSoFar { ticket, best } => self.best_so_far(ticket, best, now, &mut out),
             Input::Posted { ticket, answer } => self.posted(ticket, &answer, now, &mut out),

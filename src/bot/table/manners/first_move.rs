@@ -1,4 +1,4 @@
-//! Games that do not begin: an opponent who owes the first move, and games that are called off.
+//! Games that do not begin: the opponent owes the first move.
 //!
 //! Nobody else watches over the first move of a challenge: without an abort the seat would be lost
 //! for a day. Arenas watch themselves, and games without a clock have time. An abort is possible
@@ -34,8 +34,6 @@ pub(super) struct FirstMove {
 struct Wait {
     at: Instant,
     tries: u32,
-    /// Not for the opponent's sake: the house wants the game off.
-    called_off: bool,
 }
 
 impl FirstMove {
@@ -50,7 +48,7 @@ impl FirstMove {
 
 impl Table {
     /// Whether the game can be aborted as far as we see.
-    pub fn is_abortable(&self) -> bool {
+    fn is_abortable(&self) -> bool {
         let arena = self.setting.as_ref().is_none_or(|setting| setting.arena);
         !arena && self.ply() < FIRST_PLIES && !self.is_over()
     }
@@ -70,9 +68,8 @@ impl Table {
             first_move.wait = None;
             return;
         }
-        let called_off = first_move.wait.is_some_and(|wait| wait.called_off);
         let waits = first_move.wait.is_some() && glance.change == Change::Same;
-        if called_off || waits || first_move.stuck {
+        if waits || first_move.stuck {
             return;
         }
         let rules = &self.settings.game;
@@ -85,23 +82,7 @@ impl Table {
             .now
             .checked_add(patience)
             .filter(|_| theirs)
-            .map(|at| Wait {
-                at,
-                tries: 0,
-                called_off: false,
-            });
-    }
-
-    /// The house does not want this game: it is aborted if that is still possible, else played.
-    pub(in crate::bot::table) fn call_off(&mut self, now: Instant, out: &mut Vec<Action>) {
-        if self.is_abortable() && !self.manners.refuses() {
-            self.manners.first_move.wait = Some(Wait {
-                at: now,
-                tries: 0,
-                called_off: true,
-            });
-            self.first_move_tick(now, out);
-        }
+            .map(|at| Wait { at, tries: 0 });
     }
 
     /// What became of an abort.
@@ -126,17 +107,13 @@ impl Table {
             return;
         };
         wait.tries += 1;
-        let called_off = wait.called_off;
-        match again.filter(|_| wait.tries <= MOST_ABORTS) {
-            Some(again) => {
-                wait.at = again;
-                first_move.gave_up_waiting |= !called_off;
-                out.push(Action::Ask(Request::Abort));
-            }
-            None => {
-                first_move.wait = None;
-                first_move.stuck = !called_off;
-            }
+        if let Some(again) = again.filter(|_| wait.tries <= MOST_ABORTS) {
+            wait.at = again;
+            first_move.gave_up_waiting = true;
+            out.push(Action::Ask(Request::Abort));
+        } else {
+            first_move.wait = None;
+            first_move.stuck = true;
         }
     }
 

@@ -1,0 +1,96 @@
+//! A whole bot on the small server, for the tests that watch one.
+
+use std::time::Duration;
+
+use megaton::bot::{BotError, BotOptions, ListSources, Listeners, Memory, Pace, SearchLimits};
+use megaton::bot::{Settings, Shutdown, run};
+use megaton::engine::{EngineOptions, Pool};
+use tokio::task::JoinHandle;
+
+use crate::server::Server;
+
+/// A whole bot that plays on a test server.
+pub(crate) struct Bot {
+    pub(crate) shutdown: Shutdown,
+    pub(crate) listeners: Listeners,
+    pub(crate) task: JoinHandle<Result<(), BotError>>,
+}
+
+impl Bot {
+    pub(crate) fn start(server: &Server) -> Self {
+        Self::with(server, |_| {})
+    }
+
+    pub(crate) fn with(server: &Server, change: impl FnOnce(&mut Settings)) -> Self {
+        Self::paced(server, Pace::default().faster(25), change)
+    }
+
+    pub(crate) fn paced(server: &Server, pace: Pace, change: impl FnOnce(&mut Settings)) -> Self {
+        Self::remembering(server, pace, Memory::nowhere(), change)
+    }
+
+    /// One that remembers what another did.
+    pub(crate) fn remembering(
+        server: &Server,
+        pace: Pace,
+        memory: Memory,
+        change: impl FnOnce(&mut Settings),
+    ) -> Self {
+        let mut settings = Settings {
+            search: SearchLimits {
+                nodes: Some(300),
+                ..SearchLimits::default()
+            },
+            ..Settings::default()
+        };
+        change(&mut settings);
+        let shutdown = Shutdown::default();
+        let listeners = Listeners::new();
+        let options = BotOptions {
+            client: server.client(),
+            pool: Pool::new(&EngineOptions {
+                hash_mb: 1,
+                threads: 1,
+            }),
+            settings,
+            pace,
+            listeners: listeners.clone(),
+            memory,
+            lists: ListSources::default(),
+        };
+        let task = tokio::spawn(run(options, shutdown.clone()));
+        Self {
+            shutdown,
+            listeners,
+            task,
+        }
+    }
+
+    /// Ends it in good order.
+    pub(crate) async fn stop(self) {
+        self.shutdown.drain.cancel();
+        let ended = tokio::time::timeout(Duration::from_secs(20), self.task).await;
+        ended
+            .expect("drained")
+            .expect("no panic")
+            .expect("no error");
+    }
+
+    /// As a kill would: nothing is said good-bye to.
+    pub(crate) async fn kill(self) {
+        self.task.abort();
+        let _ = self.task.await;
+    }
+}
+
+/// Until every game is over; nothing forbidden may have happened.
+pub(crate) async fn all_over(server: &Server) {
+    server
+        .until("all games over", |world| world.all_over())
+        .await;
+    let world = server.world();
+    assert_eq!(world.violations, Vec::<String>::new());
+    for (id, round) in &world.rounds {
+        assert_ne!(round.status, "aborted", "{id}");
+    }
+}
