@@ -230,7 +230,9 @@ impl Porter {
             Rung::Open => {
                 self.let_in = true;
                 tracing::debug!("the event stream is open");
+                // Should one of them be true all the same, the next look at the token says so.
                 self.house.alarms.clear(AlarmKind::Token);
+                self.house.alarms.clear(AlarmKind::Scopes);
                 self.house.listeners.tell(BotEvent::Online);
                 Ok(Some(News::Opened))
             }

@@ -59,7 +59,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
                 data: config.data.folder.clone(),
             },
         };
-        let outcome = commanded(options, shutdown, &config, path).await;
+        let outcome = Box::pin(commanded(options, shutdown, &config, path)).await;
         memory.settle().await;
         outcome?.map_err(|error| cannot_play(&error, &config.lichess.url))
     })
@@ -105,7 +105,7 @@ async fn panel(config: &Config, control: Control, reload: Reload) {
         Some(Err(error)) => tracing::warn!("the bot cannot be told anything: {error}"),
         None => {}
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 #[cfg(not(unix))]

@@ -48,14 +48,17 @@ fn stream(stream: &Stream) -> String {
 
 fn seats(status: &Status) -> String {
     let seats = &status.seats;
-    let mut text = format!("{} of {} taken", seats.taken, seats.all);
-    if seats.for_humans > 0 {
-        text += &format!(", {} kept for humans", seats.for_humans);
-    }
-    if status.waiting > 0 {
-        text += &format!(", {} waiting", status.waiting);
-    }
-    text
+    let more = |count: usize, what: &str| match count {
+        0 => String::new(),
+        count => format!(", {count} {what}"),
+    };
+    format!(
+        "{} of {} taken{}{}",
+        seats.taken,
+        seats.all,
+        more(seats.for_humans, "kept for humans"),
+        more(status.waiting, "waiting")
+    )
 }
 
 fn one_game(game: &Game) -> String {

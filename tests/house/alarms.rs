@@ -1,0 +1,156 @@
+//! What an operator must hear of: the token gone, and another program on the account.
+
+use std::time::Duration;
+
+use megaton::bot::{
+    self, AlarmKind, BotEvent, BotOptions, Command, Control, ListSources, Listeners, Memory, Pace,
+    Reply, Settings, Shutdown, State,
+};
+use megaton::config::Config;
+use megaton::engine::{EngineOptions, Pool};
+use megaton::lichess::{self, Client, ClientOptions, Token};
+use megaton::practice::{Fault, Handle, Options, Place, Server, Timing};
+use tokio::sync::broadcast::Receiver;
+use tokio::task::JoinHandle;
+
+const BOT: &str = "Megaton";
+/// How much faster than Lichess everything runs here.
+const FACTOR: u32 = 60;
+/// Longer than anything here takes; a hang ends there.
+const GUARD: Duration = Duration::from_secs(60);
+/// Openings of the event stream that Lichess bears in ten minutes.
+const OPENINGS: usize = 30;
+
+/// A bot in this process.
+struct Running {
+    news: Receiver<BotEvent>,
+    control: Control,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn server() -> Handle {
+    let options = Options {
+        timing: Timing::scaled(FACTOR),
+        ..Options::default()
+    };
+    Server::start(options).await.expect("a port")
+}
+
+impl Running {
+    fn start(server: &Handle, token: &str) -> Self {
+        let client = Client::new(ClientOptions {
+            base_url: server.url().to_owned(),
+            token: Token::parse(token, "the test").expect("a good token"),
+            contact: None,
+            timing: lichess::Timing::default().faster(FACTOR),
+        });
+        let listeners = Listeners::default();
+        let news = listeners.subscribe();
+        let options = BotOptions {
+            client: client.expect("a good address"),
+            pool: Pool::new(&EngineOptions {
+                hash_mb: 1,
+                threads: 1,
+            }),
+            settings: Settings::from(&Config::default()),
+            pace: Pace::default().faster(FACTOR),
+            listeners,
+            memory: Memory::nowhere(),
+            lists: ListSources::default(),
+        };
+        let (control, commands) = bot::channel();
+        let task = tokio::spawn(async move {
+            let played = bot::run_commanded(options, Shutdown::default(), commands).await;
+            played.expect("the bot can play");
+        });
+        Self {
+            news,
+            control,
+            task,
+        }
+    }
+
+    /// Waits for some news; says how often the event stream was open meanwhile.
+    async fn wait_for(&mut self, wanted: impl Fn(&BotEvent) -> bool) -> usize {
+        let waiting = async {
+            let mut openings = 0;
+            loop {
+                let event = self.news.recv().await.expect("the bot runs");
+                openings += usize::from(matches!(event, BotEvent::Online));
+                if wanted(&event) {
+                    return openings;
+                }
+            }
+        };
+        let waited = tokio::time::timeout(GUARD, waiting).await;
+        waited.expect("the news come")
+    }
+
+    async fn state(&self) -> State {
+        match self.control.ask(Command::Status, GUARD).await {
+            Ok(Reply::Status(status)) => status.state,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn is_alarm(event: &BotEvent, wanted: AlarmKind) -> bool {
+    matches!(event, BotEvent::Alarm { kind, .. } if *kind == wanted)
+}
+
+fn is_over(event: &BotEvent, wanted: AlarmKind) -> bool {
+    matches!(event, BotEvent::AlarmOver { kind } if *kind == wanted)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_is_refused_while_it_runs_is_an_alarm_until_it_is_taken_again() {
+    let server = server().await;
+    let token = server.open_bot(BOT).expect("a good name");
+    let mut bot = Running::start(&server, &token);
+    bot.wait_for(|event| matches!(event, BotEvent::Online))
+        .await;
+    assert_eq!(bot.state().await, State::Playing);
+    // A first 401 may be about our name in the user agent; it is asked again without.
+    for _ in 0..2 {
+        let refusal = Fault::Refuse { status: 401 };
+        server.faults().add(Place::Events, refusal);
+    }
+    server.break_streams();
+    bot.wait_for(|event| is_alarm(event, AlarmKind::Token))
+        .await;
+    assert_eq!(bot.state().await, State::Alarmed);
+    bot.wait_for(|event| is_over(event, AlarmKind::Token)).await;
+    assert_eq!(bot.state().await, State::Playing);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_that_ends_again_and_again_is_an_alarm_until_it_stays() {
+    let server = server().await;
+    let token = server.open_bot(BOT).expect("a good name");
+    for _ in 0..3 {
+        server.faults().add(Place::Events, Fault::EndAfter(0));
+    }
+    let mut bot = Running::start(&server, &token);
+    bot.wait_for(|event| is_alarm(event, AlarmKind::Stolen))
+        .await;
+    assert_eq!(bot.state().await, State::Playing, "it may be a false alarm");
+    bot.wait_for(|event| is_over(event, AlarmKind::Stolen))
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_programs_on_one_account_say_so_and_do_not_fight() {
+    let server = server().await;
+    let token = server.open_bot(BOT).expect("a good name");
+    let mut one = Running::start(&server, &token);
+    let mut other = Running::start(&server, &token);
+    let stolen = |event: &BotEvent| is_alarm(event, AlarmKind::Stolen);
+    let openings = tokio::join!(one.wait_for(stolen), other.wait_for(stolen));
+    assert!(openings.0 + openings.1 <= OPENINGS, "{openings:?}");
+}
