@@ -139,7 +139,7 @@ pub(crate) fn decision(change: impl FnOnce(&mut Case)) -> Decision {
 
 pub(crate) fn names(names: &[&str]) -> Vec<config::Entry> {
     let entries = names.iter().map(|name| name.parse());
-    entries.collect::<Result<_, _>>().unwrap()
+    entries.collect::<Result<_, _>>().expect("good names")
 }
 
 pub(crate) fn secs(seconds: u64) -> Duration {
@@ -261,7 +261,8 @@ fn humans_and_bots_have_rules_of_their_own() {
 
 #[test]
 fn our_own_challenges_and_closed_ones_are_none_of_our_business() {
-    let rows: [(fn(&mut Challenge), Rule); 6] = [
+    type Row = (fn(&mut Challenge), Rule);
+    let rows: [Row; 6] = [
         (
             |c| {
                 c.challenger = Some(bot("MEGATON"));

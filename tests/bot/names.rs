@@ -76,7 +76,7 @@ impl Library {
     }
 
     fn heads(&self) -> Vec<String> {
-        self.heads.lock().unwrap().clone()
+        self.heads.lock().expect("no panic").clone()
     }
 }
 
@@ -90,7 +90,7 @@ async fn answer(mut socket: TcpStream, page: Page, heads: Arc<Mutex<Vec<String>>
         }
     }
     let head = String::from_utf8_lossy(&head).to_lowercase();
-    heads.lock().unwrap().push(head);
+    heads.lock().expect("no panic").push(head);
     match page {
         Page::Whole(text) => {
             let _ = socket.write_all(text.as_bytes()).await;

@@ -180,6 +180,20 @@ fn every_rule_about_time_names_the_direction() {
             Rule::TimeNotListed,
             Reason::TimeControl,
         ),
+    ]);
+    let exact = decision(|c| c.rules.humans.times = vec!["3+2".parse().unwrap()]);
+    assert_eq!(exact, Decision::Accept);
+    let bullet = decision(|c| {
+        c.rules.humans.bullet_needs_increment = true;
+        c.time(60, 1);
+    });
+    assert_eq!(bullet, Decision::Accept);
+}
+
+#[test]
+fn games_without_a_clock_are_taken_where_they_are_wanted_and_never_rated() {
+    use DeclineReason as Reason;
+    check(&[
         (
             |c| {
                 c.asked.rated = false;
@@ -213,13 +227,12 @@ fn every_rule_about_time_names_the_direction() {
         ),
     ]);
     assert_eq!(decision(|c| days(c, 2, 1, 3)), Decision::Accept);
-    let exact = decision(|c| c.rules.humans.times = vec!["3+2".parse().unwrap()]);
-    assert_eq!(exact, Decision::Accept);
-    let bullet = decision(|c| {
-        c.rules.humans.bullet_needs_increment = true;
-        c.time(60, 1);
+    let unlimited = decision(|c| {
+        c.asked.rated = false;
+        c.asked.time_control = TimeControl::Unlimited;
+        c.rules.humans.unlimited = true;
     });
-    assert_eq!(bullet, Decision::Accept);
+    assert_eq!(unlimited, Decision::Accept);
 }
 
 fn days(case: &mut Case, days: u32, least: u32, most: u32) {

@@ -53,7 +53,9 @@ fn visitors() -> impl Strategy<Value = Visitors> {
         min_increment: times[2] / 100,
         max_increment: times[3],
         max_duration: times[4],
-        times: listed.iter().map(|rule| rule.parse().unwrap()).collect(),
+        times: (listed.iter())
+            .map(|rule| rule.parse().expect("a rule"))
+            .collect(),
         min_rating: n[0],
         max_rating: n[1],
         max_rating_difference: n[2],

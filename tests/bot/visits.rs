@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use megaton::bot::BotEvent;
+use megaton::bot::{BotEvent, Rule};
 
 use crate::running::{Bot, all_over};
 use crate::server::Server;
@@ -120,14 +120,13 @@ async fn forty_games_that_ran_before_are_each_taken_up_once() {
     server.world().told_at_opening = Some(32);
     let bot = Bot::start(&server);
     all_over(&server).await;
+    bot.stop().await;
     let world = server.world();
     for id in &ids {
         assert_eq!(world.rounds[id].openings, 1, "{id}");
     }
     let aborts = world.calls.iter().filter(|call| call.starts_with("abort"));
     assert_eq!(aborts.count(), 0);
-    drop(world);
-    bot.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -141,10 +140,7 @@ async fn a_refusal_names_its_rule_to_those_who_listen() {
             break rule;
         }
     };
-    assert_eq!(
-        rule.map(|rule| rule.sentence()),
-        Some("only atomic is played")
-    );
+    assert_eq!(rule.map(Rule::sentence), Some("only atomic is played"));
     bot.stop().await;
 }
 
