@@ -56,11 +56,11 @@ fn a_forced_mate_counts_as_lost() {
 fn last_move(change: impl FnOnce(&mut Thought, &mut GameState)) -> Vec<Request> {
     let mut desk = played(Side::White, resigning(), 3, lost).desk;
     let mut turn = state(&line(4));
-    let ours = line(5).rsplit(' ').next().unwrap().to_owned();
+    let ours = line(5).rsplit(' ').next().expect("a move").to_owned();
     let mut last = thought("a2a3", Score::Cp(-3000), &desk.table);
     change(&mut last, &mut turn);
     let mut shown = turn.clone();
-    let ticket = thinking(&desk.state_with(turn)).unwrap().ticket;
+    let ticket = thinking(&desk.state_with(turn)).expect("our turn").ticket;
     last.best = desk.table.game().position().parse_uci(&ours).ok();
     desk.apply(megaton::bot::table::Input::Thought {
         ticket,

@@ -22,17 +22,17 @@ impl Bot {
     }
 
     pub(crate) fn with(server: &Server, change: impl FnOnce(&mut Settings)) -> Self {
-        Self::paced(server, Pace::default().faster(25), change)
+        Self::paced(server, &Pace::default().faster(25), change)
     }
 
-    pub(crate) fn paced(server: &Server, pace: Pace, change: impl FnOnce(&mut Settings)) -> Self {
+    pub(crate) fn paced(server: &Server, pace: &Pace, change: impl FnOnce(&mut Settings)) -> Self {
         Self::remembering(server, pace, Memory::nowhere(), change)
     }
 
     /// One that remembers what another did.
     pub(crate) fn remembering(
         server: &Server,
-        pace: Pace,
+        pace: &Pace,
         memory: Memory,
         change: impl FnOnce(&mut Settings),
     ) -> Self {
@@ -53,7 +53,7 @@ impl Bot {
                 threads: 1,
             }),
             settings,
-            pace,
+            pace: *pace,
             listeners: listeners.clone(),
             memory,
             lists: ListSources::default(),

@@ -143,6 +143,10 @@ fn want_manners(settings: &mut Settings) {
 }
 
 /// The server's side of the story, and the promises that are watched over.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own in this story"
+)]
 struct Storm {
     desk: Desk,
     /// The game as the server has it.
@@ -225,10 +229,10 @@ impl Storm {
         let (draw, takeback) = (&mut state.draw_offer, &mut state.takeback);
         match self.desk.us {
             Side::White => {
-                (draw.black, takeback.black) = (self.offers_draw, self.proposes_takeback)
+                (draw.black, takeback.black) = (self.offers_draw, self.proposes_takeback);
             }
             Side::Black => {
-                (draw.white, takeback.white) = (self.offers_draw, self.proposes_takeback)
+                (draw.white, takeback.white) = (self.offers_draw, self.proposes_takeback);
             }
         }
         state

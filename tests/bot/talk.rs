@@ -60,12 +60,12 @@ async fn a_bot_that_starts_again_greets_nobody_twice() {
         round.asleep_at = Some(5);
     }
     let memory = Memory::nowhere();
-    let bot = Bot::remembering(&server, fast(), memory.clone(), talkative);
+    let bot = Bot::remembering(&server, &fast(), memory.clone(), talkative);
     server
         .until("the greeting", |world| world.chats.len() == 2)
         .await;
     bot.kill().await;
-    let bot = Bot::remembering(&server, fast(), memory.clone(), talkative);
+    let bot = Bot::remembering(&server, &fast(), memory.clone(), talkative);
     if let Some(round) = server.world().rounds.get_mut("g1") {
         round.asleep_at = None;
         round.reply(60_000);
@@ -94,7 +94,7 @@ async fn a_chat_that_fails_or_hangs_costs_no_move_and_is_not_repeated() {
         let server = Server::start().await;
         server.world().chat_faults.extend([fault; 4]);
         server.world().begin("g1", true, 24);
-        let bot = Bot::paced(&server, Pace::default(), talkative);
+        let bot = Bot::paced(&server, &Pace::default(), talkative);
         all_over(&server).await;
         bot.stop().await;
         let world = server.world();
@@ -200,7 +200,7 @@ async fn offers_and_absences_become_the_right_calls() {
 async fn whoever_leaves_us_waiting_again_and_again_rests() {
     let server = Server::start().await;
     let memory = Memory::nowhere();
-    let bot = Bot::remembering(&server, fast(), memory.clone(), |settings| {
+    let bot = Bot::remembering(&server, &fast(), memory.clone(), |settings| {
         settings.game.abort_humans = Duration::from_millis(50);
         settings.game.abort_repeats = 2;
     });

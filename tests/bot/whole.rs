@@ -12,10 +12,10 @@ const HTML: &str = "<html><body>502 Bad Gateway</body></html>";
 
 /// One game of some twenty plies under these faults.
 async fn plays_through(faults: &[MoveFault]) -> Server {
-    plays_at(Pace::default().faster(25), faults).await
+    plays_at(&Pace::default().faster(25), faults).await
 }
 
-async fn plays_at(pace: Pace, faults: &[MoveFault]) -> Server {
+async fn plays_at(pace: &Pace, faults: &[MoveFault]) -> Server {
     let server = Server::start().await;
     server.world().move_faults.extend(faults.iter().cloned());
     server.world().begin("g1", true, 20);
@@ -29,7 +29,7 @@ async fn plays_at(pace: Pace, faults: &[MoveFault]) -> Server {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_game_is_played_to_its_end_with_one_call_a_move() {
     // At the real pace: on a busy machine a faster one would look twice at a slow answer.
-    let server = plays_at(Pace::default(), &[]).await;
+    let server = plays_at(&Pace::default(), &[]).await;
     let world = server.world();
     let round = &world.rounds["g1"];
     assert_eq!(world.posts.len(), round.game.ply().div_ceil(2));
@@ -160,7 +160,7 @@ async fn a_player_that_panics_again_and_again_still_finishes_its_game() {
         limited_retry: Duration::MAX,
         ..Pace::default().faster(25)
     };
-    let bot = Bot::paced(&server, pace, |_| {});
+    let bot = Bot::paced(&server, &pace, |_| {});
     all_over(&server).await;
     assert!(server.world().rounds["g1"].openings > 4, "it did panic");
     bot.stop().await;
@@ -170,7 +170,7 @@ async fn a_player_that_panics_again_and_again_still_finishes_its_game() {
 async fn games_announced_again_and_again_have_one_player() {
     let server = Server::start().await;
     server.world().begin("g1", true, 40);
-    let bot = Bot::paced(&server, Pace::default(), |_| {});
+    let bot = Bot::paced(&server, &Pace::default(), |_| {});
     server
         .until("the first move", |world| world.rounds["g1"].game.ply() > 1)
         .await;
