@@ -428,10 +428,10 @@ fn relative_paths_start_at_the_folder_of_the_config() {
             Entry::Name("someone".to_owned())
         ]
     );
-    let socket = config.data.socket_path().unwrap();
-    assert_eq!(socket, folder.path().join("data/control.sock"));
+    let socket = config.data.socket_path(&config.lichess).unwrap();
+    assert_eq!(socket, folder.path().join("data/lichess.org/control.sock"));
     let none = Config::parse("[data]\nfolder = \"\"").unwrap();
-    assert_eq!(none.data.socket_path(), None);
+    assert_eq!(none.data.socket_path(&none.lichess), None);
 }
 
 #[test]

@@ -39,7 +39,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     say("config", &came_from)?;
     say_all("server", &report::server(&config.lichess.url))?;
     say("engine", &report::engine(&config.engine))?;
-    say_all("keeps", &places::keeps(&config.data)?)?;
+    say_all("keeps", &places::keeps(&config)?)?;
     say_all("accepts", &report::accepts(&config.challenge))?;
     let mut lists = lists(&config);
     if !args.offline {

@@ -50,7 +50,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     let asked = understand(&text).map_err(|error| Failure::setup(format!("{name}: {error}")))?;
     let settings = Arc::new(Settings::from(&config));
     let sources = ListSources {
-        data: config.data.folder.clone(),
+        data: config.data.home(&config.lichess),
     };
     let keeper = Keeper::new(Arc::clone(&settings), &sources, Pace::default());
     let lists = keeper.lists();

@@ -3,21 +3,21 @@
 
 use std::path::Path;
 
-use megaton::config::Data;
+use megaton::config::Config;
 
 use super::failure::Failure;
 
 /// Where it keeps what it must remember, and where it can be told things.
-pub(super) fn keeps(data: &Data) -> Result<Vec<String>, Failure> {
+pub(super) fn keeps(config: &Config) -> Result<Vec<String>, Failure> {
     let mut lines = Vec::new();
-    match &data.folder {
+    match config.data.home(&config.lichess) {
         None => lines.push(
             "nothing: without [data] folder it begins anew at each start, the day's games too"
                 .to_owned(),
         ),
-        Some(folder) => lines.push(memory(folder)?),
+        Some(home) => lines.push(memory(&home)?),
     }
-    lines.push(socket(data));
+    lines.push(socket(config));
     Ok(lines)
 }
 
@@ -60,10 +60,10 @@ const fn may_write(_: &Path) -> bool {
 }
 
 #[cfg(unix)]
-fn socket(data: &Data) -> String {
+fn socket(config: &Config) -> String {
     use megaton::panel::{Panel, PanelError};
 
-    let Some(path) = data.socket_path() else {
+    let Some(path) = config.data.socket_path(&config.lichess) else {
         return "no control socket: `megaton status` and its like will not reach it".to_owned();
     };
     match Panel::check(&path) {
@@ -76,7 +76,7 @@ fn socket(data: &Data) -> String {
 }
 
 #[cfg(not(unix))]
-fn socket(_: &Data) -> String {
+fn socket(_: &Config) -> String {
     "no control socket on this system".to_owned()
 }
 
@@ -89,23 +89,20 @@ mod tests {
     #[test]
     fn a_folder_that_can_be_made_is_as_good_as_one() {
         let ground = tempfile::tempdir().unwrap();
-        let data = |folder: &str| Data {
-            folder: Some(ground.path().join(folder)),
-            ..Data::default()
+        let keeping_in = |folder: Option<&str>| {
+            let mut config = Config::default();
+            config.data.folder = folder.map(|folder| ground.path().join(folder));
+            keeps(&config)
         };
-        let said = keeps(&data("a/b")).unwrap();
+        let said = keeping_in(Some("a/b")).unwrap();
         assert!(said[0].ends_with("which it makes when it runs"), "{said:?}");
         assert!(said[1].ends_with("control.sock"), "{said:?}");
         fs::write(ground.path().join("file"), "").unwrap();
-        let error = keeps(&data("file/x")).unwrap_err();
+        let error = keeping_in(Some("file/x")).unwrap_err();
         let Failure::Setup(error) = error else {
             panic!("a setup that cannot work");
         };
         assert!(error.to_string().ends_with("is no folder"), "{error}");
-        let nothing = Data {
-            folder: None,
-            ..Data::default()
-        };
-        assert!(keeps(&nothing).unwrap()[0].starts_with("nothing"));
+        assert!(keeping_in(None).unwrap()[0].starts_with("nothing"));
     }
 }

@@ -56,7 +56,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
             listeners: Listeners::default(),
             memory: memory.clone(),
             lists: ListSources {
-                data: config.data.folder.clone(),
+                data: config.data.home(&config.lichess),
             },
         };
         let outcome = Box::pin(commanded(options, shutdown, &config, path)).await;
@@ -98,7 +98,7 @@ async fn commanded(
 /// Serves the control socket, if there is to be one and it can be opened.
 #[cfg(unix)]
 async fn panel(config: &Config, control: Control, reload: Reload) {
-    let path = config.data.socket_path();
+    let path = config.data.socket_path(&config.lichess);
     let opened = path.as_deref().map(Panel::open);
     match opened {
         Some(Ok(panel)) => panel.serve(control, reload).await,
@@ -120,8 +120,8 @@ async fn commanded(
 
 /// What is remembered from earlier runs; the data folder is ours from now on.
 fn memory(config: &Config) -> Result<Memory, Failure> {
-    let (store, kept) = match &config.data.folder {
-        Some(folder) => Store::open(folder).map_err(|error| Failure::Setup(error.into()))?,
+    let (store, kept) = match config.data.home(&config.lichess) {
+        Some(home) => Store::open(&home).map_err(|error| Failure::Setup(error.into()))?,
         None => Store::nowhere(),
     };
     let rules = MemoryRules::from(&Settings::from(config));

@@ -45,7 +45,7 @@ impl ConfigArgs {
     /// The control socket of the bot that runs with this config.
     pub(super) fn socket(&self) -> Result<Option<PathBuf>, Failure> {
         let (config, _) = self.load()?;
-        Ok(config.data.socket_path())
+        Ok(config.data.socket_path(&config.lichess))
     }
 }
 

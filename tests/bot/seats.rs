@@ -374,6 +374,8 @@ fn the_last_game_of_the_day_is_given_to_one_bot_only() {
         },
         ..MemoryRules::default()
     });
+    door.memory.bot_games_refused(Some(Duration::ZERO), Some(1));
+    door.wait(10);
     assert_eq!(door.challenged(challenge("b1", bot("n1"))), accept("b1"));
     assert_eq!(door.challenged(challenge("b2", bot("n2"))), later("b2"));
     assert_eq!(door.challenged(challenge("h1", player("a"))), accept("h1"));

@@ -6,6 +6,9 @@ use megaton::store::Store;
 
 use super::program::{Ran, command, ran};
 
+/// Where the bot below keeps what it knows of its server.
+const HOME: &str = "kept/127.0.0.1_9";
+
 /// `megaton run` with this data folder, whatever becomes of it.
 fn started_with(folder: &std::path::Path) -> Ran {
     let config = folder.join("config.toml");
@@ -18,7 +21,7 @@ fn started_with(folder: &std::path::Path) -> Ran {
 #[test]
 fn a_second_process_on_the_same_folder_ends_and_names_the_first() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (_store, _) = Store::open(&folder.path().join("kept")).expect("ours");
+    let (_store, _) = Store::open(&folder.path().join(HOME)).expect("ours");
     let ran = started_with(folder.path());
     assert_eq!(ran.status, Some(2), "{}", ran.stderr);
     let first = format!("in use by process {}", std::process::id());
@@ -29,8 +32,8 @@ fn a_second_process_on_the_same_folder_ends_and_names_the_first() {
 #[test]
 fn a_damaged_state_ends_it_with_what_to_do_and_is_left_as_it_is() {
     let folder = tempfile::tempdir().expect("a folder");
-    let kept = folder.path().join("kept");
-    fs::create_dir(&kept).expect("a folder");
+    let kept = folder.path().join(HOME);
+    fs::create_dir_all(&kept).expect("a folder");
     let rubbish = b"not a database".repeat(700);
     fs::write(kept.join("state.db"), &rubbish).expect("a file");
     let ran = started_with(folder.path());

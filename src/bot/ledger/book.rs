@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::forecast::{Forecast, forecast};
-use super::learned::most;
+use super::learned::{believed, most};
 use super::pace::{DAY, earliest};
 use super::terms::{Budget, Permission, Rules, Target, Why};
 use crate::lichess::UserId;
@@ -133,8 +133,19 @@ impl Ledger {
             .collect()
     }
 
-    /// Whether one more challenge of a bot may be accepted.
+    /// Whether one more challenge of a bot may be accepted. Only what the server said stands in the
+    /// way: a number that is merely assumed would send off whom the server lets us play.
     pub fn may_accept(&self, now: Moment) -> Permission {
+        match self.within_the_day(now) {
+            Permission::Later {
+                why: Why::BotGames, ..
+            } if believed(&self.games, now).is_none() => Permission::Granted,
+            permission => permission,
+        }
+    }
+
+    /// Whether the day's number, learned or assumed, holds one more game.
+    pub(super) fn within_the_day(&self, now: Moment) -> Permission {
         if let Some(span) = self.games.closed.filter(|span| span.holds(now)) {
             return later(span.until, Why::Closed);
         }
@@ -147,7 +158,7 @@ impl Ledger {
 
     /// Whether one more game that we ask for may begin.
     pub fn may_begin(&self, now: Moment) -> Permission {
-        let allowed = self.may_accept(now);
+        let allowed = self.within_the_day(now);
         if !allowed.is_granted() {
             return allowed;
         }

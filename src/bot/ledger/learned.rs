@@ -22,13 +22,14 @@ const FIRST_REST: Duration = Duration::from_secs(60);
 const LONGEST_REST: Duration = Duration::from_secs(3600);
 
 impl Ledger {
-    /// A game beyond the limit in force has begun: the server allows more than was thought.
+    /// A game beyond the number learned has begun: the server allows more than was thought.
     pub fn learn_from_begun(&mut self, now: Moment) -> Option<Change> {
+        let learned = believed(&self.games, now)?;
         let begun = |spend: &&Spend| {
             matches!(spend.what, Spending::Game { begun: true, .. }) && spend.at + DAY > now
         };
         let begun = self.spends.iter().filter(begun).count() as u32;
-        (begun > self.most_games(now)).then(|| {
+        (begun > learned).then(|| {
             self.games.learned = Some((begun, now));
             Change::Limit(self.games.clone())
         })
@@ -44,7 +45,7 @@ impl Ledger {
         let assumed = self.most_games(now);
         let told = said.filter(|said| (1..MOST_BELIEVED).contains(said));
         if let Some(number) = told.or_else(|| self.counted_limit(assumed, now))
-            && number != assumed
+            && believed(&self.games, now) != Some(number)
         {
             self.games.learned = Some((number, now));
         }
@@ -75,8 +76,13 @@ impl Ledger {
 
 /// The number in force: the one learned as long as it is believed, else the one assumed.
 pub(super) fn most(limit: &Limit, assumed: u32, now: Moment) -> u32 {
+    believed(limit, now).unwrap_or(assumed)
+}
+
+/// The number learned, as long as it is believed.
+pub(super) fn believed(limit: &Limit, now: Moment) -> Option<u32> {
     let learned = limit.learned.filter(|(_, at)| *at + BELIEVED > now);
-    learned.map_or(assumed, |(most, _)| most)
+    learned.map(|(most, _)| most)
 }
 
 pub(super) fn close(limit: &mut Limit, wait: Option<Duration>, now: Moment) {

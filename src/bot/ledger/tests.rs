@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{Forecast, Ledger, Permission, Rules, Target, Why};
 use crate::lichess::UserId;
-use crate::store::{Change, Limit, Moment, Origin, Spend};
+use crate::store::{Change, Limit, LimitName, Moment, Origin, Spend};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -18,6 +18,18 @@ fn start() -> Moment {
 
 fn ledger(rules: Rules) -> Ledger {
     Ledger::new(rules, Vec::new(), &[], start())
+}
+
+/// One to which the server has named the number of the rules.
+fn told(rules: Rules) -> Ledger {
+    Ledger::new(rules, Vec::new(), &[named(rules)], start())
+}
+
+fn named(rules: Rules) -> Limit {
+    Limit {
+        learned: Some((rules.bot_games, start())),
+        ..Limit::unknown(LimitName::BotGames)
+    }
 }
 
 /// Accepts bots until it is refused; how many, and the refusal.
@@ -35,8 +47,24 @@ fn accept_all(ledger: &mut Ledger, now: Moment) -> (u32, Permission) {
 }
 
 #[test]
-fn the_hundredth_game_is_the_last_of_its_day() {
+fn an_assumed_number_sends_nobody_off_but_ends_our_own_search() {
     let mut ledger = ledger(Rules::default());
+    let now = start();
+    for n in 0..100 {
+        ledger.begin_game(&n.to_string(), Origin::Incoming, None, now);
+    }
+    assert!(ledger.may_accept(now).is_granted());
+    assert!(!ledger.may_begin(now).is_granted());
+    ledger.begin_game("one more", Origin::Incoming, None, now);
+    assert_eq!(ledger.learn_from_begun(now), None);
+    assert!(ledger.may_accept(now).is_granted());
+    ledger.games_refused(Some(HOUR), Some(101), now);
+    assert!(!ledger.may_accept(now + HOUR * 2).is_granted(), "told");
+}
+
+#[test]
+fn the_hundredth_game_is_the_last_of_its_day() {
+    let mut ledger = told(Rules::default());
     let now = start();
     let (games, refusal) = accept_all(&mut ledger, now);
     assert_eq!(games, 100);
@@ -56,7 +84,7 @@ fn the_hundredth_game_is_the_last_of_its_day() {
 
 #[test]
 fn a_game_set_aside_counts_until_it_is_given_back_or_can_no_longer_begin() {
-    let mut ledger = ledger(Rules {
+    let mut ledger = told(Rules {
         bot_games: 1,
         incoming_share: 0,
         ..Rules::default()
@@ -86,7 +114,7 @@ fn a_game_set_aside_counts_until_it_is_given_back_or_can_no_longer_begin() {
 
 #[test]
 fn half_of_the_games_is_kept_for_those_who_come() {
-    let mut ledger = ledger(Rules::default());
+    let mut ledger = told(Rules::default());
     let mut now = start();
     for n in 0..50 {
         while !ledger.may_begin(now).is_granted() {
@@ -180,7 +208,7 @@ fn a_limit_is_learned_by_counting_where_the_day_was_ours_alone() {
 
 #[test]
 fn a_game_that_begins_beyond_the_limit_shows_that_it_is_higher() {
-    let mut ledger = ledger(Rules {
+    let mut ledger = told(Rules {
         bot_games: 2,
         ..Rules::default()
     });
@@ -252,7 +280,7 @@ fn refusals_without_a_wait_are_waited_out_ever_longer() {
 
 #[test]
 fn a_clock_set_back_a_year_lengthens_nothing() {
-    let mut ledger = ledger(Rules {
+    let mut ledger = told(Rules {
         bot_games: 2,
         ..Rules::default()
     });
@@ -278,7 +306,7 @@ fn a_clock_set_back_a_year_lengthens_nothing() {
 
 #[test]
 fn a_machine_that_slept_wakes_up_to_the_time_that_passed() {
-    let mut ledger = ledger(Rules::default());
+    let mut ledger = told(Rules::default());
     let now = start();
     assert_eq!(accept_all(&mut ledger, now).0, 100);
     ledger.games_refused(Some(HOUR), Some(100), now);
@@ -381,9 +409,9 @@ proptest! {
         incoming_share in 0_u32..=100,
     ) {
         let rules = Rules { bot_games, challenge_credits: 40, incoming_share };
-        let mut ledger = ledger(rules);
+        let mut ledger = told(rules);
         let (mut world, mut wall) = (Duration::ZERO, start());
-        let (mut kept, mut limits) = (Vec::new(), Vec::new());
+        let (mut kept, mut limits) = (Vec::new(), vec![named(rules)]);
         let (mut games, mut outgoing, mut credits) = (Vec::new(), Vec::new(), Vec::new());
         for (n, deed) in deeds.into_iter().enumerate() {
             keep(&mut kept, &mut limits, ledger.notice(wall));
@@ -398,7 +426,7 @@ proptest! {
             };
             let mut changes = Vec::new();
             match deed {
-                Deed::Asked if ledger.may_accept(wall).is_granted() => {
+                Deed::Asked if ledger.within_the_day(wall).is_granted() => {
                     begin(&mut ledger, Origin::Incoming, &mut changes);
                 }
                 Deed::Wanted if ledger.may_begin(wall).is_granted() => {

@@ -25,21 +25,41 @@ pub struct Lichess {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Data {
-    /// Folder of all that is kept; none keeps nothing. A relative path in a file is read from that
-    /// file's folder.
+    /// Folder of all that is kept, with a folder in it for each server; none keeps nothing. A
+    /// relative path in a file is read from that file's folder.
     #[serde(with = "units::path")]
     pub folder: Option<PathBuf>,
-    /// The control socket, within the folder; none opens none.
+    /// The control socket, within the server's folder; none opens none.
     #[serde(with = "units::path")]
     pub socket: Option<PathBuf>,
 }
 
+impl Lichess {
+    /// The name of a folder for what holds on this server alone: its host, and a port of its own.
+    fn folder_name(&self) -> String {
+        let parsed = reqwest::Url::parse(&self.url).ok();
+        let host = parsed.as_ref().and_then(reqwest::Url::host_str);
+        let host = host.unwrap_or("unknown").replace([':', '[', ']'], "_");
+        match parsed.as_ref().and_then(reqwest::Url::port) {
+            Some(port) => format!("{host}_{port}"),
+            None => host,
+        }
+    }
+}
+
 impl Data {
-    /// Where the control socket is, if there is one.
-    pub fn socket_path(&self) -> Option<PathBuf> {
+    /// Where all of `server` is kept, if anything is: the day's games, ratings and names of one
+    /// server are not those of another.
+    pub fn home(&self, server: &Lichess) -> Option<PathBuf> {
+        let folder = self.folder.as_ref()?;
+        Some(folder.join(server.folder_name()))
+    }
+
+    /// Where the control socket of a bot on `server` is, if there is one.
+    pub fn socket_path(&self, server: &Lichess) -> Option<PathBuf> {
         let socket = self.socket.as_ref()?;
-        match &self.folder {
-            Some(folder) => Some(folder.join(socket)),
+        match self.home(server) {
+            Some(home) => Some(home.join(socket)),
             None => socket.is_absolute().then(|| socket.clone()),
         }
     }
@@ -60,6 +80,29 @@ impl Default for Data {
         Self {
             folder: Some("data".into()),
             socket: Some("control.sock".into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_server_has_a_folder_of_its_own() {
+        let rows = [
+            ("https://lichess.org", "lichess.org"),
+            ("https://lichess.dev/", "lichess.dev"),
+            ("http://127.0.0.1:8642", "127.0.0.1_8642"),
+            ("http://[::1]:9", "___1__9"),
+        ];
+        for (url, name) in rows {
+            let server = Lichess {
+                url: url.to_owned(),
+                ..Lichess::default()
+            };
+            let home = Data::default().home(&server);
+            assert_eq!(home, Some(PathBuf::from("data").join(name)));
         }
     }
 }
