@@ -191,6 +191,9 @@ struct Scene {
     list: &'static str,
 }
 
+/// How a scene is set.
+type Setting = fn() -> Scene;
+
 const LINE: &str = "g1f3 f7f6";
 
 fn with_clock(moves: &str, left: u64) -> GameState {
@@ -358,7 +361,7 @@ fn on_a_short_clock_nothing_waits_for_longer_than_two_seconds() {
 
 #[test]
 fn answers_that_come_too_late_mean_nothing() {
-    let phases: [(&str, fn() -> Scene); 5] = [
+    let phases: [(&str, Setting); 5] = [
         ("confirming", confirming),
         ("looking", looking),
         ("thinking about the next move", thinking_again),
