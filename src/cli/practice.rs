@@ -205,6 +205,9 @@ fn put_on(
     });
     let mut config = config.clone();
     config.challenge = open_door(&config.challenge, args.concurrency);
+    // Nor does it look for games: the schedule does.
+    config.matchmaking.enabled = false;
+    config.arena.auto = false;
     let options = BotOptions {
         client: client.map_err(|error| Failure::Setup(error.into()))?,
         pool: run::pool(&config),
