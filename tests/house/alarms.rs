@@ -88,8 +88,8 @@ impl Running {
                 }
             }
         };
-        let waited = tokio::time::timeout(GUARD, waiting).await;
-        waited.expect("the news come")
+        let heard = tokio::time::timeout(GUARD, waiting).await;
+        heard.expect("the news come")
     }
 
     async fn state(&self) -> State {
