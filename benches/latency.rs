@@ -1,13 +1,18 @@
 //! From the opponent's move on the wire to our move on the wire, with the whole bot between: stream,
-//! table, one node of search, and the call.
+//! table, call, and one node of search where there is a choice.
 //!
-//! `cargo bench --bench latency [GAMES]`. A server of blocking sockets announces a game, writes the
-//! opponent's moves and stops the watch when the head of our call is in. The first move of each game
-//! is in the figures and told apart too. An idle machine is needed for figures worth keeping.
+//! `cargo bench --bench latency [GAMES]`. A server of blocking sockets announces games, one, eight and
+//! thirty-two at a time, writes the opponent's moves and stops the watch when the head of our call is
+//! in. Forced moves (one legal move, no search) are told apart, and so is the slowest game of all:
+//! none may starve. Also told: requests a game and the memory of the process, this server included.
+//! An idle machine is needed for figures worth keeping.
 
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,14 +21,17 @@ use megaton::bot::{
 };
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
+use megaton::practice::resident_kilobytes;
 use megaton::rules::{Game, RepetitionRule};
 
-type Failure = Box<dyn std::error::Error>;
+type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Games, unless the command line says another number.
-const GAMES: usize = 40;
+/// Games of each kind at each width, unless the command line says another number.
+const GAMES: usize = 64;
+/// Games at the same time.
+const WIDTHS: [usize; 3] = [1, 8, 32];
 /// Moves of ours in a game, at most.
-const MOVES: usize = 40;
+const MOVES: usize = 30;
 /// The opponent's thinking time.
 const PAUSE: Duration = Duration::from_millis(3);
 /// Longest wait for anything.
@@ -36,38 +44,104 @@ const STREAM_HEAD: &str =
 
 fn main() -> Result<(), Failure> {
     let wanted = std::env::args().find_map(|arg| arg.parse().ok());
-    let games = wanted.unwrap_or(GAMES);
-    let mut server = Server::start()?;
+    let games: usize = wanted.unwrap_or(GAMES);
+    let server = Server::start()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .enable_all()
         .build()?;
     let shutdown = Shutdown::default();
     let bot = runtime.spawn(run(options(&server.url)?, shutdown.clone()));
-    let (mut all, mut first) = (Vec::new(), Vec::new());
-    let mut events = server.events.recv_timeout(GUARD)?;
-    for number in 0..games {
-        let times = server.play(&mut events, number)?;
-        first.extend(times.first().copied());
-        all.extend(times);
+    let events = server.events.recv_timeout(GUARD)?;
+    let desk = server.desk.clone();
+    *lock(&desk.event_stream) = Some(events);
+    let prefixes = Arc::new(forced(games.max(200)));
+    for width in WIDTHS {
+        let before = desk.requests.load(Ordering::Relaxed);
+        let one_node = side_by_side(width, games, &desk, &Arc::new(Vec::new()))?;
+        let asked = desk.requests.load(Ordering::Relaxed) - before;
+        report(&format!("{width:>2} games, one node"), &one_node)?;
+        let forced = side_by_side(width, prefixes.len(), &desk, &prefixes)?;
+        report(&format!("{width:>2} games, forced"), &forced)?;
+        let moves: usize = one_node.iter().map(Vec::len).sum();
+        let mut out = std::io::stdout().lock();
+        writeln!(
+            out,
+            "          {:.1} requests a game of {:.1} moves; {} kB resident",
+            asked as f64 / one_node.len() as f64,
+            moves as f64 / one_node.len() as f64,
+            resident_kilobytes()
+        )?;
     }
     shutdown.now.cancel();
     runtime.block_on(bot)??;
-    report("all moves", &mut all)?;
-    report("first moves", &mut first)
+    Ok(())
 }
 
-fn report(what: &str, times: &mut [Duration]) -> Result<(), Failure> {
+/// The times of each game.
+fn report(what: &str, games: &[Vec<Duration>]) -> Result<(), Failure> {
+    let mut times: Vec<Duration> = games.concat();
     times.sort_unstable();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
-    let (p50, p90, p99) = (at(0.5), at(0.9), at(0.99));
+    let (p50, p99, worst) = (at(0.5), at(0.99), at(1.0));
+    let mean = |game: &Vec<Duration>| game.iter().sum::<Duration>() / game.len() as u32;
+    let full = games.iter().filter(|game| !game.is_empty());
+    let slowest = full.map(mean).max().unwrap_or_default();
     let count = times.len();
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
-        "{what:>11}: {count} times, p50 {p50:?}, p90 {p90:?}, p99 {p99:?}"
+        "{what:>18}: {count} moves, p50 {p50:?}, p99 {p99:?}, worst {worst:?}; \
+         the slowest game's mean {slowest:?}"
     )?;
     Ok(())
+}
+
+/// Plays `games` games, `width` at a time: from a prefix each, or whole ones where there is none.
+fn side_by_side(
+    width: usize,
+    games: usize,
+    desk: &Desk,
+    prefixes: &Arc<Vec<Game>>,
+) -> Result<Vec<Vec<Duration>>, Failure> {
+    let lanes = (0..width).map(|lane| {
+        let (desk, prefixes) = (desk.clone(), Arc::clone(prefixes));
+        thread::spawn(move || -> Result<Vec<Vec<Duration>>, Failure> {
+            let mine = (lane..games).step_by(width);
+            mine.map(|number| {
+                let table = desk.sit_down()?;
+                match prefixes.get(number) {
+                    Some(prefix) => table.one_move(prefix),
+                    None => table.whole_game(number),
+                }
+            })
+            .collect()
+        })
+    });
+    let lanes: Vec<_> = lanes.collect();
+    let mut played = Vec::new();
+    for lane in lanes {
+        played.extend(lane.join().map_err(|_| "a lane broke")??);
+    }
+    Ok(played)
+}
+
+/// Games that end with a move of White's after which Black has exactly one.
+fn forced(count: usize) -> Vec<Game> {
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut found = Vec::new();
+    while found.len() < count {
+        let mut game = Game::new();
+        while game.ply() < 60 && game.outcome(RepetitionRule::Threefold).is_none() {
+            let legal = game.position().legal_moves();
+            if game.ply() % 2 == 1 && legal.len() == 1 {
+                found.push(game.clone());
+                break;
+            }
+            game.push(legal[random.usize(0..legal.len())]);
+        }
+    }
+    found
 }
 
 fn options(url: &str) -> Result<BotOptions, Failure> {
@@ -77,20 +151,23 @@ fn options(url: &str) -> Result<BotOptions, Failure> {
         contact: None,
         timing: Timing::default(),
     })?;
-    let search = SearchLimits {
-        nodes: Some(1),
-        ..SearchLimits::default()
+    let mut settings = Settings {
+        search: SearchLimits {
+            nodes: Some(1),
+            ..SearchLimits::default()
+        },
+        ..Settings::default()
     };
+    settings.challenge.concurrency = 64;
+    settings.variety.enabled = false;
+    settings.chat.humans = false;
     Ok(BotOptions {
         client,
         pool: Pool::in_background(&EngineOptions {
             hash_mb: 16,
             threads: 1,
         }),
-        settings: Settings {
-            search,
-            ..Settings::default()
-        },
+        settings,
         pace: Pace::default(),
         listeners: Listeners::default(),
         memory: Memory::nowhere(),
@@ -98,20 +175,37 @@ fn options(url: &str) -> Result<BotOptions, Failure> {
     })
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What comes to a game.
+enum Arrival {
+    Stream(TcpStream),
+    Move(Instant, String),
+}
+
 /// The server's ends of everything.
 struct Server {
     url: String,
     events: Receiver<TcpStream>,
-    games: Receiver<TcpStream>,
-    posts: Receiver<(Instant, String)>,
+    desk: Desk,
 }
 
-/// What a connection hands over.
-#[derive(Clone)]
+/// What all connections and games share.
+#[derive(Clone, Default)]
 struct Desk {
-    events: Sender<TcpStream>,
-    games: Sender<TcpStream>,
-    posts: Sender<(Instant, String)>,
+    event_stream: Arc<Mutex<Option<TcpStream>>>,
+    tables: Arc<Mutex<HashMap<String, Sender<Arrival>>>>,
+    begun: Arc<AtomicUsize>,
+    requests: Arc<AtomicUsize>,
+}
+
+/// The opponent's seat in one game.
+struct Table {
+    desk: Desk,
+    id: String,
+    arrivals: Receiver<Arrival>,
 }
 
 impl Server {
@@ -119,48 +213,90 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let url = format!("http://{}", listener.local_addr()?);
         let (events_in, events) = channel();
-        let (games_in, games) = channel();
-        let (posts_in, posts) = channel();
-        let desk = Desk {
-            events: events_in,
-            games: games_in,
-            posts: posts_in,
-        };
+        let desk = Desk::default();
+        let shared = desk.clone();
         thread::spawn(move || {
             for socket in listener.incoming().flatten() {
-                let desk = desk.clone();
-                thread::spawn(move || serve(socket, &desk));
+                let (desk, events) = (shared.clone(), events_in.clone());
+                thread::spawn(move || serve(socket, &desk, &events));
             }
         });
-        Ok(Self {
-            url,
-            events,
-            games,
-            posts,
+        Ok(Self { url, events, desk })
+    }
+}
+
+impl Desk {
+    fn sit_down(&self) -> Result<Table, Failure> {
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
+        let id = format!("g{number:07}");
+        let (arrive, arrivals) = channel();
+        lock(&self.tables).insert(id.clone(), arrive);
+        let mut events = lock(&self.event_stream);
+        let stream = events.as_mut().ok_or("no event stream")?;
+        write_line(stream, &announcement(&id))?;
+        Ok(Table {
+            desk: self.clone(),
+            id,
+            arrivals,
         })
     }
 
-    /// One game with the bot as Black; the times of its moves.
-    fn play(&mut self, events: &mut TcpStream, number: usize) -> Result<Vec<Duration>, Failure> {
-        let id = format!("bench{number:03}");
+    fn hand_over(&self, id: &str, arrival: Arrival) -> Option<()> {
+        lock(&self.tables).get(id)?.send(arrival).ok()
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        lock(&self.desk.tables).remove(&self.id);
+    }
+}
+
+impl Table {
+    fn stream(&self) -> Result<TcpStream, Failure> {
+        match self.arrivals.recv_timeout(GUARD)? {
+            Arrival::Stream(stream) => Ok(stream),
+            Arrival::Move(..) => Err("a move before the stream".into()),
+        }
+    }
+
+    /// Sends a line and waits for the move that answers it.
+    fn time(&self, stream: &mut TcpStream, line: &str) -> Result<(Duration, String), Failure> {
+        let sent = Instant::now();
+        write_line(stream, line)?;
+        match self.arrivals.recv_timeout(GUARD)? {
+            Arrival::Move(came, uci) => Ok((came - sent, uci)),
+            Arrival::Stream(_) => Err("a second stream".into()),
+        }
+    }
+
+    /// A whole game with the bot as Black; the times of its moves.
+    fn whole_game(&self, number: usize) -> Result<Vec<Duration>, Failure> {
         let mut game = Game::new();
         let mut times = Vec::new();
-        write_line(events, &announcement(&id))?;
-        let mut stream = self.games.recv_timeout(GUARD)?;
-        let state = state(&game, "started");
-        write_line(&mut stream, &full(&id, &state))?;
+        let mut stream = self.stream()?;
+        write_line(&mut stream, &full(&self.id, &state(&game, "started")))?;
         while times.len() < MOVES && reply(&mut game, number) {
             thread::sleep(PAUSE);
-            let line = self::state(&game, "started");
-            let sent = Instant::now();
-            write_line(&mut stream, &line)?;
-            let (came, uci) = self.posts.recv_timeout(GUARD)?;
-            times.push(came - sent);
+            let (time, uci) = self.time(&mut stream, &state(&game, "started"))?;
+            times.push(time);
             game.push_uci(&uci)?;
-            write_line(&mut stream, &self::state(&game, "started"))?;
+            write_line(&mut stream, &state(&game, "started"))?;
         }
-        write_line(&mut stream, &self::state(&game, "resign"))?;
+        write_line(&mut stream, &state(&game, "resign"))?;
         Ok(times)
+    }
+
+    /// One move, the only one there is.
+    fn one_move(&self, after: &Game) -> Result<Vec<Duration>, Failure> {
+        let mut before = after.clone();
+        before.takeback(1);
+        let mut stream = self.stream()?;
+        write_line(&mut stream, &full(&self.id, &state(&before, "started")))?;
+        thread::sleep(PAUSE);
+        let (time, _) = self.time(&mut stream, &state(after, "started"))?;
+        write_line(&mut stream, &state(after, "resign"))?;
+        Ok(vec![time])
     }
 }
 
@@ -184,22 +320,24 @@ fn reply(game: &mut Game, seed: usize) -> bool {
     game.outcome(RepetitionRule::Threefold).is_none()
 }
 
-fn serve(mut socket: TcpStream, desk: &Desk) -> Option<()> {
+fn serve(mut socket: TcpStream, desk: &Desk, events: &Sender<TcpStream>) -> Option<()> {
     socket.set_nodelay(true).ok()?;
     let mut buffer = Vec::new();
     loop {
         let path = request(&mut socket, &mut buffer)?;
         let came = Instant::now();
+        desk.requests.fetch_add(1, Ordering::Relaxed);
         if path.ends_with("/stream/event") {
             socket.write_all(STREAM_HEAD.as_bytes()).ok()?;
-            return desk.events.send(socket).ok();
+            return events.send(socket).ok();
         }
-        if path.contains("/game/stream/") {
+        let parts: Vec<&str> = path.split('/').collect();
+        if let ["", "api", "bot", "game", "stream", id] = parts[..] {
             socket.write_all(STREAM_HEAD.as_bytes()).ok()?;
-            return desk.games.send(socket).ok();
+            return desk.hand_over(id, Arrival::Stream(socket));
         }
-        if let Some((_, uci)) = path.split_once("/move/") {
-            desk.posts.send((came, uci.to_owned())).ok()?;
+        if let ["", "api", "bot", "game", id, "move", uci] = parts[..] {
+            desk.hand_over(id, Arrival::Move(came, uci.to_owned()))?;
         }
         let body = match path.as_str() {
             "/api/account" => r#"{"id":"bench","username":"Bench","title":"BOT","perfs":{}}"#,

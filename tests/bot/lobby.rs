@@ -222,6 +222,16 @@ fn a_burst_that_overflowed_the_stream_is_made_up_by_the_list() {
 }
 
 #[test]
+fn a_list_that_shows_no_more_is_asked_for_again_soon() {
+    let mut door = Door::new(4);
+    let listed = (0..50)
+        .map(|n| game(&format!("g{n}"), player("a")))
+        .collect();
+    door.apply(News::Running(listed));
+    assert_eq!(door.wait(6), [Wanted::List]);
+}
+
+#[test]
 fn the_end_of_a_game_is_passed_on_to_its_player() {
     let mut door = Door::new(4);
     door.started(game("g1", player("a")));

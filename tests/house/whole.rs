@@ -355,8 +355,8 @@ async fn a_program_killed_while_its_moves_are_under_way_takes_all_games_up_again
         for fault in faults {
             let mut moves = 0;
             while moves < 12 {
-                let moved = matches!(news.recv().await, Ok(Event::Moved { .. }));
-                moves += usize::from(moved);
+                let event = news.recv().await;
+                moves += usize::from(matches!(event, Ok(Event::Moved { .. })));
             }
             if let Some(fault) = fault {
                 server.faults().add(Place::Move, fault);

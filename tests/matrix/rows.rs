@@ -18,9 +18,8 @@ async fn restarts_with(games: usize) {
     let scheduled = server.play(BOT, schedule(2, 1), CancellationToken::new());
     let kill = async {
         let id = loop {
-            match news.recv().await.unwrap() {
-                Event::Moved { game, ply: 3, .. } => break game,
-                _ => {}
+            if let Event::Moved { game, ply: 3, .. } = news.recv().await.unwrap() {
+                break game;
             }
         };
         first.abort();

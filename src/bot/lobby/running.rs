@@ -258,6 +258,11 @@ impl Lobby {
                 self.release_game(&void);
             }
         }
+        if !is_whole {
+            // More run than it shows. The most urgent stand first, so that the next one shows others.
+            let soon = now + self.pace.again;
+            self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
+        }
         // The stream tells the running games at its opening too: those lines may still be coming.
         let settles = now + self.pace.again;
         self.surplus.settled.get_or_insert(settles);

@@ -19,6 +19,8 @@ use super::summary::SoakReport;
 
 /// The bot's account.
 const BOT: &str = "Megaton";
+/// How often it is looked whether the machine stands still.
+const BEAT: Duration = Duration::from_millis(5);
 /// The end of the bot after its last game takes at most so long.
 const DRAIN: Duration = Duration::from_secs(20);
 
@@ -106,6 +108,7 @@ where
     server.faults().mix(mix);
     let begun = Instant::now();
     let drain = CancellationToken::new();
+    let stall = tokio::spawn(longest_stall(drain.clone()));
     let token = server.open_bot(BOT).unwrap_or_default();
     let bot = tokio::spawn(bot(Ground {
         url: server.url().to_owned(),
@@ -130,8 +133,21 @@ where
     report.traffic = server.traffic();
     report.struck = server.faults().struck();
     report.wall = begun.elapsed();
+    report.longest_stall = stall.await.unwrap_or_default();
     server.shutdown().await;
     Ok(report)
+}
+
+/// How much later than asked a task was woken at worst: the machine's own doing, by which the rest
+/// can be judged.
+async fn longest_stall(quit: CancellationToken) -> Duration {
+    let mut longest = Duration::ZERO;
+    while !quit.is_cancelled() {
+        let asleep = Instant::now();
+        tokio::time::sleep(BEAT).await;
+        longest = longest.max(asleep.elapsed().saturating_sub(BEAT));
+    }
+    longest
 }
 
 /// Plays the schedule, telling of every game that ends how many have.

@@ -26,6 +26,8 @@ pub struct SoakReport {
     pub rss: Vec<u64>,
     /// Whether the bot came to its end when its games were over.
     pub ended_well: bool,
+    /// How long the machine stood still at worst.
+    pub longest_stall: Duration,
     /// How long it took.
     pub wall: Duration,
 }
@@ -82,9 +84,10 @@ impl fmt::Display for SoakReport {
         write!(out, "{}", self.scheduled)?;
         writeln!(
             out,
-            "games beyond the schedule: {}; wall time {:.1} s",
+            "games beyond the schedule: {}; wall time {:.1} s; the machine stood still for {:?} at worst",
             self.others.len(),
-            self.wall.as_secs_f64()
+            self.wall.as_secs_f64(),
+            self.longest_stall
         )?;
         self.write_blame(out)?;
         self.write_calls(out)?;
