@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
 
+#[path = "lichess/arenas.rs"]
+mod arenas;
 #[path = "lichess/calls.rs"]
 mod calls;
 #[path = "fuzz/src/streams.rs"]

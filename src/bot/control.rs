@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::settings::Settings;
 use super::status::Status;
 use crate::config::ColorWish;
+use crate::lichess::Entrance;
 
 /// Commands that may wait to be heard.
 const MOST_WAITING: usize = 16;
@@ -34,6 +35,10 @@ pub enum Command {
     Rechallenge,
     /// Look for games, or no longer.
     Matchmaking(bool),
+    /// Join an arena.
+    JoinArena(String, Entrance),
+    /// Leave an arena.
+    LeaveArena(String),
 }
 
 /// Whom to challenge, and to what.

@@ -27,6 +27,7 @@
 //! * `answer`: from the outcome of a call to what the core cares about
 //! * `report`: what those who listen are told
 
+pub mod arena;
 pub mod chat;
 pub mod matchmaking;
 pub mod table;

@@ -12,7 +12,7 @@ use super::porter::Porter;
 use super::settings::Settings;
 use super::status::{Ledger, Matchmaking, Seats, State, Status};
 use crate::config::ColorWish;
-use crate::lichess::ColorChoice;
+use crate::lichess::{ColorChoice, Entrance};
 
 impl Porter {
     /// Carries out a command and answers it.
@@ -26,6 +26,8 @@ impl Porter {
             Command::Challenge(wish) => self.challenge(wish),
             Command::Rechallenge => self.rechallenge(),
             Command::Matchmaking(on) => self.matchmake(*on),
+            Command::JoinArena(id, entrance) => self.join_arena(id, entrance),
+            Command::LeaveArena(id) => self.leave_arena(id),
         };
         if let Reply::Done(what) = &reply {
             tracing::info!(what, "told by the operator");
@@ -130,6 +132,26 @@ impl Porter {
         })
     }
 
+    fn join_arena(&mut self, id: &str, entrance: &Entrance) -> Reply {
+        if self.closing.has_begun() || self.paused {
+            return Reply::refused("it takes nothing new: see `status`");
+        }
+        self.arenas.join(id, entrance.clone());
+        Reply::done(format!(
+            "{id} is joined as soon as it is about to begin; `status` says what became of it"
+        ))
+    }
+
+    fn leave_arena(&mut self, id: &str) -> Reply {
+        if self.arenas.leave(id) {
+            Reply::done(format!(
+                "{id} is left; a game under way is played to its end"
+            ))
+        } else {
+            Reply::refused(format!("it has nothing to do with an arena {id}"))
+        }
+    }
+
     fn ledger(&self) -> Ledger {
         let budget = self.house.memory.budget();
         Ledger {
@@ -174,6 +196,7 @@ impl Porter {
                 enabled: self.house.settings.matchmaking.enabled,
                 doing: self.desk.describe(),
             },
+            arenas: self.arenas.describe(),
             overhead: (lag.moves > 0).then_some(learned),
             alarms: self.house.alarms.lines(),
         }

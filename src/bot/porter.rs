@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::alarm::{AlarmKind, Alarms};
+use super::arena::Steward;
 use super::chat::{Lane, Speaker};
 use super::closing::{Closing, Step};
 use super::control::Commands;
@@ -51,6 +52,7 @@ pub(super) struct Porter {
     ids: HashMap<Id, GameId>,
     errands: Errands,
     pub(super) desk: Desk,
+    pub(super) arenas: Steward,
     lists: watch::Receiver<Arc<Lists>>,
     /// Tells the keeper of the lists of other rules.
     pub(super) rules: watch::Sender<Arc<Settings>>,
@@ -107,9 +109,11 @@ impl Porter {
             Arc::clone(&house.settings),
             Arc::clone(&lists.borrow()),
         );
+        let arenas = Steward::new(house.client.clone(), account, &house.settings);
         Self {
             lobby,
             desk,
+            arenas,
             errands: Errands::new(
                 house.client.clone(),
                 house.listeners.clone(),
@@ -143,6 +147,7 @@ impl Porter {
             let wake_at = [
                 self.lobby.wake_at(),
                 self.desk.wake_at(),
+                self.arenas.wake_at(),
                 self.closing.wake_at(),
             ];
             let wake_at = wake_at.into_iter().flatten().min();
@@ -159,6 +164,10 @@ impl Porter {
                 Some(heard) = self.desk.next() => {
                     let errands = self.desk.hear(heard, &mut self.lobby);
                     self.carry_out_all(errands);
+                    None
+                }
+                Some(heard) = self.arenas.next() => {
+                    self.arenas.hear(heard);
                     None
                 }
                 Ok(()) = self.lists.changed() => {
@@ -198,7 +207,7 @@ impl Porter {
 
     /// Whether it is time to end.
     fn closed(&mut self) -> bool {
-        let idle = self.lobby.is_empty() && self.errands.is_empty();
+        let idle = self.lobby.is_empty() && self.errands.is_empty() && self.arenas.is_idle();
         let roll = &self.house.roll;
         let (patience, now) = (self.house.pace.again, Instant::now());
         match self
@@ -267,11 +276,17 @@ impl Porter {
                 let closed = self.closing.has_begun() || self.paused || self.house.alarms.stop();
                 let errands = self.desk.set_open(!closed, &mut self.lobby);
                 self.carry_out_all(errands);
+                self.arenas.set_open(!closed);
             }
-            News::Settings(settings) => self.desk.set_settings(Arc::clone(settings)),
+            News::Settings(settings) => {
+                self.desk.set_settings(Arc::clone(settings));
+                self.arenas.set_settings(settings);
+            }
+            News::Rating(rating) => self.arenas.set_rating(*rating),
             News::Lists(lists) => self.desk.set_lists(Arc::clone(lists)),
             _ => {}
         }
+        self.arenas.hear(Steward::heard(&news));
         let errands = self.lobby.apply(news, Instant::now());
         self.carry_out_all(errands);
         let errands = self.desk.hear(heard, &mut self.lobby);

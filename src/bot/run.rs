@@ -93,11 +93,12 @@ pub async fn run_commanded(
         options.settings = settings;
     }
     tracing::info!(account = %identified.username, "playing");
-    let mut porter = Porter::new(options, &identified, commands);
+    // Much is in it: kept apart from the future of whoever runs the bot.
+    let mut porter = Box::new(Porter::new(options, &identified, commands));
     tokio::select! {
         biased;
         () = shutdown.now.cancelled() => return Ok(()),
-        outcome = porter.run(&shutdown.drain) => outcome?,
+        outcome = Box::pin(porter.run(&shutdown.drain)) => outcome?,
     }
     tokio::select! {
         biased;

@@ -30,6 +30,8 @@ pub struct Status {
     pub ledger: Option<Ledger>,
     /// Games that it looks for itself.
     pub matchmaking: Matchmaking,
+    /// Arenas that it is in or means to join, in words.
+    pub arenas: Vec<String>,
     /// What is held back on the clock for the way to the server, as learned, in milliseconds.
     pub overhead: Option<u64>,
     /// What an operator should look at.

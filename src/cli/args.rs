@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use super::failure::Failure;
 #[cfg(unix)]
 use super::remote;
-use super::{bench, check, explain, perft, practice, run, soak, uci, upgrade};
+use super::{bench, check, club, explain, perft, practice, run, soak, uci, upgrade};
 
 const EXAMPLES: &str = "\
 First steps:
@@ -58,6 +58,9 @@ enum Command {
     Rechallenge(remote::Rechallenge),
     #[cfg(unix)]
     Matchmaking(remote::Matchmaking),
+    #[cfg(unix)]
+    Tournament(club::Tournament),
+    Team(club::Team),
     UpgradeAccount(upgrade::Args),
     Uci(uci::Args),
     Bench(bench::Args),
@@ -101,6 +104,9 @@ impl Command {
             Self::Rechallenge(args) => args.execute(),
             #[cfg(unix)]
             Self::Matchmaking(args) => args.execute(),
+            #[cfg(unix)]
+            Self::Tournament(args) => args.execute(),
+            Self::Team(args) => args.execute(),
             Self::UpgradeAccount(args) => upgrade::execute(&args),
             Self::Uci(args) => uci::execute(&args),
             Self::Bench(args) => bench::execute(&args),

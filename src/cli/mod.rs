@@ -8,6 +8,7 @@
 mod args;
 mod bench;
 mod check;
+mod club;
 mod explain;
 mod failure;
 mod identity;

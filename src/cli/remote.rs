@@ -206,7 +206,7 @@ impl Matchmaking {
 }
 
 /// Asks, and prints what the bot says.
-fn tell(config: &ConfigArgs, request: &Request) -> Result<(), Failure> {
+pub(super) fn tell(config: &ConfigArgs, request: &Request) -> Result<(), Failure> {
     let answer = ask(config, request)?;
     writeln!(io::stdout().lock(), "{}", answer.text)?;
     Ok(())

@@ -21,6 +21,9 @@ pub(super) fn lines(status: &Status) -> Vec<String> {
         say("today", spent(ledger));
     }
     say("looking", looking(status));
+    for arena in &status.arenas {
+        say("arena", arena.clone());
+    }
     if let Some(overhead) = status.overhead {
         say("overhead", format!("{overhead} ms a move, as learned"));
     }

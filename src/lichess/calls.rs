@@ -154,7 +154,7 @@ impl Client {
     }
 
     /// Makes a call whose answer says no more than that it worked.
-    async fn command(&self, call: Call) -> Result<(), Error> {
+    pub(super) async fn command(&self, call: Call) -> Result<(), Error> {
         self.call(call.command()).await.map(drop)
     }
 

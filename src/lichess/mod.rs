@@ -6,10 +6,12 @@
 mod admission;
 mod agent;
 mod answer;
+mod arena;
 mod backoff;
 mod calls;
 mod challenge;
 mod client;
+mod clubs;
 mod complaints;
 mod connect;
 mod error;
@@ -31,10 +33,12 @@ mod timing;
 mod token;
 mod words;
 
+pub use arena::{Arena, Arenas, Entry};
 pub use backoff::{EventReopening, GameReopening, OpeningBudget};
 pub use calls::{OfferDraw, Reply};
 pub use challenge::{Challenge, ChallengeOptions, ChallengeUpdate, Challenges, TimeControl};
 pub use client::{Client, ClientOptions, SetupError};
+pub use clubs::Entrance;
 pub use error::Error;
 pub use error_body::{ErrorBody, FieldError, RateLimit};
 pub use event::{Compat, Event, GameInfo, Playing};

@@ -79,6 +79,12 @@ impl Call {
         self
     }
 
+    /// Reads up to so many bytes of the answer.
+    pub(super) fn up_to(mut self, limit: usize) -> Self {
+        self.limit = limit;
+        self
+    }
+
     /// Asks for one JSON document a line, and reads up to `limit` bytes of them.
     pub(super) fn many(mut self, limit: usize) -> Self {
         self.accept = NDJSON;

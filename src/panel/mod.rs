@@ -15,4 +15,4 @@ mod wire;
 pub use client::{Unreachable, ask};
 pub use reload::{Reload, Reloader};
 pub use server::{Panel, PanelError};
-pub use wire::{Answer, LONGEST, Request};
+pub use wire::{Answer, LONGEST, Password, Request};

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bot::{Command, Reply, Status, Wish};
 use crate::config::ColorWish;
+use crate::lichess::Entrance;
 
 /// Longest request, in bytes.
 pub const LONGEST: usize = 4096;
@@ -46,6 +47,33 @@ pub enum Request {
         /// Which of the two.
         on: bool,
     },
+    /// Join an arena.
+    Join {
+        /// The eight letters of its address.
+        arena: String,
+        /// What it asks for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        password: Option<Password>,
+        /// The team to play for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        team: Option<String>,
+    },
+    /// Leave an arena.
+    Leave {
+        /// The eight letters of its address.
+        arena: String,
+    },
+}
+
+/// A word that no log shows.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Password(pub String);
+
+impl std::fmt::Debug for Password {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
 }
 
 impl Request {
@@ -70,6 +98,19 @@ impl Request {
             }),
             Self::Rechallenge {} => Command::Rechallenge,
             Self::Matchmaking { on } => Command::Matchmaking(on),
+            Self::Join {
+                arena,
+                password,
+                team,
+            } => Command::JoinArena(
+                arena,
+                Entrance {
+                    password: password.map(|Password(word)| word),
+                    team,
+                    ..Entrance::default()
+                },
+            ),
+            Self::Leave { arena } => Command::LeaveArena(arena),
         })
     }
 }

@@ -1,5 +1,7 @@
 //! Matchmaking on the wire: the whole bot on the practice server, with partners to be found.
 
+#![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
+
 use std::time::Duration;
 
 use megaton::bot::{
@@ -133,7 +135,7 @@ async fn two_bots_that_seek_find_each_other() {
     let mut started = server.events();
     let one = Bot::seeking(&server, "One", |_| {});
     let two = Bot::seeking(&server, "Two", |settings| {
-        settings.matchmaking.enabled = false
+        settings.matchmaking.enabled = false;
     });
     let first = next(&mut started, |it| matches!(it, Event::Started { .. })).await;
     let Event::Started { white, black, .. } = first else {

@@ -1,0 +1,200 @@
+//! `megaton tournament` and `megaton team`: arenas that the bot plays in, teams that the account is
+//! in.
+//!
+//! An arena is played by the bot that runs, so it is told; a team is the account's, and no bot needs
+//! to run for it.
+
+use std::io::{self, Write};
+
+use clap::{Args, Subcommand};
+#[cfg(unix)]
+use megaton::panel::{Password, Request};
+
+use super::failure::Failure;
+#[cfg(unix)]
+use super::remote;
+use super::setup::ConfigArgs;
+use super::{identity, runtime};
+
+/// Let a running bot join an arena, or leave it
+///
+/// It is joined shortly before it begins, if it is atomic and lets bots play. What is joined by rule
+/// stands in [arena] of the config.
+#[cfg(unix)]
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  megaton tournament join aBcD1234
+  megaton tournament join aBcD1234 --team lichess-bots --password sesame
+  megaton tournament leave aBcD1234")]
+pub(super) struct Tournament {
+    #[command(subcommand)]
+    what: Play,
+}
+
+#[cfg(unix)]
+#[derive(Subcommand)]
+enum Play {
+    /// Join it when it is about to begin
+    Join {
+        /// The eight letters of its address
+        #[arg(value_name = "ARENA")]
+        arena: String,
+        /// The password that it asks for
+        #[arg(long, value_name = "WORD")]
+        password: Option<String>,
+        /// The team to play for
+        #[arg(long, value_name = "TEAM")]
+        team: Option<String>,
+        #[command(flatten)]
+        config: ConfigArgs,
+    },
+    /// Leave it, or do not join it after all
+    Leave {
+        /// The eight letters of its address
+        #[arg(value_name = "ARENA")]
+        arena: String,
+        #[command(flatten)]
+        config: ConfigArgs,
+    },
+}
+
+/// Join a team with the bot's account, or leave it
+///
+/// Needs a token with the scope team:write. The customary team of bots is lichess-bots.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  megaton team join lichess-bots
+  megaton team join some-team --message \"An atomic bot, run by its author, would like to join\"
+  megaton team leave some-team")]
+pub(super) struct Team {
+    #[command(subcommand)]
+    what: Membership,
+}
+
+#[derive(Subcommand)]
+enum Membership {
+    /// Join it, or ask to
+    Join {
+        /// Its name in the address
+        #[arg(value_name = "TEAM")]
+        team: String,
+        /// What to tell the leaders, where they decide: 30 characters or more
+        #[arg(long, value_name = "TEXT")]
+        message: Option<String>,
+        /// The password that it asks for
+        #[arg(long, value_name = "WORD")]
+        password: Option<String>,
+        #[command(flatten)]
+        config: ConfigArgs,
+    },
+    /// Leave it
+    Leave {
+        /// Its name in the address
+        #[arg(value_name = "TEAM")]
+        team: String,
+        #[command(flatten)]
+        config: ConfigArgs,
+    },
+}
+
+#[cfg(unix)]
+impl Tournament {
+    pub(super) fn execute(self) -> Result<(), Failure> {
+        match self.what {
+            Play::Join {
+                arena,
+                password,
+                team,
+                config,
+            } => {
+                let password = password.map(Password);
+                let request = Request::Join {
+                    arena: checked(arena)?,
+                    password,
+                    team,
+                };
+                remote::tell(&config, &request)
+            }
+            Play::Leave { arena, config } => {
+                let arena = checked(arena)?;
+                remote::tell(&config, &Request::Leave { arena })
+            }
+        }
+    }
+}
+
+/// The id of an arena, or what is wrong with it.
+#[cfg(unix)]
+fn checked(arena: String) -> Result<String, Failure> {
+    if arena.len() == 8 && arena.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Ok(arena);
+    }
+    Err(Failure::setup(format!(
+        "{arena:?} is no arena: give the eight letters and digits at the end of its address"
+    )))
+}
+
+impl Team {
+    pub(super) fn execute(self) -> Result<(), Failure> {
+        let (team, config) = match &self.what {
+            Membership::Join { team, config, .. } | Membership::Leave { team, config } => {
+                (team, config)
+            }
+        };
+        let (config, _) = config.load()?;
+        let client = identity::client(&config)?;
+        let outcome = runtime::block_on(async {
+            Ok(match &self.what {
+                Membership::Join {
+                    message, password, ..
+                } => {
+                    let (message, password) = (message.as_deref(), password.as_deref());
+                    client.join_team(team, message, password).await
+                }
+                Membership::Leave { .. } => client.leave_team(team).await,
+            })
+        })?;
+        outcome.map_err(|error| Failure::failed(refusal(team, &config.lichess.url, &error)))?;
+        let done = match self.what {
+            Membership::Join { .. } => "joined, or asked to join where its leaders decide",
+            Membership::Leave { .. } => "left",
+        };
+        writeln!(io::stdout().lock(), "{team}: {done}")?;
+        Ok(())
+    }
+}
+
+/// What keeps the account out of a team, or in it.
+fn refusal(team: &str, url: &str, error: &megaton::lichess::Error) -> String {
+    use megaton::lichess::Error;
+
+    match error {
+        Error::Refused { status: 403, body } => format!(
+            "{team} does not take the account ({}): wrong password, message too short, or a token \
+             without the scope team:write",
+            body.message
+        ),
+        Error::Gone { .. } => format!("{url} knows no team {team:?}: give its name in the address"),
+        Error::Refused { status: 400, body } => format!("{team}: {}", body.message),
+        error => identity::trouble(url, error),
+    }
+}
+
+#[cfg(unix)]
+impl std::fmt::Debug for Play {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Join { .. } => "Join",
+            Self::Leave { .. } => "Leave",
+        })
+    }
+}
+
+impl std::fmt::Debug for Membership {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Join { .. } => "Join",
+            Self::Leave { .. } => "Leave",
+        })
+    }
+}
