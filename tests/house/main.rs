@@ -4,6 +4,7 @@ mod account;
 mod alarms;
 mod explain;
 mod faulty;
+mod features;
 mod games;
 mod layers;
 mod limits;
