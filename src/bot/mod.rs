@@ -14,7 +14,8 @@
 //! * `chat`: what is said in a game, but for its `lane`, the task that says it
 //! * `closing`: how the bot ends; `control` and `status`: what an operator may tell and ask it
 //! * `ledger`: what may be spent in a day; `guard`: when rated games pause
-//! * `matchmaking`: games that the bot looks for itself
+//! * `matchmaking`: games that the bot looks for itself; `arena`: arenas that it joins, but for the
+//!   `steward`, who makes the calls
 //!
 //! Between core and shell: `memory`, what the bot knows beyond one game, kept in the store.
 //!
