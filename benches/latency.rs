@@ -165,7 +165,7 @@ fn options(url: &str) -> Result<BotOptions, Failure> {
         client,
         pool: Pool::in_background(&EngineOptions {
             hash_mb: 16,
-            threads: 1,
+            ..EngineOptions::default()
         }),
         settings,
         pace: Pace::default(),

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use megaton::engine::{Engine, EngineOptions, Limits, Pool, bench};
+use megaton::engine::{Engine, EngineOptions, Evaluator, Limits, Pool, bench};
 use megaton::rules::Game;
 
 const RUNS: usize = 5;
@@ -20,7 +20,8 @@ const SAMPLES: usize = 300;
 
 fn main() -> io::Result<()> {
     let mut out = io::stdout().lock();
-    let mut speeds: Vec<u64> = (0..RUNS).map(|_| bench(None).speed()).collect();
+    let evaluator = Evaluator::default();
+    let mut speeds: Vec<u64> = (0..RUNS).map(|_| bench(&evaluator, None).speed()).collect();
     speeds.sort_unstable();
     writeln!(
         out,
@@ -32,7 +33,7 @@ fn main() -> io::Result<()> {
 
     let engine = Pool::new(&EngineOptions {
         hash_mb: 16,
-        threads: 1,
+        ..EngineOptions::default()
     })
     .lease();
     engine.new_game();

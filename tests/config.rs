@@ -457,3 +457,18 @@ proptest::proptest! {
         proptest::prop_assert_eq!(Config::parse(&text).unwrap(), config);
     }
 }
+
+#[test]
+fn a_net_is_a_file_beside_the_config_or_a_word() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    let rows = [
+        ("", None),
+        ("classical", Some("classical".into())),
+        ("nets/own.net", Some(folder.path().join("nets/own.net"))),
+    ];
+    for (written, read) in rows {
+        fs::write(&path, format!("[engine]\neval_file = \"{written}\"")).unwrap();
+        assert_eq!(Config::read(&path).unwrap().engine.eval_file, read);
+    }
+}

@@ -25,6 +25,7 @@ pub(crate) fn pool(threads: usize) -> Pool {
     Pool::new(&EngineOptions {
         hash_mb: 4,
         threads,
+        ..EngineOptions::default()
     })
 }
 

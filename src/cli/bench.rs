@@ -4,9 +4,10 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use megaton::engine::{bench, suite};
+use megaton::engine::{Evaluator, bench, suite};
 
 use super::failure::Failure;
+use super::setup::EvalArgs;
 
 /// Search fixed positions: a fingerprint and a speed
 ///
@@ -28,31 +29,35 @@ pub(super) struct Args {
     /// Nodes a position of the suite
     #[arg(long, value_name = "N", default_value_t = 100_000, requires = "suite")]
     nodes: u64,
+    #[command(flatten)]
+    eval: EvalArgs,
 }
 
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
+    let evaluator = args.eval.evaluator()?;
     if let Some(path) = &args.suite {
-        return solve(path, args.nodes);
+        return solve(&evaluator, path, args.nodes);
     }
-    let report = bench::bench(args.depth);
+    let report = bench::bench(&evaluator, args.depth);
     let (seconds, speed) = (report.time.as_secs_f64(), report.speed());
     let mut out = io::stdout().lock();
     writeln!(
         out,
-        "{} positions in {seconds:.2} s",
-        bench::POSITIONS.len()
+        "{} positions in {seconds:.2} s, evaluation {}",
+        bench::POSITIONS.len(),
+        evaluator.id()
     )?;
     // The last line has the form that test frameworks for engines look for.
     writeln!(out, "{} nodes {speed} nps", report.nodes)?;
     Ok(())
 }
 
-fn solve(path: &Path, nodes: u64) -> Result<(), Failure> {
+fn solve(evaluator: &Evaluator, path: &Path, nodes: u64) -> Result<(), Failure> {
     let name = path.display();
     let text = fs::read_to_string(path)
         .map_err(|error| Failure::setup(format!("cannot read the suite {name}: {error}")))?;
     let puzzles =
         suite::parse(&text).map_err(|error| Failure::setup(format!("{name}: {error}")))?;
-    suite::run(&puzzles, nodes, &mut io::stdout().lock())?;
+    suite::run(evaluator, &puzzles, nodes, &mut io::stdout().lock())?;
     Ok(())
 }

@@ -10,7 +10,7 @@ use megaton::lichess::Client;
 
 use super::failure::Failure;
 use super::identity::{self, Identity};
-use super::setup::ConfigArgs;
+use super::setup::{ConfigArgs, evaluator};
 use super::{outlook, places, report, runtime};
 
 /// Check config, data folder, token and account, and say what would happen
@@ -38,7 +38,8 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     );
     say("config", &came_from)?;
     say_all("server", &report::server(&config.lichess.url))?;
-    say("engine", &report::engine(&config.engine))?;
+    let evaluator = evaluator(config.engine.eval_file.as_deref())?;
+    say("engine", &report::engine(&config.engine, &evaluator))?;
     say_all("keeps", &places::keeps(&config)?)?;
     say_all("accepts", &report::accepts(&config.challenge))?;
     let mut lists = lists(&config);

@@ -210,7 +210,7 @@ fn put_on(
     config.arena.auto = false;
     let options = BotOptions {
         client: client.map_err(|error| Failure::Setup(error.into()))?,
-        pool: run::pool(&config),
+        pool: run::pool(&config)?,
         settings: Settings::from(&config),
         pace: Pace::default(),
         listeners: Listeners::default(),

@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use megaton::config::{Challenge, Engine, Visitors};
+use megaton::engine::Evaluator;
 use megaton::lichess::{Account, TokenInfo};
 
 /// The scope without which nothing works.
@@ -94,7 +95,7 @@ pub(super) fn server(url: &str) -> Vec<String> {
 }
 
 /// What the engine may use.
-pub(super) fn engine(engine: &Engine) -> String {
+pub(super) fn engine(engine: &Engine, evaluator: &Evaluator) -> String {
     let cores = match engine.cores() {
         1 => "one core".to_owned(),
         more => format!("{more} cores"),
@@ -111,7 +112,11 @@ pub(super) fn engine(engine: &Engine) -> String {
         [] => String::new(),
         limits => format!("; each move limited to {}, for tests", limits.join(", ")),
     };
-    format!("{} MB table, {cores}{limited}", engine.hash)
+    let evaluation = evaluator.id();
+    format!(
+        "{} MB table, {cores}, evaluation {evaluation}{limited}",
+        engine.hash
+    )
 }
 
 /// Whose token it is and what it allows; `wanted` are the scopes that the config asks for.
@@ -358,8 +363,12 @@ mod tests {
     fn test_limits_are_pointed_out() {
         let mut settings = Config::default().engine;
         settings.threads = 3;
-        assert_eq!(engine(&settings), "256 MB table, 3 cores");
+        let classical = Evaluator::classical();
+        assert_eq!(
+            engine(&settings, &classical),
+            "256 MB table, 3 cores, evaluation classical"
+        );
         settings.nodes = std::num::NonZeroU64::new(9);
-        assert!(engine(&settings).ends_with("each move limited to 9 nodes, for tests"));
+        assert!(engine(&settings, &classical).ends_with("each move limited to 9 nodes, for tests"));
     }
 }

@@ -15,7 +15,7 @@ use megaton::panel::{Panel, Reload, Reloader};
 use megaton::store::Store;
 
 use super::failure::Failure;
-use super::setup::{ConfigArgs, LogArgs};
+use super::setup::{ConfigArgs, LogArgs, evaluator};
 use super::{identity, logging, report, runtime};
 
 /// Play on Lichess until told to stop
@@ -42,15 +42,16 @@ pub(super) struct Args {
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     let (config, path) = args.config.load()?;
     let client = identity::client(&config)?;
+    let pool = pool(&config)?;
     let memory = memory(&config)?;
     let log = logging::start(&args.log.over(&config.log))?;
-    introduce(&config, path.as_deref());
+    introduce(&config, path.as_deref(), &pool);
     runtime::block_on(async {
         let shutdown = runtime::listen()?;
         tokio::spawn(log.watch());
         let options = BotOptions {
             client,
-            pool: pool(&config),
+            pool,
             settings: Settings::from(&config),
             pace: Pace::default(),
             listeners: Listeners::default(),
@@ -129,20 +130,22 @@ fn memory(config: &Config) -> Result<Memory, Failure> {
 }
 
 /// The cores and the memory that the config gives to searches.
-pub(super) fn pool(config: &Config) -> Pool {
+pub(super) fn pool(config: &Config) -> Result<Pool, Failure> {
+    let evaluator = evaluator(config.engine.eval_file.as_deref())?;
     let options = EngineOptions {
         hash_mb: config.engine.hash,
         threads: config.engine.cores(),
+        evaluator,
     };
-    Pool::in_background(&options)
+    Ok(Pool::in_background(&options))
 }
 
-fn introduce(config: &Config, path: Option<&Path>) {
+fn introduce(config: &Config, path: Option<&Path>, pool: &Pool) {
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         config = %path.unwrap_or(Path::new("defaults")).display(),
         server = config.lichess.url,
-        engine = report::engine(&config.engine),
+        engine = report::engine(&config.engine, pool.evaluator()),
         accepts = report::accepts(&config.challenge).join("; "),
         "megaton starts"
     );

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use megaton::config::{Config, Format, Level, Log};
+use megaton::engine::Evaluator;
 
 use super::failure::Failure;
 
@@ -57,6 +58,27 @@ fn memory() -> Option<usize> {
         .find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kilobytes: usize = total.split_whitespace().next()?.parse().ok()?;
     Some(kilobytes / 1024)
+}
+
+/// What judges positions.
+#[derive(Debug, Args)]
+pub(super) struct EvalArgs {
+    /// Judge positions by the net in this file, or by the `classical` evaluation [default: the net
+    /// in the program]
+    #[arg(long, value_name = "FILE")]
+    eval_file: Option<PathBuf>,
+}
+
+impl EvalArgs {
+    pub(super) fn evaluator(&self) -> Result<Evaluator, Failure> {
+        evaluator(self.eval_file.as_deref())
+    }
+}
+
+/// The evaluation that a setting names; the default if there is none.
+pub(super) fn evaluator(name: Option<&Path>) -> Result<Evaluator, Failure> {
+    let name = name.unwrap_or(Path::new(""));
+    Evaluator::named(name).map_err(|error| Failure::Setup(error.into()))
 }
 
 /// How it logs, over the config.

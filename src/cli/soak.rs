@@ -126,6 +126,7 @@ async fn play(ground: Ground, speed: u32, nodes: u64, concurrency: usize) -> boo
         pool: Pool::in_background(&EngineOptions {
             hash_mb: HASH,
             threads: THREADS,
+            ..EngineOptions::default()
         }),
         settings,
         memory,

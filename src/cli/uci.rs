@@ -1,6 +1,7 @@
 //! `megaton uci`: the engine for chess programs.
 
 use super::failure::Failure;
+use super::setup::EvalArgs;
 
 /// Be an engine for chess programs (UCI)
 ///
@@ -10,9 +11,12 @@ use super::failure::Failure;
 #[command(after_help = "Examples:
   megaton uci
   printf 'position startpos moves g1f3\\ngo movetime 500\\n' | megaton uci")]
-pub(super) struct Args {}
+pub(super) struct Args {
+    #[command(flatten)]
+    eval: EvalArgs,
+}
 
-pub(super) fn execute(_: &Args) -> Result<(), Failure> {
-    megaton::uci::run_stdio()?;
+pub(super) fn execute(args: &Args) -> Result<(), Failure> {
+    megaton::uci::run_stdio(args.eval.evaluator()?)?;
     Ok(())
 }

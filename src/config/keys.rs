@@ -165,6 +165,10 @@ const DATA: &[Key] = &[
 const ENGINE: &[Key] = &[
     whole("hash", (1, 65_536), "megabytes"),
     whole("threads", (0, 256), "cores (0: all there are)"),
+    text(
+        "eval_file",
+        "the path of a net in quotes, \"classical\", or \"\" for the default",
+    ),
     flag("ponder"),
     whole("nodes", (0, i64::MAX), "nodes a move (0: no limit)"),
     whole("depth", (0, 245), "plies (0: no limit)"),

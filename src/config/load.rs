@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -16,6 +16,7 @@ use super::error::{ConfigError, Fault};
 use super::keys::{self, Key, SECTIONS, Section, Takes};
 use super::nearest::nearest;
 use super::settings::Config;
+use crate::engine::CLASSICAL;
 
 /// How personal and application tokens of Lichess begin.
 const TOKEN_PREFIXES: [&str; 2] = ["lip_", "lio_"];
@@ -56,6 +57,11 @@ impl Config {
     fn seen_from(mut self, folder: &Path) -> Self {
         for path in [&mut self.lichess.token_file, &mut self.data.folder] {
             *path = path.take().map(|path| folder.join(path));
+        }
+        // A word of its own, not a file.
+        let file = |name: &PathBuf| name.as_os_str() != CLASSICAL;
+        if let Some(name) = self.engine.eval_file.take_if(|name| file(name)) {
+            self.engine.eval_file = Some(folder.join(name));
         }
         let lists = [
             &mut self.challenge.block,

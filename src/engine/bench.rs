@@ -1,10 +1,10 @@
 //! The bench: a fixed search over fixed positions, whose node count is the engine's signature.
 //!
-//! Same code, same count, on every machine; a change that alters the count alters play.
+//! Same code and net, same count, on every machine; a change that alters the count alters play.
 
 use std::time::{Duration, Instant};
 
-use super::{EngineOptions, Limits, Pool};
+use super::{EngineOptions, Evaluator, Limits, Pool};
 use crate::rules::{Game, Position};
 
 /// The depth searched when none is asked for.
@@ -71,10 +71,11 @@ impl BenchReport {
 }
 
 /// Search every bench position to `depth` with an empty table and fresh histories.
-pub fn bench(depth: Option<u32>) -> BenchReport {
+pub fn bench(evaluator: &Evaluator, depth: Option<u32>) -> BenchReport {
     let pool = Pool::new(&EngineOptions {
         hash_mb: 16,
-        threads: 1,
+        evaluator: evaluator.clone(),
+        ..EngineOptions::default()
     });
     let engine = pool.lease();
     let started = Instant::now();

@@ -8,7 +8,7 @@
 //! use megaton::engine::{EngineOptions, Limits, Pool};
 //! use megaton::rules::Game;
 //!
-//! let pool = Pool::new(&EngineOptions { hash_mb: 1, threads: 1 });
+//! let pool = Pool::new(&EngineOptions { hash_mb: 1, ..EngineOptions::default() });
 //! let engine = pool.lease();
 //! let game = Game::from_uci_moves("g1f3 a7a6 f3g5 a6a5").expect("a line of legal moves");
 //! let thought = engine.think(&game, Limits::nodes(1000)).wait();
@@ -17,12 +17,14 @@
 
 pub mod bench;
 mod eval;
+mod evaluator;
 mod flight;
 mod gate;
 mod history;
 mod limits;
 mod lmr;
 mod movepick;
+pub mod nnue;
 mod params;
 mod pool;
 mod score;
@@ -34,17 +36,9 @@ mod time;
 mod tt;
 
 pub use bench::{BenchReport, bench};
+pub use evaluator::{CLASSICAL, Evaluator};
 pub use flight::{OnDone, Search};
 pub use limits::{Clock, Limits};
 pub use pool::{Engine, EngineOptions, Pool};
 pub use score::Score;
 pub use thought::{Ended, Info, Ranked, ScoreBound, Thought};
-
-use crate::rules::Position;
-
-/// The static evaluation in centipawns for the side to move; `None` once a king is gone.
-pub fn static_evaluation(position: &Position) -> Option<i32> {
-    let both =
-        position.king(position.turn()).is_some() && position.king(!position.turn()).is_some();
-    both.then(|| eval::evaluate(position, &eval::Attacks::of(position)))
-}

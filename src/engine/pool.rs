@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 use std::thread::{self, Thread};
 
+use super::evaluator::Evaluator;
 use super::flight::{Flight, Search};
 use super::gate::Gate;
 use super::limits::Limits;
@@ -26,6 +27,8 @@ pub struct EngineOptions {
     pub hash_mb: usize,
     /// How many searches may compute at once.
     pub threads: usize,
+    /// What judges positions.
+    pub evaluator: Evaluator,
 }
 
 impl Default for EngineOptions {
@@ -33,6 +36,7 @@ impl Default for EngineOptions {
         EngineOptions {
             hash_mb: params::DEFAULT_HASH_MB,
             threads: 1,
+            evaluator: Evaluator::default(),
         }
     }
 }
@@ -48,6 +52,7 @@ pub struct Pool(Arc<Shared>);
 struct Shared {
     table: Arc<Table>,
     gate: Arc<Gate>,
+    evaluator: Evaluator,
     in_background: bool,
 }
 
@@ -66,8 +71,14 @@ impl Pool {
         Pool(Arc::new(Shared {
             table: Arc::new(Table::new(options.hash_mb)),
             gate: Arc::new(Gate::new(options.threads)),
+            evaluator: options.evaluator.clone(),
             in_background,
         }))
+    }
+
+    /// What judges positions.
+    pub fn evaluator(&self) -> &Evaluator {
+        &self.0.evaluator
     }
 
     /// A game's right to think.
@@ -203,7 +214,11 @@ fn work(shared: &Shared, inbox: &mpsc::Receiver<Job>) {
         // On Linux this is the priority of the thread, not of the process. Failing is harmless.
         let _ = rustix::process::nice(params::BACKGROUND_NICENESS);
     }
-    let mut searcher = Searcher::new(Arc::clone(&shared.table), Arc::clone(&shared.gate));
+    let fresh = || {
+        let (table, gate) = (Arc::clone(&shared.table), Arc::clone(&shared.gate));
+        Searcher::new(table, gate, &shared.evaluator)
+    };
+    let mut searcher = fresh();
     for job in inbox {
         match job {
             Job::NewGame => searcher.forget(),
@@ -213,7 +228,7 @@ fn work(shared: &Shared, inbox: &mpsc::Receiver<Job>) {
                     flight.land(thought);
                 } else {
                     land_safely(&flight);
-                    searcher = Searcher::new(Arc::clone(&shared.table), Arc::clone(&shared.gate));
+                    searcher = fresh();
                 }
             }
         }
@@ -268,7 +283,7 @@ mod tests {
     fn background_threads_give_way_and_others_do_not() {
         let options = EngineOptions {
             hash_mb: 1,
-            threads: 1,
+            ..EngineOptions::default()
         };
         let (polite, plain) = (
             Pool::in_background(&options).lease(),

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use super::{EngineOptions, Limits, Pool};
+use super::{EngineOptions, Evaluator, Limits, Pool};
 use crate::rules::{FenError, Game, Position};
 
 /// One position of a suite.
@@ -96,10 +96,16 @@ fn puzzle(line: usize, text: &str) -> Result<Puzzle, SuiteError> {
 
 /// Search every puzzle for `nodes` nodes, each with an empty table, and write a line for each one
 /// missed and for the whole.
-pub fn run(puzzles: &[Puzzle], nodes: u64, output: &mut impl Write) -> io::Result<SuiteReport> {
+pub fn run(
+    evaluator: &Evaluator,
+    puzzles: &[Puzzle],
+    nodes: u64,
+    output: &mut impl Write,
+) -> io::Result<SuiteReport> {
     let pool = Pool::new(&EngineOptions {
         hash_mb: 16,
-        threads: 1,
+        evaluator: evaluator.clone(),
+        ..EngineOptions::default()
     });
     let engine = pool.lease();
     let mut report = SuiteReport {
@@ -162,7 +168,8 @@ mod tests {
     #[test]
     fn a_solved_suite_is_reported_as_such() {
         let mut output = Vec::new();
-        let report = run(&parse(LINE).unwrap(), 200, &mut output).unwrap();
+        let puzzles = parse(LINE).unwrap();
+        let report = run(&Evaluator::default(), &puzzles, 200, &mut output).unwrap();
         assert_eq!((report.solved, report.total), (1, 1));
         assert!(String::from_utf8(output).unwrap().contains("1 of 1 solved"));
     }

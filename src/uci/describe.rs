@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::engine::static_evaluation;
+use crate::engine::Evaluator;
 use crate::rules::{Color, Draw, Game, Outcome, Piece, Position, RepetitionRule, Square, UciStyle};
 
 /// What `d` shows. `Result:` is `none`, a winner's colour, or `draw-` and the reason.
@@ -69,8 +69,8 @@ fn result(game: &Game) -> &'static str {
 }
 
 /// What `eval` shows.
-pub(super) fn evaluation(position: &Position) -> String {
-    let Some(value) = static_evaluation(position) else {
+pub(super) fn evaluation(position: &Position, evaluator: &Evaluator) -> String {
+    let Some(value) = evaluator.evaluate(position) else {
         return "Evaluation: none (a king is gone)".to_owned();
     };
     let white = if position.turn() == Color::White {
@@ -84,8 +84,9 @@ pub(super) fn evaluation(position: &Position) -> String {
         ""
     };
     format!(
-        "Evaluation: {:+.2} (white side{check})",
-        f64::from(white) / 100.0
+        "Evaluation: {:+.2} (white side{check}, {})",
+        f64::from(white) / 100.0,
+        evaluator.id()
     )
 }
 

@@ -15,12 +15,18 @@ use std::io::{self, BufRead, Write};
 use command::Command;
 use session::{Next, Session};
 
+use crate::engine::Evaluator;
+
 /// Speak UCI until `quit` or the end of the input.
 ///
 /// At the end of the input a search with an end of its own is finished first; an endless one is
-/// stopped.
-pub fn run(mut input: impl BufRead, output: impl Write + Send + 'static) -> io::Result<()> {
-    let mut session = Session::new(output);
+/// stopped. Until `EvalFile` is set, `evaluator` judges positions.
+pub fn run(
+    mut input: impl BufRead,
+    output: impl Write + Send + 'static,
+    evaluator: Evaluator,
+) -> io::Result<()> {
+    let mut session = Session::new(output, evaluator);
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -37,8 +43,8 @@ pub fn run(mut input: impl BufRead, output: impl Write + Send + 'static) -> io::
 }
 
 /// [`run`] on the standard streams.
-pub fn run_stdio() -> io::Result<()> {
-    run(io::stdin().lock(), io::stdout())
+pub fn run_stdio(evaluator: Evaluator) -> io::Result<()> {
+    run(io::stdin().lock(), io::stdout(), evaluator)
 }
 
 #[cfg(test)]

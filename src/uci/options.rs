@@ -1,8 +1,10 @@
 //! The options of the protocol: what is offered, and what a value means.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::time::Duration;
 
+use crate::engine::Evaluator;
 use crate::rules::UciStyle;
 
 const HASH: Spin = Spin {
@@ -64,6 +66,7 @@ pub(super) struct Options {
     pub(super) overhead: Duration,
     pub(super) lines: usize,
     pub(super) style: UciStyle,
+    pub(super) evaluator: Evaluator,
 }
 
 /// What a change of an option asks of the session.
@@ -71,16 +74,17 @@ pub(super) struct Options {
 pub(super) enum Effect {
     None,
     ClearHash,
-    ResizeHash,
+    NewEngine,
 }
 
 impl Options {
-    pub(super) const fn new() -> Options {
+    pub(super) const fn new(evaluator: Evaluator) -> Options {
         Options {
             hash_mb: HASH.default as usize,
             overhead: Duration::from_millis(OVERHEAD.default),
             lines: LINES.default as usize,
             style: UciStyle::Standard,
+            evaluator,
         }
     }
 
@@ -94,6 +98,7 @@ impl Options {
         THREADS.list("Threads", output)?;
         OVERHEAD.list("Move Overhead", output)?;
         LINES.list("MultiPV", output)?;
+        writeln!(output, "option name EvalFile type string default <empty>")?;
         writeln!(output, "option name Ponder type check default false")?;
         writeln!(output, "option name UCI_Chess960 type check default false")?;
         writeln!(output, "option name Clear Hash type button")
@@ -104,7 +109,7 @@ impl Options {
         match name.to_ascii_lowercase().as_str() {
             "hash" => {
                 self.hash_mb = HASH.read(name, value)? as usize;
-                return Ok(Effect::ResizeHash);
+                return Ok(Effect::NewEngine);
             }
             "clear hash" => return Ok(Effect::ClearHash),
             "threads" => {
@@ -112,6 +117,13 @@ impl Options {
             }
             "move overhead" => {
                 self.overhead = Duration::from_millis(OVERHEAD.read(name, value)?);
+            }
+            "evalfile" => {
+                // "<empty>" is how the protocol writes an empty text.
+                let name = if value == "<empty>" { "" } else { value };
+                self.evaluator =
+                    Evaluator::named(Path::new(name)).map_err(|error| error.to_string())?;
+                return Ok(Effect::NewEngine);
             }
             "multipv" => self.lines = LINES.read(name, value)? as usize,
             "uci_chess960" => {

@@ -7,7 +7,9 @@ use super::command::{Command, Go, Start};
 use super::describe;
 use super::options::{Effect, Options};
 use super::output::{Output, best_move_line, info_line};
-use crate::engine::{Clock, Engine, EngineOptions, Limits, Pool, Search, Thought, bench};
+use crate::engine::{
+    Clock, Engine, EngineOptions, Evaluator, Limits, Pool, Search, Thought, bench,
+};
 use crate::rules::{Game, Position};
 
 /// Whether the conversation goes on.
@@ -35,8 +37,8 @@ struct Running {
 }
 
 impl<W: Write + Send + 'static> Session<W> {
-    pub(super) fn new(output: W) -> Session<W> {
-        let options = Options::new();
+    pub(super) fn new(output: W, evaluator: Evaluator) -> Session<W> {
+        let options = Options::new(evaluator);
         Session {
             output: Output::new(output),
             engine: engine(&options),
@@ -75,9 +77,10 @@ impl<W: Write + Send + 'static> Session<W> {
                 self.output
                     .say(&describe::position(&self.game, self.options.style))?;
             }
-            Command::Eval => self
-                .output
-                .say(&describe::evaluation(self.game.position()))?,
+            Command::Eval => {
+                let text = describe::evaluation(self.game.position(), &self.options.evaluator);
+                self.output.say(&text)?;
+            }
             Command::Bench(depth) => self.bench(depth)?,
             Command::Nothing => {}
             Command::Unknown(line) => self.complain(&format!("unknown command {line:?}"))?,
@@ -128,7 +131,7 @@ impl<W: Write + Send + 'static> Session<W> {
                 self.engine.pool().clear_hash();
                 Ok(())
             }
-            Ok(Effect::ResizeHash) => {
+            Ok(Effect::NewEngine) => {
                 self.halt();
                 self.engine = engine(&self.options);
                 Ok(())
@@ -212,7 +215,7 @@ impl<W: Write + Send + 'static> Session<W> {
 
     fn bench(&mut self, depth: Option<u32>) -> io::Result<()> {
         self.halt();
-        let report = bench(depth);
+        let report = bench(&self.options.evaluator, depth);
         let (nodes, millis, speed) = (report.nodes, report.time.as_millis(), report.speed());
         self.output.say(&format!(
             "Total time (ms) : {millis}\nNodes searched  : {nodes}\nNodes/second    : {speed}"
@@ -224,6 +227,7 @@ fn engine(options: &Options) -> Engine {
     Pool::new(&EngineOptions {
         hash_mb: options.hash_mb,
         threads: 1,
+        evaluator: options.evaluator.clone(),
     })
     .lease()
 }

@@ -6,6 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use super::run;
+use crate::engine::Evaluator;
+use crate::engine::nnue::{Layout, Network, SCALE, Shape};
 
 const GUARD: Duration = Duration::from_secs(20);
 
@@ -26,7 +28,7 @@ impl Write for Sink {
 /// Everything said to these lines of input.
 fn talk(input: &str) -> String {
     let sink = Sink::default();
-    run(input.as_bytes(), sink.clone()).unwrap();
+    run(input.as_bytes(), sink.clone(), Evaluator::default()).unwrap();
     let bytes = sink.0.lock().unwrap().clone();
     String::from_utf8(bytes).unwrap()
 }
@@ -80,6 +82,7 @@ impl Talk {
             run(
                 BufReader::new(Incoming(lines)),
                 Outgoing(sender, Vec::new()),
+                Evaluator::default(),
             )
         });
         Talk { input, output }
@@ -113,6 +116,31 @@ impl Talk {
 }
 
 #[test]
+fn an_evaluation_can_be_chosen_and_a_bad_choice_keeps_the_old_one() {
+    let shape = Shape {
+        layout: Layout::Plain,
+        hidden: 32,
+        buckets: 1,
+        scale: SCALE,
+    };
+    let net = Network::noise(shape, 1).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a net.net");
+    std::fs::write(&path, net.to_bytes()).unwrap();
+    let text = talk(&format!(
+        "setoption name EvalFile value classical\neval\n\
+         setoption name EvalFile value {}\neval\n\
+         setoption name EvalFile value no/such.net\neval\ngo depth 3\n",
+        path.display()
+    ));
+    let said: Vec<&str> = text.lines().collect();
+    assert!(said[0].contains("classical"), "{text}");
+    assert!(said[1].contains(&net.id()) && said[3] == said[1], "{text}");
+    assert!(said[2].starts_with("info string error: cannot read the net no/such.net"));
+    assert!(text.contains("bestmove"));
+}
+
+#[test]
 fn it_introduces_itself_with_its_options() {
     let text = talk("uci\nisready\n");
     for option in [
@@ -121,6 +149,7 @@ fn it_introduces_itself_with_its_options() {
         "Threads type spin default 1",
         "Move Overhead type spin default 10",
         "MultiPV type spin default 1",
+        "EvalFile type string default <empty>",
         "Ponder type check",
         "UCI_Chess960 type check",
         "Clear Hash type button",
@@ -342,7 +371,7 @@ fn nonsense_is_survived() {
     }
     input.extend_from_slice(b"isready");
     let sink = Sink::default();
-    run(&input[..], sink.clone()).unwrap();
+    run(&input[..], sink.clone(), Evaluator::default()).unwrap();
     let text = String::from_utf8_lossy(&sink.0.lock().unwrap()).into_owned();
     assert_eq!(last_line(&text), "readyok");
 }

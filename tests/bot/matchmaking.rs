@@ -71,7 +71,7 @@ impl Bot {
             client: client.clone(),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
-                threads: 1,
+                ..EngineOptions::default()
             }),
             settings,
             pace: Pace::default().faster(FASTER),

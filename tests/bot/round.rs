@@ -35,7 +35,7 @@ impl Round {
     pub(crate) fn new(bot_is_white: bool, length: usize) -> Self {
         let pool = Pool::new(&EngineOptions {
             hash_mb: 1,
-            threads: 1,
+            ..EngineOptions::default()
         });
         Self {
             game: Game::new(),

@@ -50,7 +50,7 @@ impl Bot {
             client: server.client(),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
-                threads: 1,
+                ..EngineOptions::default()
             }),
             settings,
             pace: *pace,

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::mpsc;
 
-use megaton::engine::{Ended, Info, Limits, Score, bench, suite};
+use megaton::engine::{Ended, Evaluator, Info, Limits, Score, bench, suite};
 use megaton::rules::{Game, Move, Outcome, Position, RepetitionRule};
 
 use crate::{answer, clock, engine, game, think};
@@ -127,7 +127,8 @@ fn solve_suite(nodes: u64) {
     };
     let puzzles = suite::parse(&text).expect("the suite is well formed");
     let mut missed = Vec::new();
-    let report = suite::run(&puzzles, nodes, &mut missed).expect("a vector takes all");
+    let report = suite::run(&Evaluator::default(), &puzzles, nodes, &mut missed)
+        .expect("a vector takes all");
     assert!(
         report.percent() >= 95.0,
         "{}",
@@ -148,7 +149,7 @@ fn the_tactics_suite_is_solved() {
 
 #[test]
 fn bench_visits_the_same_nodes_as_ever() {
-    assert_eq!(bench(None).nodes, BENCH_SIGNATURE);
+    assert_eq!(bench(&Evaluator::default(), None).nodes, BENCH_SIGNATURE);
 }
 
 #[test]

@@ -56,7 +56,7 @@ impl Running {
             client: client.expect("a good address"),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
-                threads: 1,
+                ..EngineOptions::default()
             }),
             settings: Settings::from(&Config::default()),
             pace: Pace::default().faster(FACTOR),

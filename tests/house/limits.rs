@@ -52,7 +52,7 @@ impl Bot {
             client: client.expect("a good address"),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
-                threads: 1,
+                ..EngineOptions::default()
             }),
             settings,
             pace: Pace::default().faster(FACTOR),

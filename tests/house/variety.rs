@@ -59,7 +59,7 @@ async fn counted(variety: bool, data: &Path) -> usize {
             client: client.clone(),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
-                threads: 1,
+                ..EngineOptions::default()
             }),
             settings,
             pace: Pace::default().faster(FACTOR),

@@ -57,7 +57,7 @@ fn put_on_with(server: &Handle, mut config: Config) -> JoinHandle<()> {
         client: client.expect("a good address"),
         pool: Pool::new(&EngineOptions {
             hash_mb: 1,
-            threads: 1,
+            ..EngineOptions::default()
         }),
         settings: Settings {
             search,

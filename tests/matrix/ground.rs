@@ -128,7 +128,7 @@ pub(crate) fn put_on_with(
         client: client.unwrap(),
         pool: Pool::in_background(&EngineOptions {
             hash_mb: 1,
-            threads: 1,
+            ..EngineOptions::default()
         }),
         settings,
         memory,

@@ -58,7 +58,7 @@ fn bot_options(url: &str, token: &str) -> BotOptions {
     });
     let engine = EngineOptions {
         hash_mb: 4,
-        threads: 1,
+        ..EngineOptions::default()
     };
     let search = SearchLimits {
         nodes: Some(NODES),

@@ -1,6 +1,7 @@
 //! What the engine may use, and how far it may leave the best move for another.
 
 use std::num::NonZeroU64;
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -16,6 +17,10 @@ pub struct Engine {
     pub hash: usize,
     /// Cores that searches may use together; 0 for all the machine has ([`Engine::cores`]).
     pub threads: usize,
+    /// What judges positions: a net's file, `classical`, or the default. A relative path in a file
+    /// is read from that file's folder.
+    #[serde(with = "units::path")]
+    pub eval_file: Option<PathBuf>,
     /// Think on the opponent's time with cores that no other game needs.
     pub ponder: bool,
     /// For tests: nodes a move.
@@ -48,6 +53,7 @@ impl Default for Engine {
         Self {
             hash: 256,
             threads: 0,
+            eval_file: None,
             ponder: false,
             nodes: None,
             depth: None,

@@ -1,10 +1,12 @@
 //! The search: what one thread does from a task to its answer.
 //!
 //! `root` deepens iteratively, `node` searches one position, `pruning` holds the techniques that
-//! cut a node short, `quiescence` plays out the blasts, `control` knows when to stop. With one
+//! cut a node short, `quiescence` plays out the blasts, `judge` keeps
+//! the evaluation, `control` knows when to stop. With one
 //! thread and no clock the same task gives the same answer and node count every time.
 
 mod control;
+mod judge;
 mod node;
 mod pruning;
 mod quiescence;
@@ -14,6 +16,7 @@ use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 
+use super::evaluator::Evaluator;
 use super::flight::Flight;
 use super::gate::{Gate, Turn};
 use super::history::{Context, Histories, ManOnSquare, NO_CONTEXT};
@@ -25,6 +28,7 @@ use super::thought::Thought;
 use super::tt::Table;
 use crate::rules::{Bitboard, Game, Move, Position};
 use control::Control;
+use judge::Judge;
 
 /// Frames before the root, so that "two plies before" always exists.
 const BEFORE_ROOT: usize = 2;
@@ -88,6 +92,7 @@ impl Frame {
 pub(super) struct Searcher {
     table: Arc<Table>,
     turn: Turn,
+    judge: Judge,
     histories: Histories,
     frames: Vec<Frame>,
     keys: Vec<u64>,
@@ -99,10 +104,11 @@ pub(super) struct Searcher {
 }
 
 impl Searcher {
-    pub(super) fn new(table: Arc<Table>, gate: Arc<Gate>) -> Searcher {
+    pub(super) fn new(table: Arc<Table>, gate: Arc<Gate>, evaluator: &Evaluator) -> Searcher {
         Searcher {
             table,
             turn: Turn::new(gate),
+            judge: Judge::new(evaluator),
             histories: Histories::new(),
             frames: vec![Frame::new(); BEFORE_ROOT + MAX_PLY + 2],
             keys: Vec::with_capacity(1024),

@@ -6,7 +6,7 @@
 use arrayvec::ArrayVec;
 
 use super::{Searcher, may_be_insufficient, winning_move};
-use crate::engine::eval::{Attacks, evaluate};
+use crate::engine::eval::Attacks;
 use crate::engine::history::{self, Context, man_on_square};
 use crate::engine::lmr::MoveClass;
 use crate::engine::movepick::{MovePicker, Picked, Wanted};
@@ -86,7 +86,7 @@ impl Searcher {
         }
         let attacks = Attacks::of(position);
         if ply >= MAX_PLY - 1 {
-            return evaluate(position, &attacks);
+            return self.judge.evaluate(position, &attacks, ply);
         }
         if let Some(value) = self.win_now(position, &attacks, kind, ply) {
             return value;
@@ -156,6 +156,21 @@ impl Searcher {
         Some(mate_in(ply + 1))
     }
 
+    /// The evaluation, from the table if it is there.
+    #[inline]
+    pub(super) fn static_eval(
+        &mut self,
+        position: &Position,
+        attacks: &Attacks,
+        entry: Option<Entry>,
+        ply: usize,
+    ) -> Value {
+        match entry {
+            Some(entry) if entry.eval != NO_VALUE => entry.eval,
+            _ => self.judge.evaluate(position, attacks, ply),
+        }
+    }
+
     #[expect(
         clippy::too_many_arguments,
         reason = "a node is made of just these, once"
@@ -174,7 +189,7 @@ impl Searcher {
         let eval = if in_check {
             NO_VALUE
         } else {
-            static_eval(position, attacks, entry)
+            self.static_eval(position, attacks, entry, ply)
         };
         let before = self.frames[ply].static_eval;
         self.frame(ply).static_eval = eval;
@@ -344,15 +359,6 @@ pub(super) fn table_cutoff(
         && position.halfmove_clock() < params::TT_CUTOFF_CLOCK
         && entry.bound.settles(value, alpha, beta);
     settles.then_some(value)
-}
-
-/// The evaluation, from the table if it is there.
-#[inline]
-pub(super) fn static_eval(position: &Position, attacks: &Attacks, entry: Option<Entry>) -> Value {
-    match entry {
-        Some(entry) if entry.eval != NO_VALUE => entry.eval,
-        _ => evaluate(position, attacks).clamp(1 - MATE_BOUND, MATE_BOUND - 1),
-    }
 }
 
 /// The evaluation, corrected by what the table has proved.

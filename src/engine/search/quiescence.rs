@@ -4,8 +4,8 @@
 //! promotions whose blast pays are.
 
 use super::Searcher;
-use super::node::{Kind, static_eval, table_cutoff, table_key};
-use crate::engine::eval::{Attacks, evaluate};
+use super::node::{Kind, table_cutoff, table_key};
+use crate::engine::eval::Attacks;
 use crate::engine::history::man_on_square;
 use crate::engine::movepick::{MovePicker, Wanted};
 use crate::engine::params;
@@ -31,7 +31,7 @@ impl Searcher {
         }
         let attacks = Attacks::of(position);
         if ply >= MAX_PLY - 1 {
-            return evaluate(position, &attacks);
+            return self.judge.evaluate(position, &attacks, ply);
         }
         if let Some(value) = self.win_now(position, &attacks, kind, ply) {
             return value;
@@ -48,7 +48,7 @@ impl Searcher {
         let eval = if in_check {
             NO_VALUE
         } else {
-            static_eval(position, &attacks, entry)
+            self.static_eval(position, &attacks, entry, ply)
         };
         let mut best = if in_check { -INFINITE } else { eval };
         if best >= beta {

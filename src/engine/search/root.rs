@@ -6,9 +6,10 @@
 use std::thread;
 use std::time::Duration;
 
+use super::judge::Judge;
 use super::node::{Kind, table_key};
 use super::{Searcher, Task};
-use crate::engine::eval::{Attacks, evaluate};
+use crate::engine::eval::Attacks;
 use crate::engine::flight::Flight;
 use crate::engine::history::man_on_square;
 use crate::engine::lmr::{self, MoveClass};
@@ -86,7 +87,7 @@ pub(super) fn think(searcher: &mut Searcher, task: Task) -> Thought {
 }
 
 /// The legal moves asked for, the table's move first, then as a look one ply ahead ranks them.
-fn ranked_moves(searcher: &Searcher, position: &Position, wanted: &[Move]) -> Vec<RootMove> {
+fn ranked_moves(searcher: &mut Searcher, position: &Position, wanted: &[Move]) -> Vec<RootMove> {
     let table_move = searcher
         .table
         .probe(table_key(position))
@@ -99,7 +100,7 @@ fn ranked_moves(searcher: &Searcher, position: &Position, wanted: &[Move]) -> Ve
             let rank = if Some(mv) == table_move {
                 MATE - 1
             } else {
-                first_glance(position, mv)
+                first_glance(&mut searcher.judge, position, mv)
             };
             (
                 rank,
@@ -117,7 +118,7 @@ fn ranked_moves(searcher: &Searcher, position: &Position, wanted: &[Move]) -> Ve
 }
 
 /// What a move seems to be worth at first sight.
-fn first_glance(position: &Position, mv: Move) -> Value {
+fn first_glance(judge: &mut Judge, position: &Position, mv: Move) -> Value {
     if position.explodes_king(mv) {
         return MATE;
     }
@@ -131,7 +132,7 @@ fn first_glance(position: &Position, mv: Move) -> Value {
     } else {
         see::quiet(position, mv)
     };
-    exposed - evaluate(&child, &attacks)
+    exposed - judge.evaluate(&child, &attacks, 1)
 }
 
 fn nothing_to_play(position: &Position, flight: &Flight) -> Thought {
@@ -388,7 +389,7 @@ impl Root<'_> {
         let best = &self.moves[0];
         let child = self.position.play(best.mv);
         let value = if best.value == -INFINITE {
-            -first_value(&child)
+            -first_value(&mut self.searcher.judge, &child)
         } else {
             best.value
         };
@@ -412,11 +413,11 @@ impl Root<'_> {
 }
 
 /// The value of a position nobody has searched.
-fn first_value(position: &Position) -> Value {
+fn first_value(judge: &mut Judge, position: &Position) -> Value {
     if position.king(position.turn()).is_none() {
         return mated_in(1);
     }
-    evaluate(position, &Attacks::of(position))
+    judge.evaluate(position, &Attacks::of(position), 1)
 }
 
 fn root_reduction(position: &Position, mv: Move, child: &Position, rank: usize, depth: i32) -> i32 {

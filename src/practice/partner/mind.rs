@@ -27,7 +27,7 @@ impl Mind {
             Partner::Engine { nodes } => {
                 let options = EngineOptions {
                     hash_mb: ENGINE_HASH,
-                    threads: 1,
+                    ..EngineOptions::default()
                 };
                 let engine = Arc::new(Pool::in_background(&options).lease());
                 Self::Engine { engine, nodes }

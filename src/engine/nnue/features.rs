@@ -1,0 +1,226 @@
+//! Which inputs of the net a position turns on: the one index function of trainer and engine.
+//!
+//! Each side sees the board its own way: its own men first, its own back rank at the bottom, its own
+//! king on the files a to d. A layout may split the inputs by where the own king stands.
+
+use crate::rules::{Color, Position, Role, Square, king_attacks};
+
+/// The inputs of one king bucket: two sides, six kinds of men, 64 squares.
+pub const INPUTS: usize = 768;
+
+/// What turns a square upside down.
+const UPSIDE_DOWN: usize = 56;
+/// What turns a square left side right.
+const MIRRORED: usize = 7;
+
+/// How the inputs are split by the own king's place. The numbers are those of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// Not at all.
+    Plain = 0,
+    /// In four: in the corner of the back rank (a or b after mirroring), in its middle (c or d), off
+    /// the back rank, and beside the enemy king wherever that is.
+    Kings = 1,
+}
+
+impl Layout {
+    /// Every layout there is.
+    pub const ALL: [Layout; 2] = [Layout::Plain, Layout::Kings];
+
+    /// The layout of a number in a file.
+    pub fn from_number(number: u32) -> Option<Layout> {
+        Layout::ALL
+            .into_iter()
+            .find(|layout| layout.number() == number)
+    }
+
+    /// Its number in a file.
+    pub const fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// Into how many parts the inputs are split.
+    pub const fn king_buckets(self) -> usize {
+        match self {
+            Layout::Plain => 1,
+            Layout::Kings => 4,
+        }
+    }
+
+    /// How many inputs one side's view has.
+    pub const fn inputs(self) -> usize {
+        INPUTS * self.king_buckets()
+    }
+
+    /// How a side sees the board whose own king, and whose enemy's, stand there.
+    #[inline]
+    pub fn view(self, side: Color, own_king: Square, enemy_king: Square) -> View {
+        let is_mirrored = own_king.file() >= 4;
+        let bucket = match self {
+            Layout::Plain => 0,
+            Layout::Kings => king_bucket(side, own_king, enemy_king),
+        };
+        let upside_down = if side == Color::Black { UPSIDE_DOWN } else { 0 };
+        let mirrored = if is_mirrored { MIRRORED } else { 0 };
+        View {
+            side,
+            bucket,
+            flip: upside_down ^ mirrored,
+        }
+    }
+
+    /// How a side sees a position; `None` once a king is gone.
+    #[inline]
+    pub fn view_of(self, position: &Position, side: Color) -> Option<View> {
+        Some(self.view(side, position.king(side)?, position.king(!side)?))
+    }
+}
+
+fn king_bucket(side: Color, own_king: Square, enemy_king: Square) -> usize {
+    if king_attacks(own_king).contains(enemy_king) {
+        3
+    } else if own_king.rank() != side.back_rank() {
+        2
+    } else {
+        usize::from((2..6).contains(&own_king.file()))
+    }
+}
+
+/// How one side sees the board: from its own end, in a bucket, mirrored or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct View {
+    side: Color,
+    bucket: usize,
+    flip: usize,
+}
+
+impl View {
+    /// How many different views one side can have.
+    #[cfg(test)]
+    pub(super) const fn count(layout: Layout) -> usize {
+        2 * layout.king_buckets()
+    }
+
+    /// A number for tables, below [`View::count`].
+    #[cfg(test)]
+    #[inline]
+    pub(super) const fn index(self) -> usize {
+        2 * self.bucket + (self.flip & 1)
+    }
+
+    /// The input that a man on a square turns on, below [`Layout::inputs`].
+    #[inline]
+    pub fn feature(self, color: Color, role: Role, square: Square) -> usize {
+        let enemy = if color == self.side { 0 } else { INPUTS / 2 };
+        self.bucket * INPUTS + enemy + role.index() * 64 + (square.index() ^ self.flip)
+    }
+
+    /// Every input that a position turns on.
+    pub fn features(self, position: &Position) -> impl Iterator<Item = usize> {
+        position.occupied().into_iter().filter_map(move |square| {
+            let piece = position.piece_at(square)?;
+            Some(self.feature(piece.color, piece.role, square))
+        })
+    }
+}
+
+/// Which of `buckets` outputs judges a position with so many men.
+#[inline]
+pub const fn output_bucket(men: usize, buckets: usize) -> usize {
+    men.saturating_sub(1) * buckets / 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(layout: Layout, fen: &str, side: Color) -> View {
+        let position = Position::from_fen(fen).unwrap();
+        layout.view_of(&position, side).unwrap()
+    }
+
+    #[test]
+    fn an_input_is_side_then_kind_then_square() {
+        let plain = Layout::Plain.view(Color::White, Square::D1, Square::E8);
+        assert_eq!(plain.feature(Color::White, Role::Pawn, Square::A2), 8);
+        assert_eq!(
+            plain.feature(Color::Black, Role::Queen, Square::D8),
+            384 + 4 * 64 + 59
+        );
+        let mirrored = Layout::Plain.view(Color::White, Square::E1, Square::E8);
+        assert_eq!(mirrored.feature(Color::White, Role::Pawn, Square::A2), 15);
+        let black = Layout::Plain.view(Color::Black, Square::E8, Square::E1);
+        assert_eq!(black.feature(Color::Black, Role::Pawn, Square::A7), 15);
+        assert_eq!(
+            black.feature(Color::White, Role::King, Square::E1),
+            384 + 5 * 64 + 59
+        );
+    }
+
+    #[test]
+    fn both_sides_see_a_position_and_its_image_alike() {
+        let there = Position::from_fen("r2k3r/1P3b1p/p7/8/3P1P2/2N5/PP4pP/R1B2K1R w - - 0 15");
+        let image = Position::from_fen("r1b2k1r/pp4Pp/2n5/3p1p2/8/P7/1p3B1P/R2K3R b - - 0 15");
+        let (there, image) = (there.unwrap(), image.unwrap());
+        for layout in Layout::ALL {
+            for side in Color::ALL {
+                let seen = |position: &Position, side| {
+                    let view = layout.view_of(position, side).unwrap();
+                    let mut seen: Vec<usize> = view.features(position).collect();
+                    seen.sort_unstable();
+                    seen
+                };
+                assert_eq!(seen(&there, side), seen(&image, !side));
+            }
+        }
+    }
+
+    #[test]
+    fn a_king_is_in_the_corner_in_the_middle_off_the_rank_or_in_touch() {
+        let rows = [
+            ("4k3/8/8/8/8/8/8/1K6 w - - 0 1", 0, 1),
+            ("6k1/8/8/8/8/8/8/7K w - - 0 1", 0, 0),
+            ("2k5/8/8/8/8/8/8/5K2 w - - 0 1", 1, 1),
+            ("8/2k5/8/8/8/5K2/8/8 w - - 0 1", 2, 2),
+            ("8/8/8/8/8/8/1k6/K7 w - - 0 1", 3, 3),
+        ];
+        for (fen, white, black) in rows {
+            assert_eq!(
+                view(Layout::Kings, fen, Color::White).bucket,
+                white,
+                "{fen}"
+            );
+            assert_eq!(
+                view(Layout::Kings, fen, Color::Black).bucket,
+                black,
+                "{fen}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_input_is_turned_on_by_one_man_only() {
+        for layout in Layout::ALL {
+            let view = layout.view(Color::Black, Square::G5, Square::G6);
+            let mut seen = vec![false; layout.inputs()];
+            for color in Color::ALL {
+                for (role, square) in Role::ALL
+                    .into_iter()
+                    .flat_map(|role| Square::all().map(move |square| (role, square)))
+                {
+                    let input = view.feature(color, role, square);
+                    assert!(!std::mem::replace(&mut seen[input], true));
+                }
+            }
+            assert_eq!(seen.iter().filter(|&&on| on).count(), INPUTS);
+            assert!(view.index() < View::count(layout));
+        }
+    }
+
+    #[test]
+    fn an_output_is_chosen_by_the_number_of_men() {
+        let chosen = |men| output_bucket(men, 8);
+        assert_eq!([2, 4, 5, 16, 17, 32].map(chosen), [0, 0, 1, 3, 4, 7]);
+        assert_eq!(output_bucket(32, 1), 0);
+    }
+}

@@ -1,0 +1,463 @@
+//! A net: its file and its numbers.
+//!
+//! Little endian. 64 bytes of header: magic and version, layout, hidden units, output buckets, QA,
+//! QB, scale, hash of the body, zeroes. Then the body: feature weights i16 [inputs][hidden], feature
+//! biases i16 [hidden], output weights i16 [buckets][2 * hidden] (the side to move first), output
+//! biases i32 [buckets]. A net is checked once, when it is made: nothing that is computed with it
+//! afterwards can overflow.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::features::{INPUTS, Layout};
+use super::lines::{LINE, Line, cut, numbers};
+
+/// What 1 is in the hidden layer.
+pub const QA: i32 = 255;
+/// What 1 is among the output weights.
+pub const QB: i32 = 64;
+/// What an output of 1 is in centipawns, unless a net says otherwise.
+pub const SCALE: u32 = 400;
+/// The most hidden units.
+pub const MOST_HIDDEN: usize = 512;
+/// The most output buckets: one a number of men.
+pub const MOST_BUCKETS: usize = 32;
+
+const MAGIC: &[u8; 7] = b"MEGANET";
+const VERSION: u8 = b'1';
+const HEADER: usize = 64;
+const MOST_SCALE: u32 = 10_000;
+/// The most men on a board, and so the most inputs that are on.
+const MOST_MEN: usize = 32;
+/// Larger ones, times an activation of up to [`QA`], would leave 16 bits.
+const LARGEST_OUTPUT_WEIGHT: i16 = (i16::MAX as i32 / QA) as i16;
+
+// The products are summed in eight 32-bit lanes or more.
+const _: () = {
+    let a_lane = 2 * MOST_HIDDEN as i64 / 8;
+    let most = LARGEST_OUTPUT_WEIGHT as i64 * (QA * QA) as i64;
+    assert!(a_lane * most <= i32::MAX as i64);
+};
+
+/// The measures of a net.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// The inputs.
+    pub layout: Layout,
+    /// Hidden units for each side's view: a multiple of 32, up to [`MOST_HIDDEN`].
+    pub hidden: usize,
+    /// Output buckets, up to [`MOST_BUCKETS`].
+    pub buckets: usize,
+    /// What an output of 1 is in centipawns.
+    pub scale: u32,
+}
+
+impl Shape {
+    const fn feature_weights(self) -> usize {
+        self.layout.inputs() * self.hidden
+    }
+
+    const fn output_weights(self) -> usize {
+        self.buckets * 2 * self.hidden
+    }
+
+    const fn body(self) -> usize {
+        2 * (self.feature_weights() + self.hidden + self.output_weights()) + 4 * self.buckets
+    }
+
+    fn check(self) -> Result<Self, NetError> {
+        if self.hidden == 0 || !self.hidden.is_multiple_of(LINE) || self.hidden > MOST_HIDDEN {
+            return Err(NetError::Hidden(self.hidden));
+        }
+        if !(1..=MOST_BUCKETS).contains(&self.buckets) {
+            return Err(NetError::Buckets(self.buckets));
+        }
+        if !(1..=MOST_SCALE).contains(&self.scale) {
+            return Err(NetError::Scale(self.scale));
+        }
+        Ok(self)
+    }
+}
+
+impl fmt::Display for Shape {
+    /// Inputs, hidden units, output buckets: `768x64x8`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inputs = self.layout.inputs();
+        write!(f, "{inputs}x{}x{}", self.hidden, self.buckets)
+    }
+}
+
+/// The numbers of a net, quantised, in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// For every input, one for each hidden unit; in units of 1 / [`QA`].
+    pub feature_weights: Vec<i16>,
+    /// One for each hidden unit; in units of 1 / [`QA`].
+    pub feature_biases: Vec<i16>,
+    /// For every output bucket, one for each hidden unit of the side to move and then one for each
+    /// of the other; in units of 1 / [`QB`].
+    pub output_weights: Vec<i16>,
+    /// One for each output bucket; in units of 1 / ([`QA`] * [`QB`]).
+    pub output_biases: Vec<i32>,
+}
+
+/// A net, checked and ready to compute with.
+pub struct Network {
+    pub(super) shape: Shape,
+    feature_weights: Vec<Line>,
+    feature_biases: Vec<Line>,
+    output_weights: Vec<Line>,
+    output_biases: Vec<i32>,
+    hash: u64,
+}
+
+/// Why a net cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum NetError {
+    /// The file cannot be read.
+    #[error("cannot read the net {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The file holds no net that can be used.
+    #[error("{}: {fault}", path.display())]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: Box<NetError>,
+    },
+    /// It does not begin as a net does.
+    #[error("this is no net: it does not begin with MEGANET and a version")]
+    Magic,
+    /// A net of another time.
+    #[error("a net of version {:?}; this program reads version {:?}", char::from(*.0), char::from(VERSION))]
+    Version(u8),
+    /// Not as long as its header says.
+    #[error("a net of this shape has {expected} bytes, not {found}: cut off or added to")]
+    Length {
+        /// By the header.
+        expected: usize,
+        /// In truth.
+        found: usize,
+    },
+    /// A layout that this program does not know.
+    #[error("unknown input layout {0}")]
+    Layout(u32),
+    /// Too many hidden units, or not whole lines of them.
+    #[error("{0} hidden units; it takes a multiple of {LINE} from {LINE} to {MOST_HIDDEN}")]
+    Hidden(usize),
+    /// Too many output buckets, or none.
+    #[error("{0} output buckets; it takes 1 to {MOST_BUCKETS}")]
+    Buckets(usize),
+    /// A scale without sense.
+    #[error("a scale of {0}; it takes 1 to {MOST_SCALE}")]
+    Scale(u32),
+    /// Other units than this program computes in.
+    #[error("units QA {0} and QB {1}; this program computes with {QA} and {QB}")]
+    Units(u16, u16),
+    /// Not what was written.
+    #[error("damaged: the hash of the numbers is {found:016x}, the header says {expected:016x}")]
+    Hash {
+        /// By the header.
+        expected: u64,
+        /// In truth.
+        found: u64,
+    },
+    /// A part of the wrong length.
+    #[error("{found} {what}; this shape takes {expected}")]
+    Part {
+        /// Which.
+        what: &'static str,
+        /// By the shape.
+        expected: usize,
+        /// In truth.
+        found: usize,
+    },
+    /// An output weight that would overflow.
+    #[error("an output weight of {0} leaves 16 bits; at most {LARGEST_OUTPUT_WEIGHT} either way")]
+    OutputWeight(i16),
+    /// Feature weights that could overflow.
+    #[error("hidden unit {unit} can reach {reach}, which leaves 16 bits")]
+    Accumulator {
+        /// Which.
+        unit: usize,
+        /// By its bias and its 32 largest weights.
+        reach: i32,
+    },
+}
+
+impl Network {
+    /// A net of these numbers.
+    pub fn from_parts(shape: Shape, parts: &Parts) -> Result<Network, NetError> {
+        let shape = shape.check()?;
+        let lengths = [
+            (
+                "feature weights",
+                shape.feature_weights(),
+                parts.feature_weights.len(),
+            ),
+            ("feature biases", shape.hidden, parts.feature_biases.len()),
+            (
+                "output weights",
+                shape.output_weights(),
+                parts.output_weights.len(),
+            ),
+            ("output biases", shape.buckets, parts.output_biases.len()),
+        ];
+        for (what, expected, found) in lengths {
+            if expected != found {
+                return Err(NetError::Part {
+                    what,
+                    expected,
+                    found,
+                });
+            }
+        }
+        check_output_weights(&parts.output_weights)?;
+        check_accumulators(shape, parts)?;
+        Ok(Network {
+            shape,
+            feature_weights: cut(&parts.feature_weights),
+            feature_biases: cut(&parts.feature_biases),
+            output_weights: cut(&parts.output_weights),
+            output_biases: parts.output_biases.clone(),
+            hash: hash(&body(parts)),
+        })
+    }
+
+    /// Reads a file's bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Network, NetError> {
+        let (shape, expected) = read_header(bytes)?;
+        let (whole, found) = (HEADER + shape.body(), bytes.len());
+        if whole != found {
+            return Err(NetError::Length {
+                expected: whole,
+                found,
+            });
+        }
+        let body = &bytes[HEADER..];
+        let found = hash(body);
+        if expected != found {
+            return Err(NetError::Hash { expected, found });
+        }
+        let (mut shorts, longs) = body.split_at(body.len() - 4 * shape.buckets);
+        let mut take = |count: usize| {
+            let (taken, rest) = shorts.split_at(2 * count);
+            shorts = rest;
+            let (words, _) = taken.as_chunks::<2>();
+            words.iter().map(|&word| i16::from_le_bytes(word)).collect()
+        };
+        let (longs, _) = longs.as_chunks::<4>();
+        let parts = Parts {
+            feature_weights: take(shape.feature_weights()),
+            feature_biases: take(shape.hidden),
+            output_weights: take(shape.output_weights()),
+            output_biases: longs.iter().map(|&word| i32::from_le_bytes(word)).collect(),
+        };
+        Network::from_parts(shape, &parts)
+    }
+
+    /// Reads a file.
+    pub fn load(path: &Path) -> Result<Network, NetError> {
+        let bytes = fs::read(path).map_err(|source| NetError::Unreadable {
+            path: path.to_owned(),
+            source,
+        })?;
+        Network::from_bytes(&bytes).map_err(|fault| NetError::Refused {
+            path: path.to_owned(),
+            fault: Box::new(fault),
+        })
+    }
+
+    /// What its file holds.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let Shape {
+            layout,
+            hidden,
+            buckets,
+            scale,
+        } = self.shape;
+        let mut bytes = Vec::with_capacity(HEADER + self.shape.body());
+        bytes.extend_from_slice(MAGIC);
+        bytes.push(VERSION);
+        for word in [layout.number(), hidden as u32, buckets as u32] {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        for half in [QA as u16, QB as u16] {
+            bytes.extend_from_slice(&half.to_le_bytes());
+        }
+        bytes.extend_from_slice(&scale.to_le_bytes());
+        bytes.extend_from_slice(&self.hash.to_le_bytes());
+        bytes.resize(HEADER, 0);
+        bytes.extend_from_slice(&body(&self.parts()));
+        bytes
+    }
+
+    /// Its numbers, in the order of the file.
+    pub fn parts(&self) -> Parts {
+        Parts {
+            feature_weights: numbers(&self.feature_weights).collect(),
+            feature_biases: numbers(&self.feature_biases).collect(),
+            output_weights: numbers(&self.output_weights).collect(),
+            output_biases: self.output_biases.clone(),
+        }
+    }
+
+    /// Its measures.
+    pub const fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// What tells it from other nets: the hash of its numbers.
+    pub const fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// A name for people: measures and the beginning of the hash, `768x64x8-1f2e3d4c`.
+    pub fn id(&self) -> String {
+        format!("{}-{:08x}", self.shape, self.hash >> 32)
+    }
+
+    /// How many lines one side's hidden units take.
+    #[inline]
+    pub(super) const fn lines(&self) -> usize {
+        self.shape.hidden / LINE
+    }
+
+    /// What an input adds to every hidden unit.
+    #[inline]
+    pub(super) fn row(&self, input: usize) -> &[Line] {
+        let lines = self.lines();
+        &self.feature_weights[input * lines..][..lines]
+    }
+
+    #[inline]
+    pub(super) fn biases(&self) -> &[Line] {
+        &self.feature_biases
+    }
+
+    /// What an output bucket makes of the hidden units: first those of the side to move.
+    #[inline]
+    pub(super) fn output(&self, bucket: usize) -> [&[Line]; 2] {
+        let lines = self.lines();
+        let (ours, theirs) = self.output_weights[2 * bucket * lines..][..2 * lines].split_at(lines);
+        [ours, theirs]
+    }
+
+    /// The output in centipawns, from the sum of squared activations times weights.
+    #[inline]
+    pub(super) fn centipawns(&self, bucket: usize, sum: i64) -> i32 {
+        let value = sum / i64::from(QA) + i64::from(self.output_biases[bucket]);
+        let value = value * i64::from(self.shape.scale) / i64::from(QA * QB);
+        value.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
+    }
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Network").field(&self.id()).finish()
+    }
+}
+
+impl PartialEq for Network {
+    fn eq(&self, other: &Network) -> bool {
+        (self.hash, self.shape) == (other.hash, other.shape)
+    }
+}
+
+impl Eq for Network {}
+
+/// The shape, and the hash that the body should have.
+fn read_header(bytes: &[u8]) -> Result<(Shape, u64), NetError> {
+    if !bytes.starts_with(MAGIC) {
+        return Err(NetError::Magic);
+    }
+    match bytes.get(MAGIC.len()) {
+        Some(&VERSION) => {}
+        Some(&version) => return Err(NetError::Version(version)),
+        None => return Err(NetError::Magic),
+    }
+    let Some(header) = bytes.first_chunk::<HEADER>() else {
+        return Err(NetError::Length {
+            expected: HEADER,
+            found: bytes.len(),
+        });
+    };
+    let byte = |at: usize| u64::from(header[at]);
+    let number =
+        |at: usize, bytes: usize| (0..bytes).fold(0, |sum, i| sum | byte(at + i) << (8 * i));
+    let units = (number(20, 2) as u16, number(22, 2) as u16);
+    if units != (QA as u16, QB as u16) {
+        return Err(NetError::Units(units.0, units.1));
+    }
+    let layout = number(8, 4) as u32;
+    let shape = Shape {
+        layout: Layout::from_number(layout).ok_or(NetError::Layout(layout))?,
+        hidden: number(12, 4) as usize,
+        buckets: number(16, 4) as usize,
+        scale: number(24, 4) as u32,
+    };
+    Ok((shape.check()?, number(28, 8)))
+}
+
+fn body(parts: &Parts) -> Vec<u8> {
+    let Parts {
+        feature_weights,
+        feature_biases,
+        output_weights,
+        output_biases,
+    } = parts;
+    let shorts = [feature_weights, feature_biases, output_weights];
+    let shorts = shorts.into_iter().flatten().flat_map(|n| n.to_le_bytes());
+    let longs = output_biases.iter().flat_map(|n| n.to_le_bytes());
+    shorts.chain(longs).collect()
+}
+
+/// FNV-1a in 64 bits: enough to notice damage, and to tell nets apart.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
+fn check_output_weights(weights: &[i16]) -> Result<(), NetError> {
+    let too_large = |weight: &&i16| weight.unsigned_abs() > LARGEST_OUTPUT_WEIGHT.unsigned_abs();
+    match weights.iter().find(too_large) {
+        Some(&weight) => Err(NetError::OutputWeight(weight)),
+        None => Ok(()),
+    }
+}
+
+/// No board may drive a hidden unit out of 16 bits: not even its bias with its largest weights, one
+/// for every man there can be.
+fn check_accumulators(shape: Shape, parts: &Parts) -> Result<(), NetError> {
+    let mut column = [0; INPUTS];
+    for bucket in parts.feature_weights.chunks_exact(INPUTS * shape.hidden) {
+        for (unit, &bias) in parts.feature_biases.iter().enumerate() {
+            let weights = bucket.iter().skip(unit).step_by(shape.hidden);
+            for (slot, &weight) in column.iter_mut().zip(weights) {
+                *slot = i32::from(weight);
+            }
+            column.select_nth_unstable(MOST_MEN);
+            let least: i32 = column[..MOST_MEN].iter().map(|&weight| weight.min(0)).sum();
+            column.select_nth_unstable(INPUTS - MOST_MEN);
+            let most = &column[INPUTS - MOST_MEN..];
+            let most: i32 = most.iter().map(|&weight| weight.max(0)).sum();
+            for reach in [i32::from(bias) + least, i32::from(bias) + most] {
+                if i16::try_from(reach).is_err() {
+                    return Err(NetError::Accumulator { unit, reach });
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
