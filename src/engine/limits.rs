@@ -14,6 +14,8 @@ pub struct Limits {
     pub depth: Option<u32>,
     /// Visit about this many positions.
     pub nodes: Option<u64>,
+    /// Start no further iteration once so many positions are visited.
+    pub soft_nodes: Option<u64>,
     /// Think exactly this long.
     pub movetime: Option<Duration>,
     /// Play on this clock: the engine divides the time itself.

@@ -196,6 +196,7 @@ impl<W: Write + Send + 'static> Session<W> {
         Ok(Limits {
             depth: go.depth,
             nodes: go.nodes,
+            soft_nodes: None,
             movetime: go.movetime,
             clock: go.time[us].map(|time| Clock {
                 time,

@@ -20,6 +20,7 @@ pub(super) struct Control {
     plan: TimePlan,
     deadline: Option<Instant>,
     node_limit: u64,
+    soft_nodes: u64,
     next_check: u64,
     on_clock: bool,
     background: bool,
@@ -43,6 +44,7 @@ impl Control {
             plan: TimePlan::new(limits),
             deadline: limits.hard_deadline,
             node_limit: limits.nodes.unwrap_or(u64::MAX),
+            soft_nodes: limits.soft_nodes.unwrap_or(u64::MAX),
             next_check: limits.nodes.unwrap_or(u64::MAX).min(params::CHECK_EVERY),
             on_clock: limits.clock.is_some(),
             background: limits.background,
@@ -63,6 +65,11 @@ impl Control {
         self.plan
             .soft
             .is_some_and(|soft| elapsed >= self.within_hard(soft.mul_f64(factor)))
+    }
+
+    /// Whether so many nodes are more than an iteration should begin with.
+    pub(super) fn is_past_soft_nodes(&self, nodes: u64) -> bool {
+        nodes >= self.soft_nodes
     }
 
     fn within_hard(&self, soft: Duration) -> Duration {

@@ -237,6 +237,9 @@ impl Root<'_> {
         if is_decisive(value) && MATE - value.abs() <= self.depth && control.plays_on_clock() {
             return Some(Ended::Decided);
         }
+        if control.is_past_soft_nodes(self.searcher.nodes) {
+            return Some(Ended::Nodes);
+        }
         let progress = Progress {
             best_move_share: share,
             stable_for,

@@ -1,0 +1,117 @@
+//! One searcher on the calling thread, with a table of its own: for self-play and matches.
+//!
+//! No pool and no queue for the cores: whoever wants more runs more of these. It never touches the
+//! table of a pool. The same game and limits after [`Solo::new_game`] give the same thought.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::flight::Flight;
+use super::gate::Gate;
+use super::limits::Limits;
+use super::pool::EngineOptions;
+use super::search::{Searcher, Task, safe_move};
+use super::thought::Thought;
+use super::tt::Table;
+use crate::rules::Game;
+
+/// A searcher that thinks where it is called. [`EngineOptions::threads`] is ignored: it has one.
+pub struct Solo {
+    table: Arc<Table>,
+    searcher: Searcher,
+}
+
+impl fmt::Debug for Solo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Solo")
+            .field("table", &self.table)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Solo {
+    /// A searcher that knows nothing yet.
+    pub fn new(options: &EngineOptions) -> Solo {
+        let table = Arc::new(Table::new(options.hash_mb));
+        let gate = Arc::new(Gate::new(1));
+        let searcher = Searcher::new(Arc::clone(&table), gate, &options.evaluator);
+        Solo { table, searcher }
+    }
+
+    /// Forget everything: table and histories.
+    pub fn new_game(&mut self) {
+        self.table.clear();
+        self.searcher.forget();
+    }
+
+    /// Think about the present position of `game` until a limit is met. Limits that wait for a
+    /// word from outside (`infinite`, `ponder`) would never end here and are ignored.
+    pub fn think(&mut self, game: &Game, limits: &Limits) -> Thought {
+        let limits = Limits {
+            infinite: false,
+            ponder: false,
+            ..limits.clone()
+        };
+        let first = safe_move(game.position(), &limits.searchmoves);
+        let flight = Arc::new(Flight::new(false, first));
+        self.searcher.run(Task::new(game, limits, None, flight))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn solo() -> Solo {
+        Solo::new(&EngineOptions {
+            hash_mb: 1,
+            ..EngineOptions::default()
+        })
+    }
+
+    #[test]
+    fn a_forgotten_game_leaves_no_trace() {
+        let (mut solo, game) = (solo(), Game::new());
+        let think = |solo: &mut Solo, game: &Game| {
+            let thought = solo.think(game, &Limits::nodes(3000));
+            (thought.best, thought.score, thought.nodes, thought.line)
+        };
+        let fresh = think(&mut solo, &game);
+        let other = Game::from_uci_moves("e2e4 g8f6 e4e5").expect("legal moves");
+        think(&mut solo, &other);
+        solo.new_game();
+        assert_eq!(think(&mut solo, &game), fresh);
+    }
+
+    #[test]
+    fn soft_nodes_end_between_iterations_and_hard_ones_at_once() {
+        let (mut solo, game) = (solo(), Game::new());
+        let soft = Limits {
+            soft_nodes: Some(2000),
+            ..Limits::default()
+        };
+        let thought = solo.think(&game, &soft);
+        let again = {
+            solo.new_game();
+            solo.think(&game, &Limits::depth(thought.depth))
+        };
+        assert!(thought.nodes >= 2000);
+        assert_eq!((thought.best, thought.nodes), (again.best, again.nodes));
+        solo.new_game();
+        let both = Limits {
+            nodes: Some(500),
+            ..soft
+        };
+        assert!(solo.think(&game, &both).nodes <= 500);
+    }
+
+    #[test]
+    fn a_search_that_would_wait_for_a_word_ends_by_its_other_limits() {
+        let limits = Limits {
+            infinite: true,
+            ponder: true,
+            ..Limits::depth(3)
+        };
+        assert_eq!(solo().think(&Game::new(), &limits).depth, 3);
+    }
+}
