@@ -5,6 +5,8 @@
 
 #[path = "engine/conduct.rs"]
 mod conduct;
+#[path = "engine/net.rs"]
+mod net;
 #[path = "engine/play.rs"]
 mod play;
 #[path = "engine/sharing.rs"]

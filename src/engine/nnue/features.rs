@@ -96,13 +96,17 @@ pub struct View {
 
 impl View {
     /// How many different views one side can have.
-    #[cfg(test)]
     pub(super) const fn count(layout: Layout) -> usize {
         2 * layout.king_buckets()
     }
 
+    /// Whose view it is.
+    #[inline]
+    pub const fn side(self) -> Color {
+        self.side
+    }
+
     /// A number for tables, below [`View::count`].
-    #[cfg(test)]
     #[inline]
     pub(super) const fn index(self) -> usize {
         2 * self.bucket + (self.flip & 1)

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::features::{INPUTS, Layout};
 use super::lines::{LINE, Line, cut, numbers};
+use super::simd::{Kernels, Simd};
 
 /// What 1 is in the hidden layer.
 pub const QA: i32 = 255;
@@ -111,6 +112,7 @@ pub struct Network {
     output_weights: Vec<Line>,
     output_biases: Vec<i32>,
     hash: u64,
+    kernels: Kernels,
 }
 
 /// Why a net cannot be used.
@@ -228,6 +230,7 @@ impl Network {
             output_weights: cut(&parts.output_weights),
             output_biases: parts.output_biases.clone(),
             hash: hash(&body(parts)),
+            kernels: Kernels::new(Simd::best()),
         })
     }
 
@@ -324,10 +327,33 @@ impl Network {
         format!("{}-{:08x}", self.shape, self.hash >> 32)
     }
 
+    /// The same net, computed with these instructions, or in plain code where they are missing.
+    #[must_use]
+    pub fn with_simd(mut self, simd: Simd) -> Network {
+        self.kernels = Kernels::new(simd);
+        self
+    }
+
+    /// The instructions it is computed with.
+    pub const fn simd(&self) -> Simd {
+        self.kernels.simd()
+    }
+
+    #[inline]
+    pub(super) const fn kernels(&self) -> Kernels {
+        self.kernels
+    }
+
     /// How many lines one side's hidden units take.
     #[inline]
     pub(super) const fn lines(&self) -> usize {
         self.shape.hidden / LINE
+    }
+
+    /// What the inputs add to the hidden units, row by row.
+    #[inline]
+    pub(super) fn weights(&self) -> &[Line] {
+        &self.feature_weights
     }
 
     /// What an input adds to every hidden unit.

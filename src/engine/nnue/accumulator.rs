@@ -1,0 +1,261 @@
+//! The hidden units of the positions a search looks at, each made from another's.
+//!
+//! One place for each ply. Each remembers the men it was computed for, so that any of them is a
+//! sound beginning for any position: the men that differ are added and taken away, whatever moves
+//! lie between: a step, a castling, a blast, a null move, or several plies that never were judged.
+//! Nothing is computed before a value is asked for, and nothing need be undone. Where a king has
+//! crossed into another view, a cache with one place for each view is the beginning.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrayvec::ArrayVec;
+
+use super::Network;
+use super::features::{View, output_bucket};
+use super::lines::Line;
+use super::simd::Turned;
+use crate::rules::{Bitboard, Color, Position, Role, Square};
+
+/// As many men as there can be.
+const MOST_MEN: usize = 32;
+/// So many men that differ are no more than one move makes, nearly always.
+const A_MOVE: usize = 5;
+/// No view.
+const NONE: u8 = u8::MAX;
+
+/// The men that hidden units were computed for.
+#[derive(Clone, Copy)]
+struct Board {
+    roles: [Bitboard; 6],
+    colors: [Bitboard; 2],
+}
+
+/// Men that one board has and another has not.
+#[derive(Default)]
+struct Difference {
+    more: Men,
+    fewer: Men,
+}
+
+type Men = ArrayVec<(Color, Role, Square), MOST_MEN>;
+
+impl Board {
+    const EMPTY: Board = Board {
+        roles: [Bitboard::EMPTY; 6],
+        colors: [Bitboard::EMPTY; 2],
+    };
+
+    #[inline]
+    fn of(position: &Position) -> Board {
+        Board {
+            roles: Role::ALL.map(|role| position.by_role(role)),
+            colors: Color::ALL.map(|color| position.by_color(color)),
+        }
+    }
+
+    /// How many men differ, as far as kinds tell: no fewer than that.
+    #[inline]
+    fn distance(&self, other: &Board) -> usize {
+        let pairs = self.roles.iter().zip(other.roles);
+        pairs.map(|(&one, other)| (one ^ other).count()).sum()
+    }
+
+    /// What makes this board of another.
+    #[inline]
+    fn difference(&self, from: &Board) -> Difference {
+        let mut difference = Difference::default();
+        for color in Color::ALL {
+            let (now, then) = (self.colors[color.index()], from.colors[color.index()]);
+            for role in Role::ALL {
+                let (now, then) = (
+                    now & self.roles[role.index()],
+                    then & from.roles[role.index()],
+                );
+                let men = |squares: Bitboard| squares.into_iter().map(move |at| (color, role, at));
+                difference.more.extend(men(now - then));
+                difference.fewer.extend(men(then - now));
+            }
+        }
+        difference
+    }
+}
+
+impl Difference {
+    #[inline]
+    fn is_none(&self) -> bool {
+        self.more.is_empty() && self.fewer.is_empty()
+    }
+}
+
+/// What the units of both sides at a ply were computed for.
+#[derive(Clone, Copy)]
+struct Place {
+    board: Board,
+    views: [u8; 2],
+}
+
+/// The accumulators of one thread.
+pub struct Accumulators {
+    network: Arc<Network>,
+    places: Vec<Place>,
+    /// For each ply White's units, then Black's.
+    units: Vec<Line>,
+    /// For each side and view, the board its units were last computed for.
+    cache: Vec<Board>,
+    cached: Vec<Line>,
+}
+
+impl Accumulators {
+    /// Room for plies up to `plies` less one.
+    pub fn new(network: &Arc<Network>, plies: usize) -> Accumulators {
+        let views = 2 * View::count(network.shape().layout);
+        let place = Place {
+            board: Board::EMPTY,
+            views: [NONE; 2],
+        };
+        Accumulators {
+            network: Arc::clone(network),
+            places: vec![place; plies],
+            units: network.biases().repeat(2 * plies),
+            cache: vec![Board::EMPTY; views],
+            cached: network.biases().repeat(views),
+        }
+    }
+
+    /// The value for the side to move of a position; `None` once a king is gone.
+    ///
+    /// Cheap where the position is a close relative of those last judged at this ply and the two
+    /// before, right wherever it comes from.
+    ///
+    /// # Panics
+    ///
+    /// If there is no room for so many plies.
+    pub fn evaluate(&mut self, position: &Position, ply: usize) -> Option<i32> {
+        let layout = self.network.shape.layout;
+        let white = layout.view_of(position, Color::White)?;
+        let black = layout.view_of(position, Color::Black)?;
+        self.bring(&Board::of(position), [white, black], ply);
+        let lines = self.network.lines();
+        let units = &self.units[2 * lines * ply..][..2 * lines];
+        let (white, black) = units.split_at(lines);
+        let units = match position.turn() {
+            Color::White => [white, black],
+            Color::Black => [black, white],
+        };
+        let buckets = self.network.shape.buckets;
+        let bucket = output_bucket(position.occupied().count(), buckets);
+        let sum = self
+            .network
+            .kernels()
+            .output(units, self.network.output(bucket));
+        Some(self.network.centipawns(bucket, sum))
+    }
+
+    /// Makes the units at a ply those of a board.
+    fn bring(&mut self, board: &Board, views: [View; 2], ply: usize) {
+        let source = self.source(board, ply);
+        let difference = board.difference(&self.places[source].board);
+        for view in views {
+            let number = view.index() as u8;
+            if self.places[source].views[view.side().index()] != number {
+                self.refresh(board, view, ply);
+            } else if source != ply || !difference.is_none() {
+                self.derive(source, ply, view, &difference);
+            }
+        }
+        self.places[ply] = Place {
+            board: *board,
+            views: views.map(|view| view.index() as u8),
+        };
+    }
+
+    /// The ply whose board is a good beginning: nearly always the one before, else the nearest of
+    /// the close relatives.
+    #[inline]
+    fn source(&self, board: &Board, ply: usize) -> usize {
+        let distance = |&ply: &usize| self.places[ply].board.distance(board);
+        let parent = ply.saturating_sub(1);
+        if distance(&parent) <= A_MOVE {
+            return parent;
+        }
+        let relatives = [parent, ply, ply.saturating_sub(2)];
+        relatives.into_iter().min_by_key(distance).unwrap_or(parent)
+    }
+
+    /// One side's units at a ply from those at another.
+    #[inline]
+    fn derive(&mut self, from: usize, to: usize, view: View, difference: &Difference) {
+        let lines = self.network.lines();
+        let start = |ply: usize| (2 * ply + view.side().index()) * lines;
+        let (more, fewer) = (
+            inputs(view, &difference.more),
+            inputs(view, &difference.fewer),
+        );
+        let turned = self.network.turned(&more, &fewer);
+        let kernels = self.network.kernels();
+        if from == to {
+            kernels.update_in_place(&mut self.units[start(to)..][..lines], turned);
+            return;
+        }
+        let (before, after) = self.units.split_at_mut(start(from.max(to)));
+        let (earlier, later) = (
+            &mut before[start(from.min(to))..][..lines],
+            &mut after[..lines],
+        );
+        if from < to {
+            kernels.update(earlier, later, turned);
+        } else {
+            kernels.update(later, earlier, turned);
+        }
+    }
+
+    /// One side's units at a ply from the last ones computed for its view.
+    #[cold]
+    fn refresh(&mut self, board: &Board, view: View, ply: usize) {
+        let (lines, side) = (self.network.lines(), view.side().index());
+        let slot = side * View::count(self.network.shape.layout) + view.index();
+        let difference = board.difference(&self.cache[slot]);
+        let (more, fewer) = (
+            inputs(view, &difference.more),
+            inputs(view, &difference.fewer),
+        );
+        let cached = &mut self.cached[slot * lines..][..lines];
+        let turned = self.network.turned(&more, &fewer);
+        self.network.kernels().update_in_place(cached, turned);
+        self.cache[slot] = *board;
+        self.units[(2 * ply + side) * lines..][..lines].copy_from_slice(cached);
+    }
+}
+
+/// The inputs of men in a view.
+#[inline]
+fn inputs(view: View, men: &Men) -> ArrayVec<u16, MOST_MEN> {
+    let input =
+        |&(color, role, square): &(Color, Role, Square)| view.feature(color, role, square) as u16;
+    men.iter().map(input).collect()
+}
+
+impl Network {
+    /// Inputs turned on and off, with the weights they stand for.
+    #[inline]
+    fn turned<'a>(&'a self, on: &'a [u16], off: &'a [u16]) -> Turned<'a> {
+        Turned {
+            weights: self.weights(),
+            on,
+            off,
+        }
+    }
+}
+
+impl fmt::Debug for Accumulators {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Accumulators")
+            .field("network", &self.network)
+            .field("plies", &self.places.len())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

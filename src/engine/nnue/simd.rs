@@ -1,0 +1,170 @@
+//! The two loops that every evaluation runs through, once for each kind of processor.
+//!
+//! All of them compute the same numbers exactly: which one is used is a matter of speed alone. The
+//! plain ones are the measure; the others are chosen once, after a look at the processor.
+
+mod plain;
+#[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "wide registers are loaded by pointer")]
+mod wide;
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::lines::Line;
+
+/// A set of instructions to evaluate with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Simd {
+    /// What every processor has.
+    Plain,
+    /// Registers of 32 bytes.
+    Avx2,
+    /// Registers of 64 bytes.
+    Avx512,
+}
+
+impl Simd {
+    /// Every one there is, the fastest last.
+    pub const ALL: [Simd; 3] = [Simd::Plain, Simd::Avx2, Simd::Avx512];
+
+    /// Those that this processor has.
+    pub fn available() -> impl DoubleEndedIterator<Item = Simd> {
+        Simd::ALL.into_iter().filter(|simd| simd.is_available())
+    }
+
+    /// The fastest that this processor has.
+    pub fn best() -> Simd {
+        Simd::available().next_back().unwrap_or(Simd::Plain)
+    }
+
+    /// Whether this processor has it.
+    pub fn is_available(self) -> bool {
+        match self {
+            Simd::Plain => true,
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx2 => std::is_x86_feature_detected!("avx2"),
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx512 => {
+                std::is_x86_feature_detected!("avx512f")
+                    && std::is_x86_feature_detected!("avx512bw")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            Simd::Avx2 | Simd::Avx512 => false,
+        }
+    }
+}
+
+impl fmt::Display for Simd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Simd::Plain => "plain",
+            Simd::Avx2 => "avx2",
+            Simd::Avx512 => "avx512",
+        })
+    }
+}
+
+impl FromStr for Simd {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Simd, String> {
+        let named = |simd: &Simd| simd.to_string() == text;
+        let simd = Simd::ALL.into_iter().find(named);
+        let simd = simd.ok_or_else(|| format!("{text:?} is none of plain, avx2 and avx512"))?;
+        if simd.is_available() {
+            Ok(simd)
+        } else {
+            Err(format!("this processor has no {simd}"))
+        }
+    }
+}
+
+/// A choice of [`Simd`] that this processor is known to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kernels(Simd);
+
+/// Inputs of one side's view that were turned on and off.
+#[derive(Clone, Copy)]
+pub(super) struct Turned<'a> {
+    /// The weights of all inputs, row by row.
+    pub(super) weights: &'a [Line],
+    pub(super) on: &'a [u16],
+    pub(super) off: &'a [u16],
+}
+
+impl<'a> Turned<'a> {
+    /// The rows of the `N` inputs, if there are just so many.
+    #[inline]
+    fn rows<const N: usize>(self, inputs: &[u16; N], lines: usize) -> [&'a [Line]; N] {
+        inputs.map(|input| self.row(input, lines))
+    }
+
+    #[inline]
+    fn row(self, input: u16, lines: usize) -> &'a [Line] {
+        &self.weights[usize::from(input) * lines..][..lines]
+    }
+}
+
+impl Kernels {
+    /// The plain ones, if the processor lacks what is asked for.
+    pub(super) fn new(simd: Simd) -> Kernels {
+        Kernels(if simd.is_available() {
+            simd
+        } else {
+            Simd::Plain
+        })
+    }
+
+    pub(super) const fn simd(self) -> Simd {
+        self.0
+    }
+
+    /// Hidden units from others of which some inputs differ.
+    #[inline]
+    #[expect(unsafe_code, reason = "code for a processor that has been asked")]
+    pub(super) fn update(self, source: &[Line], target: &mut [Line], turned: Turned<'_>) {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` are made only of what the processor has.
+            Simd::Avx2 => unsafe { wide::avx2::update(source, target, turned) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` are made only of what the processor has.
+            Simd::Avx512 => unsafe { wide::avx512::update(source, target, turned) },
+            _ => plain::update(source, target, turned),
+        }
+    }
+
+    /// As [`Kernels::update`], on the spot.
+    #[inline]
+    #[expect(unsafe_code, reason = "code for a processor that has been asked")]
+    pub(super) fn update_in_place(self, target: &mut [Line], turned: Turned<'_>) {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` are made only of what the processor has.
+            Simd::Avx2 => unsafe { wide::avx2::update_in_place(target, turned) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` are made only of what the processor has.
+            Simd::Avx512 => unsafe { wide::avx512::update_in_place(target, turned) },
+            _ => plain::update_in_place(target, turned),
+        }
+    }
+
+    /// The sum of squared activations times weights, over both sides' hidden units.
+    #[inline]
+    #[expect(unsafe_code, reason = "code for a processor that has been asked")]
+    pub(super) fn output(self, units: [&[Line]; 2], weights: [&[Line]; 2]) -> i64 {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` are made only of what the processor has.
+            Simd::Avx2 => unsafe { wide::avx2::output(units, weights) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernels` are made only of what the processor has.
+            Simd::Avx512 => unsafe { wide::avx512::output(units, weights) },
+            _ => plain::output(units, weights),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

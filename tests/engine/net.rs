@@ -1,0 +1,51 @@
+//! A net in the search: the same on every kind of processor, and sound in play.
+
+use std::sync::Arc;
+
+use megaton::engine::nnue::{Layout, Network, SCALE, Shape, Simd};
+use megaton::engine::{EngineOptions, Evaluator, Limits, Pool, bench};
+use megaton::rules::{Game, RepetitionRule};
+
+fn net(layout: Layout, hidden: usize, simd: Simd) -> Evaluator {
+    let shape = Shape {
+        layout,
+        hidden,
+        buckets: 4,
+        scale: SCALE,
+    };
+    let net = Network::noise(shape, 3).expect("a shape that there is");
+    Evaluator::from_network(Arc::new(net.with_simd(simd)))
+}
+
+#[test]
+fn bench_is_the_same_on_every_kind_of_processor() {
+    for (layout, hidden) in [(Layout::Plain, 64), (Layout::Kings, 32)] {
+        let nodes = |simd| bench(&net(layout, hidden, simd), Some(5)).nodes;
+        let plain = nodes(Simd::Plain);
+        assert_ne!(plain, bench(&Evaluator::classical(), Some(5)).nodes);
+        for simd in Simd::available() {
+            assert_eq!(nodes(simd), plain, "{simd}");
+        }
+    }
+}
+
+#[test]
+fn a_net_plays_whole_games_by_the_rules() {
+    for layout in Layout::ALL {
+        let pool = Pool::new(&EngineOptions {
+            hash_mb: 1,
+            evaluator: net(layout, 32, Simd::best()),
+            ..EngineOptions::default()
+        });
+        let engine = pool.lease();
+        let mut game = Game::new();
+        for _ in 0..120 {
+            if game.outcome(RepetitionRule::Threefold).is_some() {
+                break;
+            }
+            let thought = engine.think(&game, Limits::nodes(400)).wait();
+            let best = thought.best.expect("the game goes on");
+            game.push_uci(&best.to_string()).expect("a legal move");
+        }
+    }
+}
