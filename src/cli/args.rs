@@ -8,7 +8,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 use super::failure::Failure;
 #[cfg(unix)]
 use super::remote;
-use super::{bench, check, club, explain, perft, practice, run, soak, uci, upgrade};
+use super::{
+    bench, check, club, contest, explain, openings, perft, practice, run, soak, uci, upgrade,
+};
 
 const EXAMPLES: &str = "\
 First steps:
@@ -64,6 +66,8 @@ enum Command {
     UpgradeAccount(upgrade::Args),
     Uci(uci::Args),
     Bench(bench::Args),
+    Match(contest::Args),
+    Openings(openings::Args),
     Perft(perft::Args),
 }
 
@@ -110,6 +114,8 @@ impl Command {
             Self::UpgradeAccount(args) => upgrade::execute(&args),
             Self::Uci(args) => uci::execute(&args),
             Self::Bench(args) => bench::execute(&args),
+            Self::Match(args) => contest::execute(&args),
+            Self::Openings(args) => openings::execute(&args),
             Self::Perft(args) => perft::execute(&args),
         }
     }

@@ -19,6 +19,8 @@ pub(crate) enum Failure {
     Failed(anyhow::Error),
     /// The answer is no, and it has been given.
     Told,
+    /// The answer has been given, and is one of several: its own status.
+    Answer(u8),
 }
 
 impl Failure {
@@ -39,6 +41,7 @@ impl Failure {
             Self::Failed(error) if reader_left(&error) => return ExitCode::SUCCESS,
             Self::Failed(error) => (error, EXIT_FAILED),
             Self::Told => return ExitCode::from(EXIT_FAILED),
+            Self::Answer(status) => return ExitCode::from(status),
         };
         // Where stderr is closed too, the status still tells.
         let _ = writeln!(io::stderr().lock(), "megaton: {}", in_one_line(&error));

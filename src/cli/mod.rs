@@ -3,16 +3,18 @@
 //!
 //! A command reads its arguments, puts the rooms of the library together and says what came of it
 //! on stdout; logs and complaints go to stderr. Exit status 0 is success, 1 a failure at work,
-//! 2 a command line, config or account that cannot work as it stands.
+//! 2 a command line, config or account that cannot work as it stands; a command may have more.
 
 mod args;
 mod bench;
 mod check;
 mod club;
+mod contest;
 mod explain;
 mod failure;
 mod identity;
 mod logging;
+mod openings;
 mod outlook;
 mod perft;
 mod places;
@@ -26,6 +28,7 @@ mod setup;
 #[cfg(unix)]
 mod shown;
 mod soak;
+mod standing;
 mod uci;
 mod upgrade;
 

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use super::words::{spelled_paths, words};
 
 /// The rooms with their floors; a higher number may use a lower one.
-const FLOORS: [(&str, u8); 13] = [
+const FLOORS: [(&str, u8); 14] = [
     ("cli", 6),
+    ("contest", 5),
     ("practice", 5),
     ("panel", 5),
     ("uci", 5),

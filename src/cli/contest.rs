@@ -1,0 +1,265 @@
+//! `megaton match`: games between two engines, and what they say of the difference in strength.
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use megaton::contest::{
+    Allowance, ContestError, Match, Opening, PlayerSpec, Report, Sprt, Standing, Verdict,
+    parse_openings, pgn, play,
+};
+
+use super::failure::Failure;
+use super::standing;
+
+/// The exit status where the test says no.
+const EXIT_REJECTED: u8 = 3;
+/// The exit status where the test says nothing.
+const EXIT_UNDECIDED: u8 = 4;
+/// Games when nothing is asked for, without and with a test.
+const GAMES: usize = 200;
+const GAMES_OF_A_TEST: usize = 10_000;
+/// Between two lines of progress where there is no terminal.
+const TOLD_EVERY: Duration = Duration::from_secs(20);
+
+/// Play two engines against each other, and say how much stronger A is
+///
+/// A player is `self`, this program's own engine in process (`self:hash=32,evalfile=a.net`; also
+/// nodes and overhead), or `cmd:PROGRAM ARGUMENTS`, any UCI program that plays atomic. Every
+/// opening is played twice, colours turned round, and pairs are counted in their order: at fixed
+/// nodes or depth the same match gives the same result, whatever the concurrency. Illegal moves,
+/// crashes, hangs and overstepped clocks lose the game and are counted apart.
+///
+/// Exit status: 0 played as asked, or the test accepted; 3 it rejected; 4 it did not decide.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  megaton match self self:evalfile=old.net --nodes 10000 --openings data/openings.epd --sprt 0,10
+  megaton match self 'cmd:fairy-stockfish' --b-option 'Use NNUE=false' --b-option Hash=64 \\
+      --a-option Hash=64 --tc 2+0.02 --games 400 --openings balanced.epd --drop-forfeits b
+  megaton match self 'cmd:./megaton uci' --nodes 2000 --games 40 --openings balanced.epd \\
+      --journal data/match.jsonl --pgn games.pgn")]
+pub(super) struct Args {
+    /// The first player: how much stronger is it?
+    #[arg(value_name = "A")]
+    first: String,
+    /// The second player
+    #[arg(value_name = "B")]
+    second: String,
+    /// An option of A, such as Hash=64; again for more
+    #[arg(long, value_name = "NAME=VALUE")]
+    a_option: Vec<String>,
+    /// An option of B
+    #[arg(long, value_name = "NAME=VALUE")]
+    b_option: Vec<String>,
+    /// Positions to begin from: EPD or FEN, one a line
+    #[arg(long, value_name = "FILE")]
+    openings: PathBuf,
+    #[command(flatten)]
+    limit: Limit,
+    /// Games to play at most [default: 200; with --sprt 10000, or as many as there are openings for]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    games: Option<u32>,
+    /// End as soon as the difference is known to be one of these rather than the other
+    #[arg(long, value_name = "ELO0,ELO1", allow_hyphen_values = true)]
+    sprt: Option<Sprt>,
+    /// Games at the same time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    concurrency: u16,
+    /// Draws the order of the openings
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// End games on which both scores have agreed for long [default: between two `self` only]
+    #[arg(long, value_name = "WHEN")]
+    adjudicate: Option<Adjudicate>,
+    /// A game is drawn after so many half-moves
+    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u16).range(1..=600))]
+    longest_game: u16,
+    /// Milliseconds past the clock before a game is lost on time
+    #[arg(long, value_name = "MS", default_value_t = 50)]
+    margin: u64,
+    /// Seconds that an answer may be overdue before its player is given up
+    #[arg(long, value_name = "S", default_value_t = 30)]
+    watchdog: u64,
+    /// Leave out pairs that this player forfeited by a fault of its program
+    #[arg(long, value_name = "WHO")]
+    drop_forfeits: Option<Drop>,
+    /// Write games down here as they end; a match that was cut off goes on from it
+    #[arg(long, value_name = "FILE")]
+    journal: Option<PathBuf>,
+    /// Write the games here in the end, with scores
+    #[arg(long, value_name = "FILE")]
+    pgn: Option<PathBuf>,
+}
+
+/// What is allowed for a move: one of these.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Limit {
+    /// Positions a move
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    nodes: Option<u64>,
+    /// A clock in seconds: base+increment
+    #[arg(long, value_name = "S+S", value_parser = Allowance::parse_clock)]
+    tc: Option<Allowance>,
+    /// Seconds a move
+    #[arg(long, value_name = "S", value_parser = Allowance::parse_movetime)]
+    movetime: Option<Allowance>,
+    /// Plies a move
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    depth: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Adjudicate {
+    On,
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Drop {
+    A,
+    B,
+    Both,
+}
+
+impl Limit {
+    fn allowance(&self) -> Result<Allowance, Failure> {
+        let nodes = self.nodes.map(|hard| Allowance::Nodes { soft: None, hard });
+        let depth = self.depth.map(Allowance::Depth);
+        let asked = [nodes, self.tc, self.movetime, depth];
+        let limit = asked.into_iter().flatten().next();
+        limit
+            .ok_or_else(|| Failure::setup("one of --nodes, --tc, --movetime and --depth is needed"))
+    }
+}
+
+pub(super) fn execute(args: &Args) -> Result<(), Failure> {
+    let contest = contest(args)?;
+    let begun = Instant::now();
+    let mut teller = Teller::new(&contest);
+    let report = play(&contest, |standing| teller.tell(standing)).map_err(failure)?;
+    teller.bar.finish_and_clear();
+    if let Some(path) = &args.pgn {
+        fs::write(path, pgn(&contest, &report))
+            .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
+    }
+    let mut out = io::stdout().lock();
+    standing::write(&mut out, &contest, &report, begun.elapsed())?;
+    out.flush()?;
+    status(&report)
+}
+
+fn contest(args: &Args) -> Result<Match, Failure> {
+    let player = |text: &str, options: &[String]| {
+        PlayerSpec::parse(text, options).map_err(|error| Failure::setup(error.to_string()))
+    };
+    let players = [
+        player(&args.first, &args.a_option)?,
+        player(&args.second, &args.b_option)?,
+    ];
+    let openings = openings(&args.openings)?;
+    let allowance = args.limit.allowance()?;
+    let games = args.games.map(|games| games as usize);
+    let pairs = games.map(|games| games.div_ceil(2)).unwrap_or_else(|| {
+        let wanted = if args.sprt.is_some() {
+            GAMES_OF_A_TEST
+        } else {
+            GAMES
+        } / 2;
+        if allowance.is_fixed() {
+            wanted.min(openings.len())
+        } else {
+            wanted
+        }
+    });
+    let adjudicates = match args.adjudicate {
+        Some(when) => when == Adjudicate::On,
+        None => players.iter().all(PlayerSpec::is_inside),
+    };
+    let drops = |side| {
+        args.drop_forfeits
+            .is_some_and(|who| who == side || who == Drop::Both)
+    };
+    Ok(Match {
+        players,
+        allowance,
+        openings,
+        seed: args.seed,
+        pairs,
+        concurrency: args.concurrency.into(),
+        sprt: args.sprt,
+        adjudicates,
+        most_plies: args.longest_game.into(),
+        margin: Duration::from_millis(args.margin),
+        watchdog: Duration::from_secs(args.watchdog),
+        drops: [drops(Drop::A), drops(Drop::B)],
+        journal: args.journal.clone(),
+    })
+}
+
+fn openings(path: &Path) -> Result<Vec<Opening>, Failure> {
+    let complain = |what: String| Failure::setup(format!("--openings {}: {what}", path.display()));
+    let text = fs::read_to_string(path).map_err(|error| complain(error.to_string()))?;
+    parse_openings(&text).map_err(|error| complain(error.to_string()))
+}
+
+pub(super) fn failure(error: ContestError) -> Failure {
+    match error {
+        ContestError::File { .. } => Failure::Failed(error.into()),
+        ContestError::Setup(_) | ContestError::Player { .. } => Failure::Setup(error.into()),
+    }
+}
+
+fn status(report: &Report) -> Result<(), Failure> {
+    match report.verdict {
+        None | Some(Verdict::Accepted) => Ok(()),
+        Some(Verdict::Rejected) => Err(Failure::Answer(EXIT_REJECTED)),
+        Some(Verdict::Undecided) => Err(Failure::Answer(EXIT_UNDECIDED)),
+    }
+}
+
+/// Tells how it goes: a bar on a terminal, a line now and then anywhere else.
+struct Teller<'a> {
+    contest: &'a Match,
+    bar: ProgressBar,
+    last: Instant,
+}
+
+impl<'a> Teller<'a> {
+    fn new(contest: &'a Match) -> Self {
+        Self {
+            contest,
+            bar: bar(contest.pairs),
+            last: Instant::now(),
+        }
+    }
+
+    fn tell(&mut self, standing: &Standing) {
+        let pairs = standing.tally.pairs.iter().sum::<u64>() + standing.dropped;
+        let line = standing::line(self.contest, standing);
+        if !self.bar.is_hidden() {
+            self.bar.set_position(pairs);
+            self.bar.set_message(line);
+        } else if self.last.elapsed() >= TOLD_EVERY {
+            self.last = Instant::now();
+            // Where stderr is closed, the result still counts.
+            let _ = writeln!(io::stderr().lock(), "{line}");
+        }
+    }
+}
+
+fn bar(pairs: usize) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(pairs as u64);
+    if let Ok(style) =
+        ProgressStyle::with_template("{bar:30} {pos}/{len} pairs  {elapsed}, {eta} to go\n{msg}")
+    {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(250));
+    bar
+}

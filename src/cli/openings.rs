@@ -1,0 +1,89 @@
+//! `megaton openings`: level positions for matches to begin from.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use megaton::contest::{MintOptions, mint};
+use megaton::engine::Evaluator;
+
+use super::contest::failure;
+use super::failure::Failure;
+
+/// Make openings: random lines of six to eight half-moves that the engine finds level
+///
+/// The same seed makes the same file, whatever the threads; a run that was cut off goes on where it
+/// stopped, and a greater count adds to the file. About one line in ten is level enough.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  megaton openings --count 20000 --seed 1 --out data/openings.epd
+  megaton openings --count 500 --seed 7 --nodes 50000 --most 80 --out data/quiet.epd")]
+pub(super) struct Args {
+    /// Openings in the file
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    count: usize,
+    /// Where chance starts
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// The file
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Nodes of the last look at a line
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    nodes: u64,
+    /// The greatest score, in centipawns, for either side
+    #[arg(long, value_name = "CP", default_value_t = 120, value_parser = clap::value_parser!(i32).range(1..))]
+    most: i32,
+    /// Who judges: classical, or the file of a net
+    #[arg(long, value_name = "NET", default_value = "classical")]
+    evalfile: PathBuf,
+    /// Lines judged at the same time [default: every core]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+pub(super) fn execute(args: &Args) -> Result<(), Failure> {
+    let evaluator = evaluator(&args.evalfile)?;
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let options = MintOptions {
+        count: args.count,
+        seed: args.seed,
+        nodes: args.nodes,
+        most: args.most,
+        evaluator,
+        threads: args.threads.unwrap_or(cores),
+        out: args.out.clone(),
+    };
+    let bar = bar(args.count);
+    let minted = mint(&options, |minted| bar.set_position(minted.openings as u64));
+    bar.finish_and_clear();
+    let minted = minted.map_err(failure)?;
+    writeln!(
+        io::stdout().lock(),
+        "{} openings of {} lines in {}",
+        minted.openings,
+        minted.candidates,
+        args.out.display()
+    )?;
+    Ok(())
+}
+
+fn evaluator(name: &Path) -> Result<Evaluator, Failure> {
+    Evaluator::named(name).map_err(|error| Failure::setup(format!("--evalfile: {error}")))
+}
+
+fn bar(count: usize) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(count as u64);
+    if let Ok(style) =
+        ProgressStyle::with_template("{bar:40} {pos}/{len} openings  {elapsed}, {eta} to go")
+    {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(250));
+    bar
+}

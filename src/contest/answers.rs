@@ -1,0 +1,173 @@
+//! What a UCI program says, line by line. Pure: text in, meaning out, nothing trusted.
+
+use crate::engine::Score;
+
+/// Scores beyond this are cut: no engine means more.
+const MOST_CP: i32 = 31_000;
+/// The longest mate that is believed, in moves.
+const LONGEST_MATE: i32 = 400;
+
+/// A line that matters to a match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// The program's name.
+    Name(String),
+    /// An option that it has.
+    Option(String),
+    /// The list of options is complete.
+    UciOk,
+    /// It has done all that was asked before.
+    ReadyOk,
+    /// What it thinks so far.
+    Info(Told),
+    /// Its move, as it spells it.
+    BestMove(String),
+    /// Anything else.
+    Other,
+}
+
+/// The fields of an `info` line that are kept; each is missing where the line has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) depth: Option<u32>,
+    pub(super) nodes: Option<u64>,
+    pub(super) score: Option<Score>,
+}
+
+impl Told {
+    /// Takes over what a later line says.
+    pub(super) fn update(&mut self, later: Told) {
+        self.depth = later.depth.or(self.depth);
+        self.nodes = later.nodes.or(self.nodes);
+        self.score = later.score.or(self.score);
+    }
+}
+
+/// The meaning of a line.
+pub(super) fn read(line: &str) -> Answer {
+    let mut words = line.split_ascii_whitespace();
+    match words.next() {
+        Some("uciok") => Answer::UciOk,
+        Some("readyok") => Answer::ReadyOk,
+        Some("bestmove") => Answer::BestMove(words.next().unwrap_or_default().to_owned()),
+        Some("id") if words.next() == Some("name") => {
+            Answer::Name(words.collect::<Vec<_>>().join(" "))
+        }
+        Some("option") if words.next() == Some("name") => {
+            let name = words.take_while(|&word| word != "type");
+            Answer::Option(name.collect::<Vec<_>>().join(" "))
+        }
+        Some("info") => Answer::Info(info(words)),
+        _ => Answer::Other,
+    }
+}
+
+fn info<'a>(mut words: impl Iterator<Item = &'a str>) -> Told {
+    let mut told = Told::default();
+    while let Some(word) = words.next() {
+        match word {
+            "depth" => told.depth = words.next().and_then(|word| word.parse().ok()),
+            "nodes" => told.nodes = words.next().and_then(|word| word.parse().ok()),
+            "score" => {
+                let (kind, value) = (words.next(), words.next());
+                let value = value.and_then(|word| word.parse::<i32>().ok());
+                told.score = match (kind, value) {
+                    (Some("cp"), Some(cp)) => Some(Score::Cp(cp.clamp(-MOST_CP, MOST_CP))),
+                    (Some("mate"), Some(moves)) => {
+                        Some(Score::Mate(moves.clamp(-LONGEST_MATE, LONGEST_MATE)))
+                    }
+                    _ => None,
+                };
+            }
+            // Another line than the best: nothing of it counts.
+            "multipv" if words.next() != Some("1") => return Told::default(),
+            // What follows is moves, or free text.
+            "pv" | "string" => break,
+            _ => {}
+        }
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_lines_of_a_session_are_understood() {
+        assert_eq!(
+            read("id name Fairy-Stockfish 14"),
+            Answer::Name("Fairy-Stockfish 14".to_owned())
+        );
+        assert_eq!(
+            read("option name Use NNUE type check default true"),
+            Answer::Option("Use NNUE".to_owned())
+        );
+        assert_eq!(read("  uciok "), Answer::UciOk);
+        assert_eq!(read("readyok"), Answer::ReadyOk);
+        let best = |text: &str| Answer::BestMove(text.to_owned());
+        assert_eq!(read("bestmove e2e4 ponder e7e5"), best("e2e4"));
+        assert_eq!(read("bestmove"), best(""));
+        for noise in [
+            "",
+            "id author x",
+            "info string x",
+            "Hello",
+            "registration ok",
+        ] {
+            assert!(matches!(
+                read(noise),
+                Answer::Other
+                    | Answer::Info(Told {
+                        depth: None,
+                        nodes: None,
+                        score: None
+                    })
+            ));
+        }
+    }
+
+    #[test]
+    fn of_an_info_line_depth_nodes_and_score_are_kept() {
+        let line = "info depth 12 seldepth 20 multipv 1 score cp -35 upperbound nodes 4711 nps 9 \
+                    pv depth 3 nodes 4";
+        let told = Told {
+            depth: Some(12),
+            nodes: Some(4711),
+            score: Some(Score::Cp(-35)),
+        };
+        assert_eq!(read(line), Answer::Info(told));
+        let mate = read("info depth 3 score mate -2 nodes 9");
+        assert!(matches!(mate, Answer::Info(told) if told.score == Some(Score::Mate(-2))));
+        let second = read("info depth 3 multipv 2 score cp 900 nodes 9");
+        assert_eq!(second, Answer::Info(Told::default()));
+        let mut kept = told;
+        kept.update(Told {
+            nodes: Some(5000),
+            ..Told::default()
+        });
+        assert_eq!((kept.nodes, kept.score), (Some(5000), Some(Score::Cp(-35))));
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_too_broken_to_read(line in ".*") {
+            read(&line);
+        }
+
+        #[test]
+        fn no_heap_of_words_is_too_broken_to_read(
+            words in prop::collection::vec(
+                prop::sample::select(vec![
+                    "info", "depth", "nodes", "score", "cp", "mate", "multipv", "1", "-1",
+                    "99999999999999999999", "pv", "bestmove", "option", "name", "type", "id",
+                ]),
+                0..12,
+            )
+        ) {
+            read(&words.join(" "));
+        }
+    }
+}

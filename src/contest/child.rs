@@ -1,0 +1,289 @@
+//! A UCI program as a player: a child process, a thread that reads it, and a watch on both.
+//!
+//! The program is never trusted: it may end, fall silent, talk nonsense or talk without end. Every
+//! wait has an end, and a program that missed one is killed and started anew for its next game.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child as Process, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::answers::{Answer, Told, read};
+use super::limit::Allowance;
+use super::player::{Choice, Fault, Player, Turn};
+use super::spec::Kind;
+use crate::rules::{Color, Game};
+
+/// Lines that may wait to be read; a program that says more waits for us.
+const MOST_WAITING: usize = 4096;
+/// The rest of a longer line is another line.
+const LONGEST_LINE: u64 = 64 << 10;
+/// How long a program may take to start, and to be ready.
+const START: Duration = Duration::from_secs(30);
+/// How long a program may take to leave when it is told to.
+const LEAVE: Duration = Duration::from_millis(500);
+/// Between two looks at a program that is leaving.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// A program that runs and plays atomic.
+pub(super) struct Child {
+    process: Process,
+    input: ChildStdin,
+    lines: Receiver<String>,
+    watchdog: Duration,
+}
+
+impl Child {
+    /// Starts the program and sets it up; an error says in words why that failed.
+    pub(super) fn start(
+        kind: &Kind,
+        options: &[(String, String)],
+        watchdog: Duration,
+    ) -> Result<Self, String> {
+        let Kind::Child { program, arguments } = kind else {
+            return Err("no program".to_owned());
+        };
+        let mut process = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| error.to_string())?;
+        let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
+            return Err("no pipes to it".to_owned());
+        };
+        let (sender, lines) = sync_channel(MOST_WAITING);
+        thread::Builder::new()
+            .name("uci".to_owned())
+            .spawn(move || listen(output, &sender))
+            .map_err(|error| error.to_string())?;
+        let mut child = Self {
+            process,
+            input,
+            lines,
+            watchdog,
+        };
+        child.set_up(options)?;
+        Ok(child)
+    }
+
+    fn set_up(&mut self, options: &[(String, String)]) -> Result<(), String> {
+        let words = |fault: Fault| fault.to_string();
+        self.say("uci").map_err(words)?;
+        let mut known = Vec::new();
+        let until = Instant::now() + START;
+        loop {
+            match self.hear(until, START).map_err(words)? {
+                Answer::Option(name) => known.push(name),
+                Answer::UciOk => break,
+                _ => {}
+            }
+        }
+        let find = |wanted: &str| known.iter().find(|name| name.eq_ignore_ascii_case(wanted));
+        // An engine that plays nothing but atomic has no such option; one that lies about it
+        // will lose by its first illegal move.
+        if let Some(name) = find("UCI_Variant") {
+            self.set(name, "atomic").map_err(words)?;
+        }
+        for (name, value) in options {
+            let name = find(name).ok_or_else(|| {
+                format!(
+                    "it has no option {name:?}; its options are {}",
+                    known.join(", ")
+                )
+            })?;
+            self.set(name, value).map_err(words)?;
+        }
+        self.synchronise().map_err(words)
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), Fault> {
+        self.say(&format!("setoption name {name} value {value}"))
+    }
+
+    /// Waits until all that was said has been done.
+    fn synchronise(&mut self) -> Result<(), Fault> {
+        self.say("isready")?;
+        let until = Instant::now() + START;
+        while self.hear(until, START)? != Answer::ReadyOk {}
+        Ok(())
+    }
+
+    fn say(&mut self, line: &str) -> Result<(), Fault> {
+        let sent = writeln!(self.input, "{line}").and_then(|()| self.input.flush());
+        sent.map_err(|_| self.gone())
+    }
+
+    /// The next line's meaning; `patience` is what the complaint names.
+    fn hear(&mut self, until: Instant, patience: Duration) -> Result<Answer, Fault> {
+        let left = until.saturating_duration_since(Instant::now());
+        match self.lines.recv_timeout(left) {
+            Ok(line) => Ok(read(&line)),
+            Err(RecvTimeoutError::Timeout) => Err(Fault::Hang(patience)),
+            Err(RecvTimeoutError::Disconnected) => Err(self.gone()),
+        }
+    }
+
+    /// The complaint about a program that is there no more.
+    fn gone(&mut self) -> Fault {
+        let until = Instant::now() + LEAVE;
+        Fault::Crash(match self.ended(until) {
+            Some(status) => format!("the program ended ({status})"),
+            None => "the program closed its output".to_owned(),
+        })
+    }
+
+    /// The status of the program, once it has ended.
+    fn ended(&mut self, until: Instant) -> Option<std::process::ExitStatus> {
+        loop {
+            match self.process.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if Instant::now() < until => thread::sleep(LOOK),
+                _ => return None,
+            }
+        }
+    }
+}
+
+/// How long an answer may take at most, the watchdog's patience left out.
+fn due(turn: &Turn, color: Color) -> Duration {
+    match turn.allowance {
+        Allowance::Nodes { .. } | Allowance::Depth(_) => Duration::ZERO,
+        Allowance::Movetime(time) => time,
+        Allowance::Clock { .. } => turn.clocks[color],
+    }
+}
+
+fn go(turn: &Turn) -> String {
+    match turn.allowance {
+        Allowance::Nodes { hard, .. } => format!("go nodes {hard}"),
+        Allowance::Depth(plies) => format!("go depth {plies}"),
+        Allowance::Movetime(time) => format!("go movetime {}", time.as_millis().max(1)),
+        Allowance::Clock { increment, .. } => {
+            let millis = |time: Duration| time.as_millis().max(1);
+            format!(
+                "go wtime {} btime {} winc {increment} binc {increment}",
+                millis(turn.clocks.white),
+                millis(turn.clocks.black),
+                increment = increment.as_millis(),
+            )
+        }
+    }
+}
+
+fn position(game: &Game) -> String {
+    let mut line = format!("position fen {}", game.positions()[0].fen());
+    for (index, mv) in game.moves().iter().enumerate() {
+        line.push_str(if index == 0 { " moves " } else { " " });
+        line.push_str(&mv.to_string());
+    }
+    line
+}
+
+impl Player for Child {
+    fn new_game(&mut self) -> Result<(), Fault> {
+        self.say("ucinewgame")?;
+        self.synchronise()
+    }
+
+    fn choose(&mut self, game: &Game, turn: &Turn) -> Result<Choice, Fault> {
+        self.say(&position(game))?;
+        self.say(&go(turn))?;
+        let patience = due(turn, game.position().turn()) + self.watchdog;
+        let until = Instant::now() + patience;
+        let mut told = Told::default();
+        let text = loop {
+            match self.hear(until, patience)? {
+                Answer::Info(later) => told.update(later),
+                Answer::BestMove(text) => break text,
+                _ => {}
+            }
+        };
+        let mv = game
+            .position()
+            .parse_uci(&text)
+            .map_err(|error| Fault::Illegal(error.to_string()))?;
+        Ok(Choice {
+            mv,
+            score: told.score,
+            depth: told.depth,
+            nodes: told.nodes.unwrap_or(0),
+        })
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let _ = self.say("quit");
+        if self.ended(Instant::now() + LEAVE).is_none() {
+            let _ = self.process.kill();
+            let _ = self.process.wait();
+        }
+    }
+}
+
+/// The life of the thread that reads a program: until it ends, or nobody listens any more.
+fn listen(output: ChildStdout, sender: &SyncSender<String>) {
+    let mut output = BufReader::new(output);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match output
+            .by_ref()
+            .take(LONGEST_LINE)
+            .read_until(b'\n', &mut line)
+        {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let text = String::from_utf8_lossy(&line);
+        if sender.send(text.trim_end().to_owned()).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::ByColor;
+
+    #[test]
+    fn a_position_is_told_with_the_moves_that_led_to_it() {
+        let mut game = Game::new();
+        let fen = game.position().fen();
+        assert_eq!(position(&game), format!("position fen {fen}"));
+        game.push_uci_moves("e2e4 e7e5").unwrap();
+        assert_eq!(
+            position(&game),
+            format!("position fen {fen} moves e2e4 e7e5")
+        );
+    }
+
+    #[test]
+    fn each_allowance_is_asked_for_in_its_own_words() {
+        let turn = |allowance| Turn {
+            allowance,
+            clocks: ByColor {
+                white: Duration::from_micros(1_234_567),
+                black: Duration::ZERO,
+            },
+        };
+        let nodes = Allowance::Nodes {
+            soft: None,
+            hard: 2000,
+        };
+        assert_eq!(go(&turn(nodes)), "go nodes 2000");
+        assert_eq!(go(&turn(Allowance::Depth(7))), "go depth 7");
+        let time = Allowance::parse_movetime("0.05").unwrap();
+        assert_eq!(go(&turn(time)), "go movetime 50");
+        let clock = Allowance::parse_clock("2+0.02").unwrap();
+        assert_eq!(go(&turn(clock)), "go wtime 1234 btime 1 winc 20 binc 20");
+        assert_eq!(
+            due(&turn(clock), Color::White),
+            Duration::from_micros(1_234_567)
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! The journal of a match: what was asked, then a line a game. A match that was cut off goes on
+//! from it, and only the same match does: other players, limits or openings are refused by name.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::error::ContestError;
+use super::lines::LineFile;
+use super::record::GameRecord;
+
+/// What makes two matches the same one: fields by name.
+pub(super) type Heading = Map<String, Value>;
+
+/// The journal, open for the next game.
+#[derive(Debug)]
+pub(super) struct Journal(LineFile);
+
+impl Journal {
+    /// Opens or begins a journal; the games that it has.
+    pub(super) fn open(
+        path: &Path,
+        heading: &Heading,
+    ) -> Result<(Self, Vec<GameRecord>), ContestError> {
+        let (mut file, text) = LineFile::open(path)?;
+        let complain = |line: usize, what: String| {
+            ContestError::Setup(format!("{}, line {line}: {what}", path.display()))
+        };
+        let mut lines = text.lines().enumerate();
+        let Some((_, first)) = lines.next() else {
+            file.append(&Value::Object(heading.clone()).to_string())?;
+            return Ok((Self(file), Vec::new()));
+        };
+        let kept: Heading = serde_json::from_str(first)
+            .map_err(|_| complain(1, "this is no journal of a match".to_owned()))?;
+        compare(&kept, heading).map_err(|what| complain(1, what))?;
+        let games = lines
+            .map(|(index, line)| {
+                serde_json::from_str(line)
+                    .map_err(|error| complain(index + 1, format!("no game: {error}")))
+            })
+            .collect::<Result<_, _>>()?;
+        Ok((Self(file), games))
+    }
+
+    /// Writes a game down.
+    pub(super) fn keep(&mut self, game: &GameRecord) -> Result<(), ContestError> {
+        self.0.append(&json!(game).to_string())
+    }
+}
+
+/// Whether the journal is of this match; if not, how it differs.
+fn compare(kept: &Heading, asked: &Heading) -> Result<(), String> {
+    for name in kept.keys().chain(asked.keys()) {
+        let (was, is) = (kept.get(name), asked.get(name));
+        if was != is {
+            let show = |value: Option<&Value>| match value {
+                Some(Value::String(text)) => format!("{text:?}"),
+                Some(value) => value.to_string(),
+                None => "nothing".to_owned(),
+            };
+            return Err(format!(
+                "the journal is of another match: {name} was {}, now it is {}; give it another \
+                 --journal, or ask for the same",
+                show(was),
+                show(is)
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn heading(seed: u64) -> Heading {
+        json!({ "match": 1, "seed": seed, "a": "self" })
+            .as_object()
+            .unwrap()
+            .clone()
+    }
+
+    fn game(pair: usize) -> GameRecord {
+        let text = json!({
+            "pair": pair, "white": "a", "fen": "f", "moves": "e2e4", "scores": [3, null],
+            "depths": [1, null], "winner": "b", "end": "mate",
+            "a": { "nodes": 1, "micros": 2 }, "b": { "nodes": 3, "micros": 4 },
+        });
+        serde_json::from_value(text).unwrap()
+    }
+
+    #[test]
+    fn games_are_there_when_it_is_opened_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("match.jsonl");
+        let (mut journal, games) = Journal::open(&path, &heading(1)).unwrap();
+        assert!(games.is_empty());
+        journal.keep(&game(0)).unwrap();
+        journal.keep(&game(1)).unwrap();
+        drop(journal);
+        let (_, games) = Journal::open(&path, &heading(1)).unwrap();
+        assert_eq!(games, [game(0), game(1)]);
+    }
+
+    #[test]
+    fn another_match_and_rubbish_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("match.jsonl");
+        drop(Journal::open(&path, &heading(1)).unwrap());
+        let error = Journal::open(&path, &heading(2)).unwrap_err().to_string();
+        assert!(error.contains("seed was 1, now it is 2"), "{error}");
+        let kept = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{kept}{{\"pair\":1}}\n")).unwrap();
+        let error = Journal::open(&path, &heading(1)).unwrap_err().to_string();
+        assert!(error.contains("line 2: no game"), "{error}");
+        fs::write(&path, "Dear diary\n").unwrap();
+        let error = Journal::open(&path, &heading(1)).unwrap_err().to_string();
+        assert!(error.contains("no journal"), "{error}");
+    }
+}

@@ -1,0 +1,112 @@
+//! What a player may use for a move: nodes, a depth, a time or a clock.
+//!
+//! Plain data. Nodes and depth are the same on any machine, so that a game between two players
+//! that keep to them is the same each time.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What is allowed for a move, the same to both players.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allowance {
+    /// Positions to visit.
+    Nodes {
+        /// No further iteration once these are passed; only players in process know such a limit.
+        soft: Option<u64>,
+        /// The end, whatever is under way.
+        hard: u64,
+    },
+    /// Plies to search.
+    Depth(u32),
+    /// The same time for each move.
+    Movetime(Duration),
+    /// A clock for the whole game.
+    Clock {
+        /// At the start.
+        base: Duration,
+        /// Added after each move.
+        increment: Duration,
+    },
+}
+
+impl Allowance {
+    /// Whether the clock on the wall plays no part.
+    pub const fn is_fixed(&self) -> bool {
+        matches!(self, Self::Nodes { .. } | Self::Depth(_))
+    }
+
+    /// Reads a clock: seconds, or seconds and increment as in `2+0.02`.
+    pub fn parse_clock(text: &str) -> Result<Self, String> {
+        let (base, increment) = text.split_once('+').unwrap_or((text, "0"));
+        match (seconds(base), seconds(increment)) {
+            (Some(base), Some(increment)) if !base.is_zero() => Ok(Self::Clock { base, increment }),
+            _ => Err(format!(
+                "{text:?} is no time control; write seconds+increment, such as 2+0.02 or 10+0.1"
+            )),
+        }
+    }
+
+    /// Reads the time for a move, in seconds.
+    pub fn parse_movetime(text: &str) -> Result<Self, String> {
+        seconds(text)
+            .filter(|time| !time.is_zero())
+            .map(Self::Movetime)
+            .ok_or_else(|| format!("{text:?} is no time; write seconds, such as 0.1"))
+    }
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    let seconds: f64 = text.trim().parse().ok()?;
+    (seconds <= 86_400.0)
+        .then(|| Duration::try_from_secs_f64(seconds).ok())
+        .flatten()
+}
+
+impl fmt::Display for Allowance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nodes { soft: None, hard } => write!(f, "{hard} nodes"),
+            Self::Nodes {
+                soft: Some(soft),
+                hard,
+            } => write!(f, "{soft} to {hard} nodes"),
+            Self::Depth(plies) => write!(f, "depth {plies}"),
+            Self::Movetime(time) => write!(f, "{} s a move", time.as_secs_f64()),
+            Self::Clock { base, increment } => {
+                write!(f, "{}+{}", base.as_secs_f64(), increment.as_secs_f64())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_are_read_as_the_field_writes_them() {
+        let clock = |base, increment| Allowance::Clock {
+            base: Duration::from_millis(base),
+            increment: Duration::from_millis(increment),
+        };
+        assert_eq!(Allowance::parse_clock("2+0.02"), Ok(clock(2000, 20)));
+        assert_eq!(Allowance::parse_clock("10+0.1"), Ok(clock(10_000, 100)));
+        assert_eq!(Allowance::parse_clock("1"), Ok(clock(1000, 0)));
+        assert_eq!(clock(2000, 20).to_string(), "2+0.02");
+        for bad in ["", "0+1", "-1+0", "2+", "a", "2+x", "nan", "1e99", "3:00"] {
+            assert!(Allowance::parse_clock(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn only_nodes_and_depth_are_the_same_everywhere() {
+        let nodes = Allowance::Nodes {
+            soft: None,
+            hard: 9,
+        };
+        assert!(nodes.is_fixed() && Allowance::Depth(3).is_fixed());
+        assert!(!Allowance::parse_movetime("0.1").unwrap().is_fixed());
+        assert!(!Allowance::parse_clock("1+0").unwrap().is_fixed());
+        assert!(Allowance::parse_movetime("0").is_err());
+    }
+}

@@ -1,0 +1,359 @@
+//! Making openings: random lines that the engine finds level.
+//!
+//! Each candidate is drawn from a generator of its own, seeded by the run's seed and the
+//! candidate's number, and judged with an empty table. Candidates are taken in order of their
+//! numbers, so that the file is the same however many threads judge, and a run that was cut off
+//! goes on where it stopped.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+
+use super::error::ContestError;
+use super::lines::LineFile;
+use super::solo::Solo;
+use crate::engine::{EngineOptions, Evaluator, Limits};
+use crate::rules::{Game, Position};
+
+/// Table of a judge, in megabytes: emptied for each candidate, so small.
+const HASH_MB: usize = 1;
+const STACK_BYTES: usize = 16 << 20;
+/// Looks at a candidate before the last one: a share of the nodes (1/n) and of the greatest score
+/// (times n). Most candidates fall at the first.
+const LOOKS: [(u64, i32); 3] = [(64, 4), (12, 2), (1, 1)];
+/// Tries to draw a line that goes on to its end.
+const ATTEMPTS: u32 = 20;
+/// Spreads numbers of candidates over seeds; any odd number with its bits well mixed.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct MintOptions {
+    /// How many openings.
+    pub count: usize,
+    /// Where chance starts.
+    pub seed: u64,
+    /// Nodes of the last look.
+    pub nodes: u64,
+    /// The greatest score, in centipawns, either way.
+    pub most: i32,
+    /// Who judges.
+    pub evaluator: Evaluator,
+    /// Candidates judged at the same time.
+    pub threads: usize,
+    /// The file.
+    pub out: PathBuf,
+}
+
+/// How far it has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Minted {
+    /// Openings in the file.
+    pub openings: usize,
+    /// Candidates judged for them.
+    pub candidates: u64,
+}
+
+/// A level position and the line that leads to it.
+#[derive(Clone, Debug)]
+struct Level {
+    game: Game,
+    score: i32,
+}
+
+/// Makes openings until the file has as many as asked for.
+pub fn mint(options: &MintOptions, mut told: impl FnMut(Minted)) -> Result<Minted, ContestError> {
+    if options.count == 0 || options.threads == 0 || options.nodes == 0 {
+        return Err(ContestError::Setup(
+            "count, threads and nodes start at 1".to_owned(),
+        ));
+    }
+    let (mut file, text) = LineFile::open(&options.out)?;
+    let mut kept = Kept::read(options, &text)?;
+    if text.is_empty() {
+        file.append(&heading(options))?;
+    }
+    told(kept.minted);
+    if kept.minted.openings >= options.count {
+        return Ok(kept.minted);
+    }
+    let next = AtomicU64::new(kept.minted.candidates);
+    let is_full = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (sender, judged) = channel();
+        for _ in 0..options.threads {
+            let (sender, next, is_full) = (sender.clone(), &next, &is_full);
+            let judge = move || {
+                let mut judge = Judge::new(options);
+                while !is_full.load(Ordering::Relaxed) {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if sender.send((number, judge.candidate(number))).is_err() {
+                        return;
+                    }
+                }
+            };
+            thread::Builder::new()
+                .name("judge".to_owned())
+                .stack_size(STACK_BYTES)
+                .spawn_scoped(scope, judge)
+                .map_err(|error| ContestError::Setup(format!("no thread: {error}")))?;
+        }
+        drop(sender);
+        let mut waiting = BTreeMap::new();
+        let outcome = judged.iter().try_for_each(|(number, level)| {
+            waiting.insert(number, level);
+            while let Some(level) = waiting.remove(&kept.minted.candidates) {
+                if kept.minted.openings < options.count {
+                    kept.take(options, level, &mut file)?;
+                    told(kept.minted);
+                }
+                is_full.fetch_or(kept.minted.openings >= options.count, Ordering::Relaxed);
+            }
+            Ok(())
+        });
+        is_full.store(true, Ordering::Relaxed);
+        outcome
+    })?;
+    Ok(kept.minted)
+}
+
+/// What a file of openings begins with; one with another beginning is of another run.
+fn heading(options: &MintOptions) -> String {
+    format!(
+        "# megaton openings: seed {}, 6 to 8 random plies, within {} centipawns at {} nodes, judged by {}",
+        options.seed,
+        options.most,
+        options.nodes,
+        options.evaluator.id()
+    )
+}
+
+/// The openings that there are.
+struct Kept {
+    minted: Minted,
+    keys: HashSet<u64>,
+}
+
+impl Kept {
+    fn read(options: &MintOptions, text: &str) -> Result<Self, ContestError> {
+        let mut kept = Self {
+            minted: Minted::default(),
+            keys: HashSet::new(),
+        };
+        let mut lines = text.lines();
+        let Some(first) = lines.next() else {
+            return Ok(kept);
+        };
+        let complain =
+            |what: String| ContestError::Setup(format!("{} {what}", options.out.display()));
+        let wanted = heading(options);
+        if first != wanted {
+            return Err(complain(format!(
+                "was not made this way; it should begin with {wanted:?}, and begins with {first:?}"
+            )));
+        }
+        for (index, line) in lines.enumerate() {
+            let read = || {
+                let fields: Vec<&str> = line.split(' ').take(4).collect();
+                let position = Position::from_fen(&format!("{} 0 1", fields.join(" "))).ok()?;
+                let id = line.split("id \"").nth(1)?.split('"').next()?;
+                Some((position.key(), id.rsplit('.').next()?.parse::<u64>().ok()?))
+            };
+            let (key, number) =
+                read().ok_or_else(|| complain(format!("has no opening in line {}", index + 2)))?;
+            kept.keys.insert(key);
+            kept.minted.openings += 1;
+            kept.minted.candidates = number + 1;
+        }
+        Ok(kept)
+    }
+
+    /// Counts the next candidate, and keeps it if it is level and new.
+    fn take(
+        &mut self,
+        options: &MintOptions,
+        level: Option<Level>,
+        file: &mut LineFile,
+    ) -> Result<(), ContestError> {
+        let number = self.minted.candidates;
+        self.minted.candidates += 1;
+        let Some(level) = level else {
+            return Ok(());
+        };
+        let position = level.game.position();
+        if self.keys.insert(position.key()) {
+            file.append(&line(options.seed, number, &level))?;
+            self.minted.openings += 1;
+        }
+        Ok(())
+    }
+}
+
+/// An opening as a line of EPD.
+fn line(seed: u64, number: u64, level: &Level) -> String {
+    let position = level.game.position();
+    let fen = position.fen();
+    let fields: Vec<&str> = fen.split(' ').collect();
+    let moves: Vec<String> = level.game.moves().iter().map(ToString::to_string).collect();
+    format!(
+        "{} ce {}; hmvc {}; fmvn {}; id \"{seed}.{number}\"; c0 \"{}\";",
+        fields[..4].join(" "),
+        level.score,
+        position.halfmove_clock(),
+        position.fullmoves(),
+        moves.join(" "),
+    )
+}
+
+/// One thread's engine.
+struct Judge<'a> {
+    options: &'a MintOptions,
+    engine: Solo,
+}
+
+impl<'a> Judge<'a> {
+    fn new(options: &'a MintOptions) -> Self {
+        let engine = EngineOptions {
+            hash_mb: HASH_MB,
+            evaluator: options.evaluator.clone(),
+            ..EngineOptions::default()
+        };
+        Self {
+            options,
+            engine: Solo::new(&engine),
+        }
+    }
+
+    /// The candidate of a number, if it is level.
+    fn candidate(&mut self, number: u64) -> Option<Level> {
+        let game = draw(self.options.seed, number)?;
+        self.engine.new_game();
+        let mut score = 0;
+        for (share, times) in LOOKS {
+            let nodes = (self.options.nodes / share).max(1);
+            let thought = self.engine.think(&game, &Limits::nodes(nodes));
+            score = thought.score.centipawns();
+            let best = thought.best?;
+            if score.abs() > self.options.most * times || is_loud(game.position(), best) {
+                return None;
+            }
+        }
+        Some(Level { game, score })
+    }
+}
+
+fn is_loud(position: &Position, best: crate::rules::Move) -> bool {
+    position.is_capture(best) || best.is_promotion()
+}
+
+/// A random line of six to eight half-moves, as often of an odd number as of an even one; `None`
+/// where it leads to a check, a pending explosion or the end.
+fn draw(seed: u64, number: u64) -> Option<Game> {
+    let mut random = fastrand::Rng::with_seed(seed ^ (number + 1).wrapping_mul(SPREAD));
+    let plies = if random.bool() {
+        7
+    } else if random.bool() {
+        6
+    } else {
+        8
+    };
+    (0..ATTEMPTS).find_map(|_| {
+        let mut game = Game::new();
+        for _ in 0..plies {
+            let moves = game.position().legal_moves();
+            if moves.is_empty() {
+                return None;
+            }
+            game.push(moves[random.usize(..moves.len())]);
+        }
+        let position = game.position();
+        let is_calm = position.outcome().is_none()
+            && !position.in_check()
+            && !position.can_explode()
+            && !position.is_threatened();
+        is_calm.then_some(game)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::super::opening::parse_openings;
+    use super::*;
+
+    fn options(out: &Path, count: usize) -> MintOptions {
+        MintOptions {
+            count,
+            seed: 5,
+            nodes: 640,
+            most: 120,
+            evaluator: Evaluator::classical(),
+            threads: 1,
+            out: out.to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_file_is_the_same_whatever_the_threads_and_after_a_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let whole = mint(&options(&path("one"), 12), |_| {}).unwrap();
+        assert_eq!(whole.openings, 12);
+        let text = fs::read_to_string(path("one")).unwrap();
+        let mut many = options(&path("many"), 12);
+        many.threads = 3;
+        mint(&many, |_| {}).unwrap();
+        assert_eq!(fs::read_to_string(path("many")).unwrap(), text);
+        for cut in [0, 30, text.len() / 2, text.len() - 1] {
+            fs::write(path("cut"), &text[..cut]).unwrap();
+            mint(&options(&path("cut"), 12), |_| {}).unwrap();
+            assert_eq!(fs::read_to_string(path("cut")).unwrap(), text, "{cut}");
+        }
+        let more = mint(&options(&path("one"), 14), |_| {}).unwrap();
+        assert_eq!(more.openings, 14);
+        assert!(fs::read_to_string(path("one")).unwrap().starts_with(&text));
+    }
+
+    #[test]
+    fn openings_are_calm_new_and_of_both_parities() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("openings.epd");
+        mint(&options(&path, 24), |_| {}).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let openings = parse_openings(&text).unwrap();
+        assert_eq!(openings.len(), 24);
+        let blacks = openings
+            .iter()
+            .filter(|opening| opening.position.turn() == crate::rules::Color::Black)
+            .count();
+        assert!((4..=20).contains(&blacks), "{blacks}");
+        for opening in &openings {
+            assert!(!opening.position.in_check() && !opening.position.can_explode());
+        }
+        for line in text.lines().skip(1) {
+            let moves = line.split("c0 \"").nth(1).unwrap().trim_end_matches("\";");
+            let game = Game::from_uci_moves(moves).unwrap();
+            assert!((6..=8).contains(&game.ply()));
+            let board = line.split(' ').next().unwrap();
+            assert!(game.position().fen().starts_with(board));
+        }
+    }
+
+    #[test]
+    fn a_file_of_another_run_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("openings.epd");
+        mint(&options(&path, 1), |_| {}).unwrap();
+        let mut other = options(&path, 1);
+        other.seed = 6;
+        let error = mint(&other, |_| {}).unwrap_err().to_string();
+        assert!(
+            error.contains("seed 6") && error.contains("seed 5"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,104 @@
+//! Opening files: positions that games begin from, in EPD or FEN, one a line.
+//!
+//! Whatever follows the position is ignored, and so is a position that the file has already.
+
+use std::collections::HashSet;
+
+use crate::rules::{FenError, Position};
+
+/// A position to begin from, with the line's number counted from 1.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// The position.
+    pub position: Position,
+    /// Where the file has it.
+    pub line: usize,
+}
+
+/// A line that is no position to play from.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OpeningError {
+    /// Not a position.
+    #[error("line {line}: {error}")]
+    Fen {
+        /// Counted from 1.
+        line: usize,
+        /// Why.
+        error: FenError,
+    },
+    /// The game is over there.
+    #[error("line {line}: the game is over in this position")]
+    Over {
+        /// Counted from 1.
+        line: usize,
+    },
+    /// Nothing but comments.
+    #[error("no positions in it")]
+    Empty,
+}
+
+/// Read an opening file; blank lines and lines starting with `#` are skipped.
+pub fn parse_openings(text: &str) -> Result<Vec<Opening>, OpeningError> {
+    let mut seen = HashSet::new();
+    let mut openings = Vec::new();
+    for (index, text) in text.lines().enumerate() {
+        let (line, text) = (index + 1, text.trim());
+        if text.is_empty() || text.starts_with('#') {
+            continue;
+        }
+        let position =
+            Position::from_fen(&fen(text)).map_err(|error| OpeningError::Fen { line, error })?;
+        if position.outcome().is_some() {
+            return Err(OpeningError::Over { line });
+        }
+        if seen.insert(position.key()) {
+            openings.push(Opening { position, line });
+        }
+    }
+    if openings.is_empty() {
+        return Err(OpeningError::Empty);
+    }
+    Ok(openings)
+}
+
+/// The FEN of a line: four fields, and the two counters if they are there.
+fn fen(text: &str) -> String {
+    let text = text.split(';').next().unwrap_or_default();
+    let fields: Vec<&str> = text.split_ascii_whitespace().collect();
+    let is_number = |field: &&str| field.bytes().all(|byte| byte.is_ascii_digit());
+    if fields.len() >= 6 && fields[4..6].iter().all(is_number) {
+        return fields[..6].join(" ");
+    }
+    format!("{} 0 1", fields[..fields.len().min(4)].join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = "rnbqkbnr/p1ppp2p/1p3pp1/6B1/1P1P4/8/P1P1PPPP/RN1QKBNR w KQkq - ce 69; \
+                        hmvc 0; fmvn 4; id \"abal.001\"; c0 \"d2d4 g7g6\";";
+
+    #[test]
+    fn epd_and_fen_lines_are_read_and_repeated_positions_dropped() {
+        let fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 7 9";
+        let text = format!("# openings\n\n{LINE}\n{fen}\n{LINE}\n");
+        let openings = parse_openings(&text).unwrap();
+        let lines: Vec<usize> = openings.iter().map(|opening| opening.line).collect();
+        assert_eq!(lines, [3, 4]);
+        assert!(openings[0].position.fen().ends_with(" w KQkq - 0 1"));
+        assert_eq!(openings[1].position.fen(), fen);
+    }
+
+    #[test]
+    fn bad_lines_are_named() {
+        let error = parse_openings(&format!("{LINE}\nnonsense w - -\n")).unwrap_err();
+        assert!(
+            error.to_string().starts_with("line 2: fen, board"),
+            "{error}"
+        );
+        let over = parse_openings("8/8/8/8/8/8/8/K6k w - -").unwrap_err();
+        assert_eq!(over, OpeningError::Over { line: 1 });
+        assert_eq!(parse_openings("# none\n").unwrap_err(), OpeningError::Empty);
+    }
+}

@@ -1,0 +1,91 @@
+//! Games as PGN, with each move's score and depth as a comment.
+
+use std::fmt::Write as _;
+
+use super::record::{GameRecord, Side};
+use super::runner::{Match, Report};
+use crate::rules::{Color, Game, Position};
+
+/// Where a line is broken.
+const WIDTH: usize = 100;
+
+/// All games of a match.
+pub fn pgn(contest: &Match, report: &Report) -> String {
+    let mut text = String::new();
+    for game in &report.games {
+        write_game(&mut text, contest, game);
+    }
+    text
+}
+
+fn write_game(text: &mut String, contest: &Match, game: &GameRecord) {
+    let name = |side: Side| contest.players[side as usize].to_string();
+    let result = match game.winner.map(|side| game.color(side)) {
+        Some(Color::White) => "1-0",
+        Some(Color::Black) => "0-1",
+        None => "1/2-1/2",
+    };
+    let tags = [
+        ("Event", contest.allowance.to_string()),
+        ("Round", format!("{}", game.pair + 1)),
+        ("White", name(game.white)),
+        ("Black", name(game.white.other())),
+        ("Result", result.to_owned()),
+        ("Variant", "Atomic".to_owned()),
+        ("SetUp", "1".to_owned()),
+        ("FEN", game.fen.clone()),
+        ("Termination", game.end.words().to_owned()),
+    ];
+    for (tag, value) in tags {
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "[{tag} \"{value}\"]");
+    }
+    text.push('\n');
+    let mut column = 0;
+    let mut words = moves(game);
+    words.extend(game.note.iter().map(|note| {
+        let note = note.replace(['{', '}'], "");
+        format!("{{{note}}}")
+    }));
+    words.push(result.to_owned());
+    for word in words {
+        if column > 0 && column + word.len() >= WIDTH {
+            text.push('\n');
+            column = 0;
+        } else if column > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(&word);
+        column += word.len();
+    }
+    text.push_str("\n\n");
+}
+
+/// The move text in words. A record that does not fit its position ends early: it is only shown.
+fn moves(game: &GameRecord) -> Vec<String> {
+    let mut words = Vec::new();
+    let Ok(start) = Position::from_fen(&game.fen) else {
+        return words;
+    };
+    let mut board = Game::from_position(start);
+    for (index, uci) in game.moves.split_ascii_whitespace().enumerate() {
+        let position = *board.position();
+        let Ok(mv) = board.push_uci(uci) else {
+            break;
+        };
+        match position.turn() {
+            Color::White => words.push(format!("{}.", position.fullmoves())),
+            Color::Black if index == 0 => words.push(format!("{}...", position.fullmoves())),
+            Color::Black => {}
+        }
+        words.push(position.san(mv));
+        let score = game.scores.get(index).copied().flatten();
+        let depth = game.depths.get(index).copied().flatten();
+        if let (Some(score), Some(depth)) = (score, depth) {
+            words.push(format!("{{{:+.2}/{depth}}}", f64::from(score) / 100.0));
+        }
+    }
+    words
+}

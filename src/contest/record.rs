@@ -1,0 +1,219 @@
+//! A game as it was played, the way the journal keeps it: one line of JSON.
+//!
+//! Scores are centipawns seen by White, so that a reader needs no parity; a field that a player did
+//! not tell is null.
+
+use serde::{Deserialize, Serialize};
+
+use super::player::Fault;
+use crate::rules::{Color, Draw, Outcome, Win};
+
+/// A player of the match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The first, whose strength is asked for.
+    A,
+    /// The second.
+    B,
+}
+
+impl Side {
+    /// Both, in order.
+    pub const ALL: [Self; 2] = [Self::A, Self::B];
+
+    /// The other one.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+}
+
+/// What a player made of a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Points {
+    /// None.
+    Lost,
+    /// Half.
+    Drawn,
+    /// The whole.
+    Won,
+}
+
+impl Points {
+    /// Half points.
+    pub const fn halves(self) -> usize {
+        match self {
+            Self::Lost => 0,
+            Self::Drawn => 1,
+            Self::Won => 2,
+        }
+    }
+}
+
+/// Why a game ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// A king exploded.
+    Explosion,
+    /// Mate.
+    Mate,
+    /// No legal move and no check.
+    Stalemate,
+    /// Too little material.
+    Insufficient,
+    /// A hundred half-moves without progress.
+    FiftyMoves,
+    /// The third occurrence.
+    Threefold,
+    /// The match's own limit on the length of a game.
+    PlyLimit,
+    /// Both players had agreed for long enough on who wins.
+    AdjudicatedWin,
+    /// Both players had agreed for long enough that nobody does.
+    AdjudicatedDraw,
+    /// A forfeit: a move that is not legal.
+    Illegal,
+    /// A forfeit: the program ended or spoke nonsense.
+    Crash,
+    /// A forfeit: no answer at all.
+    Hang,
+    /// A forfeit: more time than there was.
+    Time,
+}
+
+impl End {
+    /// Whether a fault of the loser's program ended the game, not the board.
+    pub const fn is_forfeit(self) -> bool {
+        matches!(self, Self::Illegal | Self::Crash | Self::Hang | Self::Time)
+    }
+
+    /// A word or two.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Explosion => "explosion",
+            Self::Mate => "mate",
+            Self::Stalemate => "stalemate",
+            Self::Insufficient => "insufficient material",
+            Self::FiftyMoves => "fifty moves",
+            Self::Threefold => "repetition",
+            Self::PlyLimit => "length",
+            Self::AdjudicatedWin => "adjudicated win",
+            Self::AdjudicatedDraw => "adjudicated draw",
+            Self::Illegal => "illegal move",
+            Self::Crash => "crash",
+            Self::Hang => "hang",
+            Self::Time => "time",
+        }
+    }
+}
+
+impl From<Outcome> for End {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Win {
+                by: Win::Explosion, ..
+            } => Self::Explosion,
+            Outcome::Win { by: Win::Mate, .. } => Self::Mate,
+            Outcome::Draw(Draw::Stalemate) => Self::Stalemate,
+            Outcome::Draw(Draw::Insufficient) => Self::Insufficient,
+            Outcome::Draw(Draw::FiftyMoves) => Self::FiftyMoves,
+            Outcome::Draw(Draw::Threefold | Draw::Fivefold) => Self::Threefold,
+            Outcome::Draw(Draw::PlyCap) => Self::PlyLimit,
+        }
+    }
+}
+
+impl From<&Fault> for End {
+    fn from(fault: &Fault) -> Self {
+        match fault {
+            Fault::Illegal(_) => Self::Illegal,
+            Fault::Crash(_) => Self::Crash,
+            Fault::Hang(_) => Self::Hang,
+            Fault::Time(_) => Self::Time,
+        }
+    }
+}
+
+/// What one player used in a game.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Effort {
+    /// Positions visited, as it says.
+    pub nodes: u64,
+    /// Time from question to answer, as we measured it.
+    pub micros: u64,
+}
+
+/// One game.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GameRecord {
+    /// Which pair of the match, from 0.
+    pub pair: usize,
+    /// Who had the white men.
+    pub white: Side,
+    /// The position it began from.
+    pub fen: String,
+    /// The moves in UCI, parted by blanks.
+    pub moves: String,
+    /// A score a move, in centipawns seen by White.
+    pub scores: Vec<Option<i32>>,
+    /// A depth a move.
+    pub depths: Vec<Option<u32>>,
+    /// Who won, if anybody.
+    pub winner: Option<Side>,
+    /// Why it ended.
+    pub end: End,
+    /// What a forfeit looked like.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// What A used.
+    pub a: Effort,
+    /// What B used.
+    pub b: Effort,
+}
+
+impl GameRecord {
+    /// What the first player made of it.
+    pub fn points(&self) -> Points {
+        match self.winner {
+            Some(Side::A) => Points::Won,
+            Some(Side::B) => Points::Lost,
+            None => Points::Drawn,
+        }
+    }
+
+    /// Which colour a player had.
+    pub fn color(&self, side: Side) -> Color {
+        if side == self.white {
+            Color::White
+        } else {
+            Color::Black
+        }
+    }
+
+    /// What a player used.
+    pub const fn effort(&self, side: Side) -> Effort {
+        match side {
+            Side::A => self.a,
+            Side::B => self.b,
+        }
+    }
+
+    /// Who forfeited the game, if that is how it ended.
+    pub fn forfeited_by(&self) -> Option<Side> {
+        if self.end.is_forfeit() {
+            self.winner.map(Side::other)
+        } else {
+            None
+        }
+    }
+
+    /// Half-moves played.
+    pub fn plies(&self) -> usize {
+        self.scores.len()
+    }
+}

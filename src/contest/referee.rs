@@ -1,0 +1,303 @@
+//! One game: whose turn it is, what the clocks say, and when it is over.
+//!
+//! The referee trusts no player. It keeps the clocks itself, and a player that errs loses.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::adjudication::{Adjudicator, Ruling};
+use super::limit::Allowance;
+use super::player::{Choice, Fault, Player, Turn};
+use super::record::{Effort, End};
+use crate::rules::{ByColor, Color, Game, Position, RepetitionRule};
+
+/// What both players play under.
+#[derive(Clone, Debug)]
+pub(super) struct Terms {
+    pub(super) allowance: Allowance,
+    /// How far a clock may be overstepped without a forfeit.
+    pub(super) margin: Duration,
+    /// The game is drawn after so many half-moves.
+    pub(super) most_plies: usize,
+    /// Whether scores may end a game.
+    pub(super) adjudicates: bool,
+}
+
+/// A game that was played.
+#[derive(Clone, Debug)]
+pub(super) struct Played {
+    pub(super) game: Game,
+    /// Seen by White.
+    pub(super) scores: Vec<Option<i32>>,
+    pub(super) depths: Vec<Option<u32>>,
+    pub(super) winner: Option<Color>,
+    pub(super) end: End,
+    pub(super) fault: Option<Fault>,
+    pub(super) efforts: ByColor<Effort>,
+}
+
+/// A game under way.
+struct Table<'a> {
+    terms: &'a Terms,
+    played: Played,
+    clocks: ByColor<Duration>,
+    adjudicator: Adjudicator,
+}
+
+/// Plays a game to its end; `None` if it was called off.
+pub(super) fn play(
+    start: Position,
+    players: &mut ByColor<&mut dyn Player>,
+    terms: &Terms,
+    called_off: &AtomicBool,
+) -> Option<Played> {
+    let mut table = Table::new(start, terms);
+    for color in Color::ALL {
+        if let Err(fault) = players[color].new_game() {
+            return Some(table.forfeit(color, fault));
+        }
+    }
+    loop {
+        if called_off.load(Ordering::Relaxed) {
+            return None;
+        }
+        if let Some((winner, end)) = table.over() {
+            return Some(table.finish(winner, end));
+        }
+        let color = table.played.game.position().turn();
+        if let Err(fault) = table.turn(color, players[color]) {
+            return Some(table.forfeit(color, fault));
+        }
+    }
+}
+
+impl<'a> Table<'a> {
+    fn new(start: Position, terms: &'a Terms) -> Self {
+        let base = match terms.allowance {
+            Allowance::Clock { base, .. } => base,
+            _ => Duration::ZERO,
+        };
+        Self {
+            terms,
+            played: Played {
+                game: Game::from_position(start),
+                scores: Vec::new(),
+                depths: Vec::new(),
+                winner: None,
+                end: End::PlyLimit,
+                fault: None,
+                efforts: ByColor::default(),
+            },
+            clocks: ByColor {
+                white: base,
+                black: base,
+            },
+            adjudicator: Adjudicator::default(),
+        }
+    }
+
+    /// Who has won and why, if the game has ended.
+    fn over(&mut self) -> Option<(Option<Color>, End)> {
+        let game = &self.played.game;
+        if let Some(outcome) = game.outcome(RepetitionRule::Threefold) {
+            return Some((outcome.winner(), outcome.into()));
+        }
+        if game.ply() >= self.terms.most_plies {
+            return Some((None, End::PlyLimit));
+        }
+        if !self.terms.adjudicates || game.ply() == 0 {
+            return None;
+        }
+        let score = self.played.scores.last().copied().flatten();
+        match self.adjudicator.hear(score, game.ply())? {
+            Ruling::Won(color) => Some((Some(color), End::AdjudicatedWin)),
+            Ruling::Drawn => Some((None, End::AdjudicatedDraw)),
+        }
+    }
+
+    /// One move.
+    fn turn(&mut self, color: Color, player: &mut dyn Player) -> Result<(), Fault> {
+        let turn = Turn {
+            allowance: self.terms.allowance,
+            clocks: self.clocks,
+        };
+        let asked = Instant::now();
+        let choice = player.choose(&self.played.game, &turn);
+        let used = asked.elapsed();
+        self.played.efforts[color].micros += used.as_micros() as u64;
+        let choice = choice?;
+        self.charge(color, used)?;
+        if !self.played.game.position().is_legal(choice.mv) {
+            return Err(Fault::Illegal(choice.mv.to_string()));
+        }
+        self.note(color, &choice);
+        self.played.game.push(choice.mv);
+        Ok(())
+    }
+
+    /// Takes the time off the clock.
+    fn charge(&mut self, color: Color, used: Duration) -> Result<(), Fault> {
+        let (left, increment) = match self.terms.allowance {
+            Allowance::Nodes { .. } | Allowance::Depth(_) => return Ok(()),
+            Allowance::Movetime(time) => (time, Duration::ZERO),
+            Allowance::Clock { increment, .. } => (self.clocks[color], increment),
+        };
+        if used > left + self.terms.margin {
+            return Err(Fault::Time(used - left));
+        }
+        self.clocks[color] = left.saturating_sub(used) + increment;
+        Ok(())
+    }
+
+    fn note(&mut self, color: Color, choice: &Choice) {
+        let sign = if color == Color::White { 1 } else { -1 };
+        let score = choice.score.map(|score| sign * score.centipawns());
+        self.played.scores.push(score);
+        self.played.depths.push(choice.depth);
+        self.played.efforts[color].nodes += choice.nodes;
+    }
+
+    fn finish(mut self, winner: Option<Color>, end: End) -> Played {
+        self.played.winner = winner;
+        self.played.end = end;
+        self.played
+    }
+
+    fn forfeit(mut self, color: Color, fault: Fault) -> Played {
+        let end = End::from(&fault);
+        self.played.fault = Some(fault);
+        self.finish(Some(!color), end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Score;
+
+    /// Plays a script: each move with a score, then fails.
+    struct Script(Vec<(&'static str, i32)>, Fault);
+
+    impl Script {
+        fn new(moves: &[(&'static str, i32)]) -> Self {
+            let moves = moves.iter().rev().copied().collect();
+            Self(moves, Fault::Crash("the script is over".to_owned()))
+        }
+    }
+
+    impl Player for Script {
+        fn new_game(&mut self) -> Result<(), Fault> {
+            Ok(())
+        }
+
+        fn choose(&mut self, game: &Game, _: &Turn) -> Result<Choice, Fault> {
+            let (text, score) = self.0.pop().ok_or_else(|| self.1.clone())?;
+            let mv = game.position().parse_uci(text);
+            Ok(Choice {
+                mv: mv.map_err(|error| Fault::Illegal(error.to_string()))?,
+                score: Some(Score::Cp(score)),
+                depth: Some(3),
+                nodes: 10,
+            })
+        }
+    }
+
+    fn terms() -> Terms {
+        Terms {
+            allowance: Allowance::Depth(1),
+            margin: Duration::ZERO,
+            most_plies: 400,
+            adjudicates: false,
+        }
+    }
+
+    fn referee<'a>(terms: &Terms, white: &'a mut dyn Player, black: &'a mut dyn Player) -> Played {
+        let mut players = ByColor { white, black };
+        play(
+            Position::default(),
+            &mut players,
+            terms,
+            &AtomicBool::new(false),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn an_explosion_wins_and_scores_are_seen_by_white() {
+        let mut white = Script::new(&[("g1f3", 5), ("f3g5", 20), ("g5f7", 30_000)]);
+        let mut black = Script::new(&[("a7a6", -7), ("a6a5", -9000)]);
+        let played = referee(&terms(), &mut white, &mut black);
+        assert_eq!(
+            (played.winner, played.end),
+            (Some(Color::White), End::Explosion)
+        );
+        let scores = [5, 7, 20, 9000, 30_000].map(Some);
+        assert_eq!(played.scores, scores);
+        assert_eq!(
+            (played.efforts.white.nodes, played.efforts.black.nodes),
+            (30, 20)
+        );
+    }
+
+    #[test]
+    fn faults_lose_and_are_told_apart() {
+        let mut white = Script::new(&[("g1f3", 0)]);
+        let mut black = Script::new(&[("e2e4", 0)]);
+        let played = referee(&terms(), &mut white, &mut black);
+        assert_eq!(
+            (played.winner, played.end),
+            (Some(Color::White), End::Illegal)
+        );
+        let (mut white, mut black) = (Script::new(&[]), Script::new(&[]));
+        let played = referee(&terms(), &mut white, &mut black);
+        assert_eq!(
+            (played.winner, played.end),
+            (Some(Color::Black), End::Crash)
+        );
+    }
+
+    #[test]
+    fn a_clock_that_runs_out_loses_beyond_the_margin_only() {
+        let mut table_terms = terms();
+        table_terms.allowance = Allowance::parse_clock("1+0.1").unwrap();
+        table_terms.margin = Duration::from_millis(50);
+        let mut table = Table::new(Position::default(), &table_terms);
+        let millis = Duration::from_millis;
+        assert_eq!(table.charge(Color::White, millis(700)), Ok(()));
+        assert_eq!(table.clocks.white, millis(400));
+        assert_eq!(table.charge(Color::White, millis(440)), Ok(()));
+        assert_eq!(table.clocks.white, millis(100));
+        let over = table.charge(Color::White, millis(151));
+        assert_eq!(over, Err(Fault::Time(millis(51))));
+        assert_eq!(table.clocks.black, millis(1000));
+    }
+
+    #[test]
+    fn the_limit_on_length_and_agreed_scores_end_games_when_asked_to() {
+        let tour = [("g1f3", 2000), ("f3g1", 2000), ("b1c3", 2000)];
+        let reply = [("g8f6", -2000), ("f6g8", -2000), ("b8c6", -2000)];
+        let mut short = terms();
+        short.most_plies = 3;
+        let played = referee(&short, &mut Script::new(&tour), &mut Script::new(&reply));
+        assert_eq!(
+            (played.winner, played.end, played.game.ply()),
+            (None, End::PlyLimit, 3)
+        );
+        let mut agreed = terms();
+        agreed.adjudicates = true;
+        let played = referee(&agreed, &mut Script::new(&tour), &mut Script::new(&reply));
+        assert_eq!(played.winner, Some(Color::White));
+        assert_eq!((played.end, played.game.ply()), (End::AdjudicatedWin, 4));
+    }
+
+    #[test]
+    fn a_game_called_off_counts_for_nothing() {
+        let (mut white, mut black) = (Script::new(&[]), Script::new(&[]));
+        let mut players = ByColor::<&mut dyn Player> {
+            white: &mut white,
+            black: &mut black,
+        };
+        let called_off = AtomicBool::new(true);
+        assert!(play(Position::default(), &mut players, &terms(), &called_off).is_none());
+    }
+}

@@ -1,0 +1,402 @@
+//! A match: the plan, the workers, and the count in the order of the plan.
+//!
+//! However many games run at once and whichever ends first, pairs are counted in their order, and
+//! the sequential test looks at them in that order. With fixed nodes or depth the result is
+//! therefore the same each time, and quick games have no louder voice than slow ones.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use super::error::ContestError;
+use super::journal::{Heading, Journal};
+use super::limit::Allowance;
+use super::opening::Opening;
+use super::record::{GameRecord, Side};
+use super::referee::{Played, Terms, play as referee};
+use super::seats::{Blueprint, Seat};
+use super::spec::PlayerSpec;
+use super::sprt::{Sprt, Verdict};
+use super::standing::Standing;
+use crate::rules::ByColor;
+
+/// Stack of a thread that searches.
+const STACK_BYTES: usize = 16 << 20;
+
+/// A match as it is asked for.
+#[derive(Clone, Debug)]
+pub struct Match {
+    /// A, whose strength is asked for, and B.
+    pub players: [PlayerSpec; 2],
+    /// What is allowed for a move.
+    pub allowance: Allowance,
+    /// Where games begin.
+    pub openings: Vec<Opening>,
+    /// Draws the order of the openings.
+    pub seed: u64,
+    /// Pairs to play at most.
+    pub pairs: usize,
+    /// Games at the same time.
+    pub concurrency: usize,
+    /// Ends the match as soon as it decides.
+    pub sprt: Option<Sprt>,
+    /// Whether agreeing scores end a game.
+    pub adjudicates: bool,
+    /// A game is drawn after so many half-moves.
+    pub most_plies: usize,
+    /// How far a clock may be overstepped.
+    pub margin: Duration,
+    /// How long to wait for an answer that is overdue.
+    pub watchdog: Duration,
+    /// Whether pairs that A, or B, forfeited are left out.
+    pub drops: [bool; 2],
+    /// Where games are written down as they end.
+    pub journal: Option<PathBuf>,
+}
+
+/// What came of a match.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The counts.
+    pub standing: Standing,
+    /// What the test says, if there was one.
+    pub verdict: Option<Verdict>,
+    /// The games counted, in their order.
+    pub games: Vec<GameRecord>,
+}
+
+impl Match {
+    fn check(&self) -> Result<(), ContestError> {
+        let refuse = |text: String| Err(ContestError::Setup(text));
+        let openings = self.openings.len();
+        if self.pairs == 0 || self.concurrency == 0 {
+            return refuse("a match needs at least one pair and one board".to_owned());
+        }
+        if self.allowance.is_fixed() && self.pairs > openings {
+            return refuse(format!(
+                "{} games need {} openings and there are {openings}: at fixed nodes or depth a \
+                 repeated opening is a repeated game",
+                2 * self.pairs,
+                self.pairs
+            ));
+        }
+        let is_soft = matches!(self.allowance, Allowance::Nodes { soft: Some(_), .. });
+        if is_soft && self.players.iter().any(|player| !player.is_inside()) {
+            return refuse("a soft limit of nodes is known to players in process only".to_owned());
+        }
+        Ok(())
+    }
+
+    fn terms(&self) -> Terms {
+        Terms {
+            allowance: self.allowance,
+            margin: self.margin,
+            most_plies: self.most_plies,
+            adjudicates: self.adjudicates,
+        }
+    }
+
+    /// The opening of each pair.
+    fn order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.openings.len()).collect();
+        fastrand::Rng::with_seed(self.seed).shuffle(&mut order);
+        order
+    }
+
+    /// What a journal of this match begins with.
+    fn heading(&self) -> Result<Heading, ContestError> {
+        let mut openings = Digest::new();
+        for opening in &self.openings {
+            openings.add(opening.position.fen().as_bytes());
+        }
+        let mut heading = Heading::new();
+        let mut put = |name: &str, value: serde_json::Value| {
+            heading.insert(name.to_owned(), value);
+        };
+        put("megaton_match", 1.into());
+        for (name, player) in ["a", "b"].into_iter().zip(&self.players) {
+            put(name, player.to_string().into());
+            let mut digest = Digest::new();
+            for path in player.files() {
+                let bytes = std::fs::read(&path).map_err(ContestError::file(&path))?;
+                digest.add(&bytes);
+            }
+            put(&format!("{name}_files"), digest.to_string().into());
+        }
+        put("limit", self.allowance.to_string().into());
+        put("openings", openings.to_string().into());
+        put("seed", self.seed.into());
+        put("adjudication", self.adjudicates.into());
+        put("longest_game", self.most_plies.into());
+        Ok(heading)
+    }
+}
+
+/// A number that tells contents apart (FNV-1a).
+struct Digest(u64);
+
+impl Digest {
+    const fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+impl std::fmt::Display for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// The games so far, counted in order.
+struct Book<'a> {
+    contest: &'a Match,
+    /// Games of pairs that are not complete, or come after one that is not.
+    waiting: BTreeMap<usize, [Option<GameRecord>; 2]>,
+    counted: usize,
+    games: Vec<GameRecord>,
+    standing: Standing,
+    verdict: Option<Verdict>,
+}
+
+impl<'a> Book<'a> {
+    fn new(contest: &'a Match) -> Self {
+        Self {
+            contest,
+            waiting: BTreeMap::new(),
+            counted: 0,
+            games: Vec::new(),
+            standing: Standing {
+                ratio: contest.sprt.map(|_| 0.0),
+                ..Standing::default()
+            },
+            verdict: contest.sprt.map(|_| Verdict::Undecided),
+        }
+    }
+
+    /// Takes a game in, and counts as far as pairs are complete.
+    fn enter(&mut self, game: GameRecord) {
+        if game.pair >= self.contest.pairs || game.pair < self.counted {
+            return;
+        }
+        let pair = self.waiting.entry(game.pair).or_default();
+        let slot = game.white as usize;
+        pair[slot] = Some(game);
+        while !self.is_over() {
+            let Some([Some(_), Some(_)]) = self.waiting.get(&self.counted) else {
+                return;
+            };
+            if let Some([Some(first), Some(second)]) = self.waiting.remove(&self.counted) {
+                self.count([first, second]);
+            }
+        }
+    }
+
+    fn count(&mut self, pair: [GameRecord; 2]) {
+        self.counted += 1;
+        self.standing.count(&pair, self.contest.drops);
+        if let Some(sprt) = &self.contest.sprt {
+            self.standing.ratio = Some(sprt.ratio(&self.standing.tally));
+            self.verdict = Some(sprt.verdict(&self.standing.tally));
+        }
+        self.games.extend(pair);
+    }
+
+    fn is_over(&self) -> bool {
+        let is_decided = matches!(self.verdict, Some(Verdict::Accepted | Verdict::Rejected));
+        is_decided || self.counted >= self.contest.pairs
+    }
+
+    /// The games still to play, in order: a pair, and who has White.
+    fn missing(&self) -> Vec<(usize, Side)> {
+        (self.counted..self.contest.pairs)
+            .flat_map(|pair| Side::ALL.map(|white| (pair, white)))
+            .filter(|(pair, white)| {
+                let kept = self.waiting.get(pair);
+                kept.is_none_or(|games| games[*white as usize].is_none())
+            })
+            .collect()
+    }
+}
+
+/// What the workers share.
+struct Hall<'a> {
+    contest: &'a Match,
+    terms: Terms,
+    order: Vec<usize>,
+    blueprints: [Blueprint; 2],
+    games: Vec<(usize, Side)>,
+    next: AtomicUsize,
+    called_off: AtomicBool,
+}
+
+type News = Result<GameRecord, ContestError>;
+
+/// Plays a match; `told` hears of the standing whenever a pair has been counted.
+pub fn play(contest: &Match, mut told: impl FnMut(&Standing)) -> Result<Report, ContestError> {
+    contest.check()?;
+    let [a, b] = &contest.players;
+    let blueprint = |spec| Blueprint::new(spec, contest.watchdog);
+    let blueprints = [blueprint(a)?, blueprint(b)?];
+    let mut book = Book::new(contest);
+    let mut journal = None;
+    if let Some(path) = &contest.journal {
+        let (open, games) = Journal::open(path, &contest.heading()?)?;
+        journal = Some(open);
+        games.into_iter().for_each(|game| book.enter(game));
+        told(&book.standing);
+    }
+    let hall = Hall {
+        contest,
+        terms: contest.terms(),
+        order: contest.order(),
+        blueprints,
+        games: book.missing(),
+        next: AtomicUsize::new(0),
+        called_off: AtomicBool::new(false),
+    };
+    if !book.is_over() {
+        thread::scope(|scope| {
+            let (sender, news) = channel();
+            let boards = contest.concurrency.min(hall.games.len());
+            let started = (0..boards).try_for_each(|_| {
+                let (sender, hall) = (sender.clone(), &hall);
+                let builder = thread::Builder::new()
+                    .name("board".to_owned())
+                    .stack_size(STACK_BYTES);
+                builder
+                    .spawn_scoped(scope, move || work(hall, &sender))
+                    .map(drop)
+            });
+            drop(sender);
+            let played = started
+                .map_err(|error| ContestError::Setup(format!("no thread for a board: {error}")))
+                .and_then(|()| collect(&news, &mut book, journal.as_mut(), &mut told));
+            hall.called_off.store(true, Ordering::Relaxed);
+            played
+        })?;
+    }
+    Ok(Report {
+        standing: book.standing,
+        verdict: book.verdict,
+        games: book.games,
+    })
+}
+
+/// Takes in what the workers send until the match is over.
+fn collect(
+    news: &Receiver<News>,
+    book: &mut Book<'_>,
+    mut journal: Option<&mut Journal>,
+    told: &mut impl FnMut(&Standing),
+) -> Result<(), ContestError> {
+    for game in news {
+        let game = game?;
+        if let Some(journal) = &mut journal {
+            journal.keep(&game)?;
+        }
+        let counted = book.counted;
+        book.enter(game);
+        if book.counted > counted {
+            told(&book.standing);
+        }
+        if book.is_over() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The life of a worker: game after game until none is left or the match is called off.
+fn work(hall: &Hall<'_>, news: &Sender<News>) {
+    let mut seats = hall.blueprints.clone().map(Seat::new);
+    loop {
+        let index = hall.next.fetch_add(1, Ordering::Relaxed);
+        let Some(&(pair, white)) = hall.games.get(index) else {
+            return;
+        };
+        let played = game(hall, &mut seats, pair, white).transpose();
+        let Some(played) = played else {
+            return;
+        };
+        let is_broken = played.is_err();
+        if news.send(played).is_err() || is_broken {
+            return;
+        }
+    }
+}
+
+/// One game of a pair; `None` if the match is called off.
+fn game(
+    hall: &Hall<'_>,
+    seats: &mut [Seat; 2],
+    pair: usize,
+    white: Side,
+) -> Result<Option<GameRecord>, ContestError> {
+    let opening = hall.order[pair % hall.order.len()];
+    let start = hall.contest.openings[opening].position;
+    let [a, b] = seats;
+    let (first, second) = (a.fill()?, b.fill()?);
+    let mut players = match white {
+        Side::A => ByColor {
+            white: first,
+            black: second,
+        },
+        Side::B => ByColor {
+            white: second,
+            black: first,
+        },
+    };
+    let played = referee(start, &mut players, &hall.terms, &hall.called_off);
+    let Some(played) = played else {
+        return Ok(None);
+    };
+    let is_broken = played.fault.as_ref().is_some_and(super::Fault::is_fatal);
+    let record = record(played, pair, white);
+    if let Some(side) = record.forfeited_by().filter(|_| is_broken) {
+        seats[side as usize].clear();
+    }
+    Ok(Some(record))
+}
+
+fn record(played: Played, pair: usize, white: Side) -> GameRecord {
+    let side = |color| match color {
+        crate::rules::Color::White => white,
+        crate::rules::Color::Black => white.other(),
+    };
+    let ByColor {
+        white: whites,
+        black: blacks,
+    } = played.efforts;
+    let (a, b) = match white {
+        Side::A => (whites, blacks),
+        Side::B => (blacks, whites),
+    };
+    let moves: Vec<String> = played
+        .game
+        .moves()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    GameRecord {
+        pair,
+        white,
+        fen: played.game.positions()[0].fen(),
+        moves: moves.join(" "),
+        scores: played.scores,
+        depths: played.depths,
+        winner: played.winner.map(side),
+        end: played.end,
+        note: played.fault.map(|fault| fault.to_string()),
+        a,
+        b,
+    }
+}

@@ -1,0 +1,93 @@
+//! A player's seat at a worker's board: filled when needed, filled anew when the player broke.
+
+use std::time::Duration;
+
+use super::child::Child;
+use super::error::ContestError;
+use super::inside::{Inside, Settings, check};
+use super::player::Player;
+use super::spec::PlayerSpec;
+
+/// Starts in a row that may fail before a player is given up.
+const ATTEMPTS: usize = 3;
+
+/// How a player is made; checked as far as words can be.
+#[derive(Clone, Debug)]
+pub(super) struct Blueprint {
+    spec: PlayerSpec,
+    inside: Option<Settings>,
+    watchdog: Duration,
+}
+
+impl Blueprint {
+    pub(super) fn new(spec: &PlayerSpec, watchdog: Duration) -> Result<Self, ContestError> {
+        let inside = if spec.is_inside() {
+            Some(check(&spec.to_string(), &spec.options)?)
+        } else {
+            None
+        };
+        Ok(Self {
+            spec: spec.clone(),
+            inside,
+            watchdog,
+        })
+    }
+
+    fn make(&self) -> Result<Box<dyn Player>, String> {
+        match &self.inside {
+            Some(settings) => Ok(Box::new(Inside::new(settings))),
+            None => Ok(Box::new(Child::start(
+                &self.spec.kind,
+                &self.spec.options,
+                self.watchdog,
+            )?)),
+        }
+    }
+}
+
+/// One player at one board.
+pub(super) struct Seat {
+    blueprint: Blueprint,
+    player: Option<Box<dyn Player>>,
+    has_played: bool,
+}
+
+impl Seat {
+    pub(super) fn new(blueprint: Blueprint) -> Self {
+        Self {
+            blueprint,
+            player: None,
+            has_played: false,
+        }
+    }
+
+    /// The player, started if it does not run.
+    pub(super) fn fill(&mut self) -> Result<&mut dyn Player, ContestError> {
+        let attempts = if self.has_played { ATTEMPTS } else { 1 };
+        let player = match self.player.take() {
+            Some(player) => player,
+            None => self.start(attempts)?,
+        };
+        self.has_played = true;
+        Ok(&mut **self.player.insert(player))
+    }
+
+    fn start(&self, attempts: usize) -> Result<Box<dyn Player>, ContestError> {
+        let mut made = self.blueprint.make();
+        for _ in 1..attempts {
+            if made.is_ok() {
+                break;
+            }
+            made = self.blueprint.make();
+        }
+        made.map_err(|reason| ContestError::Player {
+            name: self.blueprint.spec.to_string(),
+            reason,
+        })
+    }
+
+    /// The player broke: the next game gets a new one.
+    pub(super) fn clear(&mut self) {
+        self.player = None;
+    }
+}

@@ -1,0 +1,191 @@
+//! Players as the command line writes them: `self:hash=32`, `cmd:./engine --flag`.
+//!
+//! Reads and checks words; nothing is started here.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A player as it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlayerSpec {
+    text: String,
+    pub(super) kind: Kind,
+    /// Options of the engine by name, in the order given.
+    pub(super) options: Vec<(String, String)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// This program's own engine, in process.
+    Inside,
+    /// A UCI program.
+    Child {
+        program: PathBuf,
+        arguments: Vec<String>,
+    },
+}
+
+/// Words that name no player.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    /// Neither of the two forms.
+    #[error("{0:?} is no player; write self, self:option=value,… or cmd:PROGRAM ARGUMENTS")]
+    Form(String),
+    /// No `=` in an option.
+    #[error("{0:?} is no option; write name=value")]
+    Option(String),
+    /// A quotation mark without its partner.
+    #[error("a quotation mark is not closed in {0:?}")]
+    Quote(String),
+}
+
+impl PlayerSpec {
+    /// Reads a player, and the options that were given beside it as `name=value`.
+    pub fn parse(text: &str, options: &[String]) -> Result<Self, SpecError> {
+        let text = text.trim();
+        let (kind, inner) = if let Some(command) = text.strip_prefix("cmd:") {
+            let mut words = split(command)?.into_iter();
+            let program = words.next().filter(|word| !word.is_empty());
+            let program = program.ok_or_else(|| SpecError::Form(text.to_owned()))?;
+            let arguments = words.collect();
+            let program = program.into();
+            (Kind::Child { program, arguments }, "")
+        } else if text == "self" {
+            (Kind::Inside, "")
+        } else if let Some(inner) = text.strip_prefix("self:") {
+            (Kind::Inside, inner)
+        } else {
+            return Err(SpecError::Form(text.to_owned()));
+        };
+        let inner = inner.split(',').filter(|part| !part.trim().is_empty());
+        let options = inner
+            .chain(options.iter().map(String::as_str))
+            .map(option)
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            text: text.to_owned(),
+            kind,
+            options,
+        })
+    }
+
+    /// Whether it is this program's own engine.
+    pub const fn is_inside(&self) -> bool {
+        matches!(self.kind, Kind::Inside)
+    }
+
+    /// The files whose content decides how it plays, as far as the words tell.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let program = match &self.kind {
+            Kind::Inside => std::env::current_exe().ok(),
+            Kind::Child { program, .. } => Some(program.clone()),
+        };
+        let arguments = match &self.kind {
+            Kind::Inside => &[][..],
+            Kind::Child { arguments, .. } => arguments,
+        };
+        let values = self.options.iter().map(|(_, value)| value);
+        let named = arguments.iter().chain(values).map(PathBuf::from);
+        let files = program.into_iter().chain(named);
+        files.filter(|path| path.is_file()).collect()
+    }
+}
+
+impl fmt::Display for PlayerSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        if !self.options.is_empty() && !self.text.contains('=') {
+            let options: Vec<String> = self
+                .options
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            write!(f, " ({})", options.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+fn option(text: &str) -> Result<(String, String), SpecError> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or_else(|| SpecError::Option(text.to_owned()))?;
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(SpecError::Option(text.to_owned()));
+    }
+    Ok((name.to_owned(), value.trim().to_owned()))
+}
+
+/// Words parted by blanks; either kind of quotation marks holds a word together.
+fn split(text: &str) -> Result<Vec<String>, SpecError> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for letter in text.chars() {
+        match quote {
+            Some(mark) if letter == mark => quote = None,
+            None if letter == '"' || letter == '\'' => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            None if letter.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(letter),
+        }
+    }
+    if quote.is_some() {
+        return Err(SpecError::Quote(text.to_owned()));
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<PlayerSpec, SpecError> {
+        PlayerSpec::parse(text, &[])
+    }
+
+    #[test]
+    fn our_own_engine_takes_options_after_a_colon() {
+        let plain = parse("self").unwrap();
+        assert!(plain.is_inside() && plain.options.is_empty());
+        let tuned = parse("self:hash=32,EvalFile=nets/a=b.net").unwrap();
+        let options = [("hash", "32"), ("EvalFile", "nets/a=b.net")];
+        let options = options.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(tuned.options, options);
+    }
+
+    #[test]
+    fn a_program_takes_arguments_and_its_options_beside_it() {
+        let options = ["Use NNUE=false".to_owned(), "Hash=64".to_owned()];
+        let text = r#"cmd:/opt/my\ engine --net "a b" 'c "d"' """#;
+        let spec = PlayerSpec::parse(text, &options).unwrap();
+        let Kind::Child { program, arguments } = &spec.kind else {
+            panic!("a child expected")
+        };
+        assert_eq!(program, &PathBuf::from(r"/opt/my\"));
+        assert_eq!(arguments, &["engine", "--net", "a b", r#"c "d""#, ""]);
+        assert_eq!(spec.options[0], ("Use NNUE".to_owned(), "false".to_owned()));
+        assert!(!spec.is_inside() && spec.to_string().ends_with("(Use NNUE=false, Hash=64)"));
+    }
+
+    #[test]
+    fn bad_words_are_answered_with_what_would_be_right() {
+        for (text, hint) in [
+            ("", "write self"),
+            ("selfish", "write self"),
+            ("cmd:", "cmd:PROGRAM"),
+            ("cmd:''", "cmd:PROGRAM"),
+            ("stockfish", "cmd:PROGRAM"),
+            ("self:hash", "name=value"),
+            ("self:=3", "name=value"),
+            ("cmd:a 'b", "not closed"),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(hint), "{text}: {error}");
+        }
+        let error = PlayerSpec::parse("self", &["Hash".to_owned()]).unwrap_err();
+        assert_eq!(error, SpecError::Option("Hash".to_owned()));
+    }
+}

@@ -1,0 +1,209 @@
+//! How a match stands: the counts, and beside them all that tells whether it was a fair one.
+//!
+//! Pure: pairs of games go in, in their order.
+
+use std::collections::BTreeMap;
+
+use super::record::{End, GameRecord, Side};
+use super::tally::Tally;
+use crate::rules::Color;
+
+/// Games that a player lost by a fault of its program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forfeits {
+    /// Moves that are not legal.
+    pub illegal: u64,
+    /// Ends of the program.
+    pub crashes: u64,
+    /// Answers that never came.
+    pub hangs: u64,
+    /// Answers that came too late.
+    pub time: u64,
+}
+
+impl Forfeits {
+    /// All of them.
+    pub const fn total(&self) -> u64 {
+        self.illegal + self.crashes + self.hangs + self.time
+    }
+
+    fn add(&mut self, end: End) {
+        match end {
+            End::Illegal => self.illegal += 1,
+            End::Crash => self.crashes += 1,
+            End::Hang => self.hangs += 1,
+            End::Time => self.time += 1,
+            _ => {}
+        }
+    }
+}
+
+/// What a player used over all its games.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Speed {
+    /// Positions visited.
+    pub nodes: u64,
+    /// Time, in microseconds.
+    pub micros: u64,
+    /// Moves by the depth of their search.
+    depths: BTreeMap<u32, u64>,
+}
+
+impl Speed {
+    /// Positions a second, if any time was used.
+    pub fn nodes_per_second(&self) -> Option<u64> {
+        (self.micros > 0).then(|| (self.nodes as f64 * 1e6 / self.micros as f64) as u64)
+    }
+
+    /// The depth that half of the moves reached.
+    pub fn median_depth(&self) -> Option<u32> {
+        let moves: u64 = self.depths.values().sum();
+        let mut before = 0;
+        self.depths.iter().find_map(|(&depth, &count)| {
+            before += count;
+            (2 * before >= moves).then_some(depth)
+        })
+    }
+
+    fn add(&mut self, game: &GameRecord, side: Side) {
+        let effort = game.effort(side);
+        self.nodes += effort.nodes;
+        self.micros += effort.micros;
+        // Forfeits leave the last move out, so both lists begin with the first mover's.
+        let first = usize::from(game.color(side) != first_mover(game));
+        for depth in game.depths.iter().skip(first).step_by(2).flatten() {
+            *self.depths.entry(*depth).or_default() += 1;
+        }
+    }
+}
+
+/// The colour that moves first in a game's opening.
+fn first_mover(game: &GameRecord) -> Color {
+    match game.fen.split(' ').nth(1) {
+        Some("b") => Color::Black,
+        _ => Color::White,
+    }
+}
+
+/// The state of a match.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Standing {
+    /// Games and pairs, seen by A.
+    pub tally: Tally,
+    /// Faults of A and of B, in games dropped too.
+    pub forfeits: [Forfeits; 2],
+    /// Pairs left out because of a forfeit.
+    pub dropped: u64,
+    /// What A and B used.
+    pub speed: [Speed; 2],
+    /// Half-moves played in the games that count.
+    pub plies: u64,
+    /// Half points of White in them.
+    pub white_halves: u64,
+    /// How they ended.
+    pub ends: BTreeMap<End, u64>,
+    /// The log-likelihood ratio, where there is a test.
+    pub ratio: Option<f64>,
+}
+
+impl Standing {
+    /// Counts the two games of an opening; a forfeit by one whose forfeits are dropped leaves out
+    /// both.
+    pub(super) fn count(&mut self, pair: &[GameRecord; 2], drops: [bool; 2]) {
+        let mut is_dropped = false;
+        for game in pair {
+            if let Some(side) = game.forfeited_by() {
+                self.forfeits[side as usize].add(game.end);
+                is_dropped |= drops[side as usize];
+            }
+        }
+        if is_dropped {
+            self.dropped += 1;
+            return;
+        }
+        self.tally.add([pair[0].points(), pair[1].points()]);
+        for game in pair {
+            for side in Side::ALL {
+                self.speed[side as usize].add(game, side);
+            }
+            self.plies += game.plies() as u64;
+            self.white_halves += match game.winner {
+                Some(side) if side == game.white => 2,
+                Some(_) => 0,
+                None => 1,
+            };
+            *self.ends.entry(game.end).or_default() += 1;
+        }
+    }
+
+    /// What White scored, 0 to 1.
+    pub fn white_score(&self) -> f64 {
+        self.white_halves as f64 / 2.0 / self.tally.games().max(1) as f64
+    }
+
+    /// The mean length of a game in half-moves.
+    pub fn mean_plies(&self) -> f64 {
+        self.plies as f64 / self.tally.games().max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::Effort;
+    use super::*;
+
+    fn game(white: Side, winner: Option<Side>, end: End) -> GameRecord {
+        let effort = |nodes| Effort { nodes, micros: 100 };
+        GameRecord {
+            pair: 0,
+            white,
+            fen: "8/8/8/8/8/8/8/8 b - - 0 1".to_owned(),
+            moves: String::new(),
+            scores: vec![None; 4],
+            depths: [10, 3, 11, 4].map(Some).to_vec(),
+            winner,
+            end,
+            note: None,
+            a: effort(50),
+            b: effort(70),
+        }
+    }
+
+    #[test]
+    fn a_pair_is_counted_with_all_that_belongs_to_it() {
+        let mut standing = Standing::default();
+        let won = game(Side::B, Some(Side::A), End::Mate);
+        let drawn = game(Side::A, None, End::Threefold);
+        standing.count(&[drawn, won], [false, false]);
+        assert_eq!(standing.tally.pairs, [0, 0, 0, 1, 0]);
+        assert_eq!((standing.white_halves, standing.plies), (1, 8));
+        assert_eq!(standing.speed[0].nodes_per_second(), Some(500_000));
+        // Black moves first here: A's depths are 3, 4 in the game with White, 10, 11 in the other.
+        let depths: Vec<u32> = standing.speed[0].depths.keys().copied().collect();
+        assert_eq!(depths, [3, 4, 10, 11]);
+        assert_eq!(standing.speed[1].median_depth(), Some(4));
+        assert_eq!(Speed::default().median_depth(), None);
+        assert_eq!(Speed::default().nodes_per_second(), None);
+    }
+
+    #[test]
+    fn forfeits_count_as_losses_or_leave_their_pair_out() {
+        let fine = game(Side::A, Some(Side::B), End::Explosion);
+        let forfeit = game(Side::B, Some(Side::A), End::Time);
+        assert_eq!(forfeit.forfeited_by(), Some(Side::B));
+        let pair = [fine, forfeit];
+        let mut kept = Standing::default();
+        kept.count(&pair, [true, false]);
+        assert_eq!((kept.tally.games(), kept.dropped), (2, 0));
+        let mut dropped = Standing::default();
+        dropped.count(&pair, [false, true]);
+        assert_eq!((dropped.tally.games(), dropped.dropped), (0, 1));
+        for standing in [kept, dropped] {
+            assert_eq!(
+                (standing.forfeits[1].time, standing.forfeits[1].total()),
+                (1, 1)
+            );
+            assert_eq!(standing.forfeits[0].total(), 0);
+        }
+    }
+}
