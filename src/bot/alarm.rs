@@ -23,6 +23,8 @@ pub enum AlarmKind {
     Closed,
     /// The account is marked for breaking the terms of service.
     Marked,
+    /// Token and account look good, and yet the server forbids us to play.
+    Barred,
     /// Another program uses the account.
     Stolen,
     /// The token will end soon.
@@ -41,6 +43,7 @@ impl AlarmKind {
             Self::Scopes => "scopes",
             Self::Closed => "closed",
             Self::Marked => "marked",
+            Self::Barred => "barred",
             Self::Stolen => "stolen",
             Self::TokenEnds => "token-ends",
             Self::Guard => "guard",
@@ -52,7 +55,7 @@ impl AlarmKind {
     pub const fn stops(self) -> bool {
         matches!(
             self,
-            Self::Token | Self::Scopes | Self::Closed | Self::Marked
+            Self::Token | Self::Scopes | Self::Closed | Self::Marked | Self::Barred
         )
     }
 

@@ -15,6 +15,10 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 const USUAL: u32 = 24 * 60;
 /// Most minutes between two looks while something is wrong, or doubted again and again.
 const LONGEST: u32 = 10;
+/// Calls of one kind forbidden in a row that are no accident.
+const MOST_FORBIDDEN: u32 = 3;
+/// Minutes after which a server that forbade them is tried again.
+const BARRED: u32 = 60;
 /// Days before the end of a token on which it is spoken of.
 const WARNINGS: [u64; 3] = [1, 7, 30];
 /// The scope without which nothing works.
@@ -117,6 +121,8 @@ pub(super) struct Health {
     pause: Duration,
     minute: Duration,
     looking: Option<BoxFuture<'static, Checkup>>,
+    /// Until when nothing is tried that the server forbade.
+    barred_until: Option<Instant>,
 }
 
 impl Health {
@@ -131,6 +137,7 @@ impl Health {
             pause: minute,
             minute,
             looking: None,
+            barred_until: None,
         };
         for finding in of_account(account) {
             health.tell(finding);
@@ -183,6 +190,9 @@ impl Health {
         for finding in findings(checkup, SystemTime::now()) {
             self.tell(finding);
         }
+        if let Some(finding) = self.barred(Instant::now()) {
+            self.tell(finding);
+        }
         let unsure = self.alarms.stop() || checkup.token.as_ref().is_err_and(Error::is_transient);
         let wait = if unsure {
             self.pause
@@ -192,6 +202,30 @@ impl Health {
         self.next = Instant::now() + wait;
         // A doubt that proved wrong is not followed by another look at once.
         self.pause = (self.pause * 2).min(self.minute * LONGEST);
+    }
+
+    /// Calls that are forbidden although nothing else is wrong: said, and left alone for a while.
+    fn barred(&mut self, now: Instant) -> Option<Finding> {
+        match self.barred_until {
+            Some(until) if until > now => return None,
+            Some(_) => {
+                self.barred_until = None;
+                self.client.forget_forbidden();
+                return Some((AlarmKind::Barred, None));
+            }
+            None => {}
+        }
+        let (scope, times) = self.client.forbidden()?;
+        if times < MOST_FORBIDDEN || self.alarms.stop() {
+            return None;
+        }
+        self.barred_until = Some(now + self.minute * BARRED);
+        let text = format!(
+            "the server forbids calls of the kind {} ({times} times in a row), though token and \
+             account look good: see what the website says about the account",
+            scope.as_str()
+        );
+        Some((AlarmKind::Barred, Some(text)))
     }
 
     fn tell(&self, (kind, text): Finding) {

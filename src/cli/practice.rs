@@ -287,6 +287,7 @@ fn schedule(args: &Args) -> Schedule {
         } else {
             args.partner.iter().map(with_nodes).collect()
         },
+        people: false,
         time: args.tc.unwrap_or(time),
         rated: true,
         pause: if watched { PAUSE } else { Duration::ZERO },

@@ -4,6 +4,7 @@
 //! caused is asked again without the name. A call goes out when the governor lets it out; a move does
 //! so at once, and what would have to wait too long is refused with the wait.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -75,6 +76,8 @@ struct Inner {
     moves_used: Mutex<Option<Instant>>,
     /// A call was refused as if the token or the account were not good any more.
     doubted: Notify,
+    /// How often in a row such calls were forbidden, by kind.
+    forbidden: Mutex<BTreeMap<Scope, u32>>,
 }
 
 impl Client {
@@ -99,6 +102,7 @@ impl Client {
             complaints: Complaints::default(),
             moves_used: Mutex::new(None),
             doubted: Notify::new(),
+            forbidden: Mutex::default(),
         })))
     }
 
@@ -125,6 +129,19 @@ impl Client {
     /// Waits until a call has been refused as if the token or the account were not good any more.
     pub async fn doubted(&self) {
         self.0.doubted.notified().await;
+    }
+
+    /// The kind of call at a game or a challenge that was forbidden (403) most often in a row, and how
+    /// often.
+    pub fn forbidden(&self) -> Option<(Scope, u32)> {
+        let forbidden = lock(&self.0.forbidden);
+        let most = forbidden.iter().max_by_key(|(_, times)| **times);
+        most.map(|(scope, times)| (*scope, *times))
+    }
+
+    /// Counts such calls anew.
+    pub fn forget_forbidden(&self) {
+        lock(&self.0.forbidden).clear();
     }
 
     /// The bare token, for the one call that asks about it.
@@ -253,9 +270,8 @@ impl Client {
     fn settle<T>(&self, scope: Scope, outcome: Result<T, Error>) -> Result<T, Error> {
         let end = outcome.as_ref().err().map_or(Outcome::Done, Outcome::from);
         self.0.gate.governor().ended(scope, end);
-        let refused = |error: &Error| error.is_unauthorized() || error.is_forbidden();
-        if scope.is_play() && outcome.as_ref().is_err_and(refused) {
-            self.0.doubted.notify_one();
+        if scope.is_play() {
+            self.note_refusal(scope, outcome.as_ref().err());
         }
         let Err(Error::RateLimited { wait, body }) = outcome else {
             return outcome;
@@ -270,6 +286,21 @@ impl Client {
         let (key, answer) = (body.limit_key(), &body.message);
         tracing::warn!(scope = scope.as_str(), ?wait, ?key, %answer, "rate limited");
         Err(Error::RateLimited { wait, body })
+    }
+
+    /// Whether a call at a game or a challenge was refused as if we were not good for it any more.
+    fn note_refusal(&self, scope: Scope, error: Option<&Error>) {
+        match error {
+            None => {
+                lock(&self.0.forbidden).remove(&scope);
+            }
+            Some(error) if error.is_forbidden() => {
+                *lock(&self.0.forbidden).entry(scope).or_default() += 1;
+                self.0.doubted.notify_one();
+            }
+            Some(error) if error.is_unauthorized() => self.0.doubted.notify_one(),
+            Some(_) => {}
+        }
     }
 
     /// Makes a call whose answer is one JSON object.

@@ -27,6 +27,10 @@ pub(crate) struct Account {
     pub(crate) counts: Counts,
     /// Whether it lets its opponents take moves back.
     pub(crate) takebacks: bool,
+    /// Closed, by itself or by the moderators.
+    pub(crate) closed: bool,
+    /// Marked for breaking the terms of service.
+    pub(crate) marked: bool,
     /// Lives inside the server, so it is always there.
     pub(crate) resident: bool,
     pub(super) event_streams: u32,
@@ -49,6 +53,8 @@ impl Account {
             created: now,
             counts: Counts::default(),
             takebacks: kind == Kind::Human,
+            closed: false,
+            marked: false,
             resident: false,
             event_streams: 0,
             seen: Millis(0),

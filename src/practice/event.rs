@@ -25,6 +25,11 @@ pub enum Event {
         /// The key of the reason.
         reason: String,
     },
+    /// A challenge was taken back.
+    Canceled {
+        /// The id of the challenge.
+        game: String,
+    },
     /// A game began.
     Started {
         /// The id of the game.
@@ -69,6 +74,7 @@ impl fmt::Display for Event {
         match self {
             Self::Challenged { game, by, to } => write!(out, "{game}  {by} challenges {to}"),
             Self::Declined { game, reason } => write!(out, "{game}  declined: {reason}"),
+            Self::Canceled { game } => write!(out, "{game}  taken back"),
             Self::Started {
                 game,
                 white,

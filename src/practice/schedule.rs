@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures::stream::{self, StreamExt};
 use tokio_util::sync::CancellationToken;
 
+use super::account::Kind;
 use super::challenge::{Standing, Wish};
 use super::partner::{Invitation, Partner};
 use super::report::{GameReport, Report};
@@ -27,6 +28,8 @@ pub struct Schedule {
     pub concurrency: usize,
     /// Who plays, in turn.
     pub partners: Vec<Partner>,
+    /// Whether they play under accounts of people.
+    pub people: bool,
     /// The time control.
     pub time: TimeControl,
     /// Whether ratings change.
@@ -43,6 +46,7 @@ impl Default for Schedule {
             games: 2,
             concurrency: 1,
             partners: vec![Partner::Greedy, Partner::Random],
+            people: false,
             time: TimeControl::Clock {
                 limit: 60,
                 increment: 1,
@@ -96,11 +100,16 @@ impl Handle {
                     .await;
             }
             let partner = schedule.partners[number % schedule.partners.len()];
+            let (kind, name) = match schedule.people {
+                true => (Kind::Human, partner.name().replace("Partner", "Person")),
+                false => (Kind::Bot, partner.name().to_owned()),
+            };
             let name = match lane {
-                0 => partner.name().to_owned(),
-                _ => format!("{}-{}", partner.name(), lane + 1),
+                0 => name,
+                _ => format!("{name}-{}", lane + 1),
             };
             let invitation = Invitation {
+                kind,
                 pace: schedule.pace,
                 ..Invitation::new(&name, partner)
             };

@@ -164,6 +164,31 @@ impl Handle {
         });
     }
 
+    /// Closes an account, or opens it again.
+    pub fn close_account(&self, name: &str, closed: bool) {
+        self.hall.with(|house, _| {
+            if let Some(account) = house.account_mut(&name.to_lowercase()) {
+                account.closed = closed;
+            }
+        });
+    }
+
+    /// Marks an account for breaking the terms of service, or takes the mark away.
+    pub fn mark_account(&self, name: &str, marked: bool) {
+        self.hall.with(|house, _| {
+            if let Some(account) = house.account_mut(&name.to_lowercase()) {
+                account.marked = marked;
+            }
+        });
+    }
+
+    /// Makes a game of a challenge that was cancelled, as when its acceptance and its cancellation
+    /// cross.
+    pub fn begin_cancelled(&self, challenge: &str) {
+        self.hall
+            .with(|house, now| house.begin_cancelled(challenge, now));
+    }
+
     /// Lets an account allow its opponents to take moves back, or not.
     pub fn allow_takebacks(&self, name: &str, allowed: bool) {
         self.hall.with(|house, _| {

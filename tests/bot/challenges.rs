@@ -76,7 +76,7 @@ pub(crate) fn game(id: &str, opponent: Player) -> GameInfo {
 }
 
 /// A challenge and everything it is judged by.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) asked: Challenge,
     pub(crate) rules: config::Challenge,
@@ -101,6 +101,13 @@ impl Case {
             rated_rests: false,
             open: Openness::Open,
         }
+    }
+
+    /// Whether a block list names the challenger.
+    pub(crate) fn is_blocked(&self) -> bool {
+        let challenger = self.asked.challenger.as_ref();
+        let id = challenger.and_then(|player| player.id.as_ref());
+        id.is_some_and(|id| Lists::named(&self.rules).blocked_by(id).is_some())
     }
 
     pub(crate) fn judge(&self) -> Verdict {
@@ -208,20 +215,20 @@ fn whoever_is_welcome_is_spared_taste_but_nothing_else() {
             change(c);
         })
     };
-    let spared: [fn(&mut Case); 8] = [
+    let spared: [fn(&mut Case); 7] = [
         |c| c.time(3600, 0),
         |c| c.rules.humans.rated = false,
         |c| c.rules.humans.min_rating = 3000,
         |c| c.rules.humans.repeats = 0,
         |c| c.rules.humans.color = ColorWish::White,
         |c| c.rules.humans.accept = false,
-        |c| c.rules.block = names(&["blastcap"]),
         |c| c.rules.allow = names(&["friend"]),
     ];
     for (index, change) in spared.into_iter().enumerate() {
         assert_eq!(welcome(change), Decision::Accept, "row {index}");
     }
-    let not_spared: [fn(&mut Case); 8] = [
+    let not_spared: [fn(&mut Case); 9] = [
+        |c| c.rules.block = names(&["blastcap"]),
         |c| c.asked.variant = Variant::Standard,
         |c| c.time(15, 0),
         |c| c.open = Openness::Full,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use megaton::bot::{Decision, Openness, Past, Rule};
 use megaton::config::{ColorWish, Visitors};
 use megaton::lichess::{
-    ChallengeStatus, ColorChoice, Compat, DeclineReason, GameId, Side, TimeControl, Variant,
+    ChallengeStatus, ColorChoice, Compat, DeclineReason, GameId, Player, Side, TimeControl, Variant,
 };
 use proptest::prelude::*;
 
@@ -169,6 +169,8 @@ proptest! {
             prop_assert_eq!(case.asked.variant, Variant::Atomic);
             prop_assert_eq!(case.open, Openness::Open);
             prop_assert!(case.compat.is_none_or(|compat| compat.bot));
+            prop_assert!(!case.is_blocked(), "a block list wins over every other");
+            prop_assert!(!(case.rated_rests && case.asked.rated));
         }
         // A seat more does not change anything but the want of a seat.
         if case.open == Openness::Full && verdict.decision != Decision::Ignore {
@@ -178,6 +180,19 @@ proptest! {
             prop_assert_eq!(&seated.objections[..], rest);
             let only = seated.decision == Decision::Accept;
             prop_assert_eq!(verdict.wants_only_a_seat(), only);
+        }
+        // To be welcome never hurts, and to be blocked is final.
+        let mut welcomed = case.clone();
+        welcomed.rules.welcome = names(&["nuke", "blastcap"]);
+        if verdict.decision == Decision::Accept {
+            prop_assert_eq!(welcomed.judge().decision, Decision::Accept);
+        }
+        welcomed.rules.block = names(&["Nuke", "BLASTCAP"]);
+        let named = |player: &Player| player.id.as_ref().is_some_and(|id| id.as_str() != ME);
+        if welcomed.asked.challenger.as_ref().is_some_and(named) {
+            let blocked = welcomed.judge();
+            prop_assert!(matches!(blocked.decision, Decision::Decline(_)));
+            prop_assert!(blocked.objections.iter().any(|o| o.rule == Rule::Blocked));
         }
         // What is closed is nobody's business any more.
         case.asked.status = ChallengeStatus::Canceled;

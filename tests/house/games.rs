@@ -60,6 +60,7 @@ async fn play(server: &Handle, pace: Duration, stop: &CancellationToken) -> Repo
             increment: 0,
         },
         rated: true,
+        people: false,
         pause: Duration::ZERO,
         pace,
     };

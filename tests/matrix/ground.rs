@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
 use megaton::bot::{
-    self, BotOptions, ListSources, Listeners, Memory, MemoryRules, Pace, SearchLimits, Settings,
-    Shutdown,
+    self, BotEvent, BotOptions, Command, Control, ListSources, Listeners, Memory, MemoryRules,
+    Pace, Reply, SearchLimits, Settings, Shutdown, Status,
 };
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, Token};
@@ -14,6 +14,7 @@ use megaton::practice::{
     Blow, Fault, Handle, Mood, Options, Partner, Phase, Place, Report, Schedule, Server, Strike,
     TimeControl, Timing,
 };
+use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -25,7 +26,7 @@ const CALL: Duration = Duration::from_millis(250);
 /// Cells under way at once.
 const AT_ONCE: usize = 8;
 /// No cell takes longer; a hang ends there.
-const GUARD: Duration = Duration::from_secs(60);
+pub(crate) const GUARD: Duration = Duration::from_secs(60);
 /// From the loss of a stream to its next opening, a hang guard: twenty times the idle limit.
 const RECOVERY: Duration = Duration::from_secs(10);
 /// Half-moves before a fault strikes in the middle of a game.
@@ -41,6 +42,9 @@ pub(crate) struct Cell {
     pub(crate) games: usize,
     /// Whether somebody is to blame for how a game ends, though not the bot.
     pub(crate) unplayed: bool,
+    /// Whether people challenge, and to games that change no rating.
+    pub(crate) people: bool,
+    pub(crate) casual: bool,
 }
 
 impl Cell {
@@ -52,6 +56,8 @@ impl Cell {
             mood: None,
             games: 1,
             unplayed: false,
+            people: false,
+            casual: false,
         }
     }
 
@@ -90,6 +96,75 @@ pub(crate) async fn server() -> Handle {
     Server::start(options).await.unwrap()
 }
 
+/// A bot on a server, and what it tells.
+pub(crate) struct Running {
+    pub(crate) task: JoinHandle<()>,
+    pub(crate) shutdown: Shutdown,
+    pub(crate) control: Control,
+    pub(crate) news: broadcast::Receiver<BotEvent>,
+}
+
+impl Running {
+    /// What it says of itself.
+    pub(crate) async fn status(&self) -> Status {
+        match self.control.ask(Command::Status, GUARD).await {
+            Ok(Reply::Status(status)) => *status,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Tells it to do something, which must be possible.
+    pub(crate) async fn told(&self, command: Command) {
+        let reply = self.control.ask(command, GUARD).await;
+        assert!(matches!(reply, Ok(Reply::Done(_))), "{reply:?}");
+    }
+
+    /// Until it tells something of this kind.
+    pub(crate) async fn tells<T>(&mut self, wanted: impl Fn(&BotEvent) -> Option<T>) -> T {
+        let telling = async {
+            loop {
+                match self.news.recv().await {
+                    Ok(event) => {
+                        if let Some(told) = wanted(&event) {
+                            return told;
+                        }
+                    }
+                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => panic!("the bot has ended"),
+                }
+            }
+        };
+        tokio::time::timeout(GUARD, telling).await.unwrap()
+    }
+
+    /// Until no seat is taken any more: nothing has leaked.
+    pub(crate) async fn is_at_rest(&self) {
+        until("no seat is taken", async || {
+            let status = self.status().await;
+            status.seats.taken == 0 && status.waiting == 0 && status.games.is_empty()
+        })
+        .await;
+    }
+
+    /// Ends it in good order.
+    pub(crate) async fn end(self) {
+        self.shutdown.drain.cancel();
+        let ended = tokio::time::timeout(GUARD, self.task).await;
+        ended.unwrap().unwrap();
+    }
+}
+
+/// Until something has become so.
+pub(crate) async fn until(what: &str, so: impl AsyncFn() -> bool) {
+    let waiting = async {
+        while !so().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let waited = tokio::time::timeout(GUARD, waiting).await;
+    assert!(waited.is_ok(), "waiting in vain: {what}");
+}
+
 /// Puts the bot on a server; it thinks for some milliseconds, so that there is a phase of that.
 pub(crate) fn put_on(server: &Handle, token: &str) -> (JoinHandle<()>, Shutdown) {
     put_on_with(server, token, |_| {})
@@ -100,6 +175,12 @@ pub(crate) fn put_on_with(
     token: &str,
     change: impl FnOnce(&mut Settings),
 ) -> (JoinHandle<()>, Shutdown) {
+    let running = start(server, token, change);
+    (running.task, running.shutdown)
+}
+
+/// A client as fast as the server.
+pub(crate) fn client(server: &Handle, token: &str) -> Client {
     let usual = lichess::Timing::default().faster(SPEED);
     let client = Client::new(ClientOptions {
         base_url: server.url().to_owned(),
@@ -112,6 +193,11 @@ pub(crate) fn put_on_with(
             ..usual
         },
     });
+    client.unwrap()
+}
+
+pub(crate) fn start(server: &Handle, token: &str, change: impl FnOnce(&mut Settings)) -> Running {
+    let client = client(server, token);
     let mut settings = Settings {
         search: SearchLimits {
             movetime: Some(Duration::from_millis(10)),
@@ -124,8 +210,9 @@ pub(crate) fn put_on_with(
     change(&mut settings);
     let memory = Memory::nowhere();
     memory.set_rules(MemoryRules::from(&settings));
+    let listeners = Listeners::default();
     let options = BotOptions {
-        client: client.unwrap(),
+        client,
         pool: Pool::in_background(&EngineOptions {
             hash_mb: 1,
             ..EngineOptions::default()
@@ -137,12 +224,18 @@ pub(crate) fn put_on_with(
             post_limit: CALL,
             ..Pace::default().faster(SPEED)
         },
-        listeners: Listeners::default(),
+        listeners: listeners.clone(),
     };
-    let shutdown = Shutdown::default();
-    let running = bot::run(options, shutdown.clone());
+    let (shutdown, news) = (Shutdown::default(), listeners.subscribe());
+    let (control, commands) = bot::channel();
+    let running = bot::run_commanded(options, shutdown.clone(), commands);
     let task = tokio::spawn(async move { running.await.unwrap() });
-    (task, shutdown)
+    Running {
+        task,
+        shutdown,
+        control,
+        news,
+    }
 }
 
 /// Games against a partner that lasts for some moves.
@@ -191,7 +284,12 @@ async fn cell(cell: Cell) -> Option<String> {
     }
     let token = server.open_bot(BOT).unwrap();
     let (task, shutdown) = put_on(&server, &token);
-    let games = server.play(BOT, schedule(cell.games, 1), CancellationToken::new());
+    let schedule = Schedule {
+        people: cell.people,
+        rated: !cell.casual,
+        ..schedule(cell.games, 1)
+    };
+    let games = server.play(BOT, schedule, CancellationToken::new());
     let Ok(report) = tokio::time::timeout(GUARD, games).await else {
         return Some(format!("{}: it hangs; {:?}", cell.name, server.traffic()));
     };

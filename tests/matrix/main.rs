@@ -7,8 +7,15 @@
 
 #![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
 
+mod account;
 mod calls;
+mod closing;
+mod crossing;
 mod ground;
+mod guest;
+mod people;
+mod repeating;
 mod rows;
 mod streams;
+mod talking;
 mod world;

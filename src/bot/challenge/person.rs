@@ -10,8 +10,26 @@ use crate::lichess::{Challenge, DeclineReason, Player, Variant};
 /// Ratings end before this; as the most that is accepted it accepts everybody.
 const NO_CEILING: u32 = 4000;
 
-/// What speaks against the challenger. Who is welcome is spared everything here: that is what the
-/// list is for, and a name on it is an exception from a list kept by others.
+/// Whether a block list names the challenger. Nobody is spared that: a name on it is there for a
+/// reason, whatever other list it came to stand on too.
+pub(super) fn blocked(
+    challenger: Option<&Player>,
+    standing: &Standing<'_>,
+    out: &mut Vec<Objection>,
+) {
+    let id = challenger.and_then(|player| player.id.as_ref());
+    if let Some(source) = id.and_then(|id| standing.lists.blocked_by(id)) {
+        let detail = format!("[challenge] block: {source}");
+        out.push(Objection::new(
+            Rule::Blocked,
+            DeclineReason::Generic,
+            detail,
+        ));
+    }
+}
+
+/// What else speaks against the challenger. Who is welcome is spared all of it: that is what the
+/// list is for.
 pub(super) fn objections(
     challenge: &Challenge,
     rules: &Visitors,
@@ -20,7 +38,7 @@ pub(super) fn objections(
 ) {
     let challenger = challenge.challenger.as_ref();
     kind(challenger, rules, out);
-    lists(challenger, standing, out);
+    allowed(challenger, standing, out);
     if challenge.variant == Variant::Atomic {
         rating(challenger, rules, standing.rating, out);
     }
@@ -45,16 +63,8 @@ fn kind(challenger: Option<&Player>, rules: &Visitors, out: &mut Vec<Objection>)
     });
 }
 
-fn lists(challenger: Option<&Player>, standing: &Standing<'_>, out: &mut Vec<Objection>) {
+fn allowed(challenger: Option<&Player>, standing: &Standing<'_>, out: &mut Vec<Objection>) {
     let id = challenger.and_then(|player| player.id.as_ref());
-    if let Some(source) = id.and_then(|id| standing.lists.blocked_by(id)) {
-        let detail = format!("[challenge] block: {source}");
-        out.push(Objection::new(
-            Rule::Blocked,
-            DeclineReason::Generic,
-            detail,
-        ));
-    }
     // Nobody in particular is on no list.
     let allowed = match id {
         Some(id) => standing.lists.allows(id),

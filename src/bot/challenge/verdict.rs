@@ -81,6 +81,7 @@ pub fn consider(
         Asked::All
     };
     let mut out = Vec::new();
+    person::blocked(challenger, standing, &mut out);
     if asked == Asked::All {
         person::objections(challenge, rules, standing, &mut out);
         often::objections(challenge, rules, standing.past, &mut out);

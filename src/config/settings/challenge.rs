@@ -24,7 +24,8 @@ pub struct Challenge {
     pub block: Vec<Entry>,
     /// Accounts that alone may challenge; empty for everybody.
     pub allow: Vec<Entry>,
-    /// Accounts that skip the rules of mode, time, rating and repetition.
+    /// Accounts that skip the rules of mode, time, rating and repetition, and the list of those
+    /// allowed; never that of those blocked.
     pub welcome: Vec<Entry>,
     /// The rules for humans.
     pub humans: Visitors,

@@ -233,7 +233,12 @@ impl House {
                 });
                 (EventLine::ChallengeDeclined { challenge: json }, "declined")
             }
-            _ => (EventLine::ChallengeCanceled { challenge: json }, "canceled"),
+            _ => {
+                self.news(Event::Canceled {
+                    game: id.to_owned(),
+                });
+                (EventLine::ChallengeCanceled { challenge: json }, "canceled")
+            }
         };
         self.tell(&challenge.challenger, &event);
         self.tell(&challenge.dest, &event);

@@ -214,6 +214,8 @@ impl House {
             id: account.id.clone(),
             username: account.name.clone(),
             title: account.title(),
+            disabled: account.closed,
+            tos_violation: account.marked,
             perfs: Perfs { atomic },
             created_at: account.created.0,
             seen_at: if self.is_online(&account.id, now) {

@@ -32,6 +32,8 @@ const GIFT: u32 = 15;
 pub(in crate::practice) struct Invitation {
     pub(in crate::practice) name: String,
     pub(in crate::practice) partner: Partner,
+    /// A bot, or a person.
+    pub(in crate::practice) kind: Kind,
     /// How long it waits before each move, for those who look on.
     pub(in crate::practice) pace: Duration,
 }
@@ -41,6 +43,7 @@ impl Invitation {
         Self {
             name: name.to_owned(),
             partner,
+            kind: Kind::Bot,
             pace: Duration::ZERO,
         }
     }
@@ -51,7 +54,7 @@ impl Hall {
     /// is there already stays as it is.
     pub(in crate::practice) fn invite(self: &Arc<Self>, invitation: &Invitation) {
         let newcomer = self.with(|house, now| {
-            let user = house.open_account(&invitation.name, Kind::Bot, now)?;
+            let user = house.open_account(&invitation.name, invitation.kind, now)?;
             let account = house.account_mut(&user)?;
             if std::mem::replace(&mut account.resident, true) {
                 return None;

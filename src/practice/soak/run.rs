@@ -183,6 +183,7 @@ fn schedule(options: &SoakOptions) -> Schedule {
                 nodes: options.nodes,
             },
         ],
+        people: false,
         time: options.time,
         rated: true,
         pause: Duration::ZERO,

@@ -12,6 +12,10 @@ pub(crate) struct UserJson {
     pub(crate) username: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) title: Option<&'static str>,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) disabled: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) tos_violation: bool,
     pub(crate) perfs: Perfs,
     pub(crate) created_at: u64,
     pub(crate) seen_at: u64,

@@ -1,0 +1,196 @@
+//! A token or an account that is not good any more while games run: an alarm, nothing new taken,
+//! what runs is played, and no storm of calls.
+
+use std::time::Duration;
+
+use megaton::bot::{AlarmKind, BotEvent, State};
+use megaton::lichess::DeclineReason;
+use megaton::practice::{Blow, Event, Fault, Handle, Havoc, Phase, Place, Reply, Strike};
+use tokio_util::sync::CancellationToken;
+
+use crate::ground::{BOT, Running, SPEED, schedule, server, start, until};
+use crate::guest::Guest;
+
+/// A bot with two games after each other under way; `strike` comes at the fourth half-move.
+struct Trouble {
+    server: Handle,
+    bot: Running,
+}
+
+impl Trouble {
+    async fn begin() -> Self {
+        let server = server().await;
+        let token = server.open_bot(BOT).unwrap();
+        let bot = start(&server, &token, |_| {});
+        until("it is online", async || server.is_online(BOT)).await;
+        Self { server, bot }
+    }
+
+    /// Plays a game in whose middle something happens to the account; says how it went.
+    async fn plays_through(&self, happens: impl Fn(&Handle, &str)) {
+        let mut news = self.server.events();
+        let game = self
+            .server
+            .play(BOT, schedule(1, 1), CancellationToken::new());
+        let operator = async {
+            loop {
+                if let Event::Moved { game, ply: 4, .. } = news.recv().await.unwrap() {
+                    return happens(&self.server, &game);
+                }
+            }
+        };
+        let (report, ()) = tokio::join!(game, operator);
+        assert!(report.is_clean(), "{report}");
+    }
+
+    fn calls(&self) -> u64 {
+        self.server.traffic().calls.values().sum()
+    }
+
+    /// How often an alarm was raised so far.
+    fn alarms(&mut self) -> Vec<AlarmKind> {
+        let news = &mut self.bot.news;
+        let told = std::iter::from_fn(|| news.try_recv().ok());
+        told.filter_map(|event| match event {
+            BotEvent::Alarm { kind, .. } => Some(kind),
+            _ => None,
+        })
+        .collect()
+    }
+
+    /// While the alarm lasts challenges are declined and hardly anything is asked.
+    async fn takes_nothing(&mut self) {
+        until("the alarm", async || {
+            self.bot.status().await.state == State::Alarmed
+        })
+        .await;
+        let guest = Guest::new(&self.server, "Latecomer").await;
+        guest.challenges().await;
+        let reason = self
+            .bot
+            .tells(|event| match event {
+                BotEvent::Declined { reason, .. } => Some(*reason),
+                _ => None,
+            })
+            .await;
+        assert_eq!(reason, DeclineReason::Later);
+    }
+}
+
+fn forbidden() -> Fault {
+    Fault::Answer(Reply::usual(403))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_account_closed_or_marked_while_it_plays_is_an_alarm_and_its_game_goes_on() {
+    for closed in [true, false] {
+        let mut trouble = Trouble::begin().await;
+        let change = |server: &Handle, bad: bool| {
+            if closed {
+                server.close_account(BOT, bad);
+            } else {
+                server.mark_account(BOT, bad);
+            }
+        };
+        trouble
+            .plays_through(|server, game| {
+                change(server, true);
+                // What makes the bot look: a move that is refused once.
+                server.faults().add_at(game, Place::Move, forbidden());
+            })
+            .await;
+        trouble.takes_nothing().await;
+        let before = trouble.calls();
+        tokio::time::sleep(Duration::from_secs(60) / SPEED).await;
+        let calls = trouble.calls() - before;
+        assert!(calls <= 12, "{calls} calls in a minute of Lichess");
+        change(&trouble.server, false);
+        until("it is over", async || {
+            trouble.bot.status().await.state == State::Playing
+        })
+        .await;
+        let kind = if closed {
+            AlarmKind::Closed
+        } else {
+            AlarmKind::Marked
+        };
+        let mut raised = trouble.alarms();
+        raised.retain(|alarm| *alarm == kind);
+        assert!(raised.len() <= 1, "said once: {raised:?}");
+        trouble.bot.end().await;
+        trouble.server.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_revoked_while_it_plays_is_one_alarm_and_no_storm() {
+    let mut trouble = Trouble::begin().await;
+    let span = Duration::from_secs(40) / SPEED;
+    trouble
+        .plays_through(|server, game| server.strike(game, Blow::World(Havoc::Revoke { span })))
+        .await;
+    let traffic = trouble.server.traffic();
+    assert!(traffic.most_openings <= 20, "{traffic:?}");
+    let moves = traffic.calls[Place::Move.name()];
+    until("it plays again", async || {
+        trouble.bot.status().await.state == State::Playing
+    })
+    .await;
+    assert!(moves < 100, "{moves} calls of moves");
+    let raised = trouble.alarms();
+    let tokens = raised.iter().filter(|kind| **kind == AlarmKind::Token);
+    assert!(tokens.count() <= 1, "{raised:?}");
+    trouble.bot.end().await;
+    trouble.server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn moves_that_are_forbidden_for_a_while_cost_no_game_and_no_storm() {
+    let trouble = Trouble::begin().await;
+    let refused = Blow::Call(Place::Move, forbidden());
+    let strike = Strike::at(Phase::Posting, refused).from_ply(4).times(4);
+    trouble.server.faults().strike(strike);
+    let game = schedule(1, 1);
+    let report = trouble
+        .server
+        .play(BOT, game, CancellationToken::new())
+        .await;
+    assert!(report.is_clean(), "{report}");
+    let game = &report.games[0];
+    assert!(
+        game.calls as usize <= game.plies.div_ceil(2) + 20,
+        "{game:?}"
+    );
+    trouble.bot.end().await;
+    trouble.server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn acceptances_that_are_forbidden_again_and_again_are_an_alarm_and_no_loop() {
+    let mut trouble = Trouble::begin().await;
+    for _ in 0..200 {
+        trouble.server.faults().add(Place::Accept, forbidden());
+    }
+    let guest = Guest::new(&trouble.server, "Eager").await;
+    let mut state = trouble.bot.status().await.state;
+    let mut asked = 0;
+    while state != State::Alarmed && asked < 150 {
+        guest.challenges().await;
+        asked += 1;
+        tokio::time::sleep(Duration::from_secs(5) / SPEED).await;
+        state = trouble.bot.status().await.state;
+    }
+    assert_eq!(state, State::Alarmed, "after {asked} challenges");
+    let accepted = trouble.server.traffic().calls[Place::Accept.name()];
+    assert!(accepted <= asked + 1, "{accepted} for {asked} challenges");
+    guest.challenges().await;
+    let declined = trouble.bot.tells(|event| match event {
+        BotEvent::Declined { reason, .. } => Some(*reason),
+        _ => None,
+    });
+    assert_eq!(declined.await, DeclineReason::Later);
+    let now = trouble.server.traffic().calls[Place::Accept.name()];
+    assert_eq!(now, accepted, "nothing is accepted while the alarm lasts");
+    trouble.bot.end().await;
+    trouble.server.shutdown().await;
+}
