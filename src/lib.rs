@@ -10,6 +10,7 @@ pub mod practice;
 pub mod uci;
 
 pub mod bot;
+pub mod training;
 
 pub mod config;
 pub mod store;

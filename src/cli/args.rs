@@ -9,7 +9,8 @@ use super::failure::Failure;
 #[cfg(unix)]
 use super::remote;
 use super::{
-    bench, check, club, contest, explain, openings, perft, practice, run, soak, uci, upgrade,
+    bench, check, club, contest, data, datagen, explain, openings, perft, practice, run, soak, uci,
+    upgrade,
 };
 
 const EXAMPLES: &str = "\
@@ -68,6 +69,8 @@ enum Command {
     Bench(bench::Args),
     Match(contest::Args),
     Openings(openings::Args),
+    Datagen(datagen::Args),
+    Data(data::Args),
     Perft(perft::Args),
 }
 
@@ -116,6 +119,8 @@ impl Command {
             Self::Bench(args) => bench::execute(&args),
             Self::Match(args) => contest::execute(&args),
             Self::Openings(args) => openings::execute(&args),
+            Self::Datagen(args) => datagen::execute(&args),
+            Self::Data(args) => data::execute(&args),
             Self::Perft(args) => perft::execute(&args),
         }
     }

@@ -10,6 +10,8 @@ mod bench;
 mod check;
 mod club;
 mod contest;
+mod data;
+mod datagen;
 mod explain;
 mod failure;
 mod identity;

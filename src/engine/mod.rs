@@ -44,3 +44,10 @@ pub use pool::{Engine, EngineOptions, Pool};
 pub use score::Score;
 pub use solo::Solo;
 pub use thought::{Ended, Info, Ranked, ScoreBound, Thought};
+
+use crate::rules::{Move, Position};
+
+/// What a legal move wins (positive) or loses in the blasts it makes and allows, in centipawns.
+pub fn blast_exchange(position: &Position, mv: Move) -> i32 {
+    see::exchange(position, mv)
+}

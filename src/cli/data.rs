@@ -1,0 +1,123 @@
+//! `megaton data`: what is in the games for training, whether it is sound, and samples from it.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use megaton::training::{Filter, ShardError, ShuffleOptions, find_shards, shuffle, stats, verify};
+
+use super::failure::Failure;
+
+/// Look at games made for training, and make samples from them
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  megaton data stats data/gen0
+  megaton data verify data/gen0 data/gen1
+  megaton data shuffle data/gen0 data/gen1 --out data/both.samples")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Task {
+    /// Count: games, results, plies, positions to learn from, scores
+    Stats(Places),
+    /// Play every game again by the rules; the first flaw is named with its file and byte
+    Verify(Places),
+    /// Make samples for `megaton train`: filtered, each position once, in random order
+    ///
+    /// Left out are positions in check, before a capture or a promotion, with an explosion at hand,
+    /// or with a score beyond the limit. It takes about 70 bytes of memory a position.
+    Shuffle(Shuffle),
+}
+
+#[derive(Debug, clap::Args)]
+struct Places {
+    /// Files of games, or folders with such files
+    #[arg(required = true, value_name = "PLACE")]
+    places: Vec<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Shuffle {
+    #[command(flatten)]
+    places: Places,
+    /// The file to write
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// The greatest score that counts, in centipawns
+    #[arg(long, value_name = "CP", default_value_t = 2500, value_parser = clap::value_parser!(i16).range(1..))]
+    most: i16,
+    /// The first ply of a game that counts, from 0
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    from_ply: usize,
+    /// Of a hundred games, how many are kept apart for validation
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(0..=50))]
+    validation: u64,
+    /// Keep a position as often as it comes
+    #[arg(long)]
+    keep_duplicates: bool,
+    /// Where chance starts
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+pub(super) fn execute(args: &Args) -> Result<(), Failure> {
+    let told = match &args.task {
+        Task::Stats(places) => find(places)
+            .and_then(|shards| stats(&shards))
+            .map(|stats| stats.to_string()),
+        Task::Verify(places) => find(places)
+            .and_then(|shards| verify(&shards))
+            .map(|verified| {
+                format!(
+                    "{} games with {} plies are sound; {} bytes of cut tails\n",
+                    verified.games, verified.plies, verified.tails
+                )
+            }),
+        Task::Shuffle(args) => make_samples(args),
+    };
+    let told = told.map_err(|error| Failure::failed(error.to_string()))?;
+    write!(io::stdout().lock(), "{told}")?;
+    Ok(())
+}
+
+fn find(places: &Places) -> Result<Vec<PathBuf>, ShardError> {
+    find_shards(&places.places)
+}
+
+fn make_samples(args: &Shuffle) -> Result<String, ShardError> {
+    let shards = find(&args.places)?;
+    let options = ShuffleOptions {
+        filter: Filter {
+            most: args.most,
+            from_ply: args.from_ply,
+        },
+        validation: args.validation,
+        keep_duplicates: args.keep_duplicates,
+        seed: args.seed,
+    };
+    let bar = bar(shards.len());
+    let made = shuffle(&shards, &args.out, &options, |done| {
+        bar.set_position(done as u64)
+    });
+    bar.finish_and_clear();
+    let made = made?;
+    Ok(format!(
+        "{} samples ({} for validation) from {} games; {} positions came twice\n",
+        made.samples, made.validation, made.games, made.duplicates
+    ))
+}
+
+/// A bar on a terminal, nothing anywhere else.
+fn bar(files: usize) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(files as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} files  {elapsed}") {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -1,0 +1,24 @@
+//! The training room: games the engine plays against itself, and what a net learns from them.
+//!
+//! `selfplay` plays one game, `shard` keeps games in files that survive a kill, `generate` runs
+//! many workers; `shuffle` turns games into `sample`s, one position each, for the trainer. Nothing
+//! here takes part in a game of the bot.
+
+mod filter;
+mod generate;
+mod opening;
+mod record;
+mod sample;
+mod selfplay;
+mod shard;
+mod shuffle;
+mod stats;
+
+pub use filter::{Filter, Usable};
+pub use generate::{Generation, Goal, Progress, generate};
+pub use record::{GameRecord, GameResult, NO_SCORE, Ply};
+pub use sample::{Man, Sample, SampleError, read_samples};
+pub use selfplay::Rules;
+pub use shard::{ShardError, ShardHeader, ShardReader, find_shards};
+pub use shuffle::{ShuffleOptions, Shuffled, shuffle};
+pub use stats::{Stats, Verified, stats, verify};

@@ -1,0 +1,60 @@
+//! The random beginning of a self-play game: variety, without positions that are lost at once.
+
+use fastrand::Rng;
+
+use crate::engine::{Limits, Score, Solo, blast_exchange};
+use crate::rules::{Game, Move, RepetitionRule};
+
+/// Random plies: six to nine, so that either side may be to move.
+const PLIES: std::ops::RangeInclusive<usize> = 6..=9;
+/// A move that loses more than this in the blast it makes or allows, in centipawns, is drawn again…
+const ABSURD: i32 = -350;
+/// … but not more often than this.
+const TRIES: usize = 8;
+/// The opening is searched by so many times the nodes of a move…
+const NODES_FACTOR: u64 = 4;
+/// … and must be worth no more than this for either side, in centipawns.
+const UNEVEN: i32 = 500;
+
+/// A game some random plies old that is not decided yet.
+pub(super) fn opening(rng: &mut Rng, judge: &mut Solo, nodes: u64) -> Game {
+    loop {
+        if let Some(game) = random_line(rng).filter(|game| is_even(game, judge, nodes)) {
+            return game;
+        }
+    }
+}
+
+fn random_line(rng: &mut Rng) -> Option<Game> {
+    let mut game = Game::new();
+    for _ in 0..rng.usize(PLIES) {
+        let mv = random_move(rng, &game)?;
+        game.push(mv);
+    }
+    game.outcome(RepetitionRule::Threefold)
+        .is_none()
+        .then_some(game)
+}
+
+/// Some move, a sane one if it is found soon; none once the game is over.
+fn random_move(rng: &mut Rng, game: &Game) -> Option<Move> {
+    if game.outcome(RepetitionRule::Threefold).is_some() {
+        return None;
+    }
+    let position = game.position();
+    let moves = position.legal_moves();
+    let mut mv = rng.choice(moves.iter().copied())?;
+    for _ in 0..TRIES {
+        if blast_exchange(position, mv) >= ABSURD {
+            break;
+        }
+        mv = rng.choice(moves.iter().copied())?;
+    }
+    Some(mv)
+}
+
+fn is_even(game: &Game, judge: &mut Solo, nodes: u64) -> bool {
+    judge.new_game();
+    let thought = judge.think(game, &Limits::nodes(nodes * NODES_FACTOR));
+    matches!(thought.score, Score::Cp(score) if score.abs() <= UNEVEN)
+}

@@ -1,0 +1,207 @@
+//! One game of the engine against itself.
+//!
+//! Each side has a table and histories of its own. The same number and seed give the same game on
+//! every machine: nothing here looks at a clock.
+
+use fastrand::Rng;
+
+use super::opening::opening;
+use super::record::{GameRecord, GameResult, NO_SCORE, Ply};
+use crate::engine::{EngineOptions, Evaluator, Limits, Score, Solo, Thought};
+use crate::rules::{Color, Game, RepetitionRule};
+
+/// Megabytes of table a side.
+const HASH_MB: usize = 4;
+/// The hard limit of a move, as a multiple of the soft one.
+const HARD_FACTOR: u64 = 8;
+/// A side this far ahead, in centipawns, for so many plies running has won.
+const WON: (i32, usize) = (2000, 5);
+/// From this ply on a score this near to nothing for so many plies running is a draw.
+const DRAWN: (usize, i32, usize) = (80, 6, 12);
+/// No game is longer, in plies.
+const LONGEST: usize = 300;
+/// A mate counts as this many centipawns less its plies.
+const MATE: i32 = 32_000;
+
+/// How the games are played.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Positions a move is searched for before no further iteration begins.
+    pub nodes: u64,
+    /// What judges positions.
+    pub evaluator: Evaluator,
+}
+
+/// A board with an engine on either side.
+#[derive(Debug)]
+pub(super) struct Board {
+    sides: [Solo; 2],
+    nodes: u64,
+}
+
+impl Board {
+    pub(super) fn new(rules: &Rules) -> Board {
+        let options = EngineOptions {
+            hash_mb: HASH_MB,
+            threads: 1,
+            evaluator: rules.evaluator.clone(),
+        };
+        Board {
+            sides: [Solo::new(&options), Solo::new(&options)],
+            nodes: rules.nodes,
+        }
+    }
+
+    /// Plays game `number` of a seed.
+    pub(super) fn play(&mut self, seed: u64, number: u64) -> GameRecord {
+        let mut rng = Rng::with_seed(mixed(seed, number));
+        let mut game = opening(&mut rng, &mut self.sides[0], self.nodes);
+        for side in &mut self.sides {
+            side.new_game();
+        }
+        let unjudged = |&mv| Ply {
+            mv,
+            score: NO_SCORE,
+        };
+        let mut plies: Vec<Ply> = game.moves().iter().map(unjudged).collect();
+        let mut verdict = Verdict::default();
+        let result = loop {
+            if let Some(outcome) = game.outcome(RepetitionRule::Threefold) {
+                break GameResult::of(outcome);
+            }
+            if game.ply() >= LONGEST {
+                break GameResult::Drawn;
+            }
+            let thought = self.think(&game);
+            let Some(mv) = thought.best else {
+                break GameResult::Drawn;
+            };
+            let score = for_white(thought.score, game.position().turn());
+            plies.push(Ply {
+                mv,
+                score: score as i16,
+            });
+            game.push(mv);
+            if let Some(result) = verdict.add(score, game.ply()) {
+                break result;
+            }
+        };
+        GameRecord { plies, result }
+    }
+
+    fn think(&mut self, game: &Game) -> Thought {
+        let limits = Limits {
+            soft_nodes: Some(self.nodes),
+            ..Limits::nodes(self.nodes * HARD_FACTOR)
+        };
+        self.sides[game.position().turn().index()].think(game, &limits)
+    }
+}
+
+/// A seed of its own for every game of a seed (the finaliser of `SplitMix64`).
+fn mixed(seed: u64, number: u64) -> u64 {
+    let mut word = seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+/// A score for the side to move as White sees it, mates as large numbers.
+fn for_white(score: Score, turn: Color) -> i32 {
+    let value = match score {
+        Score::Cp(value) => value,
+        Score::Mate(moves) if moves > 0 => MATE - (2 * moves - 1),
+        Score::Mate(moves) => -MATE - 2 * moves,
+    };
+    if turn == Color::White { value } else { -value }
+}
+
+/// Whether what both sides say of the game has settled it.
+#[derive(Debug, Default)]
+struct Verdict {
+    white_ahead: usize,
+    black_ahead: usize,
+    level: usize,
+}
+
+impl Verdict {
+    /// One more score for White; `ply` plies have been played.
+    fn add(&mut self, score: i32, ply: usize) -> Option<GameResult> {
+        let (ahead, plies) = WON;
+        let (from, near, long) = DRAWN;
+        let count =
+            |counter: &mut usize, holds: bool| *counter = if holds { *counter + 1 } else { 0 };
+        count(&mut self.white_ahead, score >= ahead);
+        count(&mut self.black_ahead, score <= -ahead);
+        count(&mut self.level, ply > from && score.abs() <= near);
+        if self.white_ahead >= plies || score > MATE / 2 {
+            Some(GameResult::Won)
+        } else if self.black_ahead >= plies || score < -MATE / 2 {
+            Some(GameResult::Lost)
+        } else if self.level >= long {
+            Some(GameResult::Drawn)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn game(number: u64) -> GameRecord {
+        let rules = Rules {
+            nodes: 60,
+            evaluator: Evaluator::classical(),
+        };
+        Board::new(&rules).play(5, number)
+    }
+
+    #[test]
+    fn a_game_depends_on_its_number_alone() {
+        let rules = Rules {
+            nodes: 60,
+            evaluator: Evaluator::classical(),
+        };
+        let mut board = Board::new(&rules);
+        board.play(5, 1);
+        let second = board.play(5, 2);
+        assert_eq!(second, game(2));
+        assert_ne!(second, game(1));
+    }
+
+    #[test]
+    fn games_are_legal_and_judged_after_their_opening() {
+        for number in 0..6 {
+            let record = game(number);
+            record.replay(|_, _| ()).expect("legal moves");
+            let unjudged = record.plies.iter().take_while(|ply| ply.score == NO_SCORE);
+            let opening = unjudged.count();
+            assert!((6..=9).contains(&opening), "{opening}");
+            let judged = &record.plies[opening..];
+            assert!(judged.iter().all(|ply| ply.score != NO_SCORE));
+        }
+    }
+
+    #[test]
+    fn scores_are_whites() {
+        assert_eq!(for_white(Score::Cp(30), Color::White), 30);
+        assert_eq!(for_white(Score::Cp(30), Color::Black), -30);
+        assert_eq!(for_white(Score::Mate(2), Color::White), 31_997);
+        assert_eq!(for_white(Score::Mate(-2), Color::White), -31_996);
+        assert_eq!(for_white(Score::Mate(-2), Color::Black), 31_996);
+        assert_eq!(for_white(Score::Mate(0), Color::White), -32_000);
+    }
+
+    #[test]
+    fn a_game_is_settled_by_scores_that_last() {
+        let mut verdict = Verdict::default();
+        let said: Vec<_> = (0..5).map(|_| verdict.add(-2100, 20)).collect();
+        assert_eq!(said[3..], [None, Some(GameResult::Lost)]);
+        assert_eq!(Verdict::default().add(31_990, 9), Some(GameResult::Won));
+        let mut verdict = Verdict::default();
+        let level = (0..200).find(|&ply| verdict.add(0, ply).is_some());
+        assert_eq!(level, Some(92));
+    }
+}

@@ -1,0 +1,377 @@
+//! A file of games that survives being killed at any byte.
+//!
+//! A shard holds the games of one range of numbers, in order, each with a checksum, so that what is
+//! there says what is missing. It begins with 32 bytes, little endian: `MEGADAT1`, the seed (u64),
+//! the number of its first game (u64), the nodes a move (u32), four zero bytes. Whatever follows the
+//! last whole game is a cut tail: a reader stops there, the next writer cuts it off.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::record::{GameRecord, RecordError};
+
+/// What a shard begins with.
+const MAGIC: &[u8; 8] = b"MEGADAT1";
+/// Bytes before the games.
+const HEAD: usize = 32;
+/// The ending of a shard's name.
+const ENDING: &str = "games";
+
+/// What a shard says of its games.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShardHeader {
+    /// The seed of all games.
+    pub seed: u64,
+    /// The number of the first game.
+    pub first: u64,
+    /// The soft limit of a move.
+    pub nodes: u32,
+}
+
+/// Why a shard cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ShardError {
+    /// The system said no.
+    #[error("{}: {doing}: {source}", path.display())]
+    Io {
+        /// Of which file or folder.
+        path: PathBuf,
+        /// What was being done.
+        doing: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// It is something else.
+    #[error("{}: {what}", path.display())]
+    Other {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong, and what would be right.
+        what: String,
+    },
+    /// A byte is not what it was.
+    #[error("{}: game {game} of this file, at byte {byte}: {what}", path.display())]
+    Broken {
+        /// Which file.
+        path: PathBuf,
+        /// Which game of the file, from 1.
+        game: u64,
+        /// Where that game begins.
+        byte: usize,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// Builds the error of a failed system call.
+pub(super) fn failed(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> ShardError {
+    let path = path.to_owned();
+    move |source| ShardError::Io {
+        path,
+        doing,
+        source,
+    }
+}
+
+impl ShardHeader {
+    fn to_bytes(self) -> [u8; HEAD] {
+        let mut head = [0; HEAD];
+        head[..8].copy_from_slice(MAGIC);
+        head[8..16].copy_from_slice(&self.seed.to_le_bytes());
+        head[16..24].copy_from_slice(&self.first.to_le_bytes());
+        head[24..28].copy_from_slice(&self.nodes.to_le_bytes());
+        head
+    }
+
+    fn from_bytes(head: &[u8; HEAD]) -> Option<ShardHeader> {
+        let word = |from: usize| {
+            let mut bytes = [0; 8];
+            bytes.copy_from_slice(&head[from..from + 8]);
+            u64::from_le_bytes(bytes)
+        };
+        head.starts_with(MAGIC).then(|| ShardHeader {
+            seed: word(8),
+            first: word(16),
+            nodes: word(24) as u32,
+        })
+    }
+
+    /// The name of the file of these games.
+    pub(super) fn file_name(&self) -> String {
+        format!("{:016x}-{:09}.{ENDING}", self.seed, self.first)
+    }
+}
+
+/// The shards among some files and folders, in order of their names. A folder stands for the
+/// shards right inside it.
+///
+/// # Errors
+///
+/// When one of them does not exist or cannot be listed, or there is no shard at all.
+pub fn find_shards(places: &[PathBuf]) -> Result<Vec<PathBuf>, ShardError> {
+    let mut shards = Vec::new();
+    for place in places {
+        if !fs::metadata(place)
+            .map_err(failed(place, "cannot be read"))?
+            .is_dir()
+        {
+            shards.push(place.clone());
+            continue;
+        }
+        let mut inside = Vec::new();
+        for entry in fs::read_dir(place).map_err(failed(place, "cannot be listed"))? {
+            let path = entry.map_err(failed(place, "cannot be listed"))?.path();
+            if path.extension().is_some_and(|ending| ending == ENDING) {
+                inside.push(path);
+            }
+        }
+        inside.sort();
+        if inside.is_empty() {
+            let what = format!("there is no file of games (*.{ENDING}) in this folder");
+            let path = place.clone();
+            return Err(ShardError::Other { path, what });
+        }
+        shards.append(&mut inside);
+    }
+    Ok(shards)
+}
+
+/// The games of one shard, read one after the other.
+#[derive(Debug)]
+pub struct ShardReader {
+    path: PathBuf,
+    header: ShardHeader,
+    bytes: Vec<u8>,
+    place: usize,
+    games: u64,
+}
+
+impl ShardReader {
+    /// Reads a shard into memory (some megabytes).
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read or is no shard.
+    pub fn open(path: &Path) -> Result<ShardReader, ShardError> {
+        let bytes = fs::read(path).map_err(failed(path, "cannot be read"))?;
+        let other = || {
+            ShardError::Other {
+            path: path.to_owned(),
+            what: "is no file of games (`megaton datagen` makes them): it does not begin with MEGADAT1".to_owned(),
+        }
+        };
+        let header = bytes.first_chunk().and_then(ShardHeader::from_bytes);
+        Ok(ShardReader {
+            path: path.to_owned(),
+            header: header.ok_or_else(other)?,
+            bytes,
+            place: HEAD,
+            games: 0,
+        })
+    }
+
+    /// What the shard says of its games.
+    pub const fn header(&self) -> ShardHeader {
+        self.header
+    }
+
+    /// How many games have been read.
+    pub const fn games(&self) -> u64 {
+        self.games
+    }
+
+    /// The next game; `None` at the end. A game whose writing was cut short is the end too.
+    ///
+    /// # Errors
+    ///
+    /// When a game is there in full but not as it was written.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an iterator cannot tell a cut tail from a flaw"
+    )]
+    pub fn next(&mut self) -> Result<Option<GameRecord>, ShardError> {
+        match GameRecord::read(&self.bytes[self.place..]) {
+            Ok((game, length)) => {
+                self.place += length;
+                self.games += 1;
+                Ok(Some(game))
+            }
+            Err(RecordError::Cut) => Ok(None),
+            Err(error) => Err(self.broken(error.to_string())),
+        }
+    }
+
+    /// Bytes after the last whole game.
+    pub fn tail(&self) -> usize {
+        self.bytes.len() - self.place
+    }
+
+    /// The error of the game that was read last, or is to be read next.
+    pub(super) fn broken(&self, what: String) -> ShardError {
+        ShardError::Broken {
+            path: self.path.clone(),
+            game: self.games + 1,
+            byte: self.place,
+            what,
+        }
+    }
+}
+
+/// A shard to which games are added.
+#[derive(Debug)]
+pub(super) struct ShardWriter {
+    path: PathBuf,
+    file: File,
+    games: u64,
+}
+
+impl ShardWriter {
+    /// Opens the shard of `header` in `folder`, new or begun before; a cut tail is cut off.
+    pub(super) fn open(folder: &Path, header: ShardHeader) -> Result<ShardWriter, ShardError> {
+        let path = folder.join(header.file_name());
+        let fail = |doing| failed(&path, doing);
+        let known = fs::metadata(&path).map_or(0, |data| data.len());
+        let mut writer = ShardWriter {
+            file: OpenOptions::new()
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .open(&path)
+                .map_err(fail("cannot be opened"))?,
+            path: path.clone(),
+            games: 0,
+        };
+        if known < HEAD as u64 {
+            writer.cut(0)?;
+            writer.append(&header.to_bytes())?;
+            return Ok(writer);
+        }
+        let mut reader = ShardReader::open(&path)?;
+        if reader.header() != header {
+            let what = format!(
+                "was made with other settings ({} nodes a move, now {}): use another folder",
+                reader.header().nodes,
+                header.nodes
+            );
+            return Err(ShardError::Other { path, what });
+        }
+        while reader.next()?.is_some() {}
+        writer.games = reader.games();
+        writer.cut(reader.place as u64)?;
+        Ok(writer)
+    }
+
+    /// How many games are in it.
+    pub(super) const fn games(&self) -> u64 {
+        self.games
+    }
+
+    /// Adds a game: in one write, so that a kill leaves it whole or cut.
+    pub(super) fn add(&mut self, game: &GameRecord) -> Result<(), ShardError> {
+        let mut bytes = Vec::new();
+        game.write(&mut bytes);
+        self.append(&bytes)?;
+        self.games += 1;
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), ShardError> {
+        let before = self.file.stream_position();
+        let written = self.file.write_all(bytes);
+        if let (Err(_), Ok(before)) = (&written, before) {
+            // What did get there is a cut tail to any reader; without it the file is whole.
+            let _ = self.cut(before);
+        }
+        written.map_err(failed(&self.path, "cannot be written"))
+    }
+
+    fn cut(&mut self, length: u64) -> Result<(), ShardError> {
+        let cut = self.file.set_len(length);
+        cut.and_then(|()| self.file.seek(SeekFrom::Start(length)).map(|_| ()))
+            .map_err(failed(&self.path, "cannot be cut"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::tests::short_game;
+    use super::*;
+
+    const HEADER: ShardHeader = ShardHeader {
+        seed: 3,
+        first: 2000,
+        nodes: 50,
+    };
+
+    fn shard_of(games: usize) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut writer = ShardWriter::open(folder.path(), HEADER).expect("a shard");
+        for _ in 0..games {
+            writer.add(&short_game()).expect("room");
+        }
+        let path = folder.path().join(HEADER.file_name());
+        (folder, path)
+    }
+
+    fn count(path: &Path) -> u64 {
+        let mut reader = ShardReader::open(path).expect("a shard");
+        while reader.next().expect("whole games").is_some() {}
+        reader.games()
+    }
+
+    #[test]
+    fn a_shard_cut_at_any_byte_keeps_its_whole_games_and_goes_on() {
+        let (folder, path) = shard_of(3);
+        let whole = fs::read(&path).expect("a file");
+        let length = (whole.len() - HEAD) / 3;
+        for end in 0..whole.len() {
+            fs::write(&path, &whole[..end]).expect("a file");
+            let kept = end.saturating_sub(HEAD) / length;
+            let mut writer = ShardWriter::open(folder.path(), HEADER).expect("a shard");
+            assert_eq!(writer.games(), kept as u64, "cut at {end}");
+            writer.add(&short_game()).expect("room");
+            assert_eq!(count(&path), kept as u64 + 1, "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn a_flaw_is_named_with_its_place() {
+        let (_folder, path) = shard_of(2);
+        let mut bytes = fs::read(&path).expect("a file");
+        let second = HEAD + (bytes.len() - HEAD) / 2;
+        bytes[second + 6] ^= 1;
+        fs::write(&path, &bytes).expect("a file");
+        let mut reader = ShardReader::open(&path).expect("a shard");
+        assert!(reader.next().expect("the first").is_some());
+        let error = reader.next().expect_err("a flaw").to_string();
+        assert!(
+            error.contains(&format!("game 2 of this file, at byte {second}")),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn other_settings_do_not_mix_with_a_shard() {
+        let (folder, _path) = shard_of(1);
+        let other = ShardHeader {
+            nodes: 60,
+            ..HEADER
+        };
+        let error = ShardWriter::open(folder.path(), other).expect_err("other nodes");
+        assert!(
+            error.to_string().contains("50 nodes a move, now 60"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_none_of_games_is_refused() {
+        let (folder, path) = shard_of(0);
+        fs::write(&path, [b'x'; 40]).expect("a file");
+        let error = ShardReader::open(&path).expect_err("no shard").to_string();
+        assert!(error.contains("MEGADAT1"), "{error}");
+        let missing = folder.path().join("missing");
+        assert!(find_shards(&[missing]).is_err());
+    }
+}

@@ -1,0 +1,207 @@
+//! What is in a set of shards, and whether all of it is sound.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::filter::Filter;
+use super::record::{GameRecord, GameResult, NO_SCORE};
+use super::shard::{ShardError, ShardReader};
+use crate::rules::RepetitionRule;
+
+/// The upper ends of the classes of scores, in centipawns without sign.
+const CLASSES: [i16; 7] = [25, 50, 100, 200, 400, 800, 2500];
+
+/// What is in a set of shards.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Files.
+    pub shards: usize,
+    /// Games by result for White: lost, drawn, won.
+    pub results: [u64; 3],
+    /// All plies.
+    pub plies: u64,
+    /// Plies that a search judged.
+    pub judged: u64,
+    /// Positions a net may learn from.
+    pub usable: u64,
+    /// Those by the size of their score.
+    pub classes: [u64; CLASSES.len()],
+    /// Those with at least 100 centipawns for one side, by what that side made of it: lost, drawn,
+    /// won. A mistake in whose score it is would show here at once.
+    pub ahead: [u64; 3],
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// Bytes after the last whole games: what was being written when it was cut.
+    pub tails: u64,
+}
+
+impl Stats {
+    /// All games.
+    pub fn games(&self) -> u64 {
+        self.results.iter().sum()
+    }
+
+    fn add(&mut self, game: &GameRecord) -> Result<(), usize> {
+        self.results[game.result as usize] += 1;
+        self.plies += game.plies.len() as u64;
+        let is_judged = |ply: &&super::Ply| ply.score != NO_SCORE;
+        self.judged += game.plies.iter().filter(is_judged).count() as u64;
+        for usable in Filter::default().usable(game)? {
+            self.usable += 1;
+            let size = usable.score.saturating_abs();
+            if let Some(class) = CLASSES.iter().position(|&most| size <= most) {
+                self.classes[class] += 1;
+            }
+            if size >= 100 {
+                let made = game.result as usize;
+                self.ahead[if usable.score > 0 { made } else { 2 - made }] += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads all shards and counts.
+///
+/// # Errors
+///
+/// At the first flaw, with its place.
+pub fn stats(shards: &[PathBuf]) -> Result<Stats, ShardError> {
+    let mut stats = Stats::default();
+    for path in shards {
+        let mut reader = ShardReader::open(path)?;
+        while let Some(game) = reader.next()? {
+            let added = stats.add(&game);
+            added.map_err(|ply| reader.broken(format!("move {ply} is illegal")))?;
+        }
+        stats.shards += 1;
+        stats.bytes += std::fs::metadata(path).map_or(0, |data| data.len());
+        stats.tails += reader.tail() as u64;
+    }
+    Ok(stats)
+}
+
+/// What a look at every game has shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Games played again without a flaw.
+    pub games: u64,
+    /// Their plies.
+    pub plies: u64,
+    /// Bytes after the last whole games.
+    pub tails: u64,
+}
+
+/// Plays every game again by the rules.
+///
+/// # Errors
+///
+/// At the first flaw, with its place: a wrong checksum, an illegal move, a result that the board
+/// contradicts.
+pub fn verify(shards: &[PathBuf]) -> Result<Verified, ShardError> {
+    let mut verified = Verified::default();
+    for path in shards {
+        let mut reader = ShardReader::open(path)?;
+        while let Some(game) = reader.next()? {
+            check(&game).map_err(|what| reader.broken(what))?;
+            verified.games += 1;
+            verified.plies += game.plies.len() as u64;
+        }
+        verified.tails += reader.tail() as u64;
+    }
+    Ok(verified)
+}
+
+fn check(record: &GameRecord) -> Result<(), String> {
+    let illegal = |ply| format!("move {ply} is illegal");
+    let game = record.replay(|_, _| ()).map_err(illegal)?;
+    match game.outcome(RepetitionRule::Threefold) {
+        Some(outcome) if GameResult::of(outcome) != record.result => Err(format!(
+            "the board says {}, the file says {:?} for White",
+            outcome.result(),
+            record.result
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    100.0 * part as f64 / whole.max(1) as f64
+}
+
+impl fmt::Display for Stats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let games = self.games();
+        let [lost, drawn, won] = self.results.map(|count| percent(count, games));
+        writeln!(f, "files        {} ({} bytes)", self.shards, self.bytes)?;
+        writeln!(
+            f,
+            "games        {games}: White wins {won:.1}%, Black {lost:.1}%, draws {drawn:.1}%"
+        )?;
+        let (per_game, per_ply) = (
+            self.plies as f64 / games.max(1) as f64,
+            self.bytes as f64 / self.plies.max(1) as f64,
+        );
+        writeln!(
+            f,
+            "plies        {} ({per_game:.1} a game, {per_ply:.2} bytes each)",
+            self.plies
+        )?;
+        writeln!(
+            f,
+            "usable       {} ({:.1}% of the judged)",
+            self.usable,
+            percent(self.usable, self.judged)
+        )?;
+        let mut low = 0;
+        for (most, &count) in CLASSES.iter().zip(&self.classes) {
+            writeln!(
+                f,
+                "  {low:>4}..{most:<4} {:5.1}%",
+                percent(count, self.usable)
+            )?;
+            low = *most;
+        }
+        let all = self.ahead.iter().sum();
+        let [lost, drawn, won] = self.ahead.map(|count| percent(count, all));
+        writeln!(
+            f,
+            "a pawn up    won {won:.1}%, drawn {drawn:.1}%, lost {lost:.1}%"
+        )?;
+        if self.tails > 0 {
+            writeln!(f, "cut tails    {} bytes, left out", self.tails)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::tests::short_game;
+    use super::*;
+
+    #[test]
+    fn the_advantage_is_seen_by_the_side_that_has_it() {
+        let mut game = short_game();
+        for (ply, score) in game.plies.iter_mut().zip([150, 150, -150, 0]) {
+            ply.score = score;
+        }
+        let mut stats = Stats::default();
+        stats.add(&game).expect("legal moves");
+        assert_eq!(stats.ahead, [1, 0, 2]);
+        assert_eq!((stats.results, stats.judged), ([0, 0, 1], 4));
+    }
+
+    #[test]
+    fn a_result_that_the_board_contradicts_is_a_flaw() {
+        let mut game = short_game();
+        let blow = crate::rules::Game::from_uci_moves("g1f3 a7a6 f3g5 a6a5 g5f7").expect("legal");
+        game.plies.push(super::super::Ply {
+            mv: blow.moves()[4],
+            score: 31_999,
+        });
+        assert_eq!(check(&game), Ok(()));
+        game.result = GameResult::Lost;
+        assert!(check(&game).expect_err("contradiction").contains("1-0"));
+    }
+}
