@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use megaton::engine::nnue::Simd;
 use megaton::engine::{Evaluator, bench, suite};
 
 use super::failure::Failure;
@@ -31,10 +32,16 @@ pub(super) struct Args {
     nodes: u64,
     #[command(flatten)]
     eval: EvalArgs,
+    /// Compute a net with these instructions: plain, avx2 or avx512 [default: the best there are]
+    #[arg(long, hide_short_help = true)]
+    simd: Option<Simd>,
 }
 
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
-    let evaluator = args.eval.evaluator()?;
+    let mut evaluator = args.eval.evaluator()?;
+    if let Some(simd) = args.simd {
+        evaluator = evaluator.with_simd(simd);
+    }
     if let Some(path) = &args.suite {
         return solve(&evaluator, path, args.nodes);
     }

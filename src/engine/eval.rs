@@ -138,6 +138,16 @@ impl Attacks {
         }
     }
 
+    /// The squares alone: no good for this evaluation, quicker for others.
+    #[inline]
+    pub(super) fn squares(position: &Position) -> Attacks {
+        let occupied = position.occupied();
+        Attacks {
+            by: Color::ALL.map(|color| position.attacks_by(color, occupied)),
+            mobility: [Tapered::default(); 2],
+        }
+    }
+
     /// The squares a side's men attack.
     #[inline]
     pub(super) const fn by(&self, color: Color) -> Bitboard {

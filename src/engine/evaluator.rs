@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::eval;
-use super::nnue::{NetError, Network};
+use super::nnue::{NetError, Network, Simd};
 use super::score::{MATE_BOUND, Value};
 use crate::rules::Position;
 
@@ -48,6 +48,13 @@ impl Evaluator {
         } else {
             Evaluator::load(name)
         }
+    }
+
+    /// The same, computed with these instructions; without a net nothing changes.
+    #[must_use]
+    pub fn with_simd(&self, simd: Simd) -> Evaluator {
+        let network = self.0.as_deref();
+        Evaluator(network.map(|network| Arc::new(network.clone().with_simd(simd))))
     }
 
     /// A name for people: `classical`, or measures and hash of the net.

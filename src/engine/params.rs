@@ -209,3 +209,8 @@ pub(super) const ESCAPE_BONUS: i32 = 2500;
 pub(super) const EXPOSED_PENALTY: i32 = 2500;
 /// Ordering bonus of a quiet check.
 pub(super) const CHECK_BONUS: i32 = 5000;
+
+// --- Evaluation -------------------------------------------------------------------------------
+
+/// Whether a net's value shrinks with the fifty-move clock, down to a half: not tested yet.
+pub(super) const NET_DAMPED: bool = false;

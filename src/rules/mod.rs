@@ -26,6 +26,7 @@ mod perft;
 mod piece;
 mod position;
 mod san;
+mod soundness;
 mod square;
 mod threats;
 mod uci;

@@ -6,7 +6,7 @@ use megaton::engine::nnue::{Layout, Network, SCALE, Shape, Simd};
 use megaton::engine::{EngineOptions, Evaluator, Limits, Pool, bench};
 use megaton::rules::{Game, RepetitionRule};
 
-fn net(layout: Layout, hidden: usize, simd: Simd) -> Evaluator {
+fn net(layout: Layout, hidden: usize) -> Evaluator {
     let shape = Shape {
         layout,
         hidden,
@@ -14,13 +14,14 @@ fn net(layout: Layout, hidden: usize, simd: Simd) -> Evaluator {
         scale: SCALE,
     };
     let net = Network::noise(shape, 3).expect("a shape that there is");
-    Evaluator::from_network(Arc::new(net.with_simd(simd)))
+    Evaluator::from_network(Arc::new(net))
 }
 
 #[test]
 fn bench_is_the_same_on_every_kind_of_processor() {
     for (layout, hidden) in [(Layout::Plain, 64), (Layout::Kings, 32)] {
-        let nodes = |simd| bench(&net(layout, hidden, simd), Some(5)).nodes;
+        let net = net(layout, hidden);
+        let nodes = |simd| bench(&net.with_simd(simd), Some(5)).nodes;
         let plain = nodes(Simd::Plain);
         assert_ne!(plain, bench(&Evaluator::classical(), Some(5)).nodes);
         for simd in Simd::available() {
@@ -34,7 +35,7 @@ fn a_net_plays_whole_games_by_the_rules() {
     for layout in Layout::ALL {
         let pool = Pool::new(&EngineOptions {
             hash_mb: 1,
-            evaluator: net(layout, 32, Simd::best()),
+            evaluator: net(layout, 32),
             ..EngineOptions::default()
         });
         let engine = pool.lease();

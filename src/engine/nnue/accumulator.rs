@@ -12,7 +12,7 @@ use std::sync::Arc;
 use arrayvec::ArrayVec;
 
 use super::Network;
-use super::features::{View, output_bucket};
+use super::features::{INPUTS, View, output_bucket};
 use super::lines::Line;
 use super::simd::Turned;
 use crate::rules::{Bitboard, Color, Position, Role, Square};
@@ -31,14 +31,15 @@ struct Board {
     colors: [Bitboard; 2],
 }
 
-/// Men that one board has and another has not.
+/// Men that one board has and another has not, or the inputs they are in a view.
 #[derive(Default)]
 struct Difference {
     more: Men,
     fewer: Men,
 }
 
-type Men = ArrayVec<(Color, Role, Square), MOST_MEN>;
+/// Men by their [`number`](super::features::number).
+type Men = ArrayVec<u16, MOST_MEN>;
 
 impl Board {
     const EMPTY: Board = Board {
@@ -61,23 +62,29 @@ impl Board {
         pairs.map(|(&one, other)| (one ^ other).count()).sum()
     }
 
-    /// What makes this board of another.
+    /// What makes this board of another, put where it is wanted: a copy would have to wait for what
+    /// has just been written.
     #[inline]
-    fn difference(&self, from: &Board) -> Difference {
-        let mut difference = Difference::default();
-        for color in Color::ALL {
-            let (now, then) = (self.colors[color.index()], from.colors[color.index()]);
-            for role in Role::ALL {
-                let (now, then) = (
-                    now & self.roles[role.index()],
-                    then & from.roles[role.index()],
-                );
-                let men = |squares: Bitboard| squares.into_iter().map(move |at| (color, role, at));
-                difference.more.extend(men(now - then));
-                difference.fewer.extend(men(then - now));
-            }
+    fn difference(&self, from: &Board, difference: &mut Difference) {
+        let pairs = self.roles.iter().zip(from.roles);
+        let kinds = pairs.fold(Bitboard::EMPTY, |all, (&now, then)| all | (now ^ then));
+        let changed = kinds | (self.colors[0] ^ from.colors[0]);
+        self.men(changed, &mut difference.more);
+        from.men(changed, &mut difference.fewer);
+    }
+
+    /// The men on some squares. Without a branch for each kind, which nobody could foresee.
+    #[inline]
+    fn men(&self, squares: Bitboard, men: &mut Men) {
+        let [_, knights, bishops, rooks, queens, kings] = self.roles;
+        let bits = [knights | rooks | kings, bishops | rooks, queens | kings];
+        let bit = |set: Bitboard, square: Square| set.contains(square) as u16;
+        men.clear();
+        for square in squares & (self.colors[0] | self.colors[1]) {
+            let role = bit(bits[0], square) + 2 * bit(bits[1], square) + 4 * bit(bits[2], square);
+            let enemy = bit(self.colors[1], square) * INPUTS as u16 / 2;
+            men.push(enemy + role * 64 + square.index() as u16);
         }
-        difference
     }
 }
 
@@ -85,6 +92,19 @@ impl Difference {
     #[inline]
     fn is_none(&self) -> bool {
         self.more.is_empty() && self.fewer.is_empty()
+    }
+
+    /// The same in inputs of a view.
+    #[inline]
+    fn seen(&self, view: View, inputs: &mut Difference) {
+        let pairs = [
+            (&self.more, &mut inputs.more),
+            (&self.fewer, &mut inputs.fewer),
+        ];
+        for (men, inputs) in pairs {
+            inputs.clear();
+            inputs.extend(men.iter().map(|&man| view.input(man)));
+        }
     }
 }
 
@@ -149,13 +169,22 @@ impl Accumulators {
             .network
             .kernels()
             .output(units, self.network.output(bucket));
-        Some(self.network.centipawns(bucket, sum))
+        let value = self.network.centipawns(bucket, sum);
+        #[cfg(feature = "self-check")]
+        assert_eq!(
+            Some(value),
+            self.network.evaluate(position),
+            "{}",
+            position.fen()
+        );
+        Some(value)
     }
 
     /// Makes the units at a ply those of a board.
     fn bring(&mut self, board: &Board, views: [View; 2], ply: usize) {
         let source = self.source(board, ply);
-        let difference = board.difference(&self.places[source].board);
+        let mut difference = Difference::default();
+        board.difference(&self.places[source].board, &mut difference);
         for view in views {
             let number = view.index() as u8;
             if self.places[source].views[view.side().index()] != number {
@@ -188,11 +217,9 @@ impl Accumulators {
     fn derive(&mut self, from: usize, to: usize, view: View, difference: &Difference) {
         let lines = self.network.lines();
         let start = |ply: usize| (2 * ply + view.side().index()) * lines;
-        let (more, fewer) = (
-            inputs(view, &difference.more),
-            inputs(view, &difference.fewer),
-        );
-        let turned = self.network.turned(&more, &fewer);
+        let mut inputs = Difference::default();
+        difference.seen(view, &mut inputs);
+        let turned = self.network.turned(&inputs);
         let kernels = self.network.kernels();
         if from == to {
             kernels.update_in_place(&mut self.units[start(to)..][..lines], turned);
@@ -215,35 +242,25 @@ impl Accumulators {
     fn refresh(&mut self, board: &Board, view: View, ply: usize) {
         let (lines, side) = (self.network.lines(), view.side().index());
         let slot = side * View::count(self.network.shape.layout) + view.index();
-        let difference = board.difference(&self.cache[slot]);
-        let (more, fewer) = (
-            inputs(view, &difference.more),
-            inputs(view, &difference.fewer),
-        );
+        let (mut difference, mut inputs) = (Difference::default(), Difference::default());
+        board.difference(&self.cache[slot], &mut difference);
+        difference.seen(view, &mut inputs);
         let cached = &mut self.cached[slot * lines..][..lines];
-        let turned = self.network.turned(&more, &fewer);
+        let turned = self.network.turned(&inputs);
         self.network.kernels().update_in_place(cached, turned);
         self.cache[slot] = *board;
         self.units[(2 * ply + side) * lines..][..lines].copy_from_slice(cached);
     }
 }
 
-/// The inputs of men in a view.
-#[inline]
-fn inputs(view: View, men: &Men) -> ArrayVec<u16, MOST_MEN> {
-    let input =
-        |&(color, role, square): &(Color, Role, Square)| view.feature(color, role, square) as u16;
-    men.iter().map(input).collect()
-}
-
 impl Network {
     /// Inputs turned on and off, with the weights they stand for.
     #[inline]
-    fn turned<'a>(&'a self, on: &'a [u16], off: &'a [u16]) -> Turned<'a> {
+    fn turned<'a>(&'a self, inputs: &'a Difference) -> Turned<'a> {
         Turned {
             weights: self.weights(),
-            on,
-            off,
+            on: &inputs.more,
+            off: &inputs.fewer,
         }
     }
 }

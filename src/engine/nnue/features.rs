@@ -9,9 +9,11 @@ use crate::rules::{Color, Position, Role, Square, king_attacks};
 pub const INPUTS: usize = 768;
 
 /// What turns a square upside down.
-const UPSIDE_DOWN: usize = 56;
+const UPSIDE_DOWN: u16 = 56;
 /// What turns a square left side right.
-const MIRRORED: usize = 7;
+const MIRRORED: u16 = 7;
+/// The inputs of one side's men.
+const HALF: u16 = INPUTS as u16 / 2;
 
 /// How the inputs are split by the own king's place. The numbers are those of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,7 +66,7 @@ impl Layout {
         let mirrored = if is_mirrored { MIRRORED } else { 0 };
         View {
             side,
-            bucket,
+            start: (bucket * INPUTS) as u16,
             flip: upside_down ^ mirrored,
         }
     }
@@ -90,8 +92,9 @@ fn king_bucket(side: Color, own_king: Square, enemy_king: Square) -> usize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct View {
     side: Color,
-    bucket: usize,
-    flip: usize,
+    /// The first input of the king bucket.
+    start: u16,
+    flip: u16,
 }
 
 impl View {
@@ -109,14 +112,24 @@ impl View {
     /// A number for tables, below [`View::count`].
     #[inline]
     pub(super) const fn index(self) -> usize {
-        2 * self.bucket + (self.flip & 1)
+        2 * (self.start as usize / INPUTS) + (self.flip & 1) as usize
     }
 
     /// The input that a man on a square turns on, below [`Layout::inputs`].
     #[inline]
     pub fn feature(self, color: Color, role: Role, square: Square) -> usize {
-        let enemy = if color == self.side { 0 } else { INPUTS / 2 };
-        self.bucket * INPUTS + enemy + role.index() * 64 + (square.index() ^ self.flip)
+        usize::from(self.input(number(color, role, square)))
+    }
+
+    /// The input that a man turns on who has this [`number`].
+    #[inline]
+    pub(super) fn input(self, number: u16) -> u16 {
+        let number = match self.side {
+            Color::White => number,
+            Color::Black if number < HALF => number + HALF,
+            Color::Black => number - HALF,
+        };
+        self.start + (number ^ self.flip)
     }
 
     /// Every input that a position turns on.
@@ -126,6 +139,12 @@ impl View {
             Some(self.feature(piece.color, piece.role, square))
         })
     }
+}
+
+/// A man on a square as a number: the input that he turns on for White with the king on the a-file.
+#[inline]
+pub(super) const fn number(color: Color, role: Role, square: Square) -> u16 {
+    (color.index() * INPUTS / 2 + role.index() * 64 + square.index()) as u16
 }
 
 /// Which of `buckets` outputs judges a position with so many men.
@@ -138,9 +157,10 @@ pub const fn output_bucket(men: usize, buckets: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn view(layout: Layout, fen: &str, side: Color) -> View {
+    fn bucket(fen: &str, side: Color) -> usize {
         let position = Position::from_fen(fen).unwrap();
-        layout.view_of(&position, side).unwrap()
+        let view = Layout::Kings.view_of(&position, side).unwrap();
+        view.index() / 2
     }
 
     #[test]
@@ -189,16 +209,8 @@ mod tests {
             ("8/8/8/8/8/8/1k6/K7 w - - 0 1", 3, 3),
         ];
         for (fen, white, black) in rows {
-            assert_eq!(
-                view(Layout::Kings, fen, Color::White).bucket,
-                white,
-                "{fen}"
-            );
-            assert_eq!(
-                view(Layout::Kings, fen, Color::Black).bucket,
-                black,
-                "{fen}"
-            );
+            assert_eq!(bucket(fen, Color::White), white, "{fen}");
+            assert_eq!(bucket(fen, Color::Black), black, "{fen}");
         }
     }
 

@@ -105,6 +105,7 @@ pub struct Parts {
 }
 
 /// A net, checked and ready to compute with.
+#[derive(Clone)]
 pub struct Network {
     pub(super) shape: Shape,
     feature_weights: Vec<Line>,

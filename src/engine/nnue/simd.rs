@@ -94,15 +94,10 @@ pub(super) struct Turned<'a> {
 }
 
 impl<'a> Turned<'a> {
-    /// The rows of the `N` inputs, if there are just so many.
+    /// `wanted` lines from `start` on of an input's row, which has `count`.
     #[inline]
-    fn rows<const N: usize>(self, inputs: &[u16; N], lines: usize) -> [&'a [Line]; N] {
-        inputs.map(|input| self.row(input, lines))
-    }
-
-    #[inline]
-    fn row(self, input: u16, lines: usize) -> &'a [Line] {
-        &self.weights[usize::from(input) * lines..][..lines]
+    fn lines(self, input: u16, start: usize, count: usize, wanted: usize) -> &'a [Line] {
+        &self.weights[usize::from(input) * count + start..][..wanted]
     }
 }
 

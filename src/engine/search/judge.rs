@@ -5,6 +5,7 @@
 use crate::engine::eval::{Attacks, evaluate};
 use crate::engine::evaluator::{Evaluator, bounded};
 use crate::engine::nnue::Accumulators;
+use crate::engine::params;
 use crate::engine::score::{DRAW, MAX_PLY, Value};
 use crate::rules::Position;
 
@@ -22,6 +23,15 @@ impl Judge {
         }
     }
 
+    /// What both sides attack, in as much detail as the evaluation needs.
+    #[inline]
+    pub(super) fn attacks(&self, position: &Position) -> Attacks {
+        match self {
+            Judge::Classical => Attacks::of(position),
+            Judge::Net(_) => Attacks::squares(position),
+        }
+    }
+
     /// The static value for the side to move of a position `ply` plies from the root, never one
     /// that looks like a mate.
     #[inline]
@@ -32,7 +42,19 @@ impl Judge {
         );
         bounded(match self {
             Judge::Classical => evaluate(position, attacks),
-            Judge::Net(accumulators) => accumulators.evaluate(position, ply).unwrap_or(DRAW),
+            Judge::Net(accumulators) => damped(
+                position,
+                accumulators.evaluate(position, ply).unwrap_or(DRAW),
+            ),
         })
     }
+}
+
+/// Nearer to a draw as the fifty moves run out, if that is wanted.
+#[inline]
+fn damped(position: &Position, value: Value) -> Value {
+    if !params::NET_DAMPED {
+        return value;
+    }
+    value * (200 - position.halfmove_clock().min(100) as Value) / 200
 }

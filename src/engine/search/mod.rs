@@ -167,6 +167,8 @@ impl Searcher {
     /// Step to the child of a ply.
     #[inline]
     fn descend(&mut self, child: &Position, moved: ManOnSquare, ply: usize) {
+        #[cfg(feature = "self-check")]
+        assert_eq!(child.flaw(), None, "after a move to {}", child.fen());
         let since_null = if moved == NO_CONTEXT {
             0
         } else {

@@ -84,7 +84,7 @@ impl Searcher {
         if self.is_draw(position, ply) {
             return DRAW;
         }
-        let attacks = Attacks::of(position);
+        let attacks = self.judge.attacks(position);
         if ply >= MAX_PLY - 1 {
             return self.judge.evaluate(position, &attacks, ply);
         }

@@ -5,7 +5,6 @@
 
 use super::Searcher;
 use super::node::{Kind, table_cutoff, table_key};
-use crate::engine::eval::Attacks;
 use crate::engine::history::man_on_square;
 use crate::engine::movepick::{MovePicker, Wanted};
 use crate::engine::params;
@@ -29,7 +28,7 @@ impl Searcher {
         if self.is_draw(position, ply) {
             return DRAW;
         }
-        let attacks = Attacks::of(position);
+        let attacks = self.judge.attacks(position);
         if ply >= MAX_PLY - 1 {
             return self.judge.evaluate(position, &attacks, ply);
         }

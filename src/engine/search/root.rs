@@ -9,7 +9,6 @@ use std::time::Duration;
 use super::judge::Judge;
 use super::node::{Kind, table_key};
 use super::{Searcher, Task};
-use crate::engine::eval::Attacks;
 use crate::engine::flight::Flight;
 use crate::engine::history::man_on_square;
 use crate::engine::lmr::{self, MoveClass};
@@ -123,7 +122,7 @@ fn first_glance(judge: &mut Judge, position: &Position, mv: Move) -> Value {
         return MATE;
     }
     let child = position.play(mv);
-    let attacks = Attacks::of(&child);
+    let attacks = judge.attacks(&child);
     if child.can_explode_with(attacks.by(child.turn())) {
         return -MATE;
     }
@@ -420,7 +419,8 @@ fn first_value(judge: &mut Judge, position: &Position) -> Value {
     if position.king(position.turn()).is_none() {
         return mated_in(1);
     }
-    judge.evaluate(position, &Attacks::of(position), 1)
+    let attacks = judge.attacks(position);
+    judge.evaluate(position, &attacks, 1)
 }
 
 fn root_reduction(position: &Position, mv: Move, child: &Position, rank: usize, depth: i32) -> i32 {

@@ -75,7 +75,8 @@ fn castling_promotion_en_passant_and_blasts_are_each_one_step() {
     for (fen, uci, expected) in rows {
         let position = Position::from_fen(fen).unwrap();
         let child = position.play(position.parse_uci(uci).unwrap());
-        let difference = Board::of(&child).difference(&Board::of(&position));
+        let mut difference = Difference::default();
+        Board::of(&child).difference(&Board::of(&position), &mut difference);
         let counted = [difference.more.len(), difference.fewer.len()];
         assert_eq!(counted, expected, "{fen} {uci}");
         for network in nets() {

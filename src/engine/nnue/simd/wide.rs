@@ -1,14 +1,16 @@
 //! The loops in wide registers: 32 bytes, and 64.
 //!
-//! Where plain code is enough the compiler is only given leave; the dot product is written out. No
-//! product leaves 16 bits and no lane of a sum 32: a net that could make them do is refused when it
-//! is read.
+//! Written out, since the compiler does not find them by itself. No product leaves 16 bits and no
+//! lane of a sum 32: a net that could make them do is refused when it is read.
 
-use std::arch::x86_64::{__m256i, __m512i};
+use std::arch::x86_64 as arch;
 
 use super::super::lines::Line;
 use super::super::network::QA;
-use super::{Turned, plain};
+use super::Turned;
+
+/// So many lines are in registers at a time.
+const BLOCK: usize = 4;
 
 /// A sum in lanes, in memory.
 #[repr(C, align(64))]
@@ -22,98 +24,154 @@ impl<const N: usize> Lanes<N> {
     }
 }
 
-/// The two functions that only need leave.
-macro_rules! compiled_for {
+/// The loops with the instructions that a module has imported, `PER_LINE` registers a line.
+macro_rules! loops {
     ($feature:literal) => {
+        /// How many numbers a register holds.
+        const WIDTH: usize = LINE / PER_LINE;
+
+        /// Hidden units from others of which some inputs differ.
         #[target_feature(enable = $feature)]
         pub(in super::super) fn update(source: &[Line], target: &mut [Line], turned: Turned<'_>) {
-            plain::update(source, target, turned);
+            let count = target.len();
+            let (blocks, rest) = source[..count].as_chunks::<BLOCK>();
+            let (targets, last) = target.as_chunks_mut::<BLOCK>();
+            for (i, (block, target)) in blocks.iter().zip(targets).enumerate() {
+                store(target, changed::<BLOCK>(block, i * BLOCK, count, turned));
+            }
+            let start = blocks.len() * BLOCK;
+            for (i, (line, target)) in rest.iter().zip(last).enumerate() {
+                let target = std::slice::from_mut(target);
+                let line = std::slice::from_ref(line);
+                store(target, changed::<1>(line, start + i, count, turned));
+            }
         }
 
+        /// As `update`, on the spot.
         #[target_feature(enable = $feature)]
         pub(in super::super) fn update_in_place(target: &mut [Line], turned: Turned<'_>) {
-            plain::update_in_place(target, turned);
+            let count = target.len();
+            let (blocks, rest) = target.as_chunks_mut::<BLOCK>();
+            let start = blocks.len() * BLOCK;
+            for (i, block) in blocks.iter_mut().enumerate() {
+                let sums = changed::<BLOCK>(block, i * BLOCK, count, turned);
+                store(block, sums);
+            }
+            for (i, line) in rest.iter_mut().enumerate() {
+                let line = std::slice::from_mut(line);
+                let sums = changed::<1>(line, start + i, count, turned);
+                store(line, sums);
+            }
+        }
+
+        /// Some lines of units, from the one at `start` on, with the same lines of `turned`'s rows of
+        /// `count` lines.
+        #[target_feature(enable = $feature)]
+        #[inline]
+        fn changed<const N: usize>(
+            units: &[Line],
+            start: usize,
+            count: usize,
+            turned: Turned<'_>,
+        ) -> [[Register; PER_LINE]; N] {
+            let mut sums = [[zero(); PER_LINE]; N];
+            for (sums, line) in sums.iter_mut().zip(units) {
+                *sums = load(line);
+            }
+            for &input in turned.on {
+                for (sums, line) in sums.iter_mut().zip(turned.lines(input, start, count, N)) {
+                    for (sum, weight) in sums.iter_mut().zip(load(line)) {
+                        *sum = add(*sum, weight);
+                    }
+                }
+            }
+            for &input in turned.off {
+                for (sums, line) in sums.iter_mut().zip(turned.lines(input, start, count, N)) {
+                    for (sum, weight) in sums.iter_mut().zip(load(line)) {
+                        *sum = sub(*sum, weight);
+                    }
+                }
+            }
+            sums
+        }
+
+        /// The sum of squared activations times weights.
+        #[target_feature(enable = $feature)]
+        pub(in super::super) fn output(units: [&[Line]; 2], weights: [&[Line]; 2]) -> i64 {
+            let one = all(QA as i16);
+            // More than one sum, so that none waits for the other.
+            let mut sums = [zero(); 2];
+            for side in 0..2 {
+                for (units, weights) in units[side].iter().zip(weights[side]) {
+                    let parts = load(units).into_iter().zip(load(weights));
+                    for (i, (unit, weight)) in parts.enumerate() {
+                        let activation = min(max(unit, zero()), one);
+                        let weighed = multiply(activation, weight);
+                        let sum = &mut sums[(side + i) % 2];
+                        *sum = add_long(*sum, multiply_and_pair(weighed, activation));
+                    }
+                }
+            }
+            let mut lanes = Lanes([0; WIDTH / 2]);
+            // SAFETY: the lanes are as large as a register and aligned to 64 bytes.
+            unsafe { write((&raw mut lanes.0).cast(), add_long(sums[0], sums[1])) };
+            lanes.sum()
+        }
+
+        /// Puts lines of registers where they belong.
+        #[target_feature(enable = $feature)]
+        #[inline]
+        fn store<const N: usize>(lines: &mut [Line], sums: [[Register; PER_LINE]; N]) {
+            for (line, sums) in lines.iter_mut().zip(sums) {
+                let (parts, _) = line.0.as_chunks_mut::<WIDTH>();
+                for (part, sum) in parts.iter_mut().zip(sums) {
+                    // SAFETY: a part is as large as a register, and lines are aligned to 64 bytes.
+                    unsafe { write((&raw mut *part).cast(), sum) };
+                }
+            }
+        }
+
+        /// The registers of a line.
+        #[target_feature(enable = $feature)]
+        #[inline]
+        fn load(line: &Line) -> [Register; PER_LINE] {
+            let (parts, _) = line.0.as_chunks::<WIDTH>();
+            let mut registers = [zero(); PER_LINE];
+            for (register, part) in registers.iter_mut().zip(parts) {
+                // SAFETY: a part is as large as a register, and lines are aligned to 64 bytes.
+                *register = unsafe { read((&raw const *part).cast()) };
+            }
+            registers
         }
     };
 }
 
 pub(super) mod avx2 {
-    use std::arch::x86_64::{
-        _mm256_add_epi32, _mm256_load_si256, _mm256_madd_epi16, _mm256_max_epi16, _mm256_min_epi16,
-        _mm256_mullo_epi16, _mm256_set1_epi16, _mm256_setzero_si256, _mm256_store_si256,
+    use super::super::super::lines::LINE;
+    use super::arch::{
+        __m256i as Register, _mm256_add_epi16 as add, _mm256_add_epi32 as add_long,
+        _mm256_load_si256 as read, _mm256_madd_epi16 as multiply_and_pair, _mm256_max_epi16 as max,
+        _mm256_min_epi16 as min, _mm256_mullo_epi16 as multiply, _mm256_set1_epi16 as all,
+        _mm256_setzero_si256 as zero, _mm256_store_si256 as write, _mm256_sub_epi16 as sub,
     };
+    use super::{BLOCK, Lanes, Line, QA, Turned};
 
-    use super::{__m256i, Lanes, Line, QA, Turned, plain};
+    const PER_LINE: usize = 2;
 
-    compiled_for!("avx2");
-
-    /// The sum of squared activations times weights.
-    #[target_feature(enable = "avx2")]
-    pub(in super::super) fn output(units: [&[Line]; 2], weights: [&[Line]; 2]) -> i64 {
-        let (zero, one) = (_mm256_setzero_si256(), _mm256_set1_epi16(QA as i16));
-        let mut sums = [zero; 2];
-        for side in 0..2 {
-            for (units, weights) in units[side].iter().zip(weights[side]) {
-                for (half, sum) in sums.iter_mut().enumerate() {
-                    let (unit, weight) = (load(units, half), load(weights, half));
-                    let activation = _mm256_min_epi16(_mm256_max_epi16(unit, zero), one);
-                    let weighed = _mm256_mullo_epi16(activation, weight);
-                    *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(weighed, activation));
-                }
-            }
-        }
-        let mut lanes = Lanes([0; 8]);
-        let sum = _mm256_add_epi32(sums[0], sums[1]);
-        // SAFETY: the lanes are 32 bytes, aligned to 64.
-        unsafe { _mm256_store_si256((&raw mut lanes.0).cast(), sum) };
-        lanes.sum()
-    }
-
-    /// One half of a line.
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    fn load(line: &Line, half: usize) -> __m256i {
-        let (halves, _) = line.0.as_chunks::<16>();
-        // SAFETY: half a line is 32 bytes, and lines are aligned to 64.
-        unsafe { _mm256_load_si256((&raw const halves[half]).cast()) }
-    }
+    loops!("avx2");
 }
 
 pub(super) mod avx512 {
-    use std::arch::x86_64::{
-        _mm512_add_epi32, _mm512_load_si512, _mm512_madd_epi16, _mm512_max_epi16, _mm512_min_epi16,
-        _mm512_mullo_epi16, _mm512_set1_epi16, _mm512_setzero_si512, _mm512_store_si512,
+    use super::super::super::lines::LINE;
+    use super::arch::{
+        __m512i as Register, _mm512_add_epi16 as add, _mm512_add_epi32 as add_long,
+        _mm512_load_si512 as read, _mm512_madd_epi16 as multiply_and_pair, _mm512_max_epi16 as max,
+        _mm512_min_epi16 as min, _mm512_mullo_epi16 as multiply, _mm512_set1_epi16 as all,
+        _mm512_setzero_si512 as zero, _mm512_store_si512 as write, _mm512_sub_epi16 as sub,
     };
+    use super::{BLOCK, Lanes, Line, QA, Turned};
 
-    use super::{__m512i, Lanes, Line, QA, Turned, plain};
+    const PER_LINE: usize = 1;
 
-    compiled_for!("avx512f,avx512bw");
-
-    /// The sum of squared activations times weights.
-    #[target_feature(enable = "avx512f,avx512bw")]
-    pub(in super::super) fn output(units: [&[Line]; 2], weights: [&[Line]; 2]) -> i64 {
-        let (zero, one) = (_mm512_setzero_si512(), _mm512_set1_epi16(QA as i16));
-        let mut sums = [zero; 2];
-        for (side, sum) in sums.iter_mut().enumerate() {
-            for (units, weights) in units[side].iter().zip(weights[side]) {
-                let (unit, weight) = (load(units), load(weights));
-                let activation = _mm512_min_epi16(_mm512_max_epi16(unit, zero), one);
-                let weighed = _mm512_mullo_epi16(activation, weight);
-                *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(weighed, activation));
-            }
-        }
-        let mut lanes = Lanes([0; 16]);
-        let sum = _mm512_add_epi32(sums[0], sums[1]);
-        // SAFETY: the lanes are 64 bytes, aligned to as many.
-        unsafe { _mm512_store_si512((&raw mut lanes.0).cast(), sum) };
-        lanes.sum()
-    }
-
-    /// A line.
-    #[target_feature(enable = "avx512f,avx512bw")]
-    #[inline]
-    fn load(line: &Line) -> __m512i {
-        // SAFETY: a line is 64 bytes, aligned to as many.
-        unsafe { _mm512_load_si512((&raw const line.0).cast()) }
-    }
+    loops!("avx512f,avx512bw");
 }
