@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::settings::Settings;
 use super::status::Status;
 use crate::config::ColorWish;
-use crate::lichess::Entrance;
+use crate::lichess::{Entrance, GameId, Room};
 
 /// Commands that may wait to be heard.
 const MOST_WAITING: usize = 16;
@@ -39,6 +39,8 @@ pub enum Command {
     JoinArena(String, Entrance),
     /// Leave an arena.
     LeaveArena(String),
+    /// Say something in a game.
+    Say(GameId, Room, String),
 }
 
 /// Whom to challenge, and to what.

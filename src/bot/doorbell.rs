@@ -69,6 +69,7 @@ impl Doorbell {
             open: heard.is_some(),
             heard_ago: heard.map(|ago| u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)),
             lost: self.lost,
+            openings: self.reopening.openings(Instant::now()),
         }
     }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 
+use super::roll::Roll;
 use crate::lichess::{Client, Error, GameEvent, GameId, GameReopening, GameStream, StreamLoss};
 
 /// What a feed brings.
@@ -36,6 +37,7 @@ pub(super) struct GameFeed {
     phase: Phase,
     demanded: Option<Instant>,
     least_pause: Duration,
+    roll: Roll,
 }
 
 type Opening = BoxFuture<'static, Result<GameStream, StreamLoss>>;
@@ -59,8 +61,10 @@ enum Phase {
 impl GameFeed {
     /// A feed whose stream is opened at the first [`GameFeed::next`]. `least_pause` parts two
     /// openings that somebody demands.
-    pub(super) fn new(client: Client, game: GameId, least_pause: Duration) -> Self {
+    pub(super) fn new(client: Client, game: GameId, least_pause: Duration, roll: Roll) -> Self {
+        roll.stream(&game, None);
         Self {
+            roll,
             reopening: GameReopening::new(client.timing()),
             client,
             game,
@@ -84,6 +88,7 @@ impl GameFeed {
                     let asked = *asked;
                     match opening.await {
                         Ok(stream) => {
+                            self.roll.stream(&self.game, Some(stream.pulse()));
                             let first_by = Instant::now() + self.client.timing().game_idle;
                             self.phase = Phase::Live {
                                 asked,
@@ -157,6 +162,7 @@ impl GameFeed {
         } else {
             self.reopening.after_loss(lived)
         };
+        self.roll.stream(&self.game, None);
         self.phase = Phase::Waiting { until: now + wait };
     }
 
@@ -182,6 +188,7 @@ impl GameFeed {
                 Error::Transient { .. } | Error::Protocol { .. } => {}
             }
         }
+        self.roll.stream(&self.game, None);
         tracing::debug!(%loss, ?lived, ?wait, "the game's stream is lost");
         self.phase = Phase::Waiting {
             until: Instant::now() + wait,

@@ -78,6 +78,6 @@ pub use roll::Roll;
 pub use run::{BotError, BotOptions, Shutdown, run, run_commanded};
 pub use settings::{Pace, SearchLimits, Settings};
 pub use status::{
-    AlarmLine, Game, Ledger as LedgerStatus, Matchmaking as MatchmakingStatus, Seats, State,
-    Status, Stream,
+    AlarmLine, Game, GameStreamStatus, Ledger as LedgerStatus, Matchmaking as MatchmakingStatus,
+    Seats, State, Status, Stream,
 };

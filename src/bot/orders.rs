@@ -3,8 +3,9 @@
 //! Each is answered at once: what takes time is begun, and said to be under way.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use super::chat::{Awaited, Spoken};
 use super::control::{Command, Order, Reply, Wish};
 use super::lobby::News;
 use super::memory::MemoryRules;
@@ -12,12 +13,22 @@ use super::porter::Porter;
 use super::settings::Settings;
 use super::status::{Ledger, Matchmaking, Seats, State, Status};
 use crate::config::ColorWish;
-use crate::lichess::{ColorChoice, Entrance};
+use crate::lichess::{ColorChoice, Entrance, GameId, Room};
+
+/// How long it is waited for the chat's lane before the operator is told that a line waits.
+const SPEECH: Duration = Duration::from_secs(5);
 
 impl Porter {
     /// Carries out a command and answers it.
     pub(super) fn order(&mut self, order: Order) {
         let reply = match &order.command {
+            Command::Say(game, room, text) => match self.say(game, *room, text) {
+                Ok(awaited) => {
+                    tokio::spawn(report(order, awaited));
+                    return;
+                }
+                Err(reply) => reply,
+            },
             Command::Status => Reply::Status(Box::new(self.status())),
             Command::Pause => self.pause(),
             Command::Resume => self.resume(),
@@ -152,6 +163,17 @@ impl Porter {
         }
     }
 
+    /// Hands a line to the chat's lane.
+    fn say(&self, game: &GameId, room: Room, text: &str) -> Result<Awaited, Reply> {
+        if !self.plays(game) {
+            return Err(Reply::refused(format!(
+                "no game {game} is being played: see `status`"
+            )));
+        }
+        let said = self.house.lane.say(game.clone(), room, text);
+        said.map_err(|error| Reply::refused(error.to_string()))
+    }
+
     fn ledger(&self) -> Ledger {
         let budget = self.house.memory.budget();
         Ledger {
@@ -201,4 +223,18 @@ impl Porter {
             alarms: self.house.alarms.lines(),
         }
     }
+}
+
+/// Answers an order to say something once it is clear what became of the line.
+async fn report(order: Order, awaited: Awaited) {
+    let reply = match awaited.within(SPEECH).await {
+        Spoken::Said => Reply::done("said"),
+        Spoken::Waits => Reply::done("it waits for its turn; it is dropped if that takes long"),
+        Spoken::Refused(why) => Reply::refused(format!("not said: {why}")),
+        Spoken::Dropped => Reply::refused("not said: too much is to be said, or the bot ends"),
+    };
+    if let (Command::Say(game, room, _), Reply::Done(what)) = (&order.command, &reply) {
+        tracing::info!(%game, %room, what, "told by the operator");
+    }
+    order.answer(reply);
 }

@@ -114,6 +114,7 @@ impl Player {
             house.client.clone(),
             seat.game.clone(),
             house.pace.limited_retry,
+            house.roll.clone(),
         );
         let voice = Voice::new(house, &seat.game);
         let seat = Seat {

@@ -326,6 +326,11 @@ impl Porter {
         }
     }
 
+    /// Whether this game is being played, or would be if it were our turn.
+    pub(super) fn plays(&self, game: &GameId) -> bool {
+        self.players.contains_key(game) || self.lobby.is_parked(game)
+    }
+
     /// Gives a game its one player.
     fn seat(&mut self, game: GameInfo) {
         let id = game.id.clone();

@@ -7,14 +7,29 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::status::Game;
+use super::status::{Game, GameStreamStatus};
 use super::table::Moved;
 use crate::engine::Score;
-use crate::lichess::{GameId, Side};
+use crate::lichess::{GameId, Pulse, Side};
 
 /// The running games. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub struct Roll(Arc<Mutex<BTreeMap<GameId, Line>>>);
+pub struct Roll(Arc<Mutex<Lines>>);
+
+#[derive(Debug, Default)]
+struct Lines {
+    games: BTreeMap<GameId, Line>,
+    streams: BTreeMap<GameId, StreamLine>,
+}
+
+/// How the stream of a game is.
+#[derive(Debug)]
+struct StreamLine {
+    /// Its signs of life, while it is open.
+    open: Option<Pulse>,
+    since: Instant,
+    openings: u64,
+}
 
 #[derive(Debug)]
 struct Line {
@@ -39,13 +54,28 @@ impl Roll {
             score: None,
             moved: Instant::now(),
         };
-        self.lock().insert(game.clone(), line);
+        self.lock().games.insert(game.clone(), line);
+    }
+
+    /// The stream of a game is wanted, is open, or is lost.
+    pub(super) fn stream(&self, game: &GameId, open: Option<Pulse>) {
+        let mut lines = self.lock();
+        let line = lines.streams.entry(game.clone()).or_insert(StreamLine {
+            open: None,
+            since: Instant::now(),
+            openings: 0,
+        });
+        if line.open.is_some() || open.is_some() {
+            line.since = Instant::now();
+        }
+        line.openings += u64::from(open.is_some());
+        line.open = open;
     }
 
     /// A move stands.
     pub(super) fn moved(&self, game: &GameId, moved: &Moved) {
         let mut lines = self.lock();
-        let Some(line) = lines.get_mut(game) else {
+        let Some(line) = lines.games.get_mut(game) else {
             return;
         };
         line.ply = moved.ply + 1;
@@ -61,25 +91,30 @@ impl Roll {
 
     /// A game is over, or its player is.
     pub(super) fn leave(&self, game: &GameId) {
-        self.lock().remove(game);
+        let mut lines = self.lock();
+        lines.games.remove(game);
+        lines.streams.remove(game);
     }
 
     /// Games in which not both sides have moved: the server lets them be aborted.
     pub(super) fn barely_begun(&self) -> Vec<GameId> {
         let lines = self.lock();
-        let begun = lines.iter().filter(|(_, line)| line.ply < 2);
+        let begun = lines.games.iter().filter(|(_, line)| line.ply < 2);
         begun.map(|(id, _)| id.clone()).collect()
     }
 
     /// How many there are.
     pub(super) fn len(&self) -> usize {
-        self.lock().len()
+        self.lock().games.len()
     }
 
     /// All of them, for a person.
     pub fn games(&self) -> Vec<Game> {
+        let lines = self.lock();
+        let stream = |id: &GameId| lines.streams.get(id).map(shown).unwrap_or_default();
         let show = |(id, line): (&GameId, &Line)| Game {
             id: id.to_string(),
+            stream: stream(id),
             opponent: line.opponent.clone(),
             us: line.us.map(|us| us.as_str().to_owned()),
             ply: line.ply,
@@ -88,11 +123,32 @@ impl Roll {
             score: line.score.map(|score| score.to_string()),
             moved_ago: millis(line.moved.elapsed()),
         };
-        self.lock().iter().map(show).collect()
+        let mut games: Vec<Game> = lines.games.iter().map(show).collect();
+        // Their streams have not said yet what they are.
+        let unseen = lines
+            .streams
+            .keys()
+            .filter(|id| !lines.games.contains_key(id));
+        games.extend(unseen.map(|id| Game {
+            id: id.to_string(),
+            stream: stream(id),
+            ..Game::default()
+        }));
+        games
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<GameId, Line>> {
+    fn lock(&self) -> MutexGuard<'_, Lines> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn shown(line: &StreamLine) -> GameStreamStatus {
+    let heard = line.open.as_ref().map(Pulse::last_heard);
+    GameStreamStatus {
+        open: heard.is_some(),
+        since: millis(line.since.elapsed()),
+        heard_ago: heard.map(|heard| millis(heard.elapsed())),
+        reopened: line.openings.saturating_sub(1),
     }
 }
 

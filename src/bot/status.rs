@@ -78,6 +78,22 @@ pub struct Stream {
     pub heard_ago: Option<u64>,
     /// How often it has been lost.
     pub lost: u64,
+    /// How often it was opened, or tried to be, in the last ten minutes.
+    pub openings: usize,
+}
+
+/// The stream of one game.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GameStreamStatus {
+    /// Whether it is open.
+    pub open: bool,
+    /// Milliseconds since it opened; since it was lost, or first wanted, if it is not open.
+    pub since: u64,
+    /// Milliseconds since anything came over it, blank lines included.
+    pub heard_ago: Option<u64>,
+    /// How often it has been opened again.
+    pub reopened: u64,
 }
 
 /// Seats for games.
@@ -112,6 +128,8 @@ pub struct Game {
     pub score: Option<String>,
     /// Milliseconds since a move was last seen.
     pub moved_ago: u64,
+    /// Its stream.
+    pub stream: GameStreamStatus,
 }
 
 /// What may still be spent in the rolling day.

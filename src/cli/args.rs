@@ -62,6 +62,8 @@ enum Command {
     #[cfg(unix)]
     Matchmaking(remote::Matchmaking),
     #[cfg(unix)]
+    Say(remote::Say),
+    #[cfg(unix)]
     Tournament(club::Tournament),
     Team(club::Team),
     UpgradeAccount(upgrade::Args),
@@ -111,6 +113,8 @@ impl Command {
             Self::Rechallenge(args) => args.execute(),
             #[cfg(unix)]
             Self::Matchmaking(args) => args.execute(),
+            #[cfg(unix)]
+            Self::Say(args) => args.execute(),
             #[cfg(unix)]
             Self::Tournament(args) => args.execute(),
             Self::Team(args) => args.execute(),

@@ -13,6 +13,8 @@ use megaton::panel::{Password, Request};
 use super::failure::Failure;
 #[cfg(unix)]
 use super::remote;
+#[cfg(unix)]
+use super::setup::BotArgs;
 use super::setup::ConfigArgs;
 use super::{identity, runtime};
 
@@ -46,7 +48,7 @@ enum Play {
         #[arg(long, value_name = "TEAM")]
         team: Option<String>,
         #[command(flatten)]
-        config: ConfigArgs,
+        bot: BotArgs,
     },
     /// Leave it, or do not join it after all
     Leave {
@@ -54,7 +56,7 @@ enum Play {
         #[arg(value_name = "ARENA")]
         arena: String,
         #[command(flatten)]
-        config: ConfigArgs,
+        bot: BotArgs,
     },
 }
 
@@ -105,7 +107,7 @@ impl Tournament {
                 arena,
                 password,
                 team,
-                config,
+                bot,
             } => {
                 let password = password.map(Password);
                 let request = Request::Join {
@@ -113,11 +115,11 @@ impl Tournament {
                     password,
                     team,
                 };
-                remote::tell(&config, &request)
+                remote::tell(&bot, &request)
             }
-            Play::Leave { arena, config } => {
+            Play::Leave { arena, bot } => {
                 let arena = checked(arena)?;
-                remote::tell(&config, &Request::Leave { arena })
+                remote::tell(&bot, &Request::Leave { arena })
             }
         }
     }

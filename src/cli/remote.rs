@@ -10,7 +10,7 @@ use megaton::config::ColorWish;
 use megaton::panel::{self, Answer, Request};
 
 use super::failure::Failure;
-use super::setup::ConfigArgs;
+use super::setup::BotArgs;
 use super::shown;
 
 /// Say how a running bot is: games, seats, streams, budget, alarms
@@ -20,7 +20,7 @@ use super::shown;
   megaton status --json | jq .games")]
 pub(super) struct Status {
     #[command(flatten)]
-    config: ConfigArgs,
+    bot: BotArgs,
     /// As one JSON object
     #[arg(long)]
     json: bool,
@@ -33,7 +33,7 @@ pub(super) struct Status {
   megaton pause --config /etc/megaton/config.toml")]
 pub(super) struct Pause {
     #[command(flatten)]
-    config: ConfigArgs,
+    bot: BotArgs,
 }
 
 /// Let a paused bot take challenges again
@@ -42,7 +42,7 @@ pub(super) struct Pause {
   megaton resume")]
 pub(super) struct Resume {
     #[command(flatten)]
-    config: ConfigArgs,
+    bot: BotArgs,
 }
 
 /// Let a running bot finish its games and end, as SIGTERM does
@@ -54,7 +54,7 @@ pub(super) struct Resume {
   megaton drain")]
 pub(super) struct Drain {
     #[command(flatten)]
-    config: ConfigArgs,
+    bot: BotArgs,
 }
 
 /// Let a running bot read its config again, as SIGHUP does
@@ -66,7 +66,7 @@ pub(super) struct Drain {
   megaton reload")]
 pub(super) struct Reload {
     #[command(flatten)]
-    config: ConfigArgs,
+    bot: BotArgs,
 }
 
 /// Let a running bot challenge somebody
@@ -94,7 +94,7 @@ pub(super) struct Challenge {
     #[arg(long, value_name = "COLOR")]
     color: Option<Color>,
     #[command(flatten)]
-    config: ConfigArgs,
+    bot: BotArgs,
 }
 
 /// Let a running bot challenge its last opponent again, colours turned round
@@ -103,7 +103,7 @@ pub(super) struct Challenge {
   megaton rechallenge")]
 pub(super) struct Rechallenge {
     #[command(flatten)]
-    config: ConfigArgs,
+    bot: BotArgs,
 }
 
 /// Let a running bot look for games, or no longer
@@ -117,7 +117,29 @@ pub(super) struct Matchmaking {
     /// Look for games or not
     switch: Switch,
     #[command(flatten)]
-    config: ConfigArgs,
+    bot: BotArgs,
+}
+
+/// Let a running bot say something in a game
+///
+/// To the opponent, or to those who watch. It takes its turn on the bot's chat, which can be lost
+/// without harm; what became of it is told.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  megaton say q7ZxVt2B \"Good luck!\"
+  megaton say q7ZxVt2B \"The bot restarts after this game\" --spectators")]
+pub(super) struct Say {
+    /// The eight letters of the game's address
+    #[arg(value_name = "GAME")]
+    game: String,
+    /// What to say, in 140 characters at most
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    text: String,
+    /// To those who watch instead of to the opponent
+    #[arg(long)]
+    spectators: bool,
+    #[command(flatten)]
+    bot: BotArgs,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -135,7 +157,7 @@ enum Switch {
 
 impl Status {
     pub(super) fn execute(&self) -> Result<(), Failure> {
-        let answer = ask(&self.config, &Request::Status {})?;
+        let answer = ask(&self.bot, &Request::Status {})?;
         let status = answer
             .status
             .ok_or_else(|| Failure::failed("the bot answers without its status"))?;
@@ -154,25 +176,25 @@ impl Status {
 
 impl Pause {
     pub(super) fn execute(&self) -> Result<(), Failure> {
-        tell(&self.config, &Request::Pause {})
+        tell(&self.bot, &Request::Pause {})
     }
 }
 
 impl Resume {
     pub(super) fn execute(&self) -> Result<(), Failure> {
-        tell(&self.config, &Request::Resume {})
+        tell(&self.bot, &Request::Resume {})
     }
 }
 
 impl Drain {
     pub(super) fn execute(&self) -> Result<(), Failure> {
-        tell(&self.config, &Request::Drain {})
+        tell(&self.bot, &Request::Drain {})
     }
 }
 
 impl Reload {
     pub(super) fn execute(&self) -> Result<(), Failure> {
-        tell(&self.config, &Request::Reload {})
+        tell(&self.bot, &Request::Reload {})
     }
 }
 
@@ -188,33 +210,44 @@ impl Challenge {
                 Color::Black => ColorWish::Black,
             }),
         };
-        tell(&self.config, &request)
+        tell(&self.bot, &request)
     }
 }
 
 impl Rechallenge {
     pub(super) fn execute(&self) -> Result<(), Failure> {
-        tell(&self.config, &Request::Rechallenge {})
+        tell(&self.bot, &Request::Rechallenge {})
     }
 }
 
 impl Matchmaking {
     pub(super) fn execute(&self) -> Result<(), Failure> {
         let on = self.switch == Switch::On;
-        tell(&self.config, &Request::Matchmaking { on })
+        tell(&self.bot, &Request::Matchmaking { on })
+    }
+}
+
+impl Say {
+    pub(super) fn execute(&self) -> Result<(), Failure> {
+        let request = Request::Say {
+            game: self.game.clone(),
+            text: self.text.clone(),
+            spectators: self.spectators,
+        };
+        tell(&self.bot, &request)
     }
 }
 
 /// Asks, and prints what the bot says.
-pub(super) fn tell(config: &ConfigArgs, request: &Request) -> Result<(), Failure> {
-    let answer = ask(config, request)?;
+pub(super) fn tell(bot: &BotArgs, request: &Request) -> Result<(), Failure> {
+    let answer = ask(bot, request)?;
     writeln!(io::stdout().lock(), "{}", answer.text)?;
     Ok(())
 }
 
 /// The bot's answer; a refusal is a failure.
-fn ask(config: &ConfigArgs, request: &Request) -> Result<Answer, Failure> {
-    let socket = config.socket()?.ok_or_else(|| {
+fn ask(bot: &BotArgs, request: &Request) -> Result<Answer, Failure> {
+    let socket = bot.socket()?.ok_or_else(|| {
         Failure::setup("the config gives the bot no control socket: see [data] folder and socket")
     })?;
     let answer = panel::ask(&socket, request).map_err(|error| Failure::Failed(error.into()))?;

@@ -1,6 +1,8 @@
 //! What several commands need before they can begin: the config and the log options.
 
 use std::fs;
+#[cfg(unix)]
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -21,13 +23,17 @@ pub(super) struct ConfigArgs {
 }
 
 impl ConfigArgs {
+    /// The file that is read, if one is.
+    fn path(&self) -> Option<PathBuf> {
+        let usual = Path::new(USUAL_CONFIG);
+        let usual = || usual.exists().then(|| usual.to_owned());
+        self.config.clone().or_else(usual)
+    }
+
     /// The settings, and the file that they came from.
     pub(super) fn load(&self) -> Result<(Config, Option<PathBuf>), Failure> {
-        let usual = Path::new(USUAL_CONFIG);
-        let path = match &self.config {
-            Some(path) => path.clone(),
-            None if usual.exists() => usual.to_owned(),
-            None => return Ok((Config::default(), None)),
+        let Some(path) = self.path() else {
+            return Ok((Config::default(), None));
         };
         let config = Config::read(&path)?;
         if let Some(machine) = memory().filter(|machine| config.engine.hash > *machine) {
@@ -41,12 +47,45 @@ impl ConfigArgs {
     }
 }
 
+/// Which running bot is spoken to.
 #[cfg(unix)]
-impl ConfigArgs {
-    /// The control socket of the bot that runs with this config.
+#[derive(Debug, Args)]
+pub(super) struct BotArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// The bot's control socket, whatever the config says
+    #[arg(long, value_name = "PATH", conflicts_with = "config")]
+    socket: Option<PathBuf>,
+}
+
+#[cfg(unix)]
+impl BotArgs {
+    /// The control socket. A running bot has read its config long ago: one that is wrong by now
+    /// must not keep anybody from pausing it.
     pub(super) fn socket(&self) -> Result<Option<PathBuf>, Failure> {
-        let (config, _) = self.load()?;
-        Ok(config.data.socket_path(&config.lichess))
+        if let Some(socket) = &self.socket {
+            return Ok(Some(socket.clone()));
+        }
+        let Some(path) = self.config.path() else {
+            let config = Config::default();
+            return Ok(config.data.socket_path(&config.lichess));
+        };
+        let error = match Config::read(&path) {
+            Ok(config) => return Ok(config.data.socket_path(&config.lichess)),
+            Err(error) => error,
+        };
+        let (lichess, data) = Config::read_places(&path);
+        let Some(socket) = data.socket_path(&lichess).filter(|_| path.exists()) else {
+            return Err(error.into());
+        };
+        // Where stderr is closed, the answer still comes.
+        let _ = writeln!(
+            io::stderr().lock(),
+            "megaton: warning: {error}\nmegaton: warning: trying the socket {}; --socket PATH \
+             names another",
+            socket.display()
+        );
+        Ok(Some(socket))
     }
 }
 

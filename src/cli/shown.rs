@@ -1,6 +1,6 @@
 //! The status of a running bot in lines for a person. Pure.
 
-use megaton::bot::{Game, LedgerStatus, Status, Stream};
+use megaton::bot::{Game, GameStreamStatus, LedgerStatus, Status, Stream};
 
 /// All there is to say.
 pub(super) fn lines(status: &Status) -> Vec<String> {
@@ -43,9 +43,27 @@ fn stream(stream: &Stream) -> String {
         1 => "; lost once".to_owned(),
         times => format!("; lost {times} times"),
     };
+    let openings = match stream.openings {
+        0 | 1 => String::new(),
+        many => format!("; opened {many} times in ten minutes"),
+    };
     match stream.heard_ago {
-        Some(ago) => format!("open, heard {} s ago{lost}", ago / 1000),
-        None => format!("not open{lost}"),
+        Some(ago) => format!("open, heard {} s ago{lost}{openings}", ago / 1000),
+        None => format!("not open{lost}{openings}"),
+    }
+}
+
+/// The stream of a game.
+fn game_stream(stream: &GameStreamStatus) -> String {
+    let again = match stream.reopened {
+        0 => String::new(),
+        1 => ", opened again once".to_owned(),
+        times => format!(", opened again {times} times"),
+    };
+    let since = span(stream.since / 1000);
+    match stream.heard_ago {
+        Some(ago) => format!("stream open for {since}, heard {} s ago{again}", ago / 1000),
+        None => format!("STREAM not open for {since}{again}"),
     }
 }
 
@@ -71,8 +89,12 @@ fn one_game(game: &Game) -> String {
         (ours, theirs) => format!("  {} : {}", clock(ours), clock(theirs)),
     };
     let score = game.score.as_deref().map(|score| format!("  {score}"));
+    let stream = game_stream(&game.stream);
+    if game.us.is_none() && game.opponent.is_empty() {
+        return format!("{} not seen yet; {stream}", game.id);
+    }
     format!(
-        "{} {us} against {}, ply {}{clocks}{}, moved {} s ago",
+        "{} {us} against {}, ply {}{clocks}{}, moved {} s ago; {stream}",
         game.id,
         game.opponent,
         game.ply,
@@ -139,6 +161,7 @@ mod tests {
                 open: true,
                 heard_ago: Some(2500),
                 lost: 1,
+                openings: 2,
             },
             seats: Seats {
                 all: 8,
@@ -154,6 +177,12 @@ mod tests {
                 their_clock: None,
                 score: Some("cp 35".to_owned()),
                 moved_ago: 3000,
+                stream: GameStreamStatus {
+                    open: true,
+                    since: 65_000,
+                    heard_ago: Some(4_000),
+                    reopened: 2,
+                },
             }],
             alarms: vec![AlarmLine {
                 kind: "stolen".to_owned(),
@@ -166,9 +195,10 @@ mod tests {
             lines(&status),
             [
                 "Megaton takes challenges; version 1.2.3, up 1 d 1 h",
-                "stream    open, heard 2 s ago; lost once",
+                "stream    open, heard 2 s ago; lost once; opened 2 times in ten minutes",
                 "seats     1 of 8 taken, 2 kept for humans",
-                "game      q7ZxVt2B white against Nuke, ply 24  2:31 : -  cp 35, moved 3 s ago",
+                "game      q7ZxVt2B white against Nuke, ply 24  2:31 : -  cp 35, moved 3 s ago; \
+                 stream open for 1 min, heard 4 s ago, opened again 2 times",
                 "looking   for none, unless told to",
                 "ALARM     stolen: stop one of them (for 1 min)",
             ]

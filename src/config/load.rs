@@ -15,7 +15,7 @@ use super::contradiction::{Setting, contradiction};
 use super::error::{ConfigError, Fault};
 use super::keys::{self, Key, SECTIONS, Section, Takes};
 use super::nearest::nearest;
-use super::settings::Config;
+use super::settings::{Config, Data, Lichess};
 use crate::engine::CLASSICAL;
 
 /// How personal and application tokens of Lichess begin.
@@ -41,6 +41,32 @@ impl Config {
             Some(folder) => config.seen_from(folder),
             None => config,
         })
+    }
+
+    /// Of a file that may be wrong: which server it names and where it keeps things, as far as that
+    /// can be told, and otherwise the defaults.
+    pub fn read_places(path: &Path) -> (Lichess, Data) {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let (tree, _) = DeTable::parse_recoverable(&text);
+        let word = |section: &str, key: &str| {
+            let table = tree.get_ref().get(section)?.get_ref().as_table()?;
+            Some(table.get(key)?.get_ref().as_str()?.to_owned())
+        };
+        let mut config = Self::default();
+        if let Some(url) = word("lichess", "url") {
+            config.lichess.url = url;
+        }
+        let data = &mut config.data;
+        for (key, place) in [("folder", &mut data.folder), ("socket", &mut data.socket)] {
+            if let Some(named) = word("data", key) {
+                *place = (!named.is_empty()).then(|| named.into());
+            }
+        }
+        let config = match path.parent() {
+            Some(folder) => config.seen_from(folder),
+            None => config,
+        };
+        (config.lichess, config.data)
     }
 
     /// Reads a text, paths as they stand.

@@ -69,6 +69,11 @@ impl EventReopening {
         self.budget.spend(now);
     }
 
+    /// How many openings were tried in the time that the server counts over.
+    pub fn openings(&self, now: Instant) -> usize {
+        self.budget.spent(now)
+    }
+
     /// How long to wait at `now` before the next opening, after `loss` of a stream that lived for
     /// `lived` (nought if it never opened). `chance` is a random number in `0.0..1.0`.
     pub fn after_loss(
@@ -124,6 +129,12 @@ impl OpeningBudget {
             self.spent.pop_front();
         }
         self.spent.push_back(now);
+    }
+
+    /// How many were counted in the window that ends at `now`.
+    pub fn spent(&self, now: Instant) -> usize {
+        let within = |at: &&Instant| now.saturating_duration_since(**at) < self.window;
+        self.spent.iter().filter(within).count()
     }
 
     /// How long until one more opening fits.

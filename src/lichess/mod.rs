@@ -52,7 +52,7 @@ pub use page::{Page, PageError, Pages};
 pub use player::{Account, Perf, Player, Presence, TokenInfo};
 pub use reading::{Misfit, Read};
 pub use scope::Scope;
-pub use stream::{Arrival, ChallengeStream, EventStream, GameStream};
+pub use stream::{Arrival, ChallengeStream, EventStream, GameStream, Pulse};
 pub use tally::{Outcome, Tally};
 pub use timing::Timing;
 pub use token::{TOKEN_VARIABLE, Token, TokenError};

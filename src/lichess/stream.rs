@@ -187,6 +187,17 @@ impl<T: Record> Records<T> {
     }
 }
 
+/// The signs of life of a stream, for somebody who does not read it.
+#[derive(Clone, Debug)]
+pub struct Pulse(Books);
+
+impl Pulse {
+    /// When anything came last, blank lines included.
+    pub fn last_heard(&self) -> Instant {
+        self.0.look().heard
+    }
+}
+
 macro_rules! stream {
     ($(#[$meta:meta])* $name:ident of $record:ident) => {
         $(#[$meta])*
@@ -213,6 +224,11 @@ macro_rules! stream {
             /// When anything came last, blank lines included.
             pub fn last_heard(&self) -> Instant {
                 self.0.books.look().heard
+            }
+
+            /// Its signs of life, for somebody else.
+            pub fn pulse(&self) -> Pulse {
+                Pulse(self.0.books.clone())
             }
 
             /// When the stream was opened.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bot::{Command, Reply, Status, Wish};
 use crate::config::ColorWish;
-use crate::lichess::Entrance;
+use crate::lichess::{Entrance, GameId, Room};
 
 /// Longest request, in bytes.
 pub const LONGEST: usize = 4096;
@@ -63,6 +63,16 @@ pub enum Request {
         /// The eight letters of its address.
         arena: String,
     },
+    /// Say something in a game.
+    Say {
+        /// In which.
+        game: String,
+        /// What.
+        text: String,
+        /// To those who watch, not to the opponent.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        spectators: bool,
+    },
 }
 
 /// A word that no log shows.
@@ -111,6 +121,18 @@ impl Request {
                 },
             ),
             Self::Leave { arena } => Command::LeaveArena(arena),
+            Self::Say {
+                game,
+                text,
+                spectators,
+            } => {
+                let room = if spectators {
+                    Room::Spectator
+                } else {
+                    Room::Player
+                };
+                Command::Say(GameId::new(game), room, text)
+            }
         })
     }
 }

@@ -8,6 +8,7 @@ mod features;
 mod games;
 mod layers;
 mod limits;
+mod operator;
 mod papers;
 mod program;
 mod running;

@@ -16,13 +16,13 @@ use tempfile::TempDir;
 
 use super::program::{command, finish};
 
-const BOT: &str = "Megaton";
+pub(super) const BOT: &str = "Megaton";
 /// Longer than anything here takes; a hang ends there.
 const GUARD: Duration = Duration::from_secs(60);
 
 /// A started `megaton run`, killed when it is dropped.
-struct Running {
-    child: Child,
+pub(super) struct Running {
+    pub(super) child: Child,
     log: BufReader<ChildStderr>,
     folder: TempDir,
 }
@@ -37,7 +37,7 @@ impl Drop for Running {
 
 impl Running {
     /// Starts it and waits until it can be challenged.
-    async fn start(server: &Handle, more: &str) -> Self {
+    pub(super) async fn start(server: &Handle, more: &str) -> Self {
         let token = server.open_bot(BOT).expect("a good name");
         let folder = tempfile::tempdir().expect("a folder");
         let url = server.url();
@@ -55,17 +55,17 @@ impl Running {
         running
     }
 
-    fn config(&self) -> PathBuf {
+    pub(super) fn config(&self) -> PathBuf {
         self.folder.path().join("config.toml")
     }
 
-    fn rewrite(&self, change: impl FnOnce(String) -> String) {
+    pub(super) fn rewrite(&self, change: impl FnOnce(String) -> String) {
         let text = fs::read_to_string(self.config()).expect("a config");
         fs::write(self.config(), change(text)).expect("a config");
     }
 
     /// Another start of the program with the same config: status, stdout, stderr.
-    fn tell(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+    pub(super) fn tell(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
         let output = tokio::task::block_in_place(|| {
             command(arguments)
                 .arg("--config")
@@ -82,14 +82,14 @@ impl Running {
         )
     }
 
-    fn status(&self) -> Value {
+    pub(super) fn status(&self) -> Value {
         let (code, out, err) = self.tell(&["status", "--json"]);
         assert_eq!(code, Some(0), "{err}");
         serde_json::from_str(&out).expect("JSON")
     }
 
     /// Reads the log until a line holds this.
-    fn wait_for(&mut self, text: &str) {
+    pub(super) fn wait_for(&mut self, text: &str) {
         tokio::task::block_in_place(|| {
             let begun = Instant::now();
             let mut seen = String::new();
@@ -100,12 +100,12 @@ impl Running {
         });
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(super) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).expect("it runs");
     }
 
     /// Waits for the end; gives the status and the rest of the log.
-    fn end(&mut self) -> (Option<i32>, String) {
+    pub(super) fn end(&mut self) -> (Option<i32>, String) {
         tokio::task::block_in_place(|| {
             let status = finish(&mut self.child, GUARD);
             let mut rest = String::new();
@@ -117,7 +117,7 @@ impl Running {
 }
 
 /// Waits for something to become so.
-async fn until(what: &str, so: impl AsyncFn() -> bool) {
+pub(super) async fn until(what: &str, so: impl AsyncFn() -> bool) {
     let begun = Instant::now();
     while !so().await {
         assert!(begun.elapsed() < GUARD, "waiting in vain: {what}");
@@ -125,15 +125,15 @@ async fn until(what: &str, so: impl AsyncFn() -> bool) {
     }
 }
 
-async fn server() -> Handle {
+pub(super) async fn server() -> Handle {
     Server::start(Options::default()).await.expect("a port")
 }
 
 /// Somebody who challenges the bot, and moves when told to.
-struct Opponent(Client);
+pub(super) struct Opponent(pub(super) Client);
 
 impl Opponent {
-    fn new(server: &Handle) -> Self {
+    pub(super) fn new(server: &Handle) -> Self {
         let token = server.open_bot("Other").expect("a good name");
         let client = Client::new(ClientOptions {
             base_url: server.url().to_owned(),
@@ -145,7 +145,7 @@ impl Opponent {
     }
 
     /// A game in which it is to move.
-    async fn begin(&self) -> GameId {
+    pub(super) async fn begin(&self) -> GameId {
         let options = ChallengeOptions {
             color: ColorChoice::White,
             ..ChallengeOptions::default()
@@ -156,7 +156,7 @@ impl Opponent {
         game
     }
 
-    async fn to_move(&self, game: &GameId) -> bool {
+    pub(super) async fn to_move(&self, game: &GameId) -> bool {
         let playing = self.0.playing().await.expect("a list");
         playing
             .games
@@ -164,13 +164,13 @@ impl Opponent {
             .any(|it| it.id == *game && it.is_my_turn)
     }
 
-    async fn plays(&self, game: &GameId) -> bool {
+    pub(super) async fn plays(&self, game: &GameId) -> bool {
         let playing = self.0.playing().await.expect("a list");
         playing.games.iter().any(|it| it.id == *game)
     }
 
     /// Moves, and waits for the bot's answer.
-    async fn move_and_wait(&self, game: &GameId, uci: &str) {
+    pub(super) async fn move_and_wait(&self, game: &GameId, uci: &str) {
         let moved = self.0.make_move(game, uci, OfferDraw::No).await;
         moved.expect("a legal move");
         until("the bot answers", async || self.to_move(game).await).await;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::commands::{Asker, Command, answer};
 use super::flood::Flood;
-use super::line::{Line, Occasion, sendable};
+use super::line::{Line, Occasion, Receipt, sendable};
 use crate::bot::settings::Settings;
 use crate::bot::table::{Ending, Moved};
 use crate::config::{Template, Words};
@@ -224,6 +224,7 @@ impl Conversation {
             text: sendable(text)?,
             occasion,
             pause: self.settings.chat.pause,
+            receipt: Receipt::default(),
         })
     }
 }

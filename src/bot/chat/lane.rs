@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::line::{Line, Occasion, SayError, checked};
+use super::line::{Awaited, Line, Occasion, Receipt, SayError, checked};
 use super::queue::Queue;
 use crate::lichess::{Client, GameId, Room};
 
@@ -39,19 +39,22 @@ impl Lane {
         }
     }
 
-    /// The operator speaks in a game.
+    /// The operator speaks in a game. What comes back tells what becomes of it.
     ///
     /// # Errors
     /// When the server would refuse the line, or too many wait already.
-    pub fn say(&self, game: GameId, room: Room, text: &str) -> Result<(), SayError> {
+    pub fn say(&self, game: GameId, room: Room, text: &str) -> Result<Awaited, SayError> {
+        let (receipt, awaited) = Receipt::awaited();
         let line = Line {
             game,
             room,
             text: checked(text)?.to_owned(),
             occasion: Occasion::Operator,
             pause: Duration::ZERO,
+            receipt,
         };
-        self.0.try_send(line).map_err(|_| SayError::Full)
+        self.0.try_send(line).map_err(|_| SayError::Full)?;
+        Ok(awaited)
     }
 }
 
@@ -100,8 +103,12 @@ async fn say(client: &Client, line: &Line) {
         Ok(()) => {
             let occasion = line.occasion;
             tracing::debug!(%game, %room, ?occasion, text = ?line.text, "said");
+            line.receipt.tell(Ok(()));
         }
-        Err(error) => tracing::debug!(%game, %room, occasion = ?line.occasion, %error, "not said"),
+        Err(error) => {
+            tracing::debug!(%game, %room, occasion = ?line.occasion, %error, "not said");
+            line.receipt.tell(Err(error.to_string()));
+        }
     }
 }
 

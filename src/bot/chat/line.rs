@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use thiserror::Error;
+use tokio::sync::mpsc;
 
 use crate::config::LONGEST_LINE;
 use crate::lichess::{GameId, Room};
@@ -25,6 +26,66 @@ pub struct Line {
     pub occasion: Occasion,
     /// Least time between two lines of ours in this game.
     pub pause: Duration,
+    /// Who wants to know what became of it.
+    pub receipt: Receipt,
+}
+
+/// Where it is told what became of a line; nowhere, as a rule. It says nothing about the line: any
+/// two are equal.
+#[derive(Clone, Debug, Default)]
+pub struct Receipt(Option<mpsc::Sender<Result<(), String>>>);
+
+impl PartialEq for Receipt {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Receipt {}
+
+impl Receipt {
+    /// A receipt, and where it is awaited.
+    pub(super) fn awaited() -> (Self, Awaited) {
+        let (sender, receiver) = mpsc::channel(1);
+        (Self(Some(sender)), Awaited(receiver))
+    }
+
+    /// Tells whoever wants to know.
+    pub(super) fn tell(&self, outcome: Result<(), String>) {
+        if let Some(sender) = &self.0 {
+            // Nobody may be waiting any more.
+            let _ = sender.try_send(outcome);
+        }
+    }
+}
+
+/// What becomes of a line that was handed in.
+#[derive(Debug)]
+pub struct Awaited(mpsc::Receiver<Result<(), String>>);
+
+/// What became of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Spoken {
+    /// The server has taken it.
+    Said,
+    /// The server has not; what it said.
+    Refused(String),
+    /// It was dropped: too much was to be said, or it had waited too long.
+    Dropped,
+    /// It still waits for its turn.
+    Waits,
+}
+
+impl Awaited {
+    /// What has become of it after so long at most.
+    pub async fn within(mut self, most: Duration) -> Spoken {
+        match tokio::time::timeout(most, self.0.recv()).await {
+            Ok(Some(Ok(()))) => Spoken::Said,
+            Ok(Some(Err(why))) => Spoken::Refused(why),
+            Ok(None) => Spoken::Dropped,
+            Err(_) => Spoken::Waits,
+        }
+    }
 }
 
 /// What a line is for.

@@ -19,6 +19,6 @@ mod queue;
 
 pub use conversation::{Conversation, Introduction, Said, Tally};
 pub use lane::{Lane, Speaker};
-pub use line::{Line, Occasion, SayError};
+pub use line::{Awaited, Line, Occasion, Receipt, SayError, Spoken};
 
 pub(super) use line::loggable;

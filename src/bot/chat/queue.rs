@@ -92,7 +92,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bot::chat::Occasion;
+    use crate::bot::chat::{Occasion, Receipt};
     use crate::lichess::Room;
 
     const PAUSE: Duration = Duration::from_secs(3);
@@ -104,6 +104,7 @@ mod tests {
             text: text.into(),
             occasion: Occasion::Answer,
             pause: PAUSE,
+            receipt: Receipt::default(),
         }
     }
 

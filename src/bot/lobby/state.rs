@@ -17,7 +17,7 @@ use crate::bot::challenge::Openness;
 use crate::bot::lists::Lists;
 use crate::bot::memory::Memory;
 use crate::bot::settings::{Pace, Settings};
-use crate::lichess::{Event, GameInfo, UserId};
+use crate::lichess::{Event, GameId, GameInfo, UserId};
 
 /// The state of the account as far as games are concerned.
 #[derive(Debug)]
@@ -85,6 +85,11 @@ impl Lobby {
     /// Games of days a move, whoever is to move.
     pub fn parked(&self) -> usize {
         self.parked.len()
+    }
+
+    /// Whether this is a game of days a move.
+    pub fn is_parked(&self, game: &GameId) -> bool {
+        self.parked.contains(game)
     }
 
     /// Challenges that wait for a seat.
