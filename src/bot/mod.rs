@@ -24,7 +24,7 @@
 //! * `doorbell`: the account's event stream; `health`: whether token and account are still good
 //! * `player`: the task of one game; `feed`: that game's stream; `voice`: what the player says
 //! * `orders`: an operator's commands carried out; `alarm`: what an operator should look at;
-//!   `roll`: the games that run; `upkeep`: alarms about what is remembered
+//!   `roll`: the games that run; `shelf`: what was thought of those that were left; `upkeep`: alarms about what is remembered
 //! * `answer`: from the outcome of a call to what the core cares about
 //! * `report`: what those who listen are told
 
@@ -57,6 +57,7 @@ mod report;
 mod roll;
 mod run;
 mod settings;
+mod shelf;
 mod status;
 mod upkeep;
 mod voice;

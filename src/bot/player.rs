@@ -22,8 +22,9 @@ use super::overhead::Meter;
 use super::report::{BotEvent, Listeners};
 use super::roll::Roll;
 use super::settings::{Pace, Settings};
+use super::shelf::Shelf;
 use super::table::{
-    Action, Answer, Ending, Input, Promise, Request, Seat, Table, Ticket, Told, WithDraw,
+    Action, Answer, Ending, Input, Past, Promise, Request, Seat, Table, Ticket, Told, WithDraw,
 };
 use super::upkeep::say_tripped;
 use super::voice::Voice;
@@ -47,6 +48,7 @@ pub(super) struct House {
     pub(super) lane: Lane,
     pub(super) alarms: Alarms,
     pub(super) roll: Roll,
+    pub(super) shelf: Shelf,
     /// What a player has to tell the lobby before its game is over.
     pub(super) word: mpsc::Sender<News>,
 }
@@ -63,11 +65,17 @@ pub(super) async fn play(house: House, seat: Seat, said_over: Arc<Notify>) -> Op
             .catch_unwind()
             .await;
         match outcome {
-            Ok(ending) => return ending,
+            Ok(ending) => {
+                if ending.is_none() {
+                    house.shelf.put(&seat.game, player.table.opinion());
+                }
+                return ending;
+            }
             Err(panic) => {
                 let reason = reason_of(panic.as_ref());
                 tracing::error!(reason, "the player of this game failed and sits down again");
                 promise = player.table.promise();
+                house.shelf.put(&seat.game, player.table.opinion());
             }
         }
         if began.elapsed() > house.pace.revive * MOST_REVIVALS {
@@ -118,7 +126,10 @@ impl Player {
         );
         let voice = Voice::new(house, &seat.game);
         let seat = Seat {
-            past: voice.past(),
+            past: Past {
+                opinion: house.shelf.take(&seat.game),
+                ..voice.past()
+            },
             ..seat
         };
         let player = Self {

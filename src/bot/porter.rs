@@ -28,6 +28,7 @@ use super::report::BotEvent;
 use super::roll::Roll;
 use super::run::{BotError, BotOptions, fatal};
 use super::settings::Settings;
+use super::shelf::Shelf;
 use super::table::{Ending, Past, Seat};
 use super::upkeep::{mind_store, say_rests, say_tripped};
 use crate::lichess::{Account, Event, GameId, GameInfo, StreamLoss, UserId};
@@ -100,6 +101,7 @@ impl Porter {
             meter: Meter::default(),
             alarms: alarms.clone(),
             roll: Roll::default(),
+            shelf: Shelf::default(),
             word,
         };
         let desk = Desk::new(

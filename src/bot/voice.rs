@@ -9,7 +9,7 @@ use super::chat::{Conversation, Introduction, Lane, Line, Occasion, Said, Tally}
 use super::memory::Memory;
 use super::player::House;
 use super::settings::Settings;
-use super::table::{Deed, Ending, Moved, Past, Setting, Table};
+use super::table::{Deed, Ending, Moved, Opinion, Past, Setting, Table};
 use crate::lichess::{ChatLine, GameId, UserId};
 
 /// What begins the keys of opponents who rest for having left us waiting.
@@ -49,6 +49,7 @@ impl Voice {
         Past {
             takebacks: known.takebacks,
             draw_offers: known.draw_offers,
+            opinion: Opinion::default(),
         }
     }
 

@@ -20,6 +20,9 @@ pub enum Blame {
     Opponent,
     /// The server served nobody for all of the time that was left.
     Server(&'static str),
+    /// The machine stood still for longer than the client may be away, until just before the end:
+    /// measured by a thread of its own, counted apart, and asked for nowhere else than here.
+    Machine(&'static str),
     /// The client.
     Client(&'static str),
 }
@@ -37,6 +40,7 @@ impl fmt::Display for Blame {
             Self::Nobody => out.write_str("nobody"),
             Self::Opponent => out.write_str("the opponent"),
             Self::Server(what) => write!(out, "the server: {what}"),
+            Self::Machine(what) => write!(out, "the machine stood still: {what}"),
             Self::Client(what) => write!(out, "the client: {what}"),
         }
     }
@@ -48,6 +52,9 @@ pub(crate) struct Circumstances {
     pub(crate) mood: Mood,
     /// The server served nobody from the beginning of the last turn to the end.
     pub(crate) refused_throughout: bool,
+    /// The machine stood still for all of the time that the client may be away, and after that the
+    /// client did not have as much again.
+    pub(crate) stalled: bool,
 }
 
 /// Who is to blame for how a game ended, with the client on `side`.
@@ -76,6 +83,8 @@ pub(crate) fn blame(round: &Round, side: Color, story: &Story, around: Circumsta
     };
     if around.refused_throughout {
         Blame::Server(fault)
+    } else if around.stalled && round.status() == Status::Timeout {
+        Blame::Machine(fault)
     } else {
         Blame::Client(fault)
     }

@@ -290,6 +290,7 @@ impl Hall {
         let around = Circumstances {
             mood,
             refused_throughout: self.journal.refused_throughout(since, now),
+            stalled: self.journal.stood_still(round.longest_absence(side), now),
         };
         let blame = blame(round, side, &story, around);
         let report = GameReport::of(round, side, blame, &story);

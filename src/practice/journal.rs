@@ -14,6 +14,10 @@ use super::time::Millis;
 const STORY: usize = 120;
 /// Complaints kept about calls that came too soon.
 const COMPLAINTS: usize = 50;
+/// To wake too late by less than this is the usual course of things.
+const LATE: Duration = Duration::from_millis(30);
+/// Times kept at which the machine stood still.
+const STALLS: usize = 64;
 /// A call of another game or challenge may have been under way when an answer told to wait.
 const UNDER_WAY: Duration = Duration::from_millis(15);
 /// Lichess seconds between two calls that meet a limit.
@@ -77,6 +81,10 @@ struct Inner {
     lost: HashMap<String, (&'static str, Millis)>,
     /// When nobody was let in, or the token not known: from, and until.
     outages: Vec<(Millis, Option<Millis>)>,
+    /// When the machine stood still, the last ones: until when, and for how long.
+    stalls: VecDeque<(Millis, Duration)>,
+    /// When whoever feels the pulse should have woken.
+    beat: Option<Millis>,
 }
 
 impl Journal {
@@ -256,6 +264,30 @@ impl Journal {
         }
     }
 
+    /// Whoever feels the pulse sleeps from now on and should wake at `due`; it woke so much too
+    /// late.
+    pub(crate) fn beat(&self, late: Duration, due: Millis, now: Millis) {
+        let mut inner = self.lock();
+        inner.beat = Some(due);
+        if late < LATE {
+            return;
+        }
+        if inner.stalls.len() >= STALLS {
+            inner.stalls.pop_front();
+        }
+        inner.stalls.push_back((now, late));
+    }
+
+    /// Whether the machine stood still for longer than `margin`, and that less than `margin` ago:
+    /// nobody has had that much time since to make up for it.
+    pub(crate) fn stood_still(&self, margin: Duration, now: Millis) -> bool {
+        let counts = |&(until, span): &(Millis, Duration)| span > margin && now - until < margin;
+        let inner = self.lock();
+        // Others may wake from it sooner than whoever feels the pulse.
+        let still = inner.beat.is_some_and(|due| now - due > margin);
+        still || inner.stalls.iter().any(counts)
+    }
+
     /// Whether nobody was served all the time from one moment to another.
     pub(crate) fn refused_throughout(&self, from: Millis, to: Millis) -> bool {
         let covers = |&(since, until): &(Millis, Option<Millis>)| {
@@ -334,6 +366,21 @@ mod tests {
         journal.move_sent("g", "d2d4 e7e5", "a2a3", Millis(3));
         journal.move_sent("g", "d2d4 e7e5", "a2a4", Millis(4));
         assert_eq!(journal.close("g").second_thoughts, 1);
+    }
+
+    #[test]
+    fn a_stall_excuses_only_when_it_was_longer_than_the_margin_and_just_now() {
+        let journal = journal();
+        let margin = Duration::from_millis(160);
+        journal.beat(Duration::from_millis(150), Millis(1_020), Millis(1_000));
+        assert!(!journal.stood_still(margin, Millis(1_001)), "too short");
+        assert!(journal.stood_still(margin, Millis(1_181)), "it lasts");
+        journal.beat(Duration::from_millis(300), Millis(2_020), Millis(2_000));
+        assert!(journal.stood_still(margin, Millis(2_100)));
+        assert!(
+            !journal.stood_still(margin, Millis(2_160)),
+            "time enough since"
+        );
     }
 
     #[test]

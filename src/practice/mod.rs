@@ -20,6 +20,7 @@ mod line;
 mod mailbox;
 mod page;
 mod partner;
+mod pulse;
 mod rating;
 mod report;
 mod round;

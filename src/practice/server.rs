@@ -22,6 +22,7 @@ use super::journal::Traffic;
 use super::line::{Cutter, Door};
 use super::page::{self, Page};
 use super::partner::{Invitation, Partner};
+use super::pulse;
 use super::rating::Rating;
 use super::report::GameReport;
 use super::time::Timing;
@@ -72,6 +73,7 @@ impl Server {
         let house = House::new(url.clone(), options.timing, options.rules, options.seed);
         let stop = CancellationToken::new();
         let (hall, orders) = Hall::new(house, stop.clone());
+        pulse::feel(Arc::downgrade(&hall))?;
         let mut tasks = JoinSet::new();
         let time = keep_time(Arc::clone(&hall));
         let havoc = wreak(Arc::clone(&hall), orders);

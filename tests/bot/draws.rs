@@ -1,7 +1,7 @@
 //! Draws: which offers are taken, which are made, and what a flag that lies costs: nothing.
 
 use megaton::bot::Settings;
-use megaton::bot::table::{Action, Answer, Deed, Past, Request, WithDraw};
+use megaton::bot::table::{Action, Answer, Deed, Opinion, Past, Request, WithDraw};
 use megaton::engine::Score;
 use megaton::lichess::{BySide, GameState, OpponentGone, Side, Status};
 
@@ -262,6 +262,27 @@ fn the_budget_holds_over_a_restart() {
             .offers()
             .is_empty()
     );
+}
+
+#[test]
+fn a_row_goes_on_where_a_game_was_left_and_taken_up_again() {
+    let opinion = level(late(), 9, 0).desk.table.opinion();
+    let answer = |opinion, moves: &str| {
+        let past = Past {
+            opinion,
+            ..Past::default()
+        };
+        let mut settings = late();
+        settings.draw.ply = 4;
+        let mut desk = Desk::with_past(Side::White, settings, past);
+        desk.open(moves);
+        asks(&desk.state_with(offer(moves, Side::Black)))
+    };
+    assert_eq!(answer(opinion, &line(9)), [Request::AcceptDraw]);
+    let fresh = answer(Opinion::default(), &line(9));
+    assert_eq!(fresh, [Request::DeclineDraw], "nothing was searched yet");
+    let shorter = answer(opinion, &line(7));
+    assert_eq!(shorter, [Request::DeclineDraw], "moves were taken back");
 }
 
 #[test]

@@ -35,6 +35,7 @@ mod watch;
 pub use event::{
     Action, Answer, Deed, Ending, Input, Moved, Oddity, Request, Ticket, Told, WithDraw,
 };
+pub use manners::Opinion;
 pub use play::Table;
 pub use record::{Change, ForeignMove, Record};
 pub use safe::safe_move;

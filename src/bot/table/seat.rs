@@ -4,6 +4,7 @@
 
 use std::time::Instant;
 
+use super::manners::Opinion;
 use crate::lichess::{GameFull, GameId, GameState, Side, Speed, UserId, Variant};
 use crate::rules::Move;
 
@@ -29,6 +30,8 @@ pub struct Past {
     pub takebacks: u32,
     /// Our offers of a draw.
     pub draw_offers: u32,
+    /// What our searches said when the game was last left; only this program's own.
+    pub opinion: Opinion,
 }
 
 impl Seat {

@@ -95,6 +95,11 @@ impl Round {
             .is_some_and(|at| at <= now)
     }
 
+    /// How long `side` may be without a stream before the opponent may claim.
+    pub(crate) fn longest_absence(&self, side: Color) -> Duration {
+        self.presence[side.index()].longest(self.patience(side), &self.setup.timing)
+    }
+
     fn patience(&self, absent: Color) -> Patience {
         let behind = self.material(!absent) - self.material(absent);
         Patience {

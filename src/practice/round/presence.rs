@@ -95,6 +95,11 @@ impl Presence {
         }
     }
 
+    /// How long one may be away in all before the opponent may claim.
+    pub(super) fn longest(&self, patience: Patience, timing: &Timing) -> Duration {
+        timing.absence_grace + patience.limit(self.left_the_page, timing)
+    }
+
     /// From when on the opponent may claim.
     pub(super) fn long_gone_at(&self, patience: Patience, timing: &Timing) -> Option<Millis> {
         let gone = self.away_since? + timing.absence_grace;

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use self::absence::Absence;
 use self::draw::Draws;
 use self::first_move::FirstMove;
-use self::opinion::Opinion;
+pub use self::opinion::Opinion;
 use self::refusal::Refusal;
 use self::resign::Resigning;
 use self::standstill::Standstill;
@@ -71,7 +71,7 @@ impl Manners {
     /// For a game with this past.
     pub(in crate::bot::table) fn new(past: Past) -> Self {
         Self {
-            opinion: Opinion::default(),
+            opinion: past.opinion,
             draws: Draws::new(past.draw_offers),
             takebacks: Takebacks::new(past.takebacks),
             resigning: Resigning::default(),
@@ -106,7 +106,8 @@ impl Manners {
 impl Table {
     /// A state was read that does not end the game; the move it may ask for is under way already.
     pub(in crate::bot::table) fn mind_manners(&mut self, glance: Glance, out: &mut Vec<Action>) {
-        if matches!(glance.change, Change::Rewritten { .. }) {
+        let rewritten = matches!(glance.change, Change::Rewritten { .. });
+        if rewritten || self.manners.opinion.is_of_a_longer_game(self.ply()) {
             self.manners.opinion = Opinion::default();
         }
         self.watch_presence(glance.change);

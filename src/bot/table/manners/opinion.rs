@@ -12,9 +12,9 @@ use crate::engine::{Ended, Score, Thought};
 /// So much below level, in centipawns, a draw is a gift.
 const GIFT: i64 = 150;
 
-/// What is thought of the game.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Opinion {
+/// What is thought of the game: kept where a game is left and taken up again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Opinion {
     /// The score of the last move that was searched.
     pub(super) score: Option<Score>,
     /// The rows of our moves up to the last.
@@ -35,6 +35,11 @@ pub(super) struct Rows {
 }
 
 impl Opinion {
+    /// Whether it is of a game longer than this one: moves were taken back meanwhile.
+    pub(super) fn is_of_a_longer_game(&self, ply: usize) -> bool {
+        self.counted.is_some_and(|(counted, _)| counted > ply)
+    }
+
     /// Whether the last search holds the game for worse than level by more than noise.
     pub(super) fn is_worse(&self, level: u32) -> bool {
         match self.score {
@@ -46,6 +51,11 @@ impl Opinion {
 }
 
 impl Table {
+    /// What our searches said so far, for whoever takes this game up again.
+    pub fn opinion(&self) -> Opinion {
+        self.manners.opinion
+    }
+
     /// The engine's word on the move about to be sent; none for a move without a search.
     pub(in crate::bot::table) fn weigh(&mut self, thought: Option<&Thought>, now: Instant) {
         let sound = |thought: &&Thought| !matches!(thought.ended, Ended::Failed | Ended::OnlyMove);
