@@ -16,6 +16,7 @@
 //! ```
 
 pub mod bench;
+mod correction;
 mod eval;
 mod evaluator;
 mod flight;

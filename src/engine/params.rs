@@ -195,6 +195,13 @@ pub(super) const BONUS_OFFSET: i32 = 80;
 /// The greatest bonus.
 pub(super) const BONUS_MOST: i32 = 1800;
 
+/// Corrections of the evaluation stay within plus and minus this, in their own units …
+pub(super) const CORRECTION_MOST: i32 = 1024;
+/// … of which so many, over all views of the board, are a centipawn. Start value.
+pub(super) const CORRECTION_DIVISOR: i32 = 24;
+/// An error counts once in full for so many plies of the search that showed it. Start value.
+pub(super) const CORRECTION_DEPTH: i32 = 8;
+
 // --- Move ordering ----------------------------------------------------------------------------
 
 /// A capture is good if its blast balance is at least this, in cp.

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 
+use super::correction::Corrections;
 use super::evaluator::Evaluator;
 use super::flight::Flight;
 use super::gate::{Gate, Turn};
@@ -94,6 +95,7 @@ pub(super) struct Searcher {
     turn: Turn,
     judge: Judge,
     histories: Histories,
+    corrections: Corrections,
     frames: Vec<Frame>,
     keys: Vec<u64>,
     control: Control,
@@ -110,6 +112,7 @@ impl Searcher {
             turn: Turn::new(gate),
             judge: Judge::new(evaluator),
             histories: Histories::new(),
+            corrections: Corrections::new(),
             frames: vec![Frame::new(); BEFORE_ROOT + MAX_PLY + 2],
             keys: Vec::with_capacity(1024),
             control: Control::idle(),
@@ -122,6 +125,7 @@ impl Searcher {
     /// Forget what was learnt about the last game.
     pub(super) fn forget(&mut self) {
         self.histories.clear();
+        self.corrections.clear();
     }
 
     /// Think. Blocks until the task's limits, or its flight, end it.

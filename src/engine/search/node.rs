@@ -9,7 +9,7 @@ use super::{Searcher, may_be_insufficient, winning_move};
 use crate::engine::eval::Attacks;
 use crate::engine::history::{self, Context, man_on_square};
 use crate::engine::lmr::MoveClass;
-use crate::engine::movepick::{MovePicker, Picked, Wanted};
+use crate::engine::movepick::{MovePicker, Picked, Wanted, is_noisy};
 use crate::engine::params;
 use crate::engine::score::{
     DRAW, INFINITE, MATE_BOUND, MAX_PLY, NO_VALUE, Value, is_decisive, mate_in, mated_in,
@@ -43,7 +43,9 @@ pub(super) struct Node<'a> {
     pub(super) beta: Value,
     pub(super) depth: i32,
     pub(super) ply: usize,
-    /// The static evaluation; `NO_VALUE` in check.
+    /// The static evaluation as it was made; `NO_VALUE` in check.
+    raw_eval: Value,
+    /// The same with all that is known besides: corrections and the table's bound.
     pub(super) eval: Value,
     pub(super) in_check: bool,
     /// The opponent could explode our king now.
@@ -122,6 +124,7 @@ impl Searcher {
             return if node.in_check { mated_in(ply) } else { DRAW };
         }
         self.remember(key, &node, &verdict);
+        self.correct(&node, &verdict);
         verdict.value
     }
 
@@ -186,11 +189,12 @@ impl Searcher {
         entry: Option<Entry>,
     ) -> Node<'a> {
         let in_check = position.in_check();
-        let eval = if in_check {
+        let raw_eval = if in_check {
             NO_VALUE
         } else {
             self.static_eval(position, attacks, entry, ply)
         };
+        let eval = self.corrected(position, raw_eval);
         let before = self.frames[ply].static_eval;
         self.frame(ply).static_eval = eval;
         if let Some(frame) = self.frames.get_mut(super::BEFORE_ROOT + ply + 2) {
@@ -204,12 +208,39 @@ impl Searcher {
             beta,
             depth,
             ply,
+            raw_eval,
             eval: bounded_eval(eval, entry, position, ply),
             in_check,
             is_threatened: position.is_threatened_with(theirs),
             is_improving: !in_check && before != NO_VALUE && eval > before,
             table_move: entry.and_then(|entry| entry.best),
             context: self.context(position, theirs, ply),
+        }
+    }
+
+    /// The static evaluation with what earlier errors teach.
+    #[inline]
+    pub(super) fn corrected(&self, position: &Position, eval: Value) -> Value {
+        if eval == NO_VALUE {
+            return eval;
+        }
+        (eval + self.corrections.of(position)).clamp(1 - MATE_BOUND, MATE_BOUND - 1)
+    }
+
+    /// Learn from the error of the static evaluation, where the search has shown one: not where the
+    /// best move is a blast, which no static evaluation foresees, and not from a bound that says
+    /// nothing against it.
+    fn correct(&mut self, node: &Node<'_>, verdict: &Verdict) {
+        if node.in_check || is_decisive(verdict.value) {
+            return;
+        }
+        let eval = self.frame(node.ply).static_eval;
+        let is_blast = verdict.best.is_some_and(|mv| is_noisy(node.position, mv));
+        let is_silent = (verdict.value >= node.beta && verdict.value <= eval)
+            || (verdict.value <= node.alpha && verdict.value >= eval);
+        if !is_blast && !is_silent {
+            self.corrections
+                .learn(node.position, verdict.value - eval, node.depth);
         }
     }
 
@@ -324,7 +355,7 @@ impl Searcher {
         let entry = Entry {
             best: verdict.best,
             value: value_to_store(verdict.value, node.ply),
-            eval: self.frame(node.ply).static_eval,
+            eval: node.raw_eval,
             depth: node.depth,
             bound,
             was_pv: node.kind == Kind::Pv,

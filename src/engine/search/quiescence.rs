@@ -44,15 +44,16 @@ impl Searcher {
         }
 
         let in_check = position.in_check();
-        let eval = if in_check {
+        let raw_eval = if in_check {
             NO_VALUE
         } else {
             self.static_eval(position, &attacks, entry, ply)
         };
+        let eval = self.corrected(position, raw_eval);
         let mut best = if in_check { -INFINITE } else { eval };
         if best >= beta {
             if entry.is_none() {
-                self.remember_quiet(key, ply, [eval, best], None, Bound::Lower);
+                self.remember_quiet(key, ply, [raw_eval, best], None, Bound::Lower);
             }
             return best;
         }
@@ -109,7 +110,7 @@ impl Searcher {
         } else {
             Bound::Upper
         };
-        self.remember_quiet(key, ply, [eval, best], best_move, bound);
+        self.remember_quiet(key, ply, [raw_eval, best], best_move, bound);
         best
     }
 

@@ -1,0 +1,104 @@
+//! Correction history: how far the static evaluation of positions like this one was off before.
+//!
+//! Four tables, each by what part of the board it looks at: the pawns, the men of either side, and
+//! the surroundings of both kings, which decide most atomic games. An entry moves towards what the
+//! search found less what the evaluation said. Nothing is learnt here that outlasts a game.
+
+use super::params;
+use super::score::Value;
+use crate::rules::{Color, Position, Role, king_attacks};
+
+/// Views of the board.
+const VIEWS: usize = 4;
+/// Entries of a view and a side to move.
+const ENTRIES: usize = 1 << 14;
+/// Spreads bits over the whole word; any odd number with its bits well mixed.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The corrections of one search thread.
+#[derive(Debug)]
+pub(super) struct Corrections(Vec<i16>);
+
+impl Corrections {
+    pub(super) fn new() -> Corrections {
+        Corrections(vec![0; VIEWS * 2 * ENTRIES])
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.fill(0);
+    }
+
+    /// What to add to the static evaluation, in centipawns.
+    #[inline]
+    pub(super) fn of(&self, position: &Position) -> Value {
+        let known = places(position).map(|place| Value::from(self.0[place]));
+        known.iter().sum::<Value>() / params::CORRECTION_DIVISOR
+    }
+
+    /// The search, so many plies deep, found `difference` more than the evaluation.
+    pub(super) fn learn(&mut self, position: &Position, difference: Value, depth: i32) {
+        let most = params::CORRECTION_MOST;
+        let bonus = (difference * depth / params::CORRECTION_DEPTH).clamp(-most / 4, most / 4);
+        for place in places(position) {
+            let old = Value::from(self.0[place]);
+            self.0[place] = (old + bonus - old * bonus.abs() / most) as i16;
+        }
+    }
+}
+
+/// Where the corrections of a position stand, view by view.
+#[inline]
+fn places(position: &Position) -> [usize; VIEWS] {
+    let kings =
+        surroundings(position, Color::White) ^ surroundings(position, Color::Black).rotate_left(9);
+    let views = [
+        position.pawn_key(),
+        position.men_key(Color::White),
+        position.men_key(Color::Black),
+        kings,
+    ];
+    let side = position.turn().index();
+    std::array::from_fn(|view| (view * 2 + side) * ENTRIES + views[view] as usize % ENTRIES)
+}
+
+/// A key of a king's place and of who stands beside it: whose, and whether a pawn.
+#[inline]
+fn surroundings(position: &Position, color: Color) -> u64 {
+    position.king(color).map_or(0, |king| {
+        let beside = king_attacks(king);
+        let men = (beside & position.occupied()).0;
+        let own = (beside & position.by_color(color)).0.rotate_left(17);
+        let pawns = (beside & position.by_role(Role::Pawn)).0.rotate_left(41);
+        (men ^ own ^ pawns)
+            .wrapping_add(king.index() as u64)
+            .wrapping_mul(SPREAD)
+            >> 20
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_correction_approaches_its_limit_and_is_the_positions_own() {
+        let (start, mut corrections) = (Position::start(), Corrections::new());
+        let other = start.play(start.parse_uci("e2e4").expect("legal"));
+        for _ in 0..500 {
+            corrections.learn(&start, 300, 8);
+        }
+        let most = params::CORRECTION_MOST * VIEWS as Value / params::CORRECTION_DIVISOR;
+        let learnt = corrections.of(&start);
+        assert!(
+            learnt <= most && learnt > most * 3 / 4,
+            "{learnt} of {most}"
+        );
+        assert_eq!(corrections.of(&other), 0);
+        for _ in 0..500 {
+            corrections.learn(&start, -300, 8);
+        }
+        assert!(corrections.of(&start) < -most * 3 / 4);
+        corrections.clear();
+        assert_eq!(corrections.of(&start), 0);
+    }
+}
