@@ -17,6 +17,10 @@ pub enum Kind {
 
 /// One account.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own about an account"
+)]
 pub(crate) struct Account {
     /// The name in lower case.
     pub(crate) id: String,

@@ -100,9 +100,10 @@ impl Handle {
                     .await;
             }
             let partner = schedule.partners[number % schedule.partners.len()];
-            let (kind, name) = match schedule.people {
-                true => (Kind::Human, partner.name().replace("Partner", "Person")),
-                false => (Kind::Bot, partner.name().to_owned()),
+            let (kind, name) = if schedule.people {
+                (Kind::Human, partner.name().replace("Partner", "Person"))
+            } else {
+                (Kind::Bot, partner.name().to_owned())
             };
             let name = match lane {
                 0 => name,

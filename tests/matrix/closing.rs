@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use megaton::lichess::{GameId, Status};
-use megaton::practice::{Event, Handle, Options, Report, Schedule, Server, TimeControl, Timing};
+use megaton::practice::{
+    Event, GameReport, Handle, Options, Report, Schedule, Server, TimeControl, Timing,
+};
 use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::CancellationToken;
 
@@ -48,11 +50,11 @@ async fn a_drain_begun_at_ply_20_finishes_the_game() {
         matches!(event, Event::Moved { ply: 20, .. })
     })
     .await;
-    assert!(report.games.iter().all(|game| game.is_clean()), "{report}");
+    assert!(report.games.iter().all(GameReport::is_clean), "{report}");
     assert!(report.games.iter().any(|game| game.plies >= 20), "{report}");
     // Nothing is under way any more: whoever ran was finished, not left.
     let left = server.take_reports();
-    assert!(left.iter().all(|game| game.is_clean()), "{left:?}");
+    assert!(left.iter().all(GameReport::is_clean), "{left:?}");
     server.shutdown().await;
 }
 
@@ -127,9 +129,10 @@ async fn at_the_second_signal_and_at_the_drains_limit_a_game_is_left_whole() {
         let guest = Guest::new(&server, "Guest").await;
         let mut news = server.events();
         let bot = start(&server, &token, |settings| {
-            settings.shutdown.drain = match second_signal {
-                true => Duration::from_secs(300),
-                false => Duration::from_millis(100),
+            settings.shutdown.drain = if second_signal {
+                Duration::from_secs(300)
+            } else {
+                Duration::from_millis(100)
             };
         });
         let game = begun(&server, &bot, &guest).await;

@@ -49,8 +49,8 @@ async fn repeats(claim_after: Duration) -> (usize, Status) {
     let mut bot = start(&server, &token, |_| {});
     bot.tells(|event| matches!(event, BotEvent::Joined { ply: 7, .. }).then_some(()))
         .await;
-    let mover = &guest.client;
-    mover
+    let other = &guest.client;
+    other
         .make_move(&game, SHUFFLE[7], OfferDraw::No)
         .await
         .unwrap();

@@ -225,20 +225,17 @@ impl House {
             return;
         };
         let json = Box::new(self.challenge_json(&challenge, None, now));
-        let (event, done) = match standing {
-            Standing::Declined(reason) => {
-                self.news(Event::Declined {
-                    game: id.to_owned(),
-                    reason: reason.key.to_owned(),
-                });
-                (EventLine::ChallengeDeclined { challenge: json }, "declined")
-            }
-            _ => {
-                self.news(Event::Canceled {
-                    game: id.to_owned(),
-                });
-                (EventLine::ChallengeCanceled { challenge: json }, "canceled")
-            }
+        let (event, done) = if let Standing::Declined(reason) = standing {
+            self.news(Event::Declined {
+                game: id.to_owned(),
+                reason: reason.key.to_owned(),
+            });
+            (EventLine::ChallengeDeclined { challenge: json }, "declined")
+        } else {
+            self.news(Event::Canceled {
+                game: id.to_owned(),
+            });
+            (EventLine::ChallengeCanceled { challenge: json }, "canceled")
         };
         self.tell(&challenge.challenger, &event);
         self.tell(&challenge.dest, &event);
