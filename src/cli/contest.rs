@@ -58,6 +58,9 @@ pub(super) struct Args {
     openings: PathBuf,
     #[command(flatten)]
     limit: Limit,
+    /// No further iteration once so many nodes are passed; --nodes is then the ceiling
+    #[arg(long, value_name = "N", requires = "nodes", value_parser = clap::value_parser!(u64).range(1..))]
+    soft_nodes: Option<u64>,
     /// Games to play at most [default: 200; with --sprt 10000, or as many as there are openings for]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     games: Option<u32>,
@@ -125,8 +128,8 @@ enum Drop {
 }
 
 impl Limit {
-    fn allowance(&self) -> Result<Allowance, Failure> {
-        let nodes = self.nodes.map(|hard| Allowance::Nodes { soft: None, hard });
+    fn allowance(&self, soft: Option<u64>) -> Result<Allowance, Failure> {
+        let nodes = self.nodes.map(|hard| Allowance::Nodes { soft, hard });
         let depth = self.depth.map(Allowance::Depth);
         let asked = [nodes, self.tc, self.movetime, depth];
         let limit = asked.into_iter().flatten().next();
@@ -160,7 +163,7 @@ fn contest(args: &Args) -> Result<Match, Failure> {
         player(&args.second, &args.b_option)?,
     ];
     let openings = openings(&args.openings)?;
-    let allowance = args.limit.allowance()?;
+    let allowance = args.limit.allowance(args.soft_nodes)?;
     let games = args.games.map(|games| games as usize);
     let pairs = games.map(|games| games.div_ceil(2)).unwrap_or_else(|| {
         let wanted = if args.sprt.is_some() {

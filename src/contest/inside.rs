@@ -1,13 +1,13 @@
 //! This program's own engine as a player: no process, no pipe, a table of its own.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Duration;
 
 use super::error::ContestError;
 use super::limit::Allowance;
 use super::player::{Choice, Fault, Player, Turn};
-use super::solo::Solo;
-use crate::engine::{Clock, Ended, EngineOptions, Evaluator, Limits};
+use crate::engine::{Clock, EngineOptions, Evaluator, Limits, Solo};
 use crate::rules::Game;
 
 /// Megabytes of table when nothing is asked for, the same as under UCI.
@@ -86,10 +86,10 @@ impl Inside {
 
     fn limits(&self, game: &Game, turn: &Turn) -> Limits {
         match turn.allowance {
-            Allowance::Nodes { soft, hard } => {
-                let _ = soft;
-                Limits::nodes(self.settings.nodes.unwrap_or(hard))
-            }
+            Allowance::Nodes { soft, hard } => Limits {
+                soft_nodes: soft,
+                ..Limits::nodes(self.settings.nodes.unwrap_or(hard))
+            },
             Allowance::Depth(plies) => Limits::depth(plies),
             Allowance::Movetime(time) => {
                 Limits::movetime(time.saturating_sub(self.settings.overhead))
@@ -112,10 +112,9 @@ impl Player for Inside {
 
     fn choose(&mut self, game: &Game, turn: &Turn) -> Result<Choice, Fault> {
         let limits = self.limits(game, turn);
-        let thought = self.engine.think(game, &limits);
-        if thought.ended == Ended::Failed {
-            return Err(Fault::Crash("the search failed".to_owned()));
-        }
+        // A panic of the search loses this game and must not end the match.
+        let thought = catch_unwind(AssertUnwindSafe(|| self.engine.think(game, &limits)))
+            .map_err(|_| Fault::Crash("the search panicked".to_owned()))?;
         let mv = thought
             .best
             .ok_or_else(|| Fault::Illegal("no move at all".to_owned()))?;

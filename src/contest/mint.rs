@@ -13,8 +13,7 @@ use std::thread;
 
 use super::error::ContestError;
 use super::lines::LineFile;
-use super::solo::Solo;
-use crate::engine::{EngineOptions, Evaluator, Limits};
+use crate::engine::{EngineOptions, Evaluator, Limits, Solo};
 use crate::rules::{Game, Position};
 
 /// Table of a judge, in megabytes: emptied for each candidate, so small.

@@ -20,7 +20,6 @@ mod record;
 mod referee;
 mod runner;
 mod seats;
-mod solo;
 mod spec;
 mod sprt;
 mod standing;
