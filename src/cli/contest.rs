@@ -59,7 +59,7 @@ pub(super) struct Args {
     #[command(flatten)]
     limit: Limit,
     /// No further iteration once so many nodes are passed; --nodes is then the ceiling
-    #[arg(long, value_name = "N", requires = "nodes", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     soft_nodes: Option<u64>,
     /// Games to play at most [default: 200; with --sprt 10000, or as many as there are openings for]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -129,6 +129,9 @@ enum Drop {
 
 impl Limit {
     fn allowance(&self, soft: Option<u64>) -> Result<Allowance, Failure> {
+        if soft.is_some() && self.nodes.is_none() {
+            return Err(Failure::setup("--soft-nodes needs --nodes as its ceiling"));
+        }
         let nodes = self.nodes.map(|hard| Allowance::Nodes { soft, hard });
         let depth = self.depth.map(Allowance::Depth);
         let asked = [nodes, self.tc, self.movetime, depth];

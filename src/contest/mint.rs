@@ -251,7 +251,8 @@ fn is_loud(position: &Position, best: crate::rules::Move) -> bool {
 /// where it leads to a check, a pending explosion or the end.
 fn draw(seed: u64, number: u64) -> Option<Game> {
     let mut random = fastrand::Rng::with_seed(seed ^ (number + 1).wrapping_mul(SPREAD));
-    let plies = if random.bool() {
+    let is_odd = random.bool();
+    let plies = if is_odd {
         7
     } else if random.bool() {
         6

@@ -143,7 +143,7 @@ impl<'a> Table<'a> {
             Allowance::Clock { increment, .. } => (self.clocks[color], increment),
         };
         if used > left + self.terms.margin {
-            return Err(Fault::Time(used - left));
+            return Err(Fault::Time(used.saturating_sub(left)));
         }
         self.clocks[color] = left.saturating_sub(used) + increment;
         Ok(())

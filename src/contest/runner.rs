@@ -251,7 +251,9 @@ pub fn play(contest: &Match, mut told: impl FnMut(&Standing)) -> Result<Report, 
     if let Some(path) = &contest.journal {
         let (open, games) = Journal::open(path, &contest.heading()?)?;
         journal = Some(open);
-        games.into_iter().for_each(|game| book.enter(game));
+        for game in games {
+            book.enter(game);
+        }
         told(&book.standing);
     }
     let hall = Hall {

@@ -93,16 +93,17 @@ impl PlayerSpec {
 
 impl fmt::Display for PlayerSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)?;
-        if !self.options.is_empty() && !self.text.contains('=') {
-            let options: Vec<String> = self
-                .options
-                .iter()
-                .map(|(name, value)| format!("{name}={value}"))
-                .collect();
-            write!(f, " ({})", options.join(", "))?;
+        let options = self
+            .options
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
+        let options: Vec<String> = options.collect();
+        match (&self.kind, options.is_empty()) {
+            (Kind::Inside, true) => f.write_str("self"),
+            (Kind::Inside, false) => write!(f, "self:{}", options.join(",")),
+            (Kind::Child { .. }, true) => f.write_str(&self.text),
+            (Kind::Child { .. }, false) => write!(f, "{} ({})", self.text, options.join(", ")),
         }
-        Ok(())
     }
 }
 
@@ -154,6 +155,12 @@ mod tests {
         let options = [("hash", "32"), ("EvalFile", "nets/a=b.net")];
         let options = options.map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(tuned.options, options);
+        assert_eq!(
+            (plain.to_string().as_str(), tuned.to_string().as_str()),
+            ("self", "self:hash=32,EvalFile=nets/a=b.net")
+        );
+        let beside = PlayerSpec::parse("self:hash=32", &["nodes=9".to_owned()]).unwrap();
+        assert_eq!(beside.to_string(), "self:hash=32,nodes=9");
     }
 
     #[test]

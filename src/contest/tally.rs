@@ -60,6 +60,7 @@ impl Tally {
     }
 
     /// The same games seen by the other player.
+    #[must_use]
     pub fn mirrored(&self) -> Self {
         let mut pairs = self.pairs;
         pairs.reverse();
@@ -115,7 +116,8 @@ pub(super) fn moments(counts: &[f64; 5]) -> (f64, f64) {
 /// The difference in Elo that a score tells of.
 pub(super) fn elo(score: f64) -> f64 {
     let score = score.clamp(LEAST_SCORE, 1.0 - LEAST_SCORE);
-    -400.0 * (1.0 / score - 1.0).log10()
+    // No negative zero: it would show its sign.
+    -400.0 * (1.0 / score - 1.0).log10() + 0.0
 }
 
 /// The score that a difference in Elo makes likely.

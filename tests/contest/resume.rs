@@ -1,0 +1,104 @@
+//! A match that was cut off goes on with what is there.
+
+use std::fs;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Hall, Ran, command, games};
+
+const MATCH: [&str; 6] = ["self", "self:nodes=60", "--nodes", "300", "--games", "12"];
+/// How long a test waits before it says that something hangs.
+const GUARD: Duration = Duration::from_secs(60);
+
+fn play(hall: &Hall, journal: &str) -> Ran {
+    let journal = hall.text(journal);
+    hall.contest(&[&MATCH[..], &["--journal", &journal]].concat())
+}
+
+#[test]
+fn a_journal_cut_anywhere_leads_to_the_same_match() {
+    let hall = Hall::new();
+    let whole = play(&hall, "whole");
+    let text = fs::read_to_string(hall.path("whole")).unwrap();
+    let heading = text.find('\n').unwrap();
+    for cut in [
+        0,
+        heading / 2,
+        heading + 1,
+        heading + 9,
+        text.len() / 2,
+        text.len() - 1,
+    ] {
+        fs::write(hall.path("cut"), &text[..cut]).unwrap();
+        let resumed = play(&hall, "cut");
+        assert_eq!(resumed.lasting(), whole.lasting(), "{cut}");
+        assert_eq!(
+            games(&hall.path("cut")),
+            games(&hall.path("whole")),
+            "{cut}"
+        );
+    }
+    // With all of it there nothing is played, and the table is the same to the last figure of
+    // speed.
+    let again = play(&hall, "whole");
+    assert_eq!(again.lasting(), whole.lasting());
+    assert_eq!(again.field("speed A"), whole.field("speed A"));
+    assert_eq!(fs::read_to_string(hall.path("whole")).unwrap(), text);
+}
+
+#[test]
+fn a_killed_match_goes_on() {
+    let hall = Hall::new();
+    let whole = play(&hall, "whole");
+    let (journal, openings) = (hall.text("killed"), hall.text("openings.epd"));
+    let more = [
+        "--journal",
+        &journal,
+        "--openings",
+        &openings,
+        "--concurrency",
+        "2",
+    ];
+    let arguments = [&["match"][..], &MATCH[..], &more[..]].concat();
+    let mut child = command(&arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    let lines = || fs::read_to_string(&journal).map_or(0, |text| text.lines().count());
+    while lines() < 4 {
+        assert!(begun.elapsed() < GUARD, "no games");
+        thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(play(&hall, "killed").lasting(), whole.lasting());
+    assert_eq!(games(&hall.path("killed")), games(&hall.path("whole")));
+}
+
+#[test]
+fn the_journal_of_another_match_is_refused_by_name() {
+    let hall = Hall::new();
+    play(&hall, "journal");
+    let journal = hall.text("journal");
+    for (other, what) in [
+        (
+            ["self", "self:nodes=61", "--nodes", "300"],
+            "b was \"self:nodes=60\"",
+        ),
+        (
+            ["self", "self:nodes=60", "--nodes", "301"],
+            "limit was \"300 nodes\", now it is \"301",
+        ),
+    ] {
+        let ran = hall.contest(&[&other[..], &["--games", "12", "--journal", &journal]].concat());
+        assert_eq!(ran.status, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(what), "{ran:?}");
+    }
+    fs::write(hall.path("journal"), "no journal\n").unwrap();
+    let ran = play(&hall, "journal");
+    assert_eq!(ran.status, Some(2));
+    assert!(ran.stderr.contains("line 1: this is no journal"), "{ran:?}");
+}

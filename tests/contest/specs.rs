@@ -1,0 +1,82 @@
+//! Bad words on the command line are answered with what would be right.
+
+use std::fs;
+
+use super::{Hall, Ran};
+
+#[track_caller]
+fn assert_refused(ran: &Ran, what: &str) {
+    assert_eq!(ran.status, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains(what), "{what:?} expected: {ran:?}");
+    assert!(!ran.stderr.contains("panicked"), "{ran:?}");
+}
+
+#[test]
+fn a_bad_player_option_or_limit_is_explained() {
+    let hall = Hall::new();
+    for (arguments, what) in [
+        (&["me", "self", "--nodes", "9"][..], "cmd:PROGRAM"),
+        (
+            &["self", "self:hash=big", "--nodes", "9"],
+            "hash takes a number",
+        ),
+        (
+            &["self", "self:colour=red", "--nodes", "9"],
+            "self has no option \"colour\"",
+        ),
+        (&["self", "self:evalfile=no.net", "--nodes", "9"], "no.net"),
+        (&["self", "self"], "--nodes"),
+        (
+            &["self", "self", "--nodes", "9", "--depth", "3"],
+            "cannot be used with",
+        ),
+        (&["self", "self", "--tc", "3:00"], "seconds+increment"),
+        (
+            &["self", "self", "--nodes", "9", "--sprt", "10,0"],
+            "elo0,elo1",
+        ),
+        (
+            &["self", "self", "--nodes", "9", "--a-option", "Hash"],
+            "name=value",
+        ),
+        (
+            &["self", "self", "--nodes", "9", "--games", "26"],
+            "repeated game",
+        ),
+        (
+            &["self", "cmd:x", "--nodes", "9", "--soft-nodes", "5"],
+            "in process only",
+        ),
+        (
+            &["self", "self", "--depth", "2", "--soft-nodes", "5"],
+            "--nodes",
+        ),
+    ] {
+        assert_refused(&hall.contest(arguments), what);
+    }
+}
+
+#[test]
+fn a_bad_opening_file_is_named_with_its_line() {
+    let hall = Hall::new();
+    for (text, what) in [
+        ("\nrnbqkbnr/8 w - -\n", "line 2"),
+        ("# nothing\n", "no positions"),
+    ] {
+        fs::write(hall.path("openings.epd"), text).unwrap();
+        assert_refused(&hall.contest(&["self", "self", "--nodes", "9"]), what);
+    }
+    fs::remove_file(hall.path("openings.epd")).unwrap();
+    assert_refused(
+        &hall.contest(&["self", "self", "--nodes", "9"]),
+        "openings.epd",
+    );
+}
+
+#[test]
+fn at_fixed_nodes_no_opening_pair_is_played_twice() {
+    let hall = Hall::new();
+    let ran = hall.contest(&["self", "self", "--nodes", "20"]);
+    // The usual number of games is cut to what the openings allow.
+    assert_eq!(ran.field("games"), "24 of 24, from 12 openings, seed 1");
+}
