@@ -22,8 +22,8 @@ fn script(hall: &Hall, name: &str, go: &str) -> String {
 
 fn raw(hall: &Hall, name: &str, text: &str) -> String {
     let path = hall.path(name);
-    fs::write(&path, text).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(&path, text).expect("a script");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a script that may run");
     format!("cmd:'{}'", path.display())
 }
 
