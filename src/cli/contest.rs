@@ -168,7 +168,7 @@ fn contest(args: &Args) -> Result<Match, Failure> {
     let openings = openings(&args.openings)?;
     let allowance = args.limit.allowance(args.soft_nodes)?;
     let games = args.games.map(|games| games as usize);
-    let pairs = games.map(|games| games.div_ceil(2)).unwrap_or_else(|| {
+    let usual = || {
         let wanted = if args.sprt.is_some() {
             GAMES_OF_A_TEST
         } else {
@@ -179,7 +179,8 @@ fn contest(args: &Args) -> Result<Match, Failure> {
         } else {
             wanted
         }
-    });
+    };
+    let pairs = games.map_or_else(usual, |games| games.div_ceil(2));
     let adjudicates = match args.adjudicate {
         Some(when) => when == Adjudicate::On,
         None => players.iter().all(PlayerSpec::is_inside),

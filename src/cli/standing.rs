@@ -1,5 +1,6 @@
 //! How a match stands, in a line while it is played and in a table at its end.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -13,11 +14,12 @@ pub(super) fn line(contest: &Match, standing: &Standing) -> String {
     };
     let mut line = format!("{} games  {}  Elo {elo}", tally.games(), counts(tally));
     if let (Some(sprt), Some(ratio)) = (&contest.sprt, standing.ratio) {
-        line.push_str(&format!("  LLR {}", likelihood(sprt, ratio)));
+        // Writing to a string cannot fail.
+        let _ = write!(line, "  LLR {}", likelihood(sprt, ratio));
     }
     for (name, forfeits) in ["A", "B"].iter().zip(&standing.forfeits) {
         if forfeits.total() > 0 {
-            line.push_str(&format!("  {name} forfeited {}", forfeits.total()));
+            let _ = write!(line, "  {name} forfeited {}", forfeits.total());
         }
     }
     line
