@@ -38,6 +38,7 @@ mod tests {
             (Ok(()), Answer::Done),
             (
                 Err(Error::Transient {
+                    reached: true,
                     status: Some(502),
                     reason: reason.clone(),
                 }),

@@ -303,6 +303,7 @@ mod tests {
     #[test]
     fn what_cannot_be_found_out_changes_nothing() {
         let offline = || Error::Transient {
+            reached: true,
             status: None,
             reason: String::new(),
         };

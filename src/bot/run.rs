@@ -149,7 +149,12 @@ async fn identify(client: &Client) -> Result<Account, BotError> {
         let wait = jittered.max(error.wait().unwrap_or_default());
         tracing::warn!(%error, ?wait, "cannot reach the server");
         tokio::time::sleep(wait).await;
-        pause = (pause * 2).min(timing.event_backoff_max);
+        let longest = if error.is_unreached() {
+            timing.unreached_backoff_max
+        } else {
+            timing.event_backoff_max
+        };
+        pause = pause.mul_f64(1.5).min(longest);
     }
 }
 

@@ -48,6 +48,7 @@ pub(super) fn trouble(url: &str, error: &Error) -> String {
         Error::Transient {
             status: None,
             reason,
+            ..
         } => {
             format!("cannot reach {url}: {reason}; `megaton run` would wait and try again")
         }
@@ -92,10 +93,12 @@ mod tests {
             })
         };
         let offline = Error::Transient {
+            reached: true,
             status: None,
             reason: "dns error".to_owned(),
         };
         let busy = Error::Transient {
+            reached: true,
             status: Some(503),
             reason: "deploying".to_owned(),
         };

@@ -68,6 +68,7 @@ pub(super) fn judge(
         return Ok(body.bytes.into());
     };
     Err(Error::Transient {
+        reached: true,
         status: Some(status),
         reason: problem.into(),
     })

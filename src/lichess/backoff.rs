@@ -10,6 +10,13 @@ use std::time::{Duration, Instant};
 use super::loss::StreamLoss;
 use super::timing::Timing;
 
+/// How much longer each wait for the event stream is than the one before …
+const GROWTH: f64 = 1.5;
+/// … so often at most: far beyond the longest wait.
+const MOST_GROWTHS: i32 = 40;
+/// While nothing answers at all, the wait is this part of the time it has been so.
+const ABSENCE_SHARE: u32 = 8;
+
 /// The reopening of one game's stream.
 #[derive(Clone, Debug)]
 pub struct GameReopening {
@@ -47,8 +54,11 @@ impl GameReopening {
 pub struct EventReopening {
     first: Duration,
     longest: Duration,
+    longest_unreached: Duration,
     healthy_life: Duration,
-    attempts: u32,
+    attempts: i32,
+    /// Since when no connection comes about.
+    away_since: Option<Instant>,
     budget: OpeningBudget,
 }
 
@@ -58,8 +68,10 @@ impl EventReopening {
         Self {
             first: timing.event_backoff,
             longest: timing.event_backoff_max,
+            longest_unreached: timing.unreached_backoff_max,
             healthy_life: timing.healthy_life,
             attempts: 0,
+            away_since: None,
             budget: OpeningBudget::new(timing.opening_window, timing.openings),
         }
     }
@@ -83,11 +95,19 @@ impl EventReopening {
         now: Instant,
         chance: f64,
     ) -> Duration {
+        if let StreamLoss::Unopened(error) = loss
+            && error.is_unreached()
+        {
+            return self.after_knocking(now, chance);
+        }
+        self.away_since = None;
         let own = if lived >= self.healthy_life {
             self.attempts = 0;
             Duration::ZERO
         } else {
-            let full = self.first.saturating_mul(1 << self.attempts.min(16));
+            let full = self
+                .first
+                .mul_f64(GROWTH.powi(self.attempts.min(MOST_GROWTHS)));
             self.attempts += 1;
             jittered(full.min(self.longest), chance)
         };
@@ -97,6 +117,16 @@ impl EventReopening {
             _ => Duration::ZERO,
         };
         own.max(demanded).max(self.budget.wait(now))
+    }
+
+    /// No connection came about: nothing was opened and nothing is counted. The longer it has been
+    /// so, the longer the wait, so that a return is noticed after a fraction of the absence.
+    fn after_knocking(&mut self, now: Instant, chance: f64) -> Duration {
+        self.budget.refund();
+        let since = *self.away_since.get_or_insert(now);
+        let share = now.saturating_duration_since(since) / ABSENCE_SHARE;
+        let longest = self.longest_unreached.max(self.first);
+        jittered(share.clamp(self.first, longest), chance)
     }
 }
 
@@ -129,6 +159,11 @@ impl OpeningBudget {
             self.spent.pop_front();
         }
         self.spent.push_back(now);
+    }
+
+    /// The opening counted last did not take place.
+    pub fn refund(&mut self) {
+        self.spent.pop_back();
     }
 
     /// How many were counted in the window that ends at `now`.
@@ -168,10 +203,10 @@ mod tests {
             (60, 0),
             (59, 500),
             (0, 1000),
-            (3, 2000),
-            (0, 4000),
-            (0, 5000),
-            (0, 5000),
+            (3, 1000),
+            (0, 1000),
+            (0, 2000),
+            (0, 2000),
             (61, 0),
             (0, 500),
         ];
@@ -188,8 +223,9 @@ mod tests {
             let wait = reopening.after_loss(&StreamLoss::Ended, secs(lived), now, chance);
             wait.as_millis()
         };
-        let full: Vec<_> = (0..8).map(|_| wait(0, 1.0)).collect();
-        assert_eq!(full, [1000, 2000, 4000, 8000, 16000, 32000, 60000, 60000]);
+        let full: Vec<_> = (0..13).map(|_| wait(0, 1.0)).collect();
+        assert_eq!(full[..6], [1000, 1500, 2250, 3375, 5062, 7593]);
+        assert_eq!(full[11..], [60000, 60000]);
         assert_eq!(wait(0, 0.0), 30000);
         assert_eq!(wait(60, 0.3), 0);
         assert_eq!(wait(59, 0.0), 500);
@@ -220,6 +256,36 @@ mod tests {
                 .count();
             assert!(within <= timing.openings, "{within} openings in a window");
         }
+    }
+
+    #[test]
+    fn a_server_that_is_not_there_is_looked_for_again_soon_and_without_end() {
+        let timing = Timing::default();
+        let mut reopening = EventReopening::new(&timing);
+        let unreached = StreamLoss::Unopened(Error::Transient {
+            reached: false,
+            status: None,
+            reason: "connection refused".into(),
+        });
+        let start = Instant::now();
+        let mut now = start;
+        for _ in 0..500 {
+            reopening.opening(now);
+            let wait = reopening.after_loss(&unreached, secs(0), now, 1.0);
+            let away = now - start;
+            assert!(wait >= timing.event_backoff, "{away:?}");
+            assert!(
+                wait <= (away / 8).max(timing.event_backoff),
+                "{away:?}: {wait:?}"
+            );
+            assert!(wait <= timing.unreached_backoff_max, "{away:?}: {wait:?}");
+            now += wait;
+        }
+        assert_eq!(reopening.openings(now), 0);
+        // Once it answers, everything counts again, from the first wait on.
+        reopening.opening(now);
+        let wait = reopening.after_loss(&StreamLoss::Ended, secs(0), now, 1.0);
+        assert_eq!((wait, reopening.openings(now)), (secs(1), 1));
     }
 
     #[test]

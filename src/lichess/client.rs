@@ -227,6 +227,7 @@ impl Client {
     async fn attempt(&self, call: &Call, deadline: Instant) -> Result<Bytes, Error> {
         let exchange = tokio::time::timeout_at(deadline.into(), self.exchange(call));
         let mut response = exchange.await.map_err(|_| Error::Transient {
+            reached: true,
             status: None,
             reason: "no answer in time".into(),
         })??;

@@ -16,6 +16,8 @@ pub enum Error {
     /// The server or the way to it fails for the moment: try again, slower each time.
     #[error("{}{reason}", status.map_or_else(String::new, |s| format!("status {s}: ")))]
     Transient {
+        /// Whether a connection stood: if not, the server knows nothing of the call.
+        reached: bool,
         /// The status, if any answer came at all.
         status: Option<u16>,
         /// What was seen.
@@ -90,6 +92,7 @@ impl Error {
 
     fn transient(status: u16, body: &ErrorBody) -> Self {
         Self::Transient {
+            reached: true,
             status: Some(status),
             reason: body.message.clone(),
         }
@@ -98,6 +101,7 @@ impl Error {
     /// The error of a call that got no answer.
     pub(super) fn no_answer(error: &reqwest::Error) -> Self {
         Self::Transient {
+            reached: !error.is_connect(),
             status: None,
             reason: describe(error),
         }
@@ -131,6 +135,11 @@ impl Error {
             Self::RateLimited { wait, .. } => *wait,
             _ => None,
         }
+    }
+
+    /// Whether no connection came about at all, so that the server counted nothing.
+    pub fn is_unreached(&self) -> bool {
+        matches!(self, Self::Transient { reached: false, .. })
     }
 
     /// Whether the token is not accepted: an operator has to look.

@@ -120,6 +120,7 @@ mod tests {
             ),
             (
                 Error::Transient {
+                    reached: true,
                     status: Some(502),
                     reason: reason.clone(),
                 },
@@ -127,6 +128,7 @@ mod tests {
             ),
             (
                 Error::Transient {
+                    reached: true,
                     status: None,
                     reason: reason.clone(),
                 },

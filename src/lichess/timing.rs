@@ -38,6 +38,8 @@ pub struct Timing {
     pub event_backoff: Duration,
     /// Longest such wait.
     pub event_backoff_max: Duration,
+    /// Longest such wait while no connection comes about: knocking there costs nobody anything.
+    pub unreached_backoff_max: Duration,
     /// The span over which openings of the event stream are counted.
     pub opening_window: Duration,
     /// How many openings that span may hold.
@@ -63,12 +65,13 @@ impl Default for Timing {
             game_backoff: vec![
                 Duration::from_millis(500),
                 seconds(1),
+                seconds(1),
+                seconds(1),
                 seconds(2),
-                seconds(4),
-                seconds(5),
             ],
             event_backoff: seconds(1),
             event_backoff_max: seconds(60),
+            unreached_backoff_max: seconds(10),
             opening_window: seconds(600),
             openings: 20,
         }
@@ -97,6 +100,7 @@ impl Timing {
             game_backoff: self.game_backoff.iter().map(|&d| d / factor).collect(),
             event_backoff: self.event_backoff / factor,
             event_backoff_max: self.event_backoff_max / factor,
+            unreached_backoff_max: self.unreached_backoff_max / factor,
             opening_window: self.opening_window / factor,
             openings: self.openings,
         }

@@ -59,6 +59,7 @@ fn answered(status: u16, kind: &'static str, body: &str) -> Answer {
     if (200..300).contains(&status) {
         // A page where an answer should be.
         return Err(Error::Transient {
+            reached: true,
             status: Some(status),
             reason: "a page".into(),
         })
@@ -70,6 +71,7 @@ fn answered(status: u16, kind: &'static str, body: &str) -> Answer {
 
 fn unanswered(reason: &str) -> Answer {
     Err(Error::Transient {
+        reached: true,
         status: None,
         reason: reason.into(),
     })

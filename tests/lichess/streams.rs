@@ -185,6 +185,7 @@ async fn nobody_listening_is_a_loss() {
     let client = client(&url, Timing::default().faster(50));
     let loss = client.events().await.unwrap_err();
     let StreamLoss::Unopened(Error::Transient {
+        reached: false,
         status: None,
         reason,
     }) = loss

@@ -206,6 +206,7 @@ mod tests {
         let refused = |status, body| Error::Refused { status, body };
         let minute = Some(Duration::from_secs(60));
         let transient = Error::Transient {
+            reached: true,
             status: None,
             reason: String::new(),
         };
