@@ -23,7 +23,8 @@ const TOLD_EVERY: Duration = Duration::from_secs(60);
 /// Every game begins with some random moves and depends on the seed and its number only, so the
 /// files are the same on every machine and with any number of threads. Stop it whenever you like,
 /// even with kill -9: the same command goes on where it was. Without a goal it goes on until it is
-/// stopped (Ctrl-C finishes the games under way).
+/// stopped (Ctrl-C finishes the games under way). A file that `megaton data verify` finds broken may
+/// be deleted: the same command makes its games again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton datagen --out data/gen0 --eval-file classical --nodes 1000 --positions 5000000
@@ -42,6 +43,9 @@ pub(super) struct Args {
     /// Games at the same time [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     threads: Option<u16>,
+    /// Use only what other programs leave of the cores
+    #[arg(long)]
+    background: bool,
     /// Games a file
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     shard_games: u64,
@@ -69,6 +73,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
         },
         shard_games: args.shard_games,
         threads: args.threads.map_or(cores, usize::from),
+        in_background: args.background,
         goal: Goal {
             games: args.games,
             positions: args.positions,

@@ -17,6 +17,8 @@ use super::shard::{ShardError, ShardHeader, ShardWriter, failed};
 
 /// The stack of a worker: that of a search, with a margin.
 const STACK_BYTES: usize = 16 << 20;
+/// How much nicer than usual a worker in the background is: as nice as can be.
+const BACKGROUND_NICENESS: i32 = 19;
 /// How often progress is told.
 const TELL_EVERY: Duration = Duration::from_millis(250);
 
@@ -44,6 +46,8 @@ pub struct Generation {
     pub shard_games: u64,
     /// Games at the same time, each on a thread of its own.
     pub threads: usize,
+    /// Whether the games use only what other programs leave of the cores.
+    pub in_background: bool,
     /// When to stop.
     pub goal: Goal,
 }
@@ -160,6 +164,10 @@ impl Counters {
 
 /// One worker: shard after shard.
 fn work(task: &Generation, counters: &Counters) -> Result<(), ShardError> {
+    if task.in_background {
+        // On Linux this is the priority of the thread, not of the process. Failing is harmless.
+        let _ = rustix::process::nice(BACKGROUND_NICENESS);
+    }
     let mut board = Board::new(&task.rules);
     let filter = Filter::default();
     while !counters.stopped.load(Relaxed) {
@@ -202,6 +210,7 @@ mod tests {
             },
             shard_games: 3,
             threads,
+            in_background: false,
             goal: Goal {
                 games: Some(games),
                 ..Goal::default()

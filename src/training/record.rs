@@ -9,6 +9,8 @@ use crate::rules::{Color, Game, Move, Outcome, Position, RepetitionRule};
 
 /// The score of a ply that no search judged: a random move of the opening.
 pub const NO_SCORE: i16 = i16::MIN;
+/// A count of plies beyond this is a flaw: no game is so long.
+const MOST_PLIES: usize = 1024;
 /// Bytes before the plies.
 pub(super) const HEAD: usize = 4;
 /// Bytes a ply.
@@ -79,6 +81,8 @@ pub(super) enum RecordError {
     Cut,
     #[error("its checksum is wrong")]
     Checksum,
+    #[error("its length is wrong")]
+    Length,
     #[error("its result is {0}, which is none of 0, 1 and 2")]
     Result(u8),
 }
@@ -105,7 +109,11 @@ impl GameRecord {
     /// The game at the beginning of `bytes`, and how many of them it takes.
     pub(super) fn read(bytes: &[u8]) -> Result<(GameRecord, usize), RecordError> {
         let &[low, high, result, _] = bytes.first_chunk::<HEAD>().ok_or(RecordError::Cut)?;
-        let length = GameRecord::length(u16::from_le_bytes([low, high]).into());
+        let plies = usize::from(u16::from_le_bytes([low, high]));
+        if plies > MOST_PLIES {
+            return Err(RecordError::Length);
+        }
+        let length = GameRecord::length(plies);
         let whole = bytes.get(..length).ok_or(RecordError::Cut)?;
         let (body, sum) = whole.split_last_chunk::<TAIL>().ok_or(RecordError::Cut)?;
         if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
@@ -122,6 +130,20 @@ impl GameRecord {
             });
         let plies = plies.collect();
         Ok((GameRecord { plies, result }, length))
+    }
+
+    /// Whether bytes that seem cut begin with a whole game, so that only its length was changed.
+    pub(super) fn is_misread(bytes: &[u8]) -> bool {
+        (0..=MOST_PLIES).any(|plies| {
+            let whole = bytes.get(..GameRecord::length(plies));
+            let Some((body, sum)) = whole.and_then(<[u8]>::split_last_chunk::<TAIL>) else {
+                return false;
+            };
+            let mut hasher = crc32fast::Hasher::new();
+            hasher.update(&(plies as u16).to_le_bytes());
+            hasher.update(&body[2..]);
+            hasher.finalize() == u32::from_le_bytes(*sum)
+        })
     }
 
     /// Plays the game again and hands every position with the ply played there to `see`; the first
@@ -176,6 +198,20 @@ pub(super) mod tests {
             flipped[bit / 8] ^= 1 << (bit % 8);
             assert!(GameRecord::read(&flipped).is_err(), "bit {bit}");
         }
+    }
+
+    #[test]
+    fn a_game_whose_length_was_changed_is_told_from_a_cut_one() {
+        let mut bytes = Vec::new();
+        short_game().write(&mut bytes);
+        for end in 0..bytes.len() {
+            assert!(!GameRecord::is_misread(&bytes[..end]), "cut at {end}");
+        }
+        bytes[0] = 200;
+        assert_eq!(GameRecord::read(&bytes), Err(RecordError::Cut));
+        assert!(GameRecord::is_misread(&bytes));
+        bytes[1] = 200;
+        assert_eq!(GameRecord::read(&bytes), Err(RecordError::Length));
     }
 
     #[test]

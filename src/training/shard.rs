@@ -2,8 +2,9 @@
 //!
 //! A shard holds the games of one range of numbers, in order, each with a checksum, so that what is
 //! there says what is missing. It begins with 32 bytes, little endian: `MEGADAT1`, the seed (u64),
-//! the number of its first game (u64), the nodes a move (u32), four zero bytes. Whatever follows the
-//! last whole game is a cut tail: a reader stops there, the next writer cuts it off.
+//! the number of its first game (u64), the nodes a move (u32), a CRC-32 of all that (zero in the
+//! first files, which had none). Whatever follows the last whole game is a cut tail: a reader stops
+//! there, the next writer cuts it off.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -81,16 +82,29 @@ impl ShardHeader {
         head[8..16].copy_from_slice(&self.seed.to_le_bytes());
         head[16..24].copy_from_slice(&self.first.to_le_bytes());
         head[24..28].copy_from_slice(&self.nodes.to_le_bytes());
+        let sum = crc32fast::hash(&head[..28]);
+        head[28..].copy_from_slice(&sum.to_le_bytes());
         head
     }
 
-    fn from_bytes(head: &[u8; HEAD]) -> Option<ShardHeader> {
+    /// What the first bytes of a shard say, or what is wrong with them.
+    fn from_bytes(bytes: &[u8]) -> Result<ShardHeader, &'static str> {
+        let head: Option<&[u8; HEAD]> = bytes.first_chunk();
+        let Some(head) = head.filter(|head| head.starts_with(MAGIC)) else {
+            return Err(
+                "is no file of games (`megaton datagen` makes them): it does not begin with MEGADAT1",
+            );
+        };
         let word = |from: usize| {
             let mut bytes = [0; 8];
             bytes.copy_from_slice(&head[from..from + 8]);
             u64::from_le_bytes(bytes)
         };
-        head.starts_with(MAGIC).then(|| ShardHeader {
+        let sum = (word(24) >> 32) as u32;
+        if sum != 0 && sum != crc32fast::hash(&head[..28]) {
+            return Err("byte 0: the first 32 bytes are not as they were written");
+        }
+        Ok(ShardHeader {
             seed: word(8),
             first: word(16),
             nodes: word(24) as u32,
@@ -155,16 +169,13 @@ impl ShardReader {
     /// When the file cannot be read or is no shard.
     pub fn open(path: &Path) -> Result<ShardReader, ShardError> {
         let bytes = fs::read(path).map_err(failed(path, "cannot be read"))?;
-        let other = || {
-            ShardError::Other {
+        let header = ShardHeader::from_bytes(&bytes).map_err(|what| ShardError::Other {
             path: path.to_owned(),
-            what: "is no file of games (`megaton datagen` makes them): it does not begin with MEGADAT1".to_owned(),
-        }
-        };
-        let header = bytes.first_chunk().and_then(ShardHeader::from_bytes);
+            what: what.to_owned(),
+        })?;
         Ok(ShardReader {
             path: path.to_owned(),
-            header: header.ok_or_else(other)?,
+            header,
             bytes,
             place: HEAD,
             games: 0,
@@ -196,6 +207,9 @@ impl ShardReader {
                 self.place += length;
                 self.games += 1;
                 Ok(Some(game))
+            }
+            Err(RecordError::Cut) if GameRecord::is_misread(&self.bytes[self.place..]) => {
+                Err(self.broken(RecordError::Length.to_string()))
             }
             Err(RecordError::Cut) => Ok(None),
             Err(error) => Err(self.broken(error.to_string())),
@@ -349,6 +363,33 @@ mod tests {
             error.contains(&format!("game 2 of this file, at byte {second}")),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_flipped_bit_is_a_flaw_wherever_it_is() {
+        let (_folder, path) = shard_of(2);
+        let whole = fs::read(&path).expect("a file");
+        for bit in 0..8 * whole.len() {
+            let mut flipped = whole.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            fs::write(&path, &flipped).expect("a file");
+            let read = ShardReader::open(&path).and_then(|mut reader| {
+                while reader.next()?.is_some() {}
+                Ok(())
+            });
+            assert!(read.is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_shard_of_the_first_days_without_a_sum_in_front_is_read_and_continued() {
+        let (folder, path) = shard_of(2);
+        let mut bytes = fs::read(&path).expect("a file");
+        bytes[28..HEAD].fill(0);
+        fs::write(&path, &bytes).expect("a file");
+        assert_eq!(count(&path), 2);
+        let writer = ShardWriter::open(folder.path(), HEADER).expect("a shard");
+        assert_eq!(writer.games(), 2);
     }
 
     #[test]

@@ -1,0 +1,174 @@
+//! Games for training and samples of them, by the commands that a user types: the same bytes
+//! whatever the threads and the cuts, no flaw unseen, and a clear word when there is no room.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use megaton::training::read_samples;
+
+/// What a run said and whether it went well.
+struct Ran {
+    is_fine: bool,
+    stdout: String,
+    stderr: String,
+}
+
+fn run(command: &mut Command) -> Ran {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program starts");
+    let stderr = String::from_utf8(output.stderr).expect("text");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    Ran {
+        is_fine: output.status.success(),
+        stdout: String::from_utf8(output.stdout).expect("text"),
+        stderr,
+    }
+}
+
+fn megaton(arguments: &[&dyn AsRef<OsStr>]) -> Ran {
+    run(Command::new(env!("CARGO_BIN_EXE_megaton")).args(arguments))
+}
+
+/// Six short games in three files.
+fn datagen(folder: &Path, threads: &str) -> Ran {
+    let ran = megaton(&[
+        &"datagen",
+        &"--out",
+        &folder,
+        &"--eval-file=classical",
+        &"--nodes=30",
+        &"--games=6",
+        &"--shard-games=2",
+        &"--threads",
+        &threads,
+    ]);
+    assert!(ran.is_fine, "{}", ran.stderr);
+    ran
+}
+
+/// The files of games in a folder, in order.
+fn shards(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found: Vec<(PathBuf, Vec<u8>)> = fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "games"))
+        .map(|path| (path.clone(), fs::read(path).expect("a file")))
+        .collect();
+    found.sort();
+    found
+}
+
+fn bytes(folder: &Path) -> Vec<Vec<u8>> {
+    shards(folder).into_iter().map(|(_, bytes)| bytes).collect()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_whatever_the_threads_and_the_cuts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (one, three) = (folder.path().join("one"), folder.path().join("three"));
+    datagen(&one, "1");
+    datagen(&three, "3");
+    let whole = bytes(&one);
+    assert_eq!(whole.len(), 3);
+    assert_eq!(whole, bytes(&three));
+    let (cut, length) = (shards(&one)[1].0.clone(), whole[1].len());
+    for end in [0, 17, 32, 33, length / 2, length - 1] {
+        fs::write(&cut, &whole[1][..end]).expect("a file");
+        datagen(&one, "2");
+        assert_eq!(bytes(&one), whole, "cut at {end}");
+    }
+    assert!(datagen(&one, "1").stdout.starts_with("0 games (6 more"));
+}
+
+#[test]
+fn verify_finds_a_changed_byte_and_says_where() {
+    let folder = tempfile::tempdir().expect("a folder");
+    datagen(folder.path(), "2");
+    let verify = || megaton(&[&"data", &"verify", &folder.path()]);
+    let sound = verify();
+    assert!(sound.stdout.starts_with("6 games"), "{}", sound.stdout);
+    let (path, whole) = shards(folder.path()).remove(1);
+    for place in [9, 25, 30, 32, 33, 34, 40, whole.len() / 2, whole.len() - 1] {
+        let mut changed = whole.clone();
+        changed[place] ^= 4;
+        fs::write(&path, &changed).expect("a file");
+        let ran = verify();
+        assert!(!ran.is_fine, "byte {place} changed: {}", ran.stdout);
+        let name = path.display().to_string();
+        assert!(ran.stderr.contains(&name), "{}", ran.stderr);
+        assert!(ran.stderr.contains("byte"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn samples_are_those_that_the_statistics_promise_each_once_and_the_same_each_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    datagen(folder.path(), "2");
+    let shuffle = |name: &str, more: &str| {
+        let out = folder.path().join(name);
+        let half = "--validation=50";
+        let ran = megaton(&[
+            &"data",
+            &"shuffle",
+            &folder.path(),
+            &"--out",
+            &out,
+            &half,
+            &more,
+        ]);
+        assert!(ran.is_fine, "{}", ran.stderr);
+        (read_samples(&out).expect("samples"), ran.stdout)
+    };
+    let (once, told) = shuffle("once.samples", "--seed=4");
+    let (all, _) = shuffle("all.samples", "--keep-duplicates");
+    assert!(told.starts_with(&format!("{} samples", once.len())));
+    assert_eq!(once, shuffle("again.samples", "--seed=4").0);
+    let stats = megaton(&[&"data", &"stats", &folder.path()]).stdout;
+    let usable = format!("usable       {} (", all.len());
+    let before = format!("{} of them were there before", all.len() - once.len());
+    assert!(
+        stats.contains(&usable) && stats.contains(&before),
+        "{stats}"
+    );
+    assert!(once.windows(2).any(|pair| pair[0].ply() > pair[1].ply()));
+    assert!(once.iter().all(|sample| sample.score().abs() <= 2500));
+}
+
+#[test]
+fn a_folder_that_cannot_be_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("file");
+    fs::write(&file, "in the way").expect("a file");
+    let ran = megaton(&[&"datagen", &"--games=1", &"--out", &file.join("games")]);
+    assert!(!ran.is_fine);
+    assert!(
+        ran.stderr.contains("file/games: cannot be made"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_said_and_what_is_written_stays_sound() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // A limit on the size of files stands for the disk.
+    let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" datagen --out \"$1\" \
+                  --eval-file classical --nodes 30 --games 40 --threads 1";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_megaton")]);
+    let ran = run(shell.arg(folder.path()));
+    assert!(!ran.is_fine);
+    assert!(ran.stderr.contains("cannot be written"), "{}", ran.stderr);
+    let verified = megaton(&[&"data", &"verify", &folder.path()]);
+    assert!(verified.is_fine, "{}", verified.stderr);
+    assert!(
+        verified.stdout.contains("0 bytes of cut tails"),
+        "{}",
+        verified.stdout
+    );
+}
