@@ -100,7 +100,7 @@ fn make_samples(args: &Shuffle) -> Result<String, ShardError> {
     };
     let bar = bar(shards.len());
     let made = shuffle(&shards, &args.out, &options, |done| {
-        bar.set_position(done as u64)
+        bar.set_position(done as u64);
     });
     bar.finish_and_clear();
     let made = made?;
