@@ -4,6 +4,8 @@
 
 #![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
 
+#[path = "practice/arenas.rs"]
+mod arenas;
 #[path = "practice/challenges.rs"]
 mod challenges;
 #[path = "practice/client.rs"]

@@ -170,7 +170,8 @@ impl Porter {
                 }
                 Some(heard) = self.arenas.next() => {
                     self.arenas.hear(heard);
-                    None
+                    // Who looks for games may do so again, or must not any more.
+                    Some(News::Tick)
                 }
                 Ok(()) = self.lists.changed() => {
                     Some(News::Lists(Arc::clone(&self.lists.borrow_and_update())))
@@ -291,6 +292,7 @@ impl Porter {
         self.arenas.hear(Steward::heard(&news));
         let errands = self.lobby.apply(news, Instant::now());
         self.carry_out_all(errands);
+        self.desk.set_arenas(self.arenas.playing());
         let errands = self.desk.hear(heard, &mut self.lobby);
         self.carry_out_all(errands);
         let (alarms, memory) = (&self.house.alarms, &self.house.memory);

@@ -1,5 +1,6 @@
 //! Accounts, and the tokens that speak for them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::rating::Rating;
@@ -37,6 +38,8 @@ pub(crate) struct Account {
     pub(crate) marked: bool,
     /// Lives inside the server, so it is always there.
     pub(crate) resident: bool,
+    /// The teams that it is a member of.
+    pub(crate) teams: BTreeSet<String>,
     pub(super) event_streams: u32,
     pub(super) seen: Millis,
     /// Calls of `/api/account`.
@@ -45,6 +48,10 @@ pub(crate) struct Account {
     pub(super) bot_games: Option<Window>,
     /// Credits for challenges, of the minute and of the day, where the server counts them.
     pub(super) credits: Option<[Window; 2]>,
+    /// Calls that join an arena.
+    pub(super) joins: Window,
+    /// Arenas joined that it was not in, of the hour and of the day.
+    pub(super) first_joins: [Window; 2],
 }
 
 impl Account {
@@ -60,11 +67,15 @@ impl Account {
             closed: false,
             marked: false,
             resident: false,
+            teams: BTreeSet::new(),
             event_streams: 0,
             seen: Millis(0),
             profile_calls: Window::new(30, timing.seconds(300)),
             bot_games: None,
             credits: None,
+            joins: Window::new(30, timing.seconds(600)),
+            first_joins: [(8, 3600), (30, 86_400)]
+                .map(|(most, seconds)| Window::new(most, timing.seconds(seconds))),
         }
     }
 

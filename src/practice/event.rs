@@ -41,6 +41,25 @@ pub enum Event {
         /// The time control.
         time: String,
     },
+    /// Somebody came into an arena.
+    Entered {
+        /// The id of the arena.
+        arena: String,
+        /// Who.
+        name: String,
+    },
+    /// Somebody left an arena, or was put out.
+    Withdrew {
+        /// The id of the arena.
+        arena: String,
+        /// Who.
+        name: String,
+    },
+    /// An arena is over.
+    ArenaOver {
+        /// Its id.
+        arena: String,
+    },
     /// A move was played.
     Moved {
         /// The id of the game.
@@ -83,6 +102,9 @@ impl fmt::Display for Event {
             } => {
                 write!(out, "{game}  {white} - {black}  {time}")
             }
+            Self::Entered { arena, name } => write!(out, "{arena}  {name} comes into the arena"),
+            Self::Withdrew { arena, name } => write!(out, "{arena}  {name} leaves the arena"),
+            Self::ArenaOver { arena } => write!(out, "{arena}  the arena is over"),
             Self::Moved {
                 game,
                 ply,

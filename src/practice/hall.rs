@@ -310,6 +310,16 @@ impl Hall {
         self.lock_reports().drain(..).collect()
     }
 
+    /// The same, of the games of one arena; the others stay.
+    pub(super) fn take_reports_of(&self, arena: &str) -> Vec<GameReport> {
+        let mut reports = self.lock_reports();
+        let all = std::mem::take(&mut *reports);
+        let of_arena = |report: &GameReport| report.arena.as_deref() == Some(arena);
+        let (taken, left): (Vec<_>, Vec<_>) = all.into_iter().partition(of_arena);
+        reports.extend(left);
+        taken
+    }
+
     /// The report of one finished game.
     pub(super) fn take_report(&self, game: &str) -> Option<GameReport> {
         let mut reports = self.lock_reports();

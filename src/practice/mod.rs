@@ -5,6 +5,7 @@
 //! misreads the protocol is found out. It never reaches beyond the machine unless told to.
 
 mod account;
+mod arena;
 mod blame;
 mod challenge;
 mod clock;
@@ -33,6 +34,7 @@ mod time;
 mod wire;
 
 pub use account::Kind;
+pub use arena::{ArenaPlan, ArenaPlayer, ArenaReport};
 pub use blame::Blame;
 pub use event::Event;
 pub use faults::{

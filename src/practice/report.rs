@@ -17,6 +17,8 @@ pub struct GameReport {
     pub number: usize,
     /// Its id.
     pub id: String,
+    /// The arena that it belonged to.
+    pub arena: Option<String>,
     /// Who played the bot.
     pub partner: String,
     /// The bot's colour.
@@ -62,6 +64,7 @@ impl GameReport {
         Self {
             number: 0,
             id: round.setup.id.clone(),
+            arena: round.setup.arena.clone(),
             partner: round.seat(!side).name.clone(),
             color: side,
             status: round.status(),
@@ -156,6 +159,7 @@ mod tests {
         GameReport {
             number: 0,
             id: "abcdefgh".to_owned(),
+            arena: None,
             partner: "RandomPartner".to_owned(),
             color: Color::White,
             status,

@@ -195,6 +195,8 @@ pub enum Status {
     Draw,
     /// A flag fell.
     Outoftime,
+    /// A first move that an arena waits for did not come in time.
+    NoStart,
     /// A draw was offered to a bare king.
     InsufficientMaterialClaim,
     /// A king exploded.
@@ -213,6 +215,7 @@ impl Status {
             Self::Timeout => "timeout",
             Self::Draw => "draw",
             Self::Outoftime => "outoftime",
+            Self::NoStart => "noStart",
             Self::InsufficientMaterialClaim => "insufficientMaterialClaim",
             Self::VariantEnd => "variantEnd",
         }
@@ -229,6 +232,7 @@ impl Status {
             Self::Timeout => 33,
             Self::Draw => 34,
             Self::Outoftime => 35,
+            Self::NoStart => 37,
             Self::InsufficientMaterialClaim => 39,
             Self::VariantEnd => 60,
         }

@@ -45,6 +45,8 @@ pub struct Timing {
     pub speed: u32,
     /// How many times as fast the chess clocks run.
     pub clock_speed: u32,
+    /// How many times as fast as on Lichess a first move must come in an arena.
+    pub first_move_speed: u32,
     /// From the fall of a flag to the moment the server looks at it by itself.
     pub flag_grace: Duration,
     /// From the third occurrence of a position, shown as `started`, to the claim for the bot.
@@ -67,6 +69,7 @@ impl Default for Timing {
             absence_notice: Duration::from_secs(5),
             speed: 1,
             clock_speed: 1,
+            first_move_speed: 1,
             flag_grace: Duration::from_millis(100),
             threefold_claim: Duration::ZERO,
             claim_refusal: Duration::from_millis(500),
@@ -91,6 +94,7 @@ impl Timing {
             absence_notice: usual.absence_notice / factor,
             speed: factor,
             clock_speed: usual.clock_speed,
+            first_move_speed: factor,
             flag_grace: usual.flag_grace,
             threefold_claim: usual.threefold_claim,
             claim_refusal: usual.claim_refusal / factor,
@@ -107,6 +111,8 @@ impl Timing {
         let usual = Self::default();
         Self {
             clock_speed: factor,
+            // A call takes its time on any clock, and here a single one may decide the game.
+            first_move_speed: (factor / 4).max(1),
             flag_grace: (usual.flag_grace / factor).max(Duration::from_millis(5)),
             first_move: usual.first_move * 4 / factor,
             ..Self::scaled(factor)
@@ -116,6 +122,16 @@ impl Timing {
     /// Milliseconds that so many seconds of a chess clock take.
     pub(crate) fn clock_ms(&self, seconds: u32) -> u64 {
         u64::from(seconds) * 1000 / u64::from(self.clock_speed.max(1))
+    }
+
+    /// So many seconds that a first move may take in an arena.
+    pub(crate) fn first_move_seconds(&self, seconds: u64) -> Duration {
+        Duration::from_secs(seconds) / self.first_move_speed.max(1)
+    }
+
+    /// How many seconds of Lichess a span is, in whole ones.
+    pub(crate) fn count(&self, span: Duration) -> u64 {
+        (span * self.speed.max(1)).as_secs()
     }
 
     /// So many seconds of Lichess.

@@ -2,6 +2,7 @@
 //! sequences of events, and whole players on a small faulty server of the test's own.
 
 mod absences;
+mod arenas;
 mod challenges;
 mod clock;
 mod crowds;

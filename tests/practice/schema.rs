@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use jsonschema::Validator;
+use megaton::practice::{ArenaPlan, Handle};
 use serde_json::{Value, json};
 
 use crate::client::{Bot, Lines, Read, server, start_game, two_bots};
@@ -182,6 +183,33 @@ async fn game(known: &mut Description, one: &Bot, two: &Bot) {
     }
 }
 
+/// An arena ahead and one that runs, in both shapes, and a game of it.
+async fn arenas(known: &mut Description, server: &Handle, one: &Bot, two: &Bot) {
+    let ahead = server.open_arena(ArenaPlan {
+        starts_in: 3600,
+        min_rating: Some(1600),
+        team: Some("bombers".to_owned()),
+        battle: vec!["bombers".to_owned()],
+        ..ArenaPlan::default()
+    });
+    let running = server.open_arena(ArenaPlan::default());
+    let mut events = one.events().await;
+    for bot in [one, two] {
+        let path = format!("/api/tournament/{}/join", running.as_ref().unwrap());
+        let joined = bot.post_form(&path, &[("pairMeAsap", "true")]).await;
+        known.check("Ok", &joined.ok());
+    }
+    let start = events.next_of("gameStart").await;
+    known.check_event(&start);
+    let id = start["game"]["id"].as_str().unwrap();
+    known.check_event(&one.game(id).await.next().await);
+    known.check("/api/tournament", &one.get("/api/tournament").await.ok());
+    for arena in [ahead, running].into_iter().flatten() {
+        let path = format!("/api/tournament/{arena}");
+        known.check("ArenaTournamentFull", &one.get(&path).await.ok());
+    }
+}
+
 #[tokio::test]
 async fn every_shape_is_as_described() {
     let Some(mut known) = Description::read() else {
@@ -195,6 +223,7 @@ async fn every_shape_is_as_described() {
     for line in drain(events, "gameFinish").await {
         known.check_event(&line);
     }
+    arenas(&mut known, &server, &one, &two).await;
     known.check("UserExtended", &one.get("/api/account").await.ok());
     known.check("UserExtended", &one.get("/api/user/BlackBot").await.ok());
     let statuses = one

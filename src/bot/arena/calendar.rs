@@ -216,14 +216,18 @@ impl Calendar {
             return;
         };
         match plan.stage {
+            Stage::Leaving => {}
+            // What is under way must not overtake us: a join that comes last would bring us in again.
+            _ if plan.calling => {
+                plan.stage = Stage::Leaving;
+                plan.failures = 0;
+            }
             Stage::In => {
                 plan.stage = Stage::Leaving;
+                plan.failures = 0;
                 plan.calling = true;
                 out.push(Duty::Leave(id.to_owned()));
             }
-            // A join under way is undone once it is known.
-            _ if plan.calling => plan.stage = Stage::Leaving,
-            Stage::Leaving => {}
             Stage::Unknown | Stage::Ahead => {
                 self.plans.remove(id);
             }
@@ -344,7 +348,9 @@ impl Calendar {
             Stage::In if plan.games.is_empty() && plan.next <= now && !plan.closed => {
                 Some(Duty::Join(id.to_owned(), plan.entrance.clone()))
             }
-            Stage::Leaving if plan.next <= now => Some(Duty::Leave(id.to_owned())),
+            Stage::Leaving if plan.next <= now || plan.failures == 0 => {
+                Some(Duty::Leave(id.to_owned()))
+            }
             _ => None,
         };
         let Some(mut duty) = duty else {
@@ -365,7 +371,7 @@ impl Calendar {
             return;
         }
         for arena in arenas {
-            let (begins, ends) = times(arena, now, wall);
+            let (begins, ends) = times(arena, self.second, now, wall);
             if let Some(plan) = self.plans.get_mut(&arena.id) {
                 (plan.begins, plan.ends) = (begins.or(plan.begins), ends.or(plan.ends));
                 continue;
@@ -392,7 +398,7 @@ impl Calendar {
         };
         plan.calling = false;
         plan.look = now + self.second * LOOK_EVERY;
-        (plan.begins, plan.ends) = times(arena, now, wall);
+        (plan.begins, plan.ends) = times(arena, self.second, now, wall);
         plan.closed = arena.pairings_closed;
         if arena.is_finished {
             plan.ends = Some(now);
@@ -526,21 +532,31 @@ impl Calendar {
     }
 }
 
-/// When an arena begins and ends by our own clock; the server's count goes before its calendar.
-fn times(arena: &Arena, now: Instant, wall: SystemTime) -> (Option<Instant>, Option<Instant>) {
+/// When an arena begins and ends by our own clock; the server's count goes before its calendar. Its
+/// seconds are as long as it counts them.
+fn times(
+    arena: &Arena,
+    second: Duration,
+    now: Instant,
+    wall: SystemTime,
+) -> (Option<Instant>, Option<Instant>) {
+    let after = |at: Instant, count: Duration| {
+        let seconds = u32::try_from(count.as_secs()).ok()?;
+        at.checked_add(second.checked_mul(seconds)?)
+    };
     let on_calendar = || match arena.starts_at?.duration_since(wall) {
         Ok(ahead) => now.checked_add(ahead),
         Err(behind) => now.checked_sub(behind.duration()),
     };
     let begins = match arena.to_start {
-        Some(wait) => now.checked_add(wait),
+        Some(wait) => after(now, wait),
         None => on_calendar(),
     };
     let ends = match arena.to_end {
-        Some(rest) => now.checked_add(rest),
+        Some(rest) => after(now, rest),
         None => begins
             .zip(arena.length)
-            .and_then(|(at, length)| at.checked_add(length)),
+            .and_then(|(at, length)| after(at, length)),
     };
     (begins, ends)
 }

@@ -62,6 +62,11 @@ impl Steward {
         known
     }
 
+    /// How many arenas we are in.
+    pub(in crate::bot) fn playing(&self) -> usize {
+        self.calendar.playing()
+    }
+
     /// Every arena that matters, in words.
     pub(in crate::bot) fn describe(&self) -> Vec<String> {
         self.calendar.describe()

@@ -27,6 +27,8 @@ pub(in crate::bot) struct Desk {
     society: Society,
     /// Under which name the open challenge stands in the ledger.
     spent: Option<String>,
+    /// Arenas we are in: each may begin a game at any moment.
+    arenas: usize,
 }
 
 impl Desk {
@@ -48,7 +50,13 @@ impl Desk {
                 settings,
             },
             spent: None,
+            arenas: 0,
         }
+    }
+
+    /// How many arenas we are in.
+    pub(in crate::bot) fn set_arenas(&mut self, arenas: usize) {
+        self.arenas = arenas;
     }
 
     /// Other names on the lists.
@@ -125,7 +133,7 @@ impl Desk {
             now,
             moment: self.society.memory.now(),
             spare: lobby.spare(),
-            games: lobby.taken() - usize::from(held).min(lobby.taken()),
+            games: lobby.taken().saturating_sub(usize::from(held)) + self.arenas,
             held,
             folk: &self.society,
         };

@@ -21,6 +21,8 @@ pub enum Place {
     Create,
     /// Reading the account, or who plays.
     Account,
+    /// Joining or leaving an arena.
+    Arena,
     /// Looking up users, challenges, tournaments.
     Lookup,
     /// The event stream.
@@ -31,7 +33,7 @@ pub enum Place {
 
 impl Place {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Move,
         Self::Game,
         Self::Chat,
@@ -39,6 +41,7 @@ impl Place {
         Self::Decline,
         Self::Create,
         Self::Account,
+        Self::Arena,
         Self::Lookup,
         Self::Events,
         Self::GameStream,
@@ -54,6 +57,7 @@ impl Place {
             Self::Decline => "decline",
             Self::Create => "create",
             Self::Account => "account",
+            Self::Arena => "arena",
             Self::Lookup => "lookup",
             Self::Events => "events",
             Self::GameStream => "game-stream",

@@ -3,8 +3,8 @@
 //! ```toml
 //! [[fault]]
 //! kind = "answer"         # a kind of `megaton soak --list-faults`
-//! place = "move"          # calls: move, game, chat, accept, decline, create, account, lookup,
-//!                         #        events, game-stream
+//! place = "move"          # calls: move, game, chat, accept, decline, create, account, arena,
+//!                         #        lookup, events, game-stream
 //! phase = "posting"       # begin, our-turn, thinking, posting, their-turn, ending; left out: at
 //!                         # the next request
 //! ply = 4                 # not before so many half-moves

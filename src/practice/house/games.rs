@@ -6,7 +6,7 @@ use crate::practice::event::Event;
 use crate::practice::faults::Phase;
 use crate::practice::rating::Score;
 use crate::practice::round::{Change, Refusal, Round, Seat, Setup};
-use crate::practice::terms::{Speed, Status};
+use crate::practice::terms::{Speed, Status, Terms};
 use crate::practice::time::Millis;
 use crate::practice::wire::{EventLine, GameLine};
 use crate::rules::Color;
@@ -23,24 +23,51 @@ pub(crate) struct Table {
     told: usize,
 }
 
+/// A game that is to begin.
+#[derive(Debug)]
+pub(super) struct Opening {
+    pub(super) id: String,
+    pub(super) terms: Terms,
+    /// White first.
+    pub(super) users: [String; 2],
+    /// The arena that it belongs to.
+    pub(super) arena: Option<String>,
+}
+
 impl House {
     pub(super) fn start_game(&mut self, challenge: &Challenge, now: Millis) {
         let users = match challenge.color {
             Color::White => [&challenge.challenger, &challenge.dest],
             Color::Black => [&challenge.dest, &challenge.challenger],
         };
-        let seats = users.map(|user| self.seat(user));
         self.spend_bot_limit(users[0], users[1], now);
+        let opening = Opening {
+            id: challenge.id.clone(),
+            terms: challenge.wish.terms,
+            users: users.map(Clone::clone),
+            arena: None,
+        };
+        if let Some(earlier) = &challenge.wish.rematch_of
+            && let Some(table) = self.tables.get_mut(earlier)
+        {
+            table.round.rematch = Some(opening.id.clone());
+        }
+        self.begin_game(opening, now);
+    }
+
+    pub(super) fn begin_game(&mut self, opening: Opening, now: Millis) {
+        let seats = opening.users.each_ref().map(|user| self.seat(user));
         for seat in &seats {
             if let Some(account) = self.accounts.get_mut(&seat.user) {
                 account.counts.playing += 1;
             }
         }
         let setup = Setup {
-            id: challenge.id.clone(),
-            terms: challenge.wish.terms,
+            id: opening.id,
+            terms: opening.terms,
             seats,
             timing: self.timing,
+            arena: opening.arena,
         };
         let id = setup.id.clone();
         self.news(Event::Started {
@@ -55,11 +82,6 @@ impl House {
             told: 0,
         };
         self.tables.insert(id.clone(), table);
-        if let Some(earlier) = &challenge.wish.rematch_of
-            && let Some(table) = self.tables.get_mut(earlier)
-        {
-            table.round.rematch = Some(id.clone());
-        }
         for side in Color::ALL {
             self.tell_game(&id, side, now);
         }
@@ -258,6 +280,7 @@ impl House {
         self.finished.push(id.to_owned());
         self.count_result(id);
         self.rate(id);
+        self.count_in_arena(id, now);
         for side in Color::ALL {
             self.tell_game(id, side, now);
         }
@@ -303,7 +326,8 @@ impl House {
             return;
         };
         let round = &table.round;
-        let counted = round.setup.terms.rated && round.plies() >= 2;
+        let begun = round.plies() >= 2 || round.setup.arena.is_some();
+        let counted = round.setup.terms.rated && begun;
         if !counted || (self.rules.repeats_do_not_count && self.repeats_another(id)) {
             return;
         }
@@ -374,7 +398,7 @@ impl House {
     }
 }
 
-fn score(round: &Round, side: Color) -> Score {
+pub(super) fn score(round: &Round, side: Color) -> Score {
     match round.winner() {
         Some(winner) if winner == side => Score::Win,
         Some(_) => Score::Loss,

@@ -3,6 +3,8 @@
 //! Pure: every call gets the time as data, and what has to go out lies in an outbox afterwards. It
 //! opens no socket and starts no task; `hall` does.
 
+mod arena_views;
+mod arenas;
 mod challenges;
 mod games;
 mod limits;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::practice::account::{Account, Grant, Kind, is_name};
+use crate::practice::arena::Field;
 use crate::practice::challenge::{Challenge, Standing};
 use crate::practice::denial::Denial;
 use crate::practice::event::Event;
@@ -71,6 +72,7 @@ pub(crate) struct House {
     pub(super) tokens: HashMap<String, Grant>,
     pub(super) challenges: BTreeMap<String, Challenge>,
     pub(super) tables: HashMap<String, Table>,
+    pub(super) arenas: BTreeMap<String, Field>,
     /// Ids of finished games, oldest first.
     pub(super) finished: Vec<String>,
     pub(super) outbox: Vec<Delivery>,
@@ -87,6 +89,7 @@ impl House {
             tokens: HashMap::new(),
             challenges: BTreeMap::new(),
             tables: HashMap::new(),
+            arenas: BTreeMap::new(),
             finished: Vec::new(),
             outbox: Vec::new(),
         }
@@ -247,6 +250,7 @@ impl House {
             self.settle(&id, now);
         }
         self.sweep_challenges(now);
+        self.tick_arenas(now);
     }
 
     /// When [`House::tick`] has something to do next.
@@ -260,7 +264,8 @@ impl House {
             .values()
             .filter(|challenge| challenge.standing == Standing::Created && challenge.keepers == 0)
             .map(|challenge| challenge.seen + self.timing.challenge_offline);
-        games.chain(challenges).min()
+        let arenas = self.arenas.values().filter_map(Field::next_due);
+        games.chain(challenges).chain(arenas).min()
     }
 
     pub(super) fn forget_the_oldest(&mut self) {

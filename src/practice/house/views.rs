@@ -122,7 +122,11 @@ impl House {
                 .last()
                 .map(|it| it.uci.clone())
                 .unwrap_or_default(),
-            source: "friend",
+            source: if round.setup.arena.is_some() {
+                "arena"
+            } else {
+                "friend"
+            },
             status: round.status().into(),
             variant: Variant::ATOMIC.without_short(),
             speed: round.setup.terms.time.speed(),
@@ -136,6 +140,7 @@ impl House {
                 rating_diff: diff(!side),
             },
             is_my_turn: round.is_playing() && round.turn() == side,
+            tournament_id: round.setup.arena.clone(),
             seconds_left: timed.then(|| round.clock().left(side, now) / 1000),
             winner: round.winner().map(color_name),
             rating_diff: diff(side),
@@ -193,6 +198,7 @@ impl House {
             initial_fen: "startpos",
             clock,
             days_per_turn,
+            tournament_id: round.setup.arena.clone(),
             state: state.into(),
         }
     }

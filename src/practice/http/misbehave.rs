@@ -130,6 +130,7 @@ impl Called {
             ("POST", ["api", "challenge", _, "decline" | "cancel"]) => (Place::Decline, None, None),
             ("POST", ["api", "challenge", _]) => (Place::Create, None, None),
             ("GET", ["api", "account", ..]) => (Place::Account, None, None),
+            ("POST", ["api", "tournament", _, "join" | "withdraw"]) => (Place::Arena, None, None),
             (_, ["api", ..]) => (Place::Lookup, None, None),
             _ => return None,
         };

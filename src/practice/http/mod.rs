@@ -3,6 +3,7 @@
 //! Decides nothing about chess or challenges.
 
 mod account;
+mod arena;
 mod auth;
 mod body;
 mod challenge;

@@ -11,7 +11,7 @@ use crate::practice::hall::Hall;
 use super::auth::{Gate, authenticate};
 use super::misbehave::misbehave;
 use super::reply::nothing_here;
-use super::{account, challenge, game, users};
+use super::{account, arena, challenge, game, users};
 
 /// What every request shares.
 #[derive(Clone, Debug)]
@@ -36,6 +36,11 @@ pub(in crate::practice) fn router(hall: Arc<Hall>) -> Router {
         .merge(gated(for_bots(), &["bot:play"]))
         .merge(gated(for_challengers(), &["bot:play", "challenge:write"]))
         .merge(gated(for_challenge_readers(), &["challenge:read"]))
+        .merge(gated(
+            for_arena_players(),
+            &["bot:play", "tournament:write"],
+        ))
+        .merge(gated(for_team_members(), &["team:write"]))
         .merge(for_everybody())
         .fallback(nothing_here)
         .method_not_allowed_fallback(nothing_here)
@@ -86,6 +91,18 @@ fn for_challenge_readers() -> Router<App> {
         .route("/api/challenge/{id}/show", get(challenge::show))
 }
 
+fn for_arena_players() -> Router<App> {
+    Router::new()
+        .route("/api/tournament/{id}/join", post(arena::join))
+        .route("/api/tournament/{id}/withdraw", post(arena::withdraw))
+}
+
+fn for_team_members() -> Router<App> {
+    Router::new()
+        .route("/team/{id}/join", post(arena::join_team))
+        .route("/team/{id}/quit", post(arena::quit_team))
+}
+
 fn for_everybody() -> Router<App> {
     Router::new()
         .route("/api/token/test", post(account::token_test))
@@ -93,4 +110,6 @@ fn for_everybody() -> Router<App> {
         .route("/api/users/status", get(users::status))
         .route("/api/users", post(users::many))
         .route("/api/user/{name}", get(users::one))
+        .route("/api/tournament", get(arena::list))
+        .route("/api/tournament/{id}", get(arena::show))
 }

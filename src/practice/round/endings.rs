@@ -13,7 +13,7 @@ use super::{Change, Refusal, Round};
 impl Round {
     /// Whether the game can still be given up without a result.
     pub(crate) fn is_abortable(&self) -> bool {
-        self.is_playing() && self.plies() < 2
+        self.is_playing() && self.plies() < 2 && self.setup.arena.is_none()
     }
 
     pub(crate) fn abort(&mut self, side: Color, now: Millis) -> Result<(), Refusal> {
@@ -183,6 +183,10 @@ impl Round {
             }
             return;
         }
+        if self.no_start_due().is_some_and(|due| due <= now) {
+            self.no_start(now);
+            return;
+        }
         for side in Color::ALL {
             self.notice_absence(side, now);
         }
@@ -221,6 +225,7 @@ impl Round {
         self.claim_due
             .into_iter()
             .chain(self.flag_due())
+            .chain(self.no_start_due())
             .chain(notices)
             .min()
     }

@@ -4,6 +4,7 @@
 //! request and no other game.
 
 mod endings;
+mod first_move;
 mod offers;
 mod presence;
 mod record;

@@ -117,7 +117,8 @@ impl Round {
             self.take_back_for(!side, now);
             return;
         }
-        let allowed = self.setup.seats.iter().all(|seat| seat.takebacks);
+        let arena = self.setup.arena.is_some();
+        let allowed = !arena && self.setup.seats.iter().all(|seat| seat.takebacks);
         let proposal = &mut self.offers.takeback[side.index()];
         if allowed && self.record.len() >= 2 && !proposal.pending && proposal.not_before <= now {
             proposal.pending = true;

@@ -44,6 +44,8 @@ pub(crate) struct Setup {
     /// White first.
     pub(crate) seats: [Seat; 2],
     pub(crate) timing: Timing,
+    /// The arena that it belongs to: no aborts, no takebacks, and a limit on first moves.
+    pub(crate) arena: Option<String>,
 }
 
 /// What the referee has to say.
@@ -215,6 +217,7 @@ impl Round {
             btakeback: self.offers.takeback_proposed_by(Color::Black),
             status: self.status,
             winner: self.winner.map(color_name),
+            expiration: self.expiration(now),
             rematch: self.rematch.clone(),
         }
     }

@@ -34,6 +34,7 @@ fn round_of(titles: [Option<&'static str>; 2], limit: u32, increment: u32) -> Ro
         },
         seats: [seat("one", titles[0]), seat("two", titles[1])],
         timing: Timing::default(),
+        arena: None,
     };
     Round::new(setup, Millis(START))
 }

@@ -85,6 +85,8 @@ pub(crate) struct GameInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seconds_left: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tournament_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) winner: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rating_diff: Option<i32>,

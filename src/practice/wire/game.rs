@@ -46,6 +46,8 @@ pub(crate) struct GameFull {
     pub(crate) clock: Option<ClockJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) days_per_turn: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tournament_id: Option<String>,
     pub(crate) state: StateWithType,
 }
 
@@ -111,7 +113,17 @@ pub(crate) struct GameState {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) winner: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) expiration: Option<Expiration>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rematch: Option<String>,
+}
+
+/// How long the first move that is due has been waited for, and how long it may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Expiration {
+    pub(crate) idle_millis: u64,
+    pub(crate) millis_to_move: u64,
 }
 
 #[expect(

@@ -3,12 +3,17 @@
 //! These types are the server's own and can only be written, never read: the client has its own, so
 //! that one mistake cannot cancel out on both sides.
 
+mod arena;
 mod challenge;
 mod event;
 mod game;
 mod user;
 
+pub(crate) use arena::{
+    ArenaClock, ArenaFacts, ArenaList, ListedArena, ListedPerf, RatingBound, ShownArena, ShownPerf,
+    Standing, StandingPlayer, TeamBattle, Verdict, Verdicts,
+};
 pub(crate) use challenge::{ChallengeJson, ChallengeUser, Direction, PerfIcon, Variant};
 pub(crate) use event::{Compat, EventExtra, EventLine, GameInfo, NowPlaying, Opponent};
-pub(crate) use game::{ClockJson, GameFull, GameLine, GameState, PerfName, PlayerJson};
+pub(crate) use game::{ClockJson, Expiration, GameFull, GameLine, GameState, PerfName, PlayerJson};
 pub(crate) use user::{Counts, Perf, Perfs, UserJson, UserStatus};

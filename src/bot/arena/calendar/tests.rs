@@ -319,6 +319,44 @@ fn closing_leaves_what_we_are_in_and_tries_again_if_that_fails() {
 }
 
 #[test]
+fn nothing_that_is_under_way_overtakes_our_leaving() {
+    let leave = [Duty::Leave(ID.to_owned())];
+    let mut world = World::auto();
+    world.pass(0);
+    world.hear(Heard::Listed(vec![arena(0)]));
+    world.done();
+    assert!(join(&world.pass(45)).is_some(), "we are still there");
+    let now = world.now();
+    assert_eq!(world.calendar.set_open(false, now), []);
+    assert_eq!(world.done(), leave);
+    // Nor is it forgotten behind a look at the arena.
+    let mut world = World::named();
+    world.pass(0);
+    world.hear(Heard::Shown(Box::new(arena(0))));
+    world.done();
+    world.hear(began());
+    assert_eq!(world.pass(300), [Duty::Show(ID.to_owned())]);
+    let now = world.now();
+    assert_eq!(world.calendar.set_open(false, now), []);
+    assert_eq!(world.hear(Heard::NotShown(ID.to_owned(), false)), leave);
+}
+
+#[test]
+fn the_servers_seconds_are_as_long_as_it_counts_them() {
+    let mut world = World::auto();
+    let us = Us::default();
+    let rules = Arc::clone(&world.calendar.rules);
+    world.calendar = Calendar::new(rules, us, SECOND / 10, 7, world.begun);
+    world.pass(0);
+    world.hear(Heard::Listed(vec![arena(600)]));
+    assert_eq!(
+        world.sleeps(),
+        Some(57),
+        "a minute, and three seconds before"
+    );
+}
+
+#[test]
 fn the_operator_joins_with_a_password_and_leaves_for_good() {
     let mut world = World::auto();
     world.pass(0);

@@ -1,0 +1,84 @@
+//! Arenas and teams: listed, shown, joined, left.
+
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+
+use crate::practice::arena::Entrance;
+use crate::practice::denial::Denial;
+
+use super::App;
+use super::auth::{Caller, caller_of};
+use super::fields::Fields;
+use super::reply::done_or;
+
+pub(super) async fn list(State(app): State<App>) -> Response {
+    Json(app.hall.see(|house, now| house.arena_list(now))).into_response()
+}
+
+/// Anybody may look; who looks with a token is told whether it may come in.
+pub(super) async fn show(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let json = app.hall.see(|house, now| {
+        let caller = caller_of(house, &headers);
+        house.shown_arena(&id, caller.as_ref().map(|it| it.user.as_str()), now)
+    });
+    json.map_or_else(
+        || Denial::not_found().into_response(),
+        |json| Json(json).into_response(),
+    )
+}
+
+pub(super) async fn join(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    fields: Fields,
+) -> Response {
+    let entrance = Entrance {
+        password: fields.get("password").map(str::to_owned),
+        team: fields.get("team").map(str::to_owned),
+        pair_me: fields.is_true("pairMeAsap"),
+    };
+    done_or(app.hall.with(|house, now| {
+        house.count_join(&caller.user, now)?;
+        house.join_arena(&caller.user, &id, &entrance, now)
+    }))
+}
+
+pub(super) async fn withdraw(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Response {
+    done_or(
+        app.hall
+            .with(|house, now| house.leave_arena(&caller.user, &id, now)),
+    )
+}
+
+pub(super) async fn join_team(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(team): Path<String>,
+) -> Response {
+    done_or(
+        app.hall
+            .with(|house, _| house.join_team(&caller.user, &team)),
+    )
+}
+
+pub(super) async fn quit_team(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(team): Path<String>,
+) -> Response {
+    done_or(
+        app.hall
+            .with(|house, _| house.quit_team(&caller.user, &team)),
+    )
+}

@@ -1,0 +1,147 @@
+//! Arenas: as the list shows them and as their own page does. The two differ, as they do on
+//! Lichess: moments are numbers here and text there, a variant an object here and a word there.
+
+use serde::Serialize;
+
+use super::Variant;
+use super::game::is_false;
+
+/// The list of tournaments.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct ArenaList {
+    pub(crate) created: Vec<ListedArena>,
+    pub(crate) started: Vec<ListedArena>,
+    pub(crate) finished: Vec<ListedArena>,
+}
+
+/// What both shapes tell.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ArenaFacts {
+    pub(crate) id: String,
+    pub(crate) created_by: &'static str,
+    pub(crate) system: &'static str,
+    pub(crate) full_name: String,
+    pub(crate) minutes: u32,
+    pub(crate) clock: ArenaClock,
+    pub(crate) rated: bool,
+    pub(crate) nb_players: usize,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) bots_allowed: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) private: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) min_rating: Option<RatingBound>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) team_member: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) team_battle: Option<TeamBattle>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) seconds_to_start: Option<u64>,
+}
+
+/// One tournament of the list.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ListedArena {
+    #[serde(flatten)]
+    pub(crate) facts: ArenaFacts,
+    pub(crate) variant: Variant,
+    pub(crate) starts_at: u64,
+    pub(crate) finishes_at: u64,
+    pub(crate) status: u8,
+    pub(crate) perf: ListedPerf,
+}
+
+/// One tournament on its own page.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ShownArena {
+    #[serde(flatten)]
+    pub(crate) facts: ArenaFacts,
+    pub(crate) variant: &'static str,
+    pub(crate) starts_at: String,
+    pub(crate) perf: ShownPerf,
+    pub(crate) verdicts: Verdicts,
+    pub(crate) standing: Standing,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) seconds_to_finish: Option<u64>,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) pairings_closed: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) is_finished: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) my_username: Option<String>,
+}
+
+/// Start time and increment in seconds.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct ArenaClock {
+    pub(crate) limit: u32,
+    pub(crate) increment: u32,
+}
+
+/// The least rating of who comes in.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct RatingBound {
+    pub(crate) perf: &'static str,
+    pub(crate) rating: i32,
+}
+
+/// Teams against each other.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TeamBattle {
+    pub(crate) teams: Vec<String>,
+    pub(crate) nb_leaders: u32,
+}
+
+/// The rating category in the list.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct ListedPerf {
+    pub(crate) key: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) position: u32,
+}
+
+/// The rating category on the page of one.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct ShownPerf {
+    pub(crate) icon: &'static str,
+    pub(crate) key: &'static str,
+    pub(crate) name: &'static str,
+}
+
+/// Whether who asks may come in.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Verdicts {
+    pub(crate) list: Vec<Verdict>,
+    pub(crate) accepted: bool,
+}
+
+/// One condition of entry.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Verdict {
+    pub(crate) condition: String,
+    pub(crate) verdict: String,
+}
+
+/// The first page of the players.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Standing {
+    pub(crate) page: u32,
+    pub(crate) players: Vec<StandingPlayer>,
+}
+
+/// One player, the best first.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct StandingPlayer {
+    pub(crate) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) title: Option<&'static str>,
+    pub(crate) rank: usize,
+    pub(crate) rating: i32,
+    pub(crate) score: u32,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) withdraw: bool,
+}

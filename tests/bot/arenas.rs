@@ -1,0 +1,431 @@
+//! Arenas on the wire: the whole bot on the practice server, from the list to the last game.
+
+#![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use megaton::bot::{
+    BotError, BotOptions, Command, Control, ListSources, Listeners, Memory, Pace, Reply,
+    SearchLimits, Settings, Shutdown, channel, run_commanded,
+};
+use megaton::engine::{EngineOptions, Pool};
+use megaton::lichess::{Client, ClientOptions, Entrance, Outcome, Scope, Timing, Token};
+use megaton::practice::{
+    self, ArenaPlan, Blow, Event, Fault, GameReport, Handle, Mood, Partner, Phase, Place, Rating,
+    Status, Strike,
+};
+use tokio::task::JoinHandle;
+
+const BOT: &str = "Megaton";
+/// So much faster than in earnest.
+const FASTER: u32 = 30;
+/// A hang guard, not a measurement.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+async fn lichess() -> Handle {
+    let options = practice::Options {
+        timing: practice::Timing::in_a_hurry(FASTER),
+        seed: 7,
+        ..practice::Options::default()
+    };
+    practice::Server::start(options).await.unwrap()
+}
+
+/// Opens an arena with two partners in it, so that the opponent changes.
+fn open(server: &Handle, plan: ArenaPlan) -> String {
+    let id = server.open_arena(plan).unwrap();
+    for number in 0..2 {
+        let name = format!("Partner-{id}-{number}");
+        server.enter(&id, &name, Partner::Engine { nodes: 60 }, Duration::ZERO);
+    }
+    id
+}
+
+struct Bot {
+    client: Client,
+    settings: Settings,
+    control: Control,
+    shutdown: Shutdown,
+    task: JoinHandle<Result<(), BotError>>,
+}
+
+impl Bot {
+    fn start(server: &Handle, change: impl FnOnce(&mut Settings)) -> Self {
+        let token = server.open_bot(BOT).unwrap();
+        Self::with_token(server, &token, change)
+    }
+
+    fn with_token(server: &Handle, token: &str, change: impl FnOnce(&mut Settings)) -> Self {
+        let client = Client::new(ClientOptions {
+            base_url: server.url().to_owned(),
+            token: Token::parse(token, "the test").unwrap(),
+            contact: None,
+            timing: Timing::default().faster(FASTER),
+        })
+        .unwrap();
+        let mut settings = Settings {
+            search: SearchLimits {
+                nodes: Some(200),
+                ..SearchLimits::default()
+            },
+            ..Settings::default().faster(FASTER)
+        };
+        settings.limits.bot_games = 10_000;
+        change(&mut settings);
+        let shutdown = Shutdown::default();
+        let (control, commands) = channel();
+        let options = BotOptions {
+            client: client.clone(),
+            pool: Pool::new(&EngineOptions {
+                hash_mb: 1,
+                threads: 1,
+                ..EngineOptions::default()
+            }),
+            settings: settings.clone(),
+            pace: Pace::default().faster(FASTER),
+            listeners: Listeners::new(),
+            memory: Memory::nowhere(),
+            lists: ListSources::default(),
+        };
+        let task = tokio::spawn(run_commanded(options, shutdown.clone(), commands));
+        Self {
+            client,
+            settings,
+            control,
+            shutdown,
+            task,
+        }
+    }
+
+    /// A bot that joins what suits it.
+    fn auto(server: &Handle) -> Self {
+        Self::start(server, |settings| settings.arena.auto = true)
+    }
+
+    async fn told(&self, command: Command) -> Reply {
+        self.control.ask(command, PATIENCE).await.unwrap()
+    }
+
+    async fn end(self) {
+        self.shutdown.drain.cancel();
+        let ended = tokio::time::timeout(PATIENCE, self.task).await;
+        ended.unwrap().unwrap().unwrap();
+    }
+}
+
+async fn next(news: &mut tokio::sync::broadcast::Receiver<Event>, wanted: impl Fn(&Event) -> bool) {
+    let wait = async { while !news.recv().await.is_ok_and(|event| wanted(&event)) {} };
+    tokio::time::timeout(PATIENCE, wait).await.unwrap();
+}
+
+async fn games(server: &Handle, arena: &str, count: usize) -> Vec<GameReport> {
+    let games = server.arena_games(arena, count);
+    tokio::time::timeout(PATIENCE, games).await.unwrap()
+}
+
+fn enters(event: &Event, id: &str) -> bool {
+    matches!(event, Event::Entered { arena, name } if arena == id && name == BOT)
+}
+
+fn withdraws(event: &Event, id: &str) -> bool {
+    matches!(event, Event::Withdrew { arena, name } if arena == id && name == BOT)
+}
+
+fn assert_clean(games: &[GameReport]) {
+    for game in games {
+        assert!(game.is_clean(), "{}: {:?}", game.blame, game.story);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_arena_that_suits_is_joined_and_its_games_are_played_in_a_row() {
+    let server = lichess().await;
+    let id = open(
+        &server,
+        ArenaPlan {
+            starts_in: 60,
+            ..ArenaPlan::default()
+        },
+    );
+    let bot = Bot::auto(&server);
+    let games = games(&server, &id, 4).await;
+    assert_clean(&games);
+    assert!(
+        games.windows(2).all(|two| two[0].partner != two[1].partner),
+        "{games:?}"
+    );
+    // Neither aborts nor resignations, claims or takebacks: moves were all that it took.
+    assert_eq!(bot.client.calls(Scope::Act), 0);
+    assert_eq!(bot.client.tally().ended(Scope::Arena, Outcome::Limited), 0);
+    bot.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_says_that_it_is_there_for_as_long_as_nobody_is() {
+    let server = lichess().await;
+    let id = server.open_arena(ArenaPlan::default()).unwrap();
+    // The end of another tells the time: a join is believed for a minute only.
+    let for_people = server.open_arena(ArenaPlan {
+        bots_allowed: false,
+        starts_in: 40,
+        minutes: 1,
+        ..ArenaPlan::default()
+    });
+    let mut news = server.events();
+    let bot = Bot::auto(&server);
+    next(&mut news, |event| enters(event, &id)).await;
+    let over = |event: &Event| matches!(event, Event::ArenaOver { arena } if Some(arena) == for_people.as_ref());
+    next(&mut news, over).await;
+    server.enter(&id, "LatePartner", Partner::Random, Duration::ZERO);
+    next(&mut news, |event| matches!(event, Event::Started { .. })).await;
+    let calls = bot.client.calls(Scope::Arena);
+    assert!((2..=5).contains(&calls), "{calls} calls");
+    bot.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_does_not_suit_is_left_alone() {
+    let server = lichess().await;
+    let usual = ArenaPlan::default;
+    let unsuitable = [
+        ArenaPlan {
+            rated: false,
+            ..usual()
+        },
+        ArenaPlan {
+            bots_allowed: false,
+            ..usual()
+        },
+        ArenaPlan {
+            variant: "standard".to_owned(),
+            ..usual()
+        },
+        ArenaPlan {
+            limit: 1800,
+            ..usual()
+        },
+        ArenaPlan {
+            password: Some("sesame".to_owned()),
+            ..usual()
+        },
+        ArenaPlan {
+            team: Some("bombers".to_owned()),
+            ..usual()
+        },
+        ArenaPlan {
+            min_rating: Some(2900),
+            ..usual()
+        },
+    ]
+    .map(|plan| server.open_arena(plan).unwrap());
+    let suitable = open(&server, usual());
+    let token = server.open_bot(BOT).unwrap();
+    server.rate(BOT, Rating::settled(2000));
+    let bot = Bot::with_token(&server, &token, |settings| {
+        settings.arena.auto = true;
+        settings.arena.most = 10;
+    });
+    assert_clean(&games(&server, &suitable, 1).await);
+    for id in &unsuitable {
+        assert_eq!(server.arena(id).unwrap().players, [], "{id}");
+    }
+    assert_eq!(bot.client.tally().ended(Scope::Arena, Outcome::Refused), 0);
+    bot.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn outside_of_its_hours_only_what_is_named_is_joined() {
+    let server = lichess().await;
+    let by_rule = open(&server, ArenaPlan::default());
+    let named = open(&server, ArenaPlan::default());
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let hour = now.as_secs() / 3600 % 24;
+    let bot = Bot::start(&server, |settings| {
+        settings.arena.auto = true;
+        settings.arena.most = 10;
+        let hours = format!("{}-{}", (hour + 3) % 24, (hour + 4) % 24);
+        settings.arena.hours = hours.parse().unwrap();
+        settings.arena.ids = vec![named.parse().unwrap()];
+    });
+    assert_clean(&games(&server, &named, 1).await);
+    assert_eq!(server.arena(&by_rule).unwrap().player(BOT), None);
+    // It was the hour that kept it out.
+    let mut news = server.events();
+    let mut settings = bot.settings.clone();
+    settings.arena.hours = "0-24".parse().unwrap();
+    bot.told(Command::Reload(settings.into())).await;
+    next(&mut news, |event| enters(event, &by_rule)).await;
+    bot.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_arena_is_entered_with_password_and_team_and_left_for_good() {
+    let server = lichess().await;
+    let id = open(
+        &server,
+        ArenaPlan {
+            password: Some("sesame".to_owned()),
+            battle: vec!["bombers".to_owned()],
+            rated: false,
+            ..ArenaPlan::default()
+        },
+    );
+    let bot = Bot::start(&server, |_| {});
+    server.make_member(BOT, "bombers");
+    let entrance = Entrance {
+        password: Some("sesame".to_owned()),
+        team: Some("bombers".to_owned()),
+        pair_me: false,
+    };
+    let mut news = server.events();
+    // Before it has reached the server it takes no such orders.
+    let join = Command::JoinArena(id.clone(), entrance);
+    while !matches!(bot.told(join.clone()).await, Reply::Done(_)) {
+        tokio::task::yield_now().await;
+    }
+    assert_clean(&games(&server, &id, 2).await);
+    let left = bot.told(Command::LeaveArena(id.clone())).await;
+    assert!(matches!(left, Reply::Done(_)), "{left:?}");
+    next(&mut news, |event| withdraws(event, &id)).await;
+    bot.end().await;
+    assert!(!server.arena(&id).unwrap().has(BOT));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whom_the_server_put_out_comes_back() {
+    let server = lichess().await;
+    let id = open(&server, ArenaPlan::default());
+    let mut news = server.events();
+    let bot = Bot::auto(&server);
+    // In the middle of a game, and between two.
+    for moment in [0, 1] {
+        let moved = |event: &Event| matches!(event, Event::Moved { ply: 4, .. });
+        let over = |event: &Event| matches!(event, Event::Ended { .. });
+        next(&mut news, |event| {
+            if moment == 0 {
+                moved(event)
+            } else {
+                over(event)
+            }
+        })
+        .await;
+        server.put_out(&id, BOT);
+        next(&mut news, |event| withdraws(event, &id)).await;
+        next(&mut news, |event| enters(event, &id)).await;
+    }
+    let played = server.arena(&id).unwrap().player(BOT).unwrap().games;
+    assert_clean(&games(&server, &id, played as usize + 1).await);
+    bot.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_its_way_out_it_withdraws_and_plays_its_game_to_the_end() {
+    let server = lichess().await;
+    let id = open(&server, ArenaPlan::default());
+    let mut news = server.events();
+    let bot = Bot::auto(&server);
+    next(&mut news, |event| {
+        matches!(event, Event::Moved { ply: 2, .. })
+    })
+    .await;
+    bot.shutdown.drain.cancel();
+    next(&mut news, |event| withdraws(event, &id)).await;
+    bot.end().await;
+    let arena = server.arena(&id).unwrap();
+    let us = arena.player(BOT).unwrap();
+    assert_eq!((us.is_in, us.games), (false, 1), "{arena:?}");
+    assert_clean(&server.take_reports());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_opponent_who_never_begins_loses_and_nothing_is_aborted() {
+    let server = lichess().await;
+    server.faults().moods(Mood::NeverMoves);
+    let id = open(&server, ArenaPlan::default());
+    let bot = Bot::auto(&server);
+    for game in games(&server, &id, 2).await {
+        assert_eq!(game.status, Status::NoStart);
+        assert_eq!(game.winner, Some(game.color));
+    }
+    assert_eq!(bot.client.calls(Scope::Act), 0);
+    bot.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_could_not_begin_in_time_stays_out_of_that_arena() {
+    let server = lichess().await;
+    // No move of the first game gets through.
+    for _ in 0..1000 {
+        let refused = Blow::Call(Place::Move, Fault::Refuse { status: 503 });
+        server.faults().strike(Strike::at(Phase::Begin, refused));
+    }
+    let lost = open(&server, ArenaPlan::default());
+    let later = open(
+        &server,
+        ArenaPlan {
+            starts_in: 120,
+            ..ArenaPlan::default()
+        },
+    );
+    let bot = Bot::start(&server, |settings| {
+        settings.arena.most = 2;
+        settings.arena.ids = vec![lost.parse().unwrap(), later.parse().unwrap()];
+    });
+    let game = games(&server, &lost, 1).await.remove(0);
+    assert_eq!(game.status, Status::NoStart);
+    let joins = || server.arena(&lost).unwrap().player(BOT).unwrap().joins;
+    let then = joins();
+    assert_clean(&games(&server, &later, 2).await);
+    // The news of the end may come a moment after the end itself.
+    assert!(joins() <= then + 1, "it still says that it is there");
+    bot.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_anew_in_the_middle_of_an_arena_plays_on_in_it() {
+    let server = lichess().await;
+    let id = open(&server, ArenaPlan::default());
+    let token = server.open_bot(BOT).unwrap();
+    let mut news = server.events();
+    let auto = |settings: &mut Settings| settings.arena.auto = true;
+    let first = Bot::with_token(&server, &token, auto);
+    // The second starts while the first move is due.
+    next(&mut news, |event| matches!(event, Event::Started { .. })).await;
+    first.task.abort();
+    let _ = first.task.await;
+    let second = Bot::with_token(&server, &token, auto);
+    assert_clean(&games(&server, &id, 2).await);
+    second.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_challenged_while_an_arena_may_begin_a_game() {
+    let server = lichess().await;
+    server.invite(Partner::Random, Duration::ZERO);
+    let id = open(
+        &server,
+        ArenaPlan {
+            minutes: 6,
+            ..ArenaPlan::default()
+        },
+    );
+    let mut news = server.events();
+    let bot = Bot::start(&server, |settings| {
+        settings.arena.auto = true;
+        // The next game of the arena comes some seconds of Lichess after the one before.
+        settings.matchmaking.idle = Duration::from_millis(1);
+        settings.matchmaking.spacing = Duration::from_millis(1);
+        settings.matchmaking.min_games = 0;
+        settings.matchmaking.profile[0].max_rating_difference = 4000;
+    });
+    next(&mut news, |event| matches!(event, Event::Started { .. })).await;
+    bot.told(Command::Matchmaking(true)).await;
+    assert_clean(&games(&server, &id, 3).await);
+    assert_eq!(bot.client.calls(Scope::Create), 0);
+    // Once it is over, others are looked for again.
+    let over = |event: &Event| matches!(event, Event::ArenaOver { .. });
+    next(&mut news, over).await;
+    let challenged = |event: &Event| matches!(event, Event::Challenged { by, .. } if by == BOT);
+    next(&mut news, challenged).await;
+    bot.end().await;
+}
