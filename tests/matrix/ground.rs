@@ -11,8 +11,8 @@ use megaton::bot::{
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, Token};
 use megaton::practice::{
-    Blow, Fault, Handle, Mood, Options, Partner, Phase, Place, Report, Schedule, Server, Strike,
-    TimeControl, Timing,
+    ArenaPlan, Blow, Fault, Handle, Mood, Options, Partner, Phase, Place, Report, Schedule, Server,
+    Strike, TimeControl, Timing,
 };
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::task::JoinHandle;
@@ -45,6 +45,8 @@ pub(crate) struct Cell {
     /// Whether people challenge, and to games that change no rating.
     pub(crate) people: bool,
     pub(crate) casual: bool,
+    /// Whether the games are those of an arena that the bot joins.
+    pub(crate) arena: bool,
 }
 
 impl Cell {
@@ -58,6 +60,7 @@ impl Cell {
             unplayed: false,
             people: false,
             casual: false,
+            arena: false,
         }
     }
 
@@ -78,6 +81,12 @@ impl Cell {
 
     pub(crate) fn call(mut self, place: Place, fault: Fault) -> Self {
         self.calls.push((place, fault));
+        self
+    }
+
+    pub(crate) fn in_arena(mut self) -> Self {
+        self.name.push_str(", in an arena");
+        self.arena = true;
         self
     }
 
@@ -283,13 +292,25 @@ async fn cell(cell: Cell) -> Option<String> {
         server.faults().moods(mood);
     }
     let token = server.open_bot(BOT).unwrap();
-    let (task, shutdown) = put_on(&server, &token);
+    // It is there before the bot looks for one.
+    let arena = cell.arena.then(|| open_arena(&server));
+    let (task, shutdown) = put_on_with(&server, &token, |settings| {
+        settings.arena.auto = cell.arena;
+    });
     let schedule = Schedule {
         people: cell.people,
         rated: !cell.casual,
         ..schedule(cell.games, 1)
     };
-    let games = server.play(BOT, schedule, CancellationToken::new());
+    let games = async {
+        match &arena {
+            Some(id) => Report {
+                asked: cell.games,
+                games: server.arena_games(id, cell.games).await,
+            },
+            None => server.play(BOT, schedule, CancellationToken::new()).await,
+        }
+    };
     let Ok(report) = tokio::time::timeout(GUARD, games).await else {
         return Some(format!("{}: it hangs; {:?}", cell.name, server.traffic()));
     };
@@ -302,9 +323,21 @@ async fn cell(cell: Cell) -> Option<String> {
     (!wrong.is_empty()).then(|| format!("{}: {wrong}", cell.name))
 }
 
+/// Opens an arena with two partners, so that each game has another opponent.
+fn open_arena(server: &Handle) -> String {
+    let id = server.open_arena(ArenaPlan::default()).unwrap();
+    for name in ["OnePartner", "OtherPartner"] {
+        let pace = Duration::from_millis(5);
+        server.enter(&id, name, Partner::Engine { nodes: 60 }, pace);
+    }
+    id
+}
+
 fn complaints(server: &Handle, cell: &Cell, report: &Report) -> String {
     let mut wrong = String::new();
-    if report.games.len() != cell.games {
+    // One more game of an arena may be over by the time that they are counted.
+    let few = report.games.len() < cell.games;
+    if few || (!cell.arena && report.games.len() > cell.games) {
         let _ = write!(wrong, "{} games began; ", report.games.len());
     }
     let others = server.take_reports();

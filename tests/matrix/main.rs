@@ -8,6 +8,7 @@
 #![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
 
 mod account;
+mod arenas;
 mod calls;
 mod closing;
 mod crossing;
