@@ -75,9 +75,8 @@ pub(crate) fn blame(round: &Round, side: Color, story: &Story, around: Circumsta
             return Blame::Client("it aborted a game that could be played");
         }
         Status::Aborted if round.turn() == side => "it never made its first move",
-        Status::Aborted => return Blame::Opponent,
         Status::NoStart if by_client => "it did not make its first move in time",
-        Status::NoStart => return Blame::Opponent,
+        Status::Aborted | Status::NoStart => return Blame::Opponent,
         Status::Timeout if !by_client => "it was gone until the opponent claimed",
         Status::Resign if by_client => return Blame::Client("it resigned"),
         Status::Outoftime | Status::Draw if by_client => "its flag fell",

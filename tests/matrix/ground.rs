@@ -33,6 +33,10 @@ const RECOVERY: Duration = Duration::from_secs(10);
 const MIDDLE: usize = 4;
 
 /// One cell of the matrix.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a question of its own"
+)]
 pub(crate) struct Cell {
     pub(crate) name: String,
     pub(crate) strikes: Vec<Strike>,

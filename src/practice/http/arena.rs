@@ -7,6 +7,7 @@ use axum::{Extension, Json};
 
 use crate::practice::arena::Entrance;
 use crate::practice::denial::Denial;
+use crate::practice::house::House;
 
 use super::App;
 use super::auth::{Caller, caller_of};
@@ -14,7 +15,7 @@ use super::fields::Fields;
 use super::reply::done_or;
 
 pub(super) async fn list(State(app): State<App>) -> Response {
-    Json(app.hall.see(|house, now| house.arena_list(now))).into_response()
+    Json(app.hall.see(House::arena_list)).into_response()
 }
 
 /// Anybody may look; who looks with a token is told whether it may come in.
