@@ -8,6 +8,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use super::failure::Failure;
 #[cfg(unix)]
 use super::remote;
+#[cfg(feature = "train")]
+use super::train;
 use super::{
     bench, check, club, contest, data, datagen, explain, openings, perft, practice, run, soak, uci,
     upgrade,
@@ -67,6 +69,8 @@ enum Command {
     Tournament(club::Tournament),
     Team(club::Team),
     UpgradeAccount(upgrade::Args),
+    #[cfg(feature = "train")]
+    Train(train::Args),
     Uci(uci::Args),
     Bench(bench::Args),
     Match(contest::Args),
@@ -119,6 +123,8 @@ impl Command {
             Self::Tournament(args) => args.execute(),
             Self::Team(args) => args.execute(),
             Self::UpgradeAccount(args) => upgrade::execute(&args),
+            #[cfg(feature = "train")]
+            Self::Train(args) => train::execute(&args),
             Self::Uci(args) => uci::execute(&args),
             Self::Bench(args) => bench::execute(&args),
             Self::Match(args) => contest::execute(&args),

@@ -31,6 +31,8 @@ mod setup;
 mod shown;
 mod soak;
 mod standing;
+#[cfg(feature = "train")]
+mod train;
 mod uci;
 mod upgrade;
 

@@ -13,6 +13,8 @@ mod selfplay;
 mod shard;
 mod shuffle;
 mod stats;
+#[cfg(any(test, feature = "train"))]
+pub mod trainer;
 
 pub use filter::{Filter, Usable};
 pub use generate::{Generation, Goal, Progress, generate};

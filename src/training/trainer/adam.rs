@@ -1,0 +1,211 @@
+//! `AdamW`: the step that a batch's gradient makes, with decay of the weights and bounds on all.
+//!
+//! Where a layout splits the inputs by the king's place, an input makes two steps: its own, and that
+//! of all its twins in the other king buckets together. So a bucket with few samples begins from
+//! what the others know, and no number is kept twice.
+
+use super::numbers::{Lane, Numbers, RULES, Rule, WIDTH};
+use super::threads::side_by_side;
+use crate::engine::nnue::{Layout, Shape};
+
+/// How slowly the mean of the gradients forgets.
+const MEAN_KEPT: f32 = 0.9;
+/// How slowly the mean of their squares forgets.
+const SQUARE_KEPT: f32 = 0.999;
+/// Keeps a number that hardly ever gets a gradient from leaping.
+const EPSILON: f32 = 1e-8;
+/// The share that a weight loses in a step, times the learning rate.
+const DECAY: f32 = 0.01;
+/// Inputs of one king bucket.
+const INPUTS: usize = Layout::Plain.inputs();
+/// Fewer lanes than this are not worth a thread.
+const LANES_A_THREAD: usize = 4096;
+
+/// A step on its own: nothing to decay, no bound.
+const FREE: Rule = Rule {
+    decays: false,
+    limit: f32::INFINITY,
+};
+
+/// The memory of the optimiser.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Adam {
+    /// The mean of the gradients.
+    pub(super) mean: Numbers,
+    /// The mean of their squares; 0 where there has never been one.
+    pub(super) square: Numbers,
+    /// The mean of the gradients of twins, summed; nothing where there is one king bucket.
+    pub(super) shared_mean: Vec<Lane>,
+    /// The mean of the squares of those sums.
+    pub(super) shared_square: Vec<Lane>,
+    /// Batches so far.
+    pub(super) steps: u64,
+}
+
+/// What is the same for all numbers in a step.
+#[derive(Clone, Copy)]
+struct Step {
+    rate: f32,
+    mean_scale: f32,
+    square_scale: f32,
+}
+
+impl Adam {
+    pub(super) fn new(shape: Shape) -> Adam {
+        let is_split = shape.layout.king_buckets() > 1;
+        let twins = if is_split {
+            INPUTS * shape.hidden / WIDTH
+        } else {
+            0
+        };
+        Adam {
+            mean: Numbers::zeros(shape),
+            square: Numbers::zeros(shape),
+            shared_mean: vec![Lane::ZERO; twins],
+            shared_square: vec![Lane::ZERO; twins],
+            steps: 0,
+        }
+    }
+
+    /// Whether a lane of the feature weights has ever had a gradient, or one of its twins.
+    pub(super) fn has_seen(&self, lane: usize) -> bool {
+        let twins = self.shared_square.len();
+        self.square.feature_weights[lane] != Lane::ZERO
+            || (twins > 0 && self.shared_square[lane % twins] != Lane::ZERO)
+    }
+
+    /// Moves the model against the sum of the gradients.
+    pub(super) fn step(&mut self, model: &mut Numbers, gradients: &[&Numbers], rate: f32) {
+        self.steps += 1;
+        let unbiased = |kept: f32| 1.0 / (1.0 - f64::from(kept).powf(self.steps as f64)) as f32;
+        let step = Step {
+            rate,
+            mean_scale: unbiased(MEAN_KEPT),
+            square_scale: unbiased(SQUARE_KEPT),
+        };
+        self.step_together(&mut model.feature_weights, gradients, step);
+        let kinds = model.kinds_mut().into_iter().zip(self.mean.kinds_mut());
+        let kinds = kinds.zip(self.square.kinds_mut()).zip(RULES);
+        let mut jobs = Vec::new();
+        for (kind, (((model, mean), square), rule)) in kinds.enumerate() {
+            let size = model.len().div_ceil(gradients.len()).max(LANES_A_THREAD);
+            let parts = model.chunks_mut(size).zip(mean.chunks_mut(size));
+            for (part, ((model, mean), square)) in parts.zip(square.chunks_mut(size)).enumerate() {
+                let first = part * size;
+                jobs.push(move || {
+                    let lanes = model.iter_mut().zip(mean).zip(square).enumerate();
+                    for (at, ((model, mean), square)) in lanes {
+                        let mut sum = Lane::ZERO;
+                        for gradient in gradients {
+                            sum.add(&gradient.kinds()[kind][first + at]);
+                        }
+                        update(model, mean, square, &sum, step, rule);
+                    }
+                });
+            }
+        }
+        side_by_side(gradients.len(), jobs);
+    }
+
+    /// Moves twins by the sum of their gradients. The bounds are for the step that follows.
+    fn step_together(&mut self, weights: &mut [Lane], gradients: &[&Numbers], step: Step) {
+        let (all, twins) = (weights.len(), self.shared_mean.len());
+        let moments = self.shared_mean.iter_mut().zip(&mut self.shared_square);
+        for (first, (mean, square)) in moments.enumerate() {
+            let mut sum = Lane::ZERO;
+            for gradient in gradients {
+                for lane in (first..all).step_by(twins) {
+                    sum.add(&gradient.feature_weights[lane]);
+                }
+            }
+            let mut moved = Lane::ZERO;
+            update(&mut moved, mean, square, &sum, step, FREE);
+            for lane in (first..all).step_by(twins) {
+                weights[lane].add(&moved);
+            }
+        }
+    }
+}
+
+#[inline]
+fn update(
+    model: &mut Lane,
+    mean: &mut Lane,
+    square: &mut Lane,
+    gradient: &Lane,
+    step: Step,
+    rule: Rule,
+) {
+    let decay = if rule.decays { DECAY } else { 0.0 };
+    let kept = 1.0 - step.rate * decay;
+    for i in 0..WIDTH {
+        let slope = gradient.0[i];
+        mean.0[i] = MEAN_KEPT * mean.0[i] + (1.0 - MEAN_KEPT) * slope;
+        square.0[i] = SQUARE_KEPT * square.0[i] + (1.0 - SQUARE_KEPT) * slope * slope;
+        let size = (square.0[i] * step.square_scale).sqrt() + EPSILON;
+        let moved = model.0[i] * kept - step.rate * mean.0[i] * step.mean_scale / size;
+        model.0[i] = moved.max(-rule.limit).min(rule.limit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step_of(rule: Rule, model: f32, gradient: f32, rate: f32) -> f32 {
+        let (mut lane, mut mean, mut square) = (Lane([model; WIDTH]), Lane::ZERO, Lane::ZERO);
+        let step = Step {
+            rate,
+            mean_scale: 1.0 / (1.0 - MEAN_KEPT),
+            square_scale: 1.0 / (1.0 - SQUARE_KEPT),
+        };
+        let gradient = Lane([gradient; WIDTH]);
+        update(&mut lane, &mut mean, &mut square, &gradient, step, rule);
+        lane.0[0]
+    }
+
+    #[test]
+    fn a_first_step_has_the_length_of_the_rate_whatever_the_gradient() {
+        for gradient in [1e-4, 1.0, 100.0] {
+            let moved = step_of(RULES[1], 0.5, gradient, 0.01);
+            assert!((moved - 0.49).abs() < 1e-5, "{moved}");
+        }
+    }
+
+    #[test]
+    fn weights_decay_and_biases_do_not() {
+        assert!(step_of(RULES[0], 1.0, 0.0, 0.1) < 1.0);
+        assert!((step_of(RULES[1], 1.0, 0.0, 0.1) - 1.0).abs() < f32::EPSILON);
+    }
+
+    #[test]
+    fn a_king_bucket_learns_from_its_twins() {
+        let shape = Shape {
+            layout: Layout::Kings,
+            hidden: 32,
+            buckets: 1,
+            scale: 400,
+        };
+        let mut model = Numbers::random(shape, 1);
+        let before = model.clone();
+        let (mut gradient, mut adam) = (Numbers::zeros(shape), Adam::new(shape));
+        gradient.feature_weights[INPUTS + 7] = Lane([1.0; WIDTH]);
+        adam.step(&mut model, &[&gradient], 0.01);
+        let moved = |lane: usize| {
+            let weights = [&model, &before].map(|numbers| numbers.feature_weights[lane].0[0]);
+            weights[1] - weights[0]
+        };
+        assert!((moved(INPUTS + 7) - 0.02).abs() < 1e-4);
+        for twin in [7, 2 * INPUTS + 7, 3 * INPUTS + 7] {
+            assert!((moved(twin) - 0.01).abs() < 1e-4);
+            assert!(adam.has_seen(twin));
+        }
+        assert!(moved(8).abs() < 1e-4 && !adam.has_seen(8));
+    }
+
+    #[test]
+    fn nothing_outgrows_its_limit() {
+        assert!((step_of(RULES[2], 1.9, -1.0, 0.5) - RULES[2].limit).abs() < f32::EPSILON);
+        assert!((step_of(RULES[0], -1.9, 1.0, 0.5) + RULES[0].limit).abs() < f32::EPSILON);
+    }
+}

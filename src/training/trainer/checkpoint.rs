@@ -1,0 +1,217 @@
+//! A training on disk: everything that the next epoch needs, in one file that is whole or not there.
+//!
+//! Magic, length of a JSON head, the head (recipe, data, curve), then model, mean and square as
+//! little-endian floats, then a hash of it all.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::adam::Adam;
+use super::curve::EpochSummary;
+use super::error::TrainError;
+use super::numbers::{Numbers, floats, floats_mut};
+use super::recipe::Recipe;
+use super::stock::Lot;
+use super::whole::{beside, write_whole};
+
+const MAGIC: &[u8; 8] = b"MEGATRN1";
+/// Magic and length of the head.
+const BEFORE_HEAD: usize = 12;
+const HASH: usize = 8;
+
+/// What is said of a training in its checkpoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Head {
+    pub(super) recipe: Recipe,
+    pub(super) lots: Vec<Lot>,
+    pub(super) steps: u64,
+    pub(super) curve: Vec<EpochSummary>,
+}
+
+/// A training between two epochs.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Checkpoint {
+    pub(super) head: Head,
+    pub(super) model: Numbers,
+    pub(super) adam: Adam,
+}
+
+/// Where the checkpoint of a net lies.
+pub fn checkpoint_path(net: &Path) -> PathBuf {
+    beside(net, "checkpoint")
+}
+
+impl Checkpoint {
+    pub(super) fn write(&self, path: &Path) -> Result<(), TrainError> {
+        let head = serde_json::to_vec(&self.head).expect("plain data has a JSON form");
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend_from_slice(&(head.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(&head);
+        let Adam {
+            mean,
+            square,
+            shared_mean,
+            shared_square,
+            steps: _,
+        } = &self.adam;
+        let lists = [&self.model, mean, square].into_iter();
+        let lists = lists.flat_map(Numbers::kinds);
+        for list in lists.chain([&shared_mean[..], shared_square]) {
+            bytes.extend(floats(list).flat_map(f32::to_le_bytes));
+        }
+        let hash = hash(&bytes);
+        bytes.extend_from_slice(&hash.to_le_bytes());
+        write_whole(path, &bytes)
+    }
+
+    pub(super) fn read(path: &Path) -> Result<Checkpoint, TrainError> {
+        let bytes = fs::read(path).map_err(TrainError::reading(path))?;
+        Checkpoint::parse(&bytes).map_err(|fault| TrainError::Checkpoint {
+            path: path.to_owned(),
+            fault,
+        })
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Checkpoint, String> {
+        let Some(rest) = bytes.strip_prefix(MAGIC) else {
+            return Err("this is no checkpoint: it does not begin with MEGATRN1".to_owned());
+        };
+        let damaged = || "damaged: the hash does not fit".to_owned();
+        let (_, stated) = bytes.split_last_chunk::<HASH>().ok_or_else(damaged)?;
+        if hash(&bytes[..bytes.len() - HASH]) != u64::from_le_bytes(*stated) {
+            return Err(damaged());
+        }
+        let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
+        let length = u32::from_le_bytes(*length) as usize;
+        let (head, rest) = rest.split_at_checked(length).ok_or_else(damaged)?;
+        let head: Head = serde_json::from_slice(head).map_err(|error| {
+            format!("offset {BEFORE_HEAD}: the head is not understood: {error}")
+        })?;
+        let shape = head.recipe.shape().map_err(|error| error.to_string())?;
+        let (words, _) = rest[..rest.len() - HASH].as_chunks::<4>();
+        let mut words = words.iter();
+        let (mut model, mut adam) = (Numbers::zeros(shape), Adam::new(shape));
+        adam.steps = head.steps;
+        let Adam {
+            mean,
+            square,
+            shared_mean,
+            shared_square,
+            steps: _,
+        } = &mut adam;
+        let lists = [&mut model, mean, square].into_iter();
+        let lists = lists.flat_map(Numbers::kinds_mut);
+        for number in lists
+            .chain([&mut shared_mean[..], shared_square])
+            .flat_map(floats_mut)
+        {
+            let word = words.next().ok_or("it ends before its last number")?;
+            *number = f32::from_le_bytes(*word);
+        }
+        Ok(Checkpoint { head, model, adam })
+    }
+
+    /// Whether a training may go on from here; the text says why not.
+    pub(super) fn fits(&self, recipe: &Recipe, lots: &[Lot]) -> Result<(), String> {
+        if let Some(difference) = recipe.difference(&self.head.recipe) {
+            return Err(format!("a training of another recipe: {difference}"));
+        }
+        if self.head.lots != lots {
+            let names: Vec<String> = self.head.lots.iter().map(Lot::to_string).collect();
+            return Err(format!("a training on other data: {}", names.join(", ")));
+        }
+        Ok(())
+    }
+}
+
+/// FNV-1a in 64 bits: enough to notice damage.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::numbers::{Lane, WIDTH};
+    use super::*;
+    use crate::engine::nnue::Layout;
+
+    fn checkpoint() -> Checkpoint {
+        let recipe = Recipe {
+            hidden: 32,
+            layout: Layout::Kings.number(),
+            ..Recipe::default()
+        };
+        let shape = recipe.shape().unwrap();
+        Checkpoint {
+            model: Numbers::random(shape, 5),
+            adam: Adam {
+                mean: Numbers::random(shape, 6),
+                square: Numbers::random(shape, 7),
+                shared_mean: vec![Lane([0.5; WIDTH]); 768],
+                shared_square: vec![Lane([0.25; WIDTH]); 768],
+                steps: 12,
+            },
+            head: Head {
+                recipe,
+                lots: vec![Lot {
+                    name: "some.samples".to_owned(),
+                    weight: 0.1,
+                    training: 90,
+                    validation: 10,
+                }],
+                steps: 12,
+                curve: Vec::new(),
+            },
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_comes_back_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = checkpoint_path(&folder.path().join("some.net"));
+        let written = checkpoint();
+        written.write(&path).unwrap();
+        assert!(Checkpoint::read(&path).unwrap() == written);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_damaged_checkpoint_is_refused_with_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("some.checkpoint");
+        checkpoint().write(&path).unwrap();
+        let whole = fs::read(&path).unwrap();
+        let mut flipped = whole.clone();
+        flipped[whole.len() / 2] ^= 1;
+        for bytes in [
+            &flipped[..],
+            &whole[..whole.len() - 9],
+            &whole[..10],
+            b"MEGATRN1",
+            b"",
+        ] {
+            fs::write(&path, bytes).unwrap();
+            let complaint = Checkpoint::read(&path).unwrap_err().to_string();
+            assert!(complaint.contains("some.checkpoint"), "{complaint}");
+        }
+    }
+
+    #[test]
+    fn another_recipe_or_other_data_are_told() {
+        let checkpoint = checkpoint();
+        let Head { recipe, lots, .. } = &checkpoint.head;
+        checkpoint.fits(recipe, lots).unwrap();
+        let other = Recipe {
+            lambda: 0.5,
+            ..recipe.clone()
+        };
+        let complaint = checkpoint.fits(&other, lots).unwrap_err();
+        assert!(complaint.contains("lambda 0.75, not 0.5"), "{complaint}");
+        let complaint = checkpoint.fits(recipe, &[]).unwrap_err();
+        assert!(complaint.contains("some.samples"), "{complaint}");
+    }
+}

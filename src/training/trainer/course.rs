@@ -1,0 +1,233 @@
+//! A training from its first epoch, or from its checkpoint, to the exported net.
+//!
+//! After every epoch there is a checkpoint, a curve and a net on disk, each whole or not there, so a
+//! kill loses no more than the epoch that runs.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::adam::Adam;
+use super::checkpoint::{Checkpoint, Head, checkpoint_path};
+use super::curve::{EpochSummary, csv};
+use super::error::TrainError;
+use super::example::{Aim, Example};
+use super::export::{Fidelity, fidelity, quantise};
+use super::numbers::Numbers;
+use super::recipe::Recipe;
+use super::schedule;
+use super::stock::{Stock, mixed};
+use super::threads::side_by_side;
+use super::whole::{beside, write_whole};
+use super::worker::Worker;
+use crate::engine::nnue::{Network, Shape};
+
+/// What a listener hears.
+#[derive(Clone, Copy, Debug)]
+pub enum Told<'a> {
+    /// A checkpoint has been taken up; so went the epochs before.
+    Resumed(&'a [EpochSummary]),
+    /// A step has been made.
+    Step {
+        /// The epoch that runs, from 1.
+        epoch: u32,
+        /// Samples of it that are done.
+        samples: usize,
+        /// The mean loss of it so far.
+        loss: f64,
+        /// The learning rate.
+        rate: f32,
+    },
+    /// An epoch is over and on disk: all epochs so far, the last one last.
+    Epoch(&'a [EpochSummary]),
+}
+
+/// A training.
+#[derive(Debug)]
+pub struct Trainer {
+    recipe: Recipe,
+    shape: Shape,
+    aim: Aim,
+    model: Numbers,
+    adam: Adam,
+    workers: Vec<Worker>,
+    curve: Vec<EpochSummary>,
+}
+
+impl Trainer {
+    /// At the beginning.
+    pub fn new(recipe: &Recipe, threads: usize) -> Result<Trainer, TrainError> {
+        recipe.check()?;
+        let shape = recipe.shape()?;
+        Ok(Trainer {
+            recipe: recipe.clone(),
+            shape,
+            aim: Aim {
+                lambda: recipe.lambda,
+                score_scale: recipe.score_scale,
+            },
+            model: Numbers::random(shape, mixed(recipe.seed, 0)),
+            adam: Adam::new(shape),
+            workers: (0..threads.max(1)).map(|_| Worker::new(shape)).collect(),
+            curve: Vec::new(),
+        })
+    }
+
+    /// Where a training of the same recipe and data left off.
+    pub fn resume(
+        recipe: &Recipe,
+        stock: &Stock,
+        threads: usize,
+        net: &Path,
+    ) -> Result<Trainer, TrainError> {
+        let path = checkpoint_path(net);
+        let checkpoint = Checkpoint::read(&path)?;
+        let fits = checkpoint.fits(recipe, stock.lots());
+        fits.map_err(|fault| TrainError::Checkpoint { path, fault })?;
+        Ok(Trainer {
+            model: checkpoint.model,
+            adam: checkpoint.adam,
+            curve: checkpoint.head.curve,
+            ..Trainer::new(recipe, threads)?
+        })
+    }
+
+    /// Trains on to the last epoch, with a checkpoint, a curve and a net after each.
+    pub fn run(
+        &mut self,
+        stock: &Stock,
+        net: &Path,
+        mut told: impl FnMut(Told<'_>),
+    ) -> Result<Fidelity, TrainError> {
+        if !self.curve.is_empty() {
+            told(Told::Resumed(&self.curve));
+        }
+        while self.curve.len() < self.recipe.epochs as usize {
+            let summary = self.epoch(stock, &mut told)?;
+            self.curve.push(summary);
+            self.keep(stock, net)?;
+            told(Told::Epoch(&self.curve));
+        }
+        let network = self.network(stock)?;
+        let samples = stock.to_compare();
+        Ok(fidelity(&self.model, &self.adam, &network, samples))
+    }
+
+    /// The net as it stands.
+    pub fn network(&self, stock: &Stock) -> Result<Network, TrainError> {
+        let samples = stock.to_compare();
+        quantise(&self.model, &self.adam, self.shape, samples)
+    }
+
+    /// Goes through the data once.
+    pub(super) fn epoch(
+        &mut self,
+        stock: &Stock,
+        told: &mut impl FnMut(Told<'_>),
+    ) -> Result<EpochSummary, TrainError> {
+        let begun = Instant::now();
+        let epoch = self.curve.len() as u32 + 1;
+        let order = stock.order(self.recipe.seed, epoch);
+        let size = batch_size(order.len(), self.recipe.batch);
+        let steps = u64::from(self.recipe.epochs) * order.len().div_ceil(size) as u64;
+        let (mut loss, mut samples, mut rate) = (0.0, 0, 0.0);
+        for batch in order.chunks(size) {
+            rate = schedule::rate(
+                self.adam.steps,
+                steps,
+                self.recipe.rate,
+                self.recipe.last_rate,
+            );
+            loss += self.learn(stock, batch, rate);
+            samples += batch.len();
+            if !loss.is_finite() {
+                return Err(TrainError::Diverged(epoch));
+            }
+            told(Told::Step {
+                epoch,
+                samples,
+                loss: loss / samples as f64,
+                rate,
+            });
+        }
+        Ok(EpochSummary {
+            epoch,
+            samples: samples as u64,
+            train_loss: loss / samples.max(1) as f64,
+            validation_loss: self.measure(stock),
+            rate,
+            seconds: begun.elapsed().as_secs_f64(),
+        })
+    }
+
+    /// Makes one step; the sum of the losses before it.
+    fn learn(&mut self, stock: &Stock, batch: &[u32], rate: f32) -> f64 {
+        let (model, shape, aim) = (&self.model, self.shape, self.aim);
+        let weight = 1.0 / batch.len() as f32;
+        let part = batch.len().div_ceil(self.workers.len());
+        let parts = self.workers.iter_mut().zip(batch.chunks(part));
+        let jobs = parts.map(|(worker, part)| {
+            move || {
+                let samples = part.iter().map(|&at| &stock.training[at as usize]);
+                let examples = samples.map(|sample| Example::of(sample, shape, aim));
+                worker.learn(model, examples, weight);
+            }
+        });
+        side_by_side(jobs.len(), jobs.collect());
+        let busy = &self.workers[..batch.len().div_ceil(part)];
+        let gradients: Vec<&Numbers> = busy.iter().map(|worker| &worker.gradient).collect();
+        self.adam.step(&mut self.model, &gradients, rate);
+        busy.iter().map(|worker| worker.loss).sum()
+    }
+
+    /// The mean loss over the validation samples.
+    fn measure(&mut self, stock: &Stock) -> Option<f64> {
+        let samples = &stock.validation;
+        if samples.is_empty() {
+            return None;
+        }
+        let (model, shape, aim) = (&self.model, self.shape, self.aim);
+        let part = samples.len().div_ceil(self.workers.len());
+        let parts = self.workers.iter_mut().zip(samples.chunks(part));
+        let jobs = parts.map(|(worker, part)| {
+            move || {
+                let examples = part.iter().map(|sample| Example::of(sample, shape, aim));
+                worker.measure(model, examples);
+            }
+        });
+        side_by_side(jobs.len(), jobs.collect());
+        let busy = &self.workers[..samples.len().div_ceil(part)];
+        let loss: f64 = busy.iter().map(|worker| worker.loss).sum();
+        Some(loss / samples.len() as f64)
+    }
+
+    /// Puts checkpoint, curve and net on disk.
+    fn keep(&self, stock: &Stock, net: &Path) -> Result<(), TrainError> {
+        let checkpoint = Checkpoint {
+            head: Head {
+                recipe: self.recipe.clone(),
+                lots: stock.lots().to_vec(),
+                steps: self.adam.steps,
+                curve: self.curve.clone(),
+            },
+            model: self.model.clone(),
+            adam: self.adam.clone(),
+        };
+        checkpoint.write(&checkpoint_path(net))?;
+        write_whole(&curve_path(net), csv(&self.curve).as_bytes())?;
+        write_whole(net, &self.network(stock)?.to_bytes())
+    }
+}
+
+/// Where the curve of a net lies.
+pub fn curve_path(net: &Path) -> PathBuf {
+    beside(net, "csv")
+}
+
+/// Samples a step so that all steps of an epoch are alike: about as many as asked for.
+fn batch_size(samples: usize, wanted: usize) -> usize {
+    let steps = ((samples + wanted / 2) / wanted).max(1);
+    samples.div_ceil(steps).max(1)
+}
+
+#[cfg(test)]
+mod tests;

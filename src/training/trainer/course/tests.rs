@@ -1,0 +1,283 @@
+//! Whole trainings, small ones: do they learn what the labels say, for whom they say it, and does the
+//! net that comes of it judge as the floats do?
+
+use std::fs;
+
+use super::super::synthetic::{by_material, material_stock, positions, sample, stock};
+use super::*;
+use crate::engine::nnue::Layout;
+use crate::rules::{Color, Position};
+
+fn recipe() -> Recipe {
+    Recipe {
+        hidden: 32,
+        buckets: 2,
+        epochs: 4,
+        batch: 256,
+        rate: 5e-3,
+        ..Recipe::default()
+    }
+}
+
+/// Trains without a disk.
+fn trained(recipe: &Recipe, stock: &Stock, threads: usize) -> Trainer {
+    let mut trainer = Trainer::new(recipe, threads).unwrap();
+    for _ in 0..recipe.epochs {
+        let summary = trainer.epoch(stock, &mut |_| {}).unwrap();
+        trainer.curve.push(summary);
+    }
+    trainer
+}
+
+/// The float net's judgement in centipawns for the side to move.
+fn judged(trainer: &mut Trainer, position: &Position) -> f32 {
+    let example = Example::of(&sample(position, 0, 1, false), trainer.shape, trainer.aim);
+    400.0 * trainer.workers[0].forward(&trainer.model, &example)
+}
+
+/// The position with colours changed over, the board upside down.
+fn turned(position: &Position) -> Position {
+    let fen = position.fen();
+    let (board, rest) = fen.split_once(' ').unwrap();
+    let rows: Vec<String> = board
+        .rsplit('/')
+        .map(|row| row.chars().map(swapped_case).collect())
+        .collect();
+    let side = if rest.starts_with('w') { 'b' } else { 'w' };
+    Position::from_fen(&format!("{} {side} - - 0 1", rows.join("/"))).unwrap()
+}
+
+fn swapped_case(letter: char) -> char {
+    if letter.is_ascii_uppercase() {
+        letter.to_ascii_lowercase()
+    } else {
+        letter.to_ascii_uppercase()
+    }
+}
+
+/// The position with left and right changed over.
+fn mirrored(position: &Position) -> Position {
+    let fen = position.fen();
+    let mut fields = fen.split(' ');
+    let rows: Vec<String> = fields
+        .next()
+        .unwrap()
+        .split('/')
+        .map(|row| row.chars().rev().collect())
+        .collect();
+    let side = fields.next().unwrap();
+    Position::from_fen(&format!("{} {side} - - 0 1", rows.join("/"))).unwrap()
+}
+
+#[test]
+fn a_few_samples_are_learned_by_heart() {
+    let mut chance = fastrand::Rng::with_seed(2);
+    let samples = positions(11, 48)
+        .iter()
+        .map(|position| sample(position, chance.i16(-800..800), chance.u8(0..3), false))
+        .collect();
+    let recipe = Recipe {
+        epochs: 400,
+        rate: 1e-2,
+        ..recipe()
+    };
+    let trainer = trained(&recipe, &stock(samples), 2);
+    let (first, last) = (&trainer.curve[0], trainer.curve.last().unwrap());
+    assert!(first.train_loss > 0.02, "{first:?}");
+    assert!(last.train_loss < 1e-5, "{last:?}");
+}
+
+#[test]
+fn a_position_and_its_image_are_judged_alike() {
+    for layout in Layout::ALL {
+        let recipe = Recipe {
+            layout: layout.number(),
+            epochs: 1,
+            ..recipe()
+        };
+        let stock = material_stock(3, 2000);
+        let mut trainer = trained(&recipe, &stock, 1);
+        let network = trainer.network(&stock).unwrap();
+        for position in positions(12, 300) {
+            let value = judged(&mut trainer, &position);
+            for image in [turned(&position), mirrored(&position)] {
+                // The order of a sum of floats may differ.
+                assert!((judged(&mut trainer, &image) - value).abs() < 0.01);
+                assert_eq!(network.evaluate(&image), network.evaluate(&position));
+            }
+        }
+    }
+}
+
+#[test]
+fn whoever_has_more_men_stands_better_whoever_is_to_move() {
+    let recipe = Recipe {
+        epochs: 10,
+        ..recipe()
+    };
+    let stock = material_stock(5, 12_000);
+    let trainer = trained(&recipe, &stock, 2);
+    let validation = trainer.curve.last().unwrap().validation_loss.unwrap();
+    assert!(validation < 0.02, "{validation}");
+    let network = trainer.network(&stock).unwrap();
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
+    let rows = [
+        ("d8", start.replace('q', "1"), 1),
+        ("d1", start.replace('Q', "1"), -1),
+        ("both rooks of Black", start.replace('r', "1"), 1),
+        ("both rooks of White", start.replace('R', "1"), -1),
+    ];
+    for (missing, board, white) in rows {
+        for (side, sign) in [(Color::White, white), (Color::Black, -white)] {
+            let letter = if side == Color::White { 'w' } else { 'b' };
+            let position = Position::from_fen(&format!("{board} {letter} - - 0 1")).unwrap();
+            let value = network.evaluate(&position).unwrap() * sign;
+            assert!(value > 150, "without {missing}, {side:?} to move: {value}");
+        }
+    }
+}
+
+#[test]
+fn a_won_sample_raises_the_judgement_and_a_lost_one_lowers_it() {
+    let white = Position::from_fen("4k3/8/8/3n4/8/2B5/8/4K3 w - - 0 1").unwrap();
+    let black = Position::from_fen("4k3/8/8/3n4/8/2B5/8/4K3 b - - 0 1").unwrap();
+    // Labels as White sees them; which way the side to move's judgement must go.
+    let rows = [
+        (&white, 0, 2, 1.0, 1.0),
+        (&white, 0, 0, 1.0, -1.0),
+        (&black, 0, 2, 1.0, -1.0),
+        (&black, 0, 0, 1.0, 1.0),
+        (&white, 500, 1, 0.0, 1.0),
+        (&white, -500, 1, 0.0, -1.0),
+        (&black, 500, 1, 0.0, -1.0),
+        (&black, -500, 1, 0.0, 1.0),
+    ];
+    for (position, score, result, lambda, way) in rows {
+        let recipe = Recipe {
+            lambda,
+            epochs: 20,
+            rate: 1e-3,
+            ..recipe()
+        };
+        let stock = stock(vec![sample(position, score, result, false)]);
+        let mut trainer = Trainer::new(&recipe, 1).unwrap();
+        let before = judged(&mut trainer, position);
+        for _ in 0..recipe.epochs {
+            trainer.epoch(&stock, &mut |_| {}).unwrap();
+        }
+        let moved = judged(&mut trainer, position) - before;
+        assert!(moved * way > 5.0, "{score} {result} {lambda}: {moved}");
+    }
+}
+
+#[test]
+fn the_exported_net_judges_as_the_floats_do() {
+    let stock = material_stock(8, 12_000);
+    for layout in Layout::ALL {
+        let recipe = Recipe {
+            layout: layout.number(),
+            rate: 1e-3,
+            ..recipe()
+        };
+        let mut trainer = trained(&recipe, &stock, 2);
+        let network = trainer.network(&stock).unwrap();
+        let positions = positions(21, 1000);
+        let error = |position: &Position| {
+            let whole = network.evaluate(position).unwrap() as f32;
+            (judged(&mut trainer, position) - whole).abs()
+        };
+        let mean = positions.iter().map(error).sum::<f32>() / 1000.0;
+        assert!(mean < 5.0, "{layout:?}: {mean} cp");
+    }
+}
+
+#[test]
+fn a_resumed_training_gives_the_net_of_an_uninterrupted_one() {
+    for layout in Layout::ALL {
+        resumes(&Recipe {
+            layout: layout.number(),
+            ..recipe()
+        });
+    }
+}
+
+fn resumes(recipe: &Recipe) {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, cut) = (
+        folder.path().join("whole.net"),
+        folder.path().join("cut.net"),
+    );
+    let stock = material_stock(6, 3000);
+    let mut trainer = Trainer::new(recipe, 2).unwrap();
+    let fidelity = trainer.run(&stock, &whole, |_| {}).unwrap();
+    assert!(
+        fidelity.mean_error < 5.0 && fidelity.positions == 150,
+        "{fidelity:?}"
+    );
+
+    let mut first = Trainer::new(recipe, 2).unwrap();
+    let summary = first.epoch(&stock, &mut |_| {}).unwrap();
+    first.curve.push(summary);
+    first.keep(&stock, &cut).unwrap();
+    assert_ne!(fs::read(&whole).unwrap(), fs::read(&cut).unwrap());
+    let mut second = Trainer::resume(recipe, &stock, 2, &cut).unwrap();
+    let mut epochs = Vec::new();
+    let told = |told: Told<'_>| match told {
+        Told::Resumed(curve) | Told::Epoch(curve) => epochs.push(curve.len()),
+        Told::Step { .. } => {}
+    };
+    second.run(&stock, &cut, told).unwrap();
+    assert_eq!(epochs, [1, 2, 3, 4]);
+    assert_eq!(fs::read(&whole).unwrap(), fs::read(&cut).unwrap());
+    assert!(second.model == trainer.model && second.adam == trainer.adam);
+
+    let curve = fs::read_to_string(curve_path(&cut)).unwrap();
+    assert_eq!(curve.lines().count(), 5, "{curve}");
+    let other = Recipe {
+        hidden: 64,
+        ..recipe.clone()
+    };
+    let refusal = Trainer::resume(&other, &stock, 2, &cut)
+        .unwrap_err()
+        .to_string();
+    assert!(refusal.contains("hidden 32, not 64"), "{refusal}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_net_and_another_seed_another() {
+    let stock = material_stock(7, 1500);
+    let net = |seed| {
+        let recipe = Recipe {
+            seed,
+            epochs: 1,
+            ..recipe()
+        };
+        trained(&recipe, &stock, 2).network(&stock).unwrap()
+    };
+    assert_eq!(net(1), net(1));
+    assert_ne!(net(1), net(2));
+}
+
+#[test]
+fn numbers_that_run_away_end_the_training() {
+    let mut trainer = Trainer::new(&recipe(), 1).unwrap();
+    trainer.model.output_biases[0].0 = [f32::NAN; 32];
+    let error = trainer
+        .epoch(&material_stock(1, 100), &mut |_| {})
+        .unwrap_err();
+    assert!(matches!(error, TrainError::Diverged(1)), "{error}");
+}
+
+#[test]
+fn a_batch_is_about_as_large_as_asked_for() {
+    for (samples, wanted, size) in [(10, 100, 10), (1000, 100, 100), (160, 100, 80), (1, 5, 1)] {
+        assert_eq!(batch_size(samples, wanted), size);
+    }
+    let stock = stock(
+        positions(2, 30)
+            .iter()
+            .map(|position| by_material(1, position))
+            .collect(),
+    );
+    assert_eq!(stock.epoch_size(), 30);
+}

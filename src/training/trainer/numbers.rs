@@ -1,0 +1,185 @@
+//! The numbers of a net in training: floats in lanes that fill vector registers.
+//!
+//! Model, gradient and the two moments of the optimiser all have this one form, so that whatever
+//! goes through them number by number is one loop.
+
+use crate::engine::nnue::{Layout, QA, QB, Shape};
+
+/// Numbers in a lane; a net's hidden units are a multiple of it.
+pub(super) const WIDTH: usize = 32;
+/// No weight grows beyond: times an activation it must fit 16 bits once quantised.
+const LARGEST_WEIGHT: f32 = 1.98;
+/// The range in which feature weights begin. Some twenty men on the board spread a hidden unit over
+/// the part of the activation that has a slope.
+const FEATURE_SPREAD: f32 = 0.1;
+/// Where feature biases begin: a little above 0, so that most units start alive.
+const FEATURE_BIAS: f32 = 0.1;
+
+/// Numbers that lie together and are computed together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(align(64))]
+pub(super) struct Lane(pub(super) [f32; WIDTH]);
+
+impl Lane {
+    pub(super) const ZERO: Lane = Lane([0.0; WIDTH]);
+
+    /// Adds another lane, number by number.
+    #[inline]
+    pub(super) fn add(&mut self, other: &Lane) {
+        for (sum, number) in self.0.iter_mut().zip(other.0) {
+            *sum += number;
+        }
+    }
+
+    /// The sum of its numbers, in pairs: faster and more exact than one after the other.
+    #[inline]
+    pub(super) fn sum(mut self) -> f32 {
+        let mut width = WIDTH / 2;
+        while width > 0 {
+            for i in 0..width {
+                self.0[i] += self.0[i + width];
+            }
+            width /= 2;
+        }
+        self.0[0]
+    }
+}
+
+/// What an optimiser must know of a kind of numbers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rule {
+    /// Whether it is drawn towards zero.
+    pub(super) decays: bool,
+    /// How large it may get.
+    pub(super) limit: f32,
+}
+
+/// The four kinds, in the order of [`Numbers::kinds`] and of the net's file.
+pub(super) const RULES: [Rule; 4] = [
+    Rule {
+        decays: true,
+        limit: LARGEST_WEIGHT,
+    },
+    Rule {
+        decays: false,
+        limit: LARGEST_WEIGHT,
+    },
+    Rule {
+        decays: true,
+        limit: LARGEST_WEIGHT,
+    },
+    Rule {
+        decays: false,
+        limit: f32::INFINITY,
+    },
+];
+
+const _: () = {
+    // The 32 men there can be, and the bias, stay within 16 bits; so does an output weight times 1.
+    assert!(LARGEST_WEIGHT * QA as f32 * 33.0 < i16::MAX as f32);
+    assert!(LARGEST_WEIGHT * QB as f32 * QA as f32 + 127.5 < i16::MAX as f32);
+};
+
+/// One number for each of a net's.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Numbers {
+    /// For every input the lanes of its hidden units.
+    pub(super) feature_weights: Vec<Lane>,
+    pub(super) feature_biases: Vec<Lane>,
+    /// For every output bucket the lanes of the side to move, then those of the other.
+    pub(super) output_weights: Vec<Lane>,
+    /// One lane: an output bucket each, the rest is not used.
+    pub(super) output_biases: Vec<Lane>,
+}
+
+impl Numbers {
+    pub(super) fn zeros(shape: Shape) -> Numbers {
+        let lanes = shape.hidden / WIDTH;
+        let zeros = |count| vec![Lane::ZERO; count];
+        Numbers {
+            feature_weights: zeros(shape.layout.inputs() * lanes),
+            feature_biases: zeros(lanes),
+            output_weights: zeros(shape.buckets * 2 * lanes),
+            output_biases: zeros(1),
+        }
+    }
+
+    /// Where a training begins. Every output bucket begins alike, and
+    /// so does every king bucket.
+    pub(super) fn random(shape: Shape, seed: u64) -> Numbers {
+        let mut numbers = Numbers::zeros(shape);
+        let mut chance = fastrand::Rng::with_seed(seed);
+        let mut draw = |spread: f32| spread * (2.0 * chance.f32() - 1.0);
+        let bucket = Layout::Plain.inputs() * numbers.lanes();
+        let (first, others) = numbers.feature_weights.split_at_mut(bucket);
+        for number in floats_mut(first) {
+            *number = draw(FEATURE_SPREAD);
+        }
+        for other in others.chunks_exact_mut(bucket) {
+            other.copy_from_slice(first);
+        }
+        for number in floats_mut(&mut numbers.feature_biases) {
+            *number = FEATURE_BIAS;
+        }
+        let lanes = 2 * numbers.lanes();
+        let (first, others) = numbers.output_weights.split_at_mut(lanes);
+        for number in floats_mut(first) {
+            *number = draw((1.0 / shape.hidden as f32).sqrt());
+        }
+        for other in others.chunks_exact_mut(lanes) {
+            other.copy_from_slice(first);
+        }
+        numbers
+    }
+
+    /// How many lanes one side's hidden units take.
+    #[inline]
+    pub(super) fn lanes(&self) -> usize {
+        self.feature_biases.len()
+    }
+
+    pub(super) fn kinds(&self) -> [&[Lane]; 4] {
+        [
+            &self.feature_weights,
+            &self.feature_biases,
+            &self.output_weights,
+            &self.output_biases,
+        ]
+    }
+
+    pub(super) fn kinds_mut(&mut self) -> [&mut [Lane]; 4] {
+        [
+            &mut self.feature_weights,
+            &mut self.feature_biases,
+            &mut self.output_weights,
+            &mut self.output_biases,
+        ]
+    }
+
+    pub(super) fn clear(&mut self) {
+        for kind in self.kinds_mut() {
+            kind.fill(Lane::ZERO);
+        }
+    }
+}
+
+/// All numbers of some lanes.
+pub(super) fn floats(lanes: &[Lane]) -> impl Iterator<Item = f32> {
+    lanes.iter().flat_map(|lane| lane.0)
+}
+
+/// All numbers of some lanes, to change them.
+pub(super) fn floats_mut(lanes: &mut [Lane]) -> impl Iterator<Item = &mut f32> {
+    lanes.iter_mut().flat_map(|lane| &mut lane.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lane_is_summed_whole() {
+        let lane = Lane(std::array::from_fn(|i| i as f32));
+        assert_eq!(lane.sum() as usize, WIDTH * (WIDTH - 1) / 2);
+    }
+}

@@ -1,0 +1,214 @@
+//! What makes a net what it is besides its data: shape, target, learning rate, seed.
+
+use std::ops::RangeInclusive;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::TrainError;
+use crate::engine::nnue::{Layout, MOST_BUCKETS, MOST_HIDDEN, SCALE, Shape};
+
+/// The choices of a training. The same recipe on the same data with the same number of threads
+/// gives the same net.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recipe {
+    /// How the inputs are split by the king's place: the number of an [`Layout`].
+    pub layout: u32,
+    /// Hidden units for each side's view.
+    pub hidden: usize,
+    /// Output buckets.
+    pub buckets: usize,
+    /// What an output of 1 is in centipawns.
+    pub scale: u32,
+    /// The score in centipawns that the data's scores are divided by before they become an expected
+    /// result.
+    pub score_scale: f32,
+    /// How much the result counts in the target, from 0 to 1; the rest is the score.
+    pub lambda: f32,
+    /// How often the data is gone through.
+    pub epochs: u32,
+    /// Samples a step.
+    pub batch: usize,
+    /// The highest learning rate.
+    pub rate: f32,
+    /// The learning rate at the end.
+    pub last_rate: f32,
+    /// Where chance starts.
+    pub seed: u64,
+}
+
+impl Default for Recipe {
+    fn default() -> Self {
+        Recipe {
+            layout: Layout::Plain.number(),
+            hidden: 64,
+            buckets: 8,
+            scale: SCALE,
+            score_scale: SCALE as f32,
+            lambda: 0.75,
+            epochs: 15,
+            batch: 16_384,
+            rate: 1e-3,
+            last_rate: 2e-5,
+            seed: 1,
+        }
+    }
+}
+
+impl Recipe {
+    /// The measures of the net that comes of it.
+    pub fn shape(&self) -> Result<Shape, TrainError> {
+        Ok(Shape {
+            layout: Layout::from_number(self.layout).ok_or(refused("layout", "unknown"))?,
+            hidden: self.hidden,
+            buckets: self.buckets,
+            scale: self.scale,
+        })
+    }
+
+    /// Whether it makes sense.
+    pub fn check(&self) -> Result<(), TrainError> {
+        self.shape()?;
+        if !self.hidden.is_multiple_of(32) {
+            return Err(refused("hidden", "it takes a multiple of 32"));
+        }
+        within("hidden", self.hidden as f32, 32.0..=MOST_HIDDEN as f32)?;
+        within("buckets", self.buckets as f32, 1.0..=MOST_BUCKETS as f32)?;
+        within("scale", self.scale as f32, 1.0..=10_000.0)?;
+        within("score-scale", self.score_scale, 1.0..=10_000.0)?;
+        within("lambda", self.lambda, 0.0..=1.0)?;
+        within("epochs", self.epochs as f32, 1.0..=10_000.0)?;
+        within("batch", self.batch as f32, 1.0..=1_048_576.0)?;
+        within("lr", self.rate, f32::MIN_POSITIVE..=1.0)?;
+        within("last-lr", self.last_rate, 0.0..=self.rate)
+    }
+
+    /// The first choice in which two recipes differ, with both values.
+    pub(super) fn difference(&self, other: &Recipe) -> Option<String> {
+        let row = |name: &str, ours: String, theirs: String| {
+            (ours != theirs).then(|| format!("{name} {theirs}, not {ours}"))
+        };
+        let show = |value: f32| value.to_string();
+        row("layout", self.layout.to_string(), other.layout.to_string())
+            .or_else(|| row("hidden", self.hidden.to_string(), other.hidden.to_string()))
+            .or_else(|| {
+                row(
+                    "buckets",
+                    self.buckets.to_string(),
+                    other.buckets.to_string(),
+                )
+            })
+            .or_else(|| row("scale", self.scale.to_string(), other.scale.to_string()))
+            .or_else(|| {
+                row(
+                    "score-scale",
+                    show(self.score_scale),
+                    show(other.score_scale),
+                )
+            })
+            .or_else(|| row("lambda", show(self.lambda), show(other.lambda)))
+            .or_else(|| row("epochs", self.epochs.to_string(), other.epochs.to_string()))
+            .or_else(|| row("batch", self.batch.to_string(), other.batch.to_string()))
+            .or_else(|| row("lr", show(self.rate), show(other.rate)))
+            .or_else(|| row("last-lr", show(self.last_rate), show(other.last_rate)))
+            .or_else(|| row("seed", self.seed.to_string(), other.seed.to_string()))
+    }
+}
+
+fn within(option: &'static str, value: f32, range: RangeInclusive<f32>) -> Result<(), TrainError> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    let (least, most) = (range.start(), range.end());
+    Err(refused(
+        option,
+        &format!("{value}; it takes {least} to {most}"),
+    ))
+}
+
+fn refused(option: &'static str, why: &str) -> TrainError {
+    TrainError::Recipe {
+        option,
+        why: why.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_recipe_makes_sense() {
+        Recipe::default().check().unwrap();
+    }
+
+    #[test]
+    fn a_choice_without_sense_is_named() {
+        let usual = Recipe::default;
+        let rows = [
+            (
+                Recipe {
+                    hidden: 48,
+                    ..usual()
+                },
+                "--hidden",
+            ),
+            (
+                Recipe {
+                    hidden: 1024,
+                    ..usual()
+                },
+                "--hidden",
+            ),
+            (
+                Recipe {
+                    buckets: 0,
+                    ..usual()
+                },
+                "--buckets",
+            ),
+            (
+                Recipe {
+                    lambda: 1.5,
+                    ..usual()
+                },
+                "--lambda",
+            ),
+            (
+                Recipe {
+                    lambda: f32::NAN,
+                    ..usual()
+                },
+                "--lambda",
+            ),
+            (
+                Recipe {
+                    last_rate: 0.1,
+                    ..usual()
+                },
+                "--last-lr",
+            ),
+            (
+                Recipe {
+                    layout: 99,
+                    ..usual()
+                },
+                "--layout",
+            ),
+        ];
+        for (recipe, option) in rows {
+            let complaint = recipe.check().unwrap_err().to_string();
+            assert!(complaint.starts_with(option), "{complaint}");
+        }
+    }
+
+    #[test]
+    fn a_difference_is_told_with_both_values() {
+        let ours = Recipe::default();
+        assert_eq!(ours.difference(&ours.clone()), None);
+        let theirs = Recipe {
+            seed: 7,
+            ..ours.clone()
+        };
+        assert_eq!(ours.difference(&theirs).unwrap(), "seed 7, not 1");
+    }
+}

@@ -1,0 +1,280 @@
+//! The samples of a training in memory, and the order in which an epoch takes them.
+//!
+//! Samples with the validation bit are set apart and never learned from. 32 bytes a sample and four
+//! for its place in the order are all the memory that data takes.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::super::{Sample, read_samples};
+use super::error::TrainError;
+
+/// How often a sample may come in an epoch.
+const MOST_WEIGHT: f32 = 100.0;
+
+/// A file to learn from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// The file.
+    pub path: PathBuf,
+    /// How often an epoch takes each of its samples: 0.5 is a random half of them, 2 is all twice.
+    pub weight: f32,
+}
+
+impl FromStr for Source {
+    type Err = String;
+
+    /// A path, or `path=weight`; a file that really has such a name goes first.
+    fn from_str(text: &str) -> Result<Source, String> {
+        let (path, weight) = match text.rsplit_once('=') {
+            Some((path, weight)) if !Path::new(text).exists() => (path, weight),
+            _ => (text, "1"),
+        };
+        let weight = weight.parse().ok();
+        let weight = weight.filter(|weight| (0.0..=MOST_WEIGHT).contains(weight));
+        Ok(Source {
+            path: path.into(),
+            weight: weight
+                .ok_or_else(|| format!("a weight is a number from 0 to {MOST_WEIGHT}"))?,
+        })
+    }
+}
+
+/// What came of a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lot {
+    /// The file's name, without the folder.
+    pub name: String,
+    /// How often an epoch takes each of its samples.
+    pub weight: f32,
+    /// Samples to learn from.
+    pub training: usize,
+    /// Samples to measure with.
+    pub validation: usize,
+}
+
+/// All samples of a training.
+#[derive(Debug, Default)]
+pub struct Stock {
+    pub(super) training: Vec<Sample>,
+    pub(super) validation: Vec<Sample>,
+    lots: Vec<Lot>,
+}
+
+impl Stock {
+    /// Reads all files and looks at every sample once.
+    pub fn read(sources: &[Source]) -> Result<Stock, TrainError> {
+        let mut stock = Stock::default();
+        for source in sources {
+            let samples = read_samples(&source.path)?;
+            let name = source.path.file_name().unwrap_or_default();
+            stock.add(&name.to_string_lossy(), source.weight, samples);
+        }
+        if stock.epoch_size() == 0 {
+            let all = stock.training.len() + stock.validation.len();
+            return Err(TrainError::Nothing(all));
+        }
+        if stock.training.len().max(stock.epoch_size()) > u32::MAX as usize {
+            return Err(TrainError::TooMany(stock.epoch_size()));
+        }
+        Ok(stock)
+    }
+
+    /// Takes samples in, under a name.
+    pub fn add(&mut self, name: &str, weight: f32, mut samples: Vec<Sample>) {
+        let before = (self.training.len(), self.validation.len());
+        self.validation
+            .extend(samples.extract_if(.., |sample| sample.is_for_validation()));
+        if self.training.is_empty() {
+            // Nothing is copied where one file is all there is.
+            self.training = samples;
+        } else {
+            self.training.append(&mut samples);
+        }
+        self.lots.push(Lot {
+            name: name.to_owned(),
+            weight,
+            training: self.training.len() - before.0,
+            validation: self.validation.len() - before.1,
+        });
+    }
+
+    /// What came of every file.
+    pub fn lots(&self) -> &[Lot] {
+        &self.lots
+    }
+
+    /// Samples that an epoch learns from.
+    pub fn epoch_size(&self) -> usize {
+        self.lots.iter().map(Lot::taken).sum()
+    }
+
+    /// Samples to compare nets on: those for validation, or all when there are none.
+    pub(super) fn to_compare(&self) -> &[Sample] {
+        if self.validation.is_empty() {
+            &self.training
+        } else {
+            &self.validation
+        }
+    }
+
+    /// The bytes that samples and order take.
+    pub fn memory(&self) -> usize {
+        let samples = self.training.capacity() + self.validation.capacity();
+        samples * size_of::<Sample>() + self.epoch_size() * size_of::<u32>()
+    }
+
+    /// The order of an epoch: every sample as often as its file's weight says, shuffled across files.
+    pub(super) fn order(&self, seed: u64, epoch: u32) -> Vec<u32> {
+        let mut chance = fastrand::Rng::with_seed(mixed(seed, u64::from(epoch)));
+        let mut order = Vec::with_capacity(self.epoch_size());
+        let mut first = 0;
+        for lot in &self.lots {
+            let all: Range<u32> = first..first + lot.training as u32;
+            first = all.end;
+            let mut taken = lot.taken();
+            while taken >= lot.training && taken > 0 {
+                order.extend(all.clone());
+                taken -= lot.training;
+            }
+            if taken > 0 {
+                let mut some: Vec<u32> = all.collect();
+                chance.shuffle(&mut some);
+                order.extend_from_slice(&some[..taken]);
+            }
+        }
+        chance.shuffle(&mut order);
+        order
+    }
+}
+
+impl Lot {
+    /// How many samples an epoch takes.
+    fn taken(&self) -> usize {
+        (self.training as f64 * f64::from(self.weight)).round() as usize
+    }
+}
+
+impl fmt::Display for Lot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Lot {
+            name,
+            weight,
+            training,
+            validation,
+        } = self;
+        write!(
+            f,
+            "{name} ({training} samples times {weight}, and {validation} for validation)"
+        )
+    }
+}
+
+/// A seed for each epoch, far from those of the epochs beside it.
+pub(super) fn mixed(seed: u64, epoch: u64) -> u64 {
+    let word = seed ^ epoch.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (word ^ word >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::sample::{write_head, write_sample};
+    use super::super::synthetic::sample;
+    use super::*;
+    use crate::rules::Position;
+
+    fn stock(lots: &[(usize, f32)]) -> Stock {
+        let start = sample(&Position::default(), 0, 1, false);
+        let mut stock = Stock::default();
+        for &(count, weight) in lots {
+            stock.add("some", weight, vec![start; count]);
+        }
+        stock
+    }
+
+    #[test]
+    fn an_epoch_takes_every_sample_once_in_an_order_of_its_own() {
+        let stock = stock(&[(700, 1.0), (300, 1.0)]);
+        let (first, second) = (stock.order(1, 1), stock.order(1, 2));
+        assert_ne!(first, second);
+        assert_eq!(first, stock.order(1, 1));
+        assert_ne!(first, stock.order(2, 1));
+        for mut order in [first, second] {
+            assert!(order[..100].iter().any(|&at| at >= 700), "files are mixed");
+            order.sort_unstable();
+            assert!(order.into_iter().eq(0..1000));
+        }
+    }
+
+    #[test]
+    fn a_weight_takes_a_part_of_a_file_or_all_of_it_again() {
+        let stock = stock(&[(100, 0.25), (10, 2.5), (50, 0.0)]);
+        assert_eq!(stock.epoch_size(), 50);
+        let order = stock.order(3, 1);
+        let mut counts = [0; 160];
+        for &at in &order {
+            counts[at as usize] += 1;
+        }
+        assert_eq!(order.len(), 50);
+        assert!(counts[..100].iter().all(|&count| count <= 1));
+        assert_eq!(counts[..100].iter().sum::<i32>(), 25);
+        assert!(
+            counts[100..110]
+                .iter()
+                .all(|&count| count == 2 || count == 3)
+        );
+        assert!(counts[110..].iter().all(|&count| count == 0));
+    }
+
+    #[test]
+    fn a_file_may_have_a_weight() {
+        let source = |path: &str, weight| Source {
+            path: path.into(),
+            weight,
+        };
+        assert_eq!("a.samples".parse(), Ok(source("a.samples", 1.0)));
+        assert_eq!("a.samples=0.5".parse(), Ok(source("a.samples", 0.5)));
+        for wrong in ["a.samples=half", "a.samples=-1", "a.samples=NaN", "a=1e9"] {
+            assert!(wrong.parse::<Source>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_cut_or_damaged_is_named_with_the_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("some.samples");
+        let samples = [false, true].map(|apart| sample(&Position::default(), 10, 2, apart));
+        let mut bytes = Vec::new();
+        write_head(&mut bytes, 2).unwrap();
+        for sample in &samples {
+            write_sample(&mut bytes, sample).unwrap();
+        }
+        let read = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            let source = path.display().to_string().parse().unwrap();
+            Stock::read(&[source]).map_err(|error| error.to_string())
+        };
+        let stock = read(&bytes).unwrap();
+        assert_eq!(stock.training, samples[..1]);
+        assert_eq!(stock.validation, samples[1..]);
+        assert_eq!(stock.lots()[0].name, "some.samples");
+        let mut damaged = bytes.clone();
+        damaged[64 + 8] |= 7;
+        for (bytes, place) in [
+            (&bytes[..90], "byte 64"),
+            (&damaged, "byte 64"),
+            (&[], "short"),
+        ] {
+            let complaint = read(bytes).unwrap_err();
+            assert!(complaint.contains("some.samples"), "{complaint}");
+            assert!(complaint.contains(place), "{complaint}");
+        }
+        write_head(&mut damaged, 0).unwrap();
+        let nothing = read(&damaged[damaged.len() - 32..]).unwrap_err();
+        assert!(nothing.contains("no sample to learn from"), "{nothing}");
+    }
+}

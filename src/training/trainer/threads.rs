@@ -1,0 +1,52 @@
+//! Work done side by side: the jobs of one moment on a few threads, over when all are done.
+
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Does all jobs on up to so many threads, this one among them; a job's panic is passed on.
+pub(super) fn side_by_side<J: FnOnce() + Send>(threads: usize, mut jobs: Vec<J>) {
+    if threads <= 1 || jobs.len() <= 1 {
+        for job in jobs {
+            job();
+        }
+        return;
+    }
+    let helpers = threads.min(jobs.len()) - 1;
+    // From the end: the last jobs are taken first.
+    jobs.reverse();
+    let jobs = Mutex::new(jobs);
+    let work = || {
+        loop {
+            let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            match job {
+                Some(job) => job(),
+                None => return,
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..helpers {
+            scope.spawn(work);
+        }
+        work();
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn every_job_is_done_once() {
+        for (threads, jobs) in [(1, 5), (3, 2), (2, 9), (4, 0)] {
+            let done = AtomicUsize::new(0);
+            let job = || {
+                done.fetch_add(1, Ordering::Relaxed);
+            };
+            side_by_side(threads, vec![job; jobs]);
+            assert_eq!(done.into_inner(), jobs);
+        }
+    }
+}
