@@ -93,11 +93,11 @@ impl Split {
 
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     let recipe = recipe(args);
-    recipe.check().map_err(failure)?;
+    recipe.check()?;
     let threads = args.threads.map_or_else(cores, usize::from);
     let begun = args.resume && checkpoint_path(&args.out).exists();
     prepare(&args.out, begun)?;
-    let stock = Stock::read(&args.files).map_err(failure)?;
+    let stock = Stock::read(&args.files)?;
     let mut out = io::stdout().lock();
     introduce(&mut out, &recipe, &stock, threads)?;
     let trainer = if begun {
@@ -106,9 +106,8 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
         Trainer::new(&recipe, threads)
     };
     let mut teller = Teller::new(recipe.epochs, stock.epoch_size());
-    let fidelity = trainer
-        .and_then(|mut trainer| trainer.run(&stock, &args.out, |told| teller.tell(told)))
-        .map_err(failure)?;
+    let fidelity =
+        trainer.and_then(|mut trainer| trainer.run(&stock, &args.out, |told| teller.tell(told)))?;
     teller.bar.finish_and_clear();
     conclude(&mut out, &args.out, &fidelity)?;
     out.flush()?;
@@ -148,15 +147,17 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn failure(error: TrainError) -> Failure {
-    match error {
-        TrainError::Recipe { .. }
-        | TrainError::Samples(_)
-        | TrainError::Nothing(_)
-        | TrainError::TooMany(_)
-        | TrainError::Checkpoint { .. } => Failure::setup(error.to_string()),
-        TrainError::File { .. } | TrainError::Diverged(_) | TrainError::Export(_) => {
-            Failure::failed(error.to_string())
+impl From<TrainError> for Failure {
+    fn from(error: TrainError) -> Failure {
+        match error {
+            TrainError::Recipe { .. }
+            | TrainError::Samples(_)
+            | TrainError::Nothing(_)
+            | TrainError::TooMany(_)
+            | TrainError::Checkpoint { .. } => Failure::setup(error.to_string()),
+            TrainError::File { .. } | TrainError::Diverged(_) | TrainError::Export(_) => {
+                Failure::failed(error.to_string())
+            }
         }
     }
 }
@@ -170,7 +171,7 @@ fn introduce(
     for lot in stock.lots() {
         writeln!(out, "{lot}")?;
     }
-    let shape = recipe.shape().map_err(failure)?;
+    let shape = recipe.shape()?;
     let (size, memory) = (stock.epoch_size(), stock.memory() >> 20);
     let (epochs, lambda) = (recipe.epochs, recipe.lambda);
     writeln!(

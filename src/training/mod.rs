@@ -1,8 +1,8 @@
 //! The training room: games the engine plays against itself, and what a net learns from them.
 //!
 //! `selfplay` plays one game, `shard` keeps games in files that survive a kill, `generate` runs
-//! many workers; `shuffle` turns games into `sample`s, one position each, for the trainer. Nothing
-//! here takes part in a game of the bot.
+//! many workers; `shuffle` turns games into `sample`s, one position each, from which `trainer` makes a
+//! net. Nothing here takes part in a game of the bot.
 
 mod filter;
 mod generate;
