@@ -12,9 +12,8 @@ use super::nnue::{NetError, Network, Simd};
 use super::score::{MATE_BOUND, Value};
 use crate::rules::Position;
 
-/// The net in the binary: the bytes of its file, as in
-/// `Some(include_bytes!("../../assets/nets/NAME.net"))`.
-const EMBEDDED: Option<&[u8]> = None;
+/// The net in the binary: the bytes of its file; `None` for a program without one.
+const EMBEDDED: Option<&[u8]> = Some(include_bytes!("../../assets/nets/net0.net"));
 
 /// What the classical evaluation is called.
 pub const CLASSICAL: &str = "classical";
