@@ -271,6 +271,9 @@ impl Client {
     fn settle<T>(&self, scope: Scope, outcome: Result<T, Error>) -> Result<T, Error> {
         let end = outcome.as_ref().err().map_or(Outcome::Done, Outcome::from);
         self.0.gate.governor().ended(scope, end);
+        if outcome.as_ref().is_err_and(Error::is_unreached) {
+            self.0.gate.governor().unsent(scope);
+        }
         if scope.is_play() {
             self.note_refusal(scope, outcome.as_ref().err());
         }

@@ -247,6 +247,13 @@ impl Governor {
         }
     }
 
+    /// The call let out last found no server: nobody counted it.
+    pub fn unsent(&mut self, scope: Scope) {
+        for window in &mut self.lanes[scope as usize].windows {
+            window.spent.pop_back();
+        }
+    }
+
     /// The server answered 429. Returns how long this kind of call pauses: as long as advised,
     /// else longer with each repetition.
     pub fn limited(&mut self, scope: Scope, advised: Option<Duration>, now: Instant) -> Duration {

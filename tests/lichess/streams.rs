@@ -178,6 +178,21 @@ async fn an_answer_that_is_no_stream_is_a_loss_of_its_class() {
 }
 
 #[tokio::test]
+async fn a_server_that_is_away_may_be_knocked_at_without_end() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let client = client(&url, Timing::default());
+    for knock in 0..3 * Timing::default().openings {
+        let loss = client.events().await.unwrap_err();
+        let StreamLoss::Unopened(error) = loss else {
+            panic!("{loss:?}");
+        };
+        assert!(error.is_unreached(), "knock {knock}: {error}");
+    }
+}
+
+#[tokio::test]
 async fn nobody_listening_is_a_loss() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
