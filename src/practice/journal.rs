@@ -22,6 +22,8 @@ const STALLS: usize = 64;
 const UNDER_WAY: Duration = Duration::from_millis(15);
 /// Lichess seconds between two calls that meet a limit.
 const SPACING: u64 = 2;
+/// Moments are whole milliseconds: what was written as 33 apart may have been nearly 34.
+const GRAIN: Duration = Duration::from_millis(1);
 /// Lichess seconds over which openings of event streams are counted.
 const OPENING_WINDOW: u64 = 600;
 
@@ -158,7 +160,7 @@ impl Journal {
             let gap = now - limited;
             let least = inner.traffic.least_gap.unwrap_or(gap);
             inner.traffic.least_gap = Some(least.min(gap));
-            if gap < self.spacing && inner.traffic.too_soon.len() < COMPLAINTS {
+            if gap + GRAIN <= self.spacing && inner.traffic.too_soon.len() < COMPLAINTS {
                 let at = game.unwrap_or("the account");
                 let line = format!("{} of {at} {gap:?} after a 429", place.name());
                 inner.traffic.too_soon.push(line);
@@ -330,6 +332,17 @@ mod tests {
         assert_eq!(traffic.limited, 2);
         assert_eq!(traffic.least_gap, Some(Duration::from_millis(1_900)));
         assert_eq!(traffic.too_soon.len(), 1, "{:?}", traffic.too_soon);
+    }
+
+    #[test]
+    fn two_hurried_seconds_are_not_called_too_soon_for_being_counted_in_whole_milliseconds() {
+        let hurried = Duration::from_secs(1) / 60;
+        for (gap, complaints) in [(34, 0), (33, 0), (32, 1)] {
+            let journal = Journal::new(hurried);
+            journal.answered(Place::Move, Some("g"), None, 429, Millis(100));
+            journal.called(Place::Move, Some("g"), None, Millis(100 + gap));
+            assert_eq!(journal.traffic().too_soon.len(), complaints, "{gap} ms");
+        }
     }
 
     #[test]
