@@ -163,6 +163,13 @@ fn percentile(sorted: &[Duration], percent: usize) -> Duration {
 pub struct Meter(Arc<Mutex<Overhead>>);
 
 impl Meter {
+    /// One that begins with what moves cost before.
+    pub fn knowing(costs: impl IntoIterator<Item = Duration>) -> Self {
+        let meter = Self::default();
+        costs.into_iter().for_each(|cost| meter.learn(cost));
+        meter
+    }
+
     /// Takes in what a move cost.
     pub fn learn(&self, cost: Duration) {
         self.lock().learn(cost);
@@ -252,6 +259,15 @@ mod tests {
         assert!(learned(costs).learned < ms(80));
         let slow = (0..100).map(|n| if n % 10 == 0 { 900 } else { 40 });
         assert!(learned(slow).learned >= ms(900));
+    }
+
+    #[test]
+    fn a_line_that_got_worse_since_the_last_run_is_believed_after_two_moves() {
+        let meter = Meter::knowing(vec![ms(40); 32]);
+        assert!(meter.lag().learned < ms(100) && meter.lag().moves == 32);
+        meter.learn(ms(900));
+        meter.learn(ms(900));
+        assert!(meter.lag().learned >= ms(900));
     }
 
     #[test]

@@ -31,6 +31,7 @@ use super::voice::Voice;
 use crate::engine::{Engine, Limits, Pool, Search, Thought};
 use crate::lichess::{Client, GameEvent, GameFull, GameId, OfferDraw, Reply};
 use crate::rules::Move;
+use crate::store::Moment;
 
 /// Longest pause before a failed player sits down again, in multiples of the first.
 const MOST_REVIVALS: u32 = 32;
@@ -187,6 +188,7 @@ impl Player {
         match fed {
             Fed::Line { event, at, opened } => match event {
                 GameEvent::Full(full) => {
+                    self.note_age(&full);
                     self.recall(&full);
                     Some(Input::Full { full, opened, at })
                 }
@@ -205,6 +207,14 @@ impl Player {
                 }
                 None
             }
+        }
+    }
+
+    /// How old the game is, for whoever waits for its first move.
+    fn note_age(&mut self, full: &GameFull) {
+        if let Some(made) = full.created_at {
+            let age = self.house.memory.now().since(Moment::from(made));
+            self.table.made_at(Instant::now().checked_sub(age));
         }
     }
 
@@ -259,7 +269,10 @@ impl Player {
                 Action::Ask(request) => self.ask(request),
                 Action::Reopen => self.feed.reopen(),
                 Action::Warm => self.warm(),
-                Action::Learn(cost) => self.house.meter.learn(cost),
+                Action::Learn(cost) => {
+                    self.house.meter.learn(cost);
+                    self.house.memory.move_cost(cost);
+                }
                 Action::Remember(deed) => self.voice.remember(&self.table, deed),
                 Action::Tell(told) => self.tell(told),
                 Action::Note(oddity) => tracing::warn!(ply = self.table.ply(), "{oddity}"),

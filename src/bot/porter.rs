@@ -98,7 +98,7 @@ impl Porter {
             listeners: options.listeners,
             pool: options.pool,
             client: options.client,
-            meter: Meter::default(),
+            meter: Meter::knowing(options.memory.move_costs()),
             alarms: alarms.clone(),
             roll: Roll::default(),
             shelf: Shelf::default(),

@@ -50,6 +50,10 @@ impl Voice {
             takebacks: known.takebacks,
             draw_offers: known.draw_offers,
             opinion: Opinion::default(),
+            begun: self
+                .memory
+                .known_for(&self.game)
+                .and_then(|age| Instant::now().checked_sub(age)),
         }
     }
 

@@ -1,10 +1,12 @@
 //! Opponents who leave, opponents who never come, and games in which nothing happens any more.
 
-use megaton::bot::table::{Action, Answer, Deed, Input, Oddity, Request, Told};
+use std::time::Instant;
+
+use megaton::bot::table::{Action, Answer, Deed, Input, Oddity, Past, Request, Told};
 use megaton::lichess::{OpponentGone, Side, Speed, Status};
 
 use crate::desk::{
-    Desk, asks, full, ms, notes, posted, refused, remembered, reopens, state, thinking,
+    Desk, asks, full, ms, notes, posted, refused, remembered, reopens, settings, state, thinking,
 };
 
 const THEIRS: &str = "g1f3 f7f6 e2e3";
@@ -177,6 +179,40 @@ fn an_opponent_who_never_moves_is_remembered_once_the_game_is_aborted() {
     // Whoever aborts of their own accord is no such thing.
     let (mut desk, _) = Desk::at(Side::Black, "");
     assert_eq!(remembered(&desk.state_with(over)), []);
+}
+
+#[test]
+fn a_first_move_is_not_waited_for_anew_after_a_restart() {
+    let before = |age| Instant::now().checked_sub(ms(age));
+    let sit_down = |us, moves, begun, made| {
+        let past = Past {
+            begun,
+            ..Past::default()
+        };
+        let mut desk = Desk::with_past(us, settings(), past);
+        desk.table.made_at(made);
+        desk.open(moves);
+        desk
+    };
+    let mut known = sit_down(Side::Black, "", before(50_000), None);
+    assert_eq!(asks(&known.wait(ms(9_000))), []);
+    assert_eq!(asks(&known.wait(ms(1_100))), [Request::Abort]);
+    // The server's clock may be another one; and after our own move they have not waited as long.
+    let hour = before(3_600_000);
+    for mut desk in [
+        sit_down(Side::Black, "", None, hour),
+        sit_down(Side::White, "g1f3", hour, hour),
+    ] {
+        assert_eq!(asks(&desk.wait(ms(29_000))), []);
+        assert_eq!(asks(&desk.wait(ms(1_100))), [Request::Abort]);
+    }
+    let mut ahead = sit_down(Side::Black, "", before(0), before(0));
+    assert_eq!(asks(&ahead.wait(ms(59_000))), []);
+    // A move in between: they have all their time.
+    let mut begun = sit_down(Side::White, "", hour, hour);
+    begun.state("g1f3");
+    assert_eq!(asks(&begun.wait(ms(59_000))), []);
+    assert_eq!(asks(&begun.wait(ms(1_100))), [Request::Abort]);
 }
 
 #[test]

@@ -166,11 +166,11 @@ async fn offers_and_absences_become_the_right_calls() {
     let server = Server::start().await;
     server.world().begin("g1", true, 30);
     if let Some(round) = server.world().rounds.get_mut("g1") {
-        round.asleep_at = Some(5);
+        round.asleep_at = Some(3);
     }
     let bot = Bot::with(&server, |_| {});
     server
-        .until("their turn", |world| world.rounds["g1"].game.ply() == 5)
+        .until("their turn", |world| world.rounds["g1"].game.ply() == 3)
         .await;
     let offer = |key: &str| {
         let mut line = server.world().rounds["g1"].state(60_000);

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use super::costs::{self, Costs};
 use super::people::{OpponentRecord, People};
 use super::spending::Writing;
 use crate::bot::guard::{Guard, GuardRules, Tripped};
@@ -79,7 +80,8 @@ pub(super) struct Inner {
     guard: Guard,
     cooldowns: BTreeMap<String, Cooldown>,
     games: HashMap<GameId, (Moment, GameMemory)>,
-    notes: BTreeMap<String, String>,
+    pub(super) notes: BTreeMap<String, String>,
+    pub(super) costs: Costs,
     newest: Moment,
     pruned: Moment,
     pub(super) named: u64,
@@ -217,6 +219,11 @@ impl Memory {
                 met.kind == EncounterKind::Started && met.is_bot == with_bots
             })
         })
+    }
+
+    /// For how long it has been known that a game runs.
+    pub fn known_for(&self, game: &GameId) -> Option<Duration> {
+        self.look(|inner, now| Some(now.since(inner.people.begun(game)?)))
     }
 
     /// A challenge was accepted.
@@ -385,6 +392,7 @@ impl Inner {
         let notes: BTreeMap<_, _> = kept.notes.iter().cloned().collect();
         let since = notes.get(SINCE).and_then(|note| note.parse().ok());
         let since = since.map_or(now, Moment::from_millis);
+        let costs = notes.get(costs::NOTE).map(|note| Costs::read(note));
         let people = People::new(&kept);
         let ledger = Ledger::new(rules.ledger, kept.spends, &kept.limits, since);
         let rests = kept.cooldowns.iter().map(|(_, rest)| rest.span.at);
@@ -400,6 +408,7 @@ impl Inner {
                 .map(|(id, at, game)| (id, (at, game)))
                 .collect(),
             notes,
+            costs: costs.unwrap_or_default(),
             newest,
             pruned: Moment::default(),
             named: 0,

@@ -4,9 +4,11 @@
 //! answer needs more than a look into memory.
 //!
 //! * `handle`: the handle, cool-downs, notes, single games
+//! * `costs`: what the last moves cost
 //! * `people`: opponents, encounters, results
 //! * `spending`: the ledger's calls, on disk before what they spend is spent
 
+mod costs;
 mod handle;
 mod people;
 mod spending;

@@ -128,6 +128,13 @@ impl People {
         counted.filter(|met| wanted(met)).count() as u32
     }
 
+    /// When a game began, as far as we know.
+    pub(super) fn begun(&self, game: &GameId) -> Option<Moment> {
+        let is_it =
+            |met: &&Encounter| met.kind == EncounterKind::Started && met.id == game.as_str();
+        self.encounters.iter().rev().find(is_it).map(|met| met.at)
+    }
+
     /// Somebody was met; once for each id and kind.
     pub(super) fn meet(&mut self, met: Encounter, changes: &mut Vec<Change>) -> bool {
         let known = |other: &Encounter| other.kind == met.kind && other.id == met.id;

@@ -303,3 +303,18 @@ fn what_was_said_in_a_game_is_known_for_a_month() {
     room.memory.set_note("wake", None);
     assert!(!room.memory.game(&game).greeted);
 }
+
+#[test]
+fn a_game_is_known_from_its_first_word_on_and_costs_are_at_hand() {
+    let room = Room::new();
+    let game = GameId::new("a");
+    assert_eq!(room.memory.known_for(&game), None);
+    room.memory.started(&started("a", true));
+    room.pass(HOUR);
+    room.memory.started(&started("a", true));
+    assert_eq!(room.memory.known_for(&game), Some(HOUR));
+    room.memory.move_cost(Duration::from_millis(70));
+    assert_eq!(room.memory.move_costs(), [Duration::from_millis(70)]);
+    room.pass(DAY * 2);
+    assert_eq!(room.memory.move_costs(), []);
+}

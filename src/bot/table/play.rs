@@ -42,6 +42,8 @@ pub struct Table {
     pub(super) lag: Lag,
     pub(super) promise: Option<Promise>,
     pub(super) beaten: Beaten,
+    /// When the game was made, by the server's clock put beside ours.
+    pub(super) made: Option<Instant>,
     trusted: bool,
     ended: bool,
     refusals: u32,
@@ -75,6 +77,7 @@ impl Table {
             pondering: None,
             lag: Lag::default(),
             beaten: Beaten::default(),
+            made: None,
             trusted: true,
             ended: false,
             refusals: 0,
@@ -85,6 +88,11 @@ impl Table {
     /// What is known of the way to the server from here on.
     pub fn expect_lag(&mut self, lag: Lag) {
         self.lag = lag;
+    }
+
+    /// The server says that the game was made then.
+    pub fn made_at(&mut self, at: Option<Instant>) {
+        self.made = at;
     }
 
     /// The game as far as it is known: what a search is to think about.

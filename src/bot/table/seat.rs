@@ -32,6 +32,8 @@ pub struct Past {
     pub draw_offers: u32,
     /// What our searches said when the game was last left; only this program's own.
     pub opinion: Opinion,
+    /// When we first heard of it by our own clock, where that is known.
+    pub begun: Option<Instant>,
 }
 
 impl Seat {

@@ -4,7 +4,7 @@
 //! for a day. Arenas watch themselves, and games without a clock have time. An abort is possible
 //! while fewer than two moves were made; one that is refused means that we missed a move.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Glance;
 use crate::bot::table::event::Request;
@@ -59,6 +59,13 @@ impl Table {
         let bot = setting.opponent_is_bot;
         let watched = setting.clocked && self.is_abortable();
         let theirs = !self.is_our_turn();
+        let rules = &self.settings.game;
+        let patience = if bot {
+            rules.abort_bots
+        } else {
+            rules.abort_humans
+        };
+        let since = self.waited_since(patience, glance);
         let first_move = &mut self.manners.first_move;
         if glance.change != Change::Same {
             first_move.refused = 0;
@@ -72,17 +79,27 @@ impl Table {
         if waits || first_move.stuck {
             return;
         }
-        let rules = &self.settings.game;
-        let patience = if bot {
-            rules.abort_bots
-        } else {
-            rules.abort_humans
-        };
-        first_move.wait = glance
-            .now
+        first_move.wait = since
             .checked_add(patience)
             .filter(|_| theirs)
             .map(|at| Wait { at, tries: 0 });
+    }
+
+    /// Since when the opponent has been owing the first move. A game that we find under way, after
+    /// a restart, has waited already: before any move as long as we have known of it. What the
+    /// server says of the game's age, by a clock that may differ from ours, and the age of a game
+    /// in which we have moved count for half of our patience at most.
+    fn waited_since(&self, patience: Duration, glance: Glance) -> Instant {
+        let now = glance.now;
+        if !glance.opened {
+            return now;
+        }
+        let begun = self.seat.past.begun;
+        let told = [self.made, begun].into_iter().flatten().min();
+        let least = now.checked_sub(patience / 2).unwrap_or(now);
+        let told = told.map(|at| at.max(least));
+        let known = begun.filter(|_| self.ply() == 0);
+        [told, known].into_iter().flatten().fold(now, Instant::min)
     }
 
     /// What became of an abort.
