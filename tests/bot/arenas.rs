@@ -8,7 +8,7 @@ use megaton::bot::{
     BotError, BotOptions, Command, Control, ListSources, Listeners, Memory, Pace, Reply,
     SearchLimits, Settings, Shutdown, channel, run_commanded,
 };
-use megaton::engine::{EngineOptions, Pool};
+use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::{Client, ClientOptions, Entrance, Outcome, Scope, Timing, Token};
 use megaton::practice::{
     self, ArenaPlan, Blow, Event, Fault, GameReport, Handle, Mood, Partner, Phase, Place, Rating,
@@ -78,7 +78,7 @@ impl Bot {
             client: client.clone(),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
-                threads: 1,
+                evaluator: Evaluator::classical(),
                 ..EngineOptions::default()
             }),
             settings: settings.clone(),

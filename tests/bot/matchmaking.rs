@@ -9,7 +9,7 @@ use megaton::bot::{
     Shutdown, run,
 };
 use megaton::config::Profile;
-use megaton::engine::{EngineOptions, Pool};
+use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::{Client, ClientOptions, Scope, Side, Timing, Token};
 use megaton::practice::{self, Event, Handle, Partner};
 use tokio::task::JoinHandle;
@@ -71,6 +71,7 @@ impl Bot {
             client: client.clone(),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
+                evaluator: Evaluator::classical(),
                 ..EngineOptions::default()
             }),
             settings,

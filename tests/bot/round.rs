@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use megaton::engine::{Engine, EngineOptions, Limits, Pool};
+use megaton::engine::{Engine, EngineOptions, Evaluator, Limits, Pool};
 use megaton::rules::{Color, Draw, Game, Outcome, RepetitionRule, Win};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -35,6 +35,8 @@ impl Round {
     pub(crate) fn new(bot_is_white: bool, length: usize) -> Self {
         let pool = Pool::new(&EngineOptions {
             hash_mb: 1,
+            // A game must not end sooner because a better net was built in.
+            evaluator: Evaluator::classical(),
             ..EngineOptions::default()
         });
         Self {

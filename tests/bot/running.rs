@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use megaton::bot::{BotError, BotOptions, ListSources, Listeners, Memory, Pace, SearchLimits};
 use megaton::bot::{Settings, Shutdown, run};
-use megaton::engine::{EngineOptions, Pool};
+use megaton::engine::{EngineOptions, Evaluator, Pool};
 use tokio::task::JoinHandle;
 
 use crate::server::Server;
@@ -50,6 +50,7 @@ impl Bot {
             client: server.client(),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
+                evaluator: Evaluator::classical(),
                 ..EngineOptions::default()
             }),
             settings,
