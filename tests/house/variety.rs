@@ -75,7 +75,8 @@ async fn counted(variety: bool, data: &Path) -> usize {
         // One game a schedule: the bot has the same colour in all of them.
         let schedule = Schedule {
             games: 1,
-            partners: vec![Partner::Engine { nodes: 100 }],
+            // As good as the bot: a game that is won at once leaves no choice.
+            partners: vec![Partner::Engine { nodes: 600 }],
             time: TimeControl::Clock {
                 limit: 60,
                 increment: 0,

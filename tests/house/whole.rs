@@ -23,6 +23,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::program::{command, finish, megaton};
 
+/// A test that waits longer waits for something that will not come.
+const GUARD: Duration = Duration::from_secs(240);
+
 const BOT: &str = "Megaton";
 /// How much faster than Lichess and its clients everything runs here.
 const FACTOR: u32 = 20;
@@ -339,7 +342,7 @@ async fn a_program_killed_while_its_moves_are_under_way_takes_all_games_up_again
     let folder = tempfile::tempdir().expect("a folder");
     let config = folder.path().join("config.toml");
     let text = format!(
-        "[lichess]\nurl = \"{}\"\n[engine]\nhash = 1\nnodes = 1\n[variety]\nenabled = false\n",
+        "[lichess]\nurl = \"{}\"\n[engine]\nhash = 1\nnodes = 500\n[variety]\nenabled = false\n",
         server.url()
     );
     fs::write(&config, text).expect("a config");
@@ -370,12 +373,16 @@ async fn a_program_killed_while_its_moves_are_under_way_takes_all_games_up_again
         running
     };
     let slow = Schedule {
-        partners: vec![Partner::Engine { nodes: 100 }],
+        // Sides that do not lose at once: the games outlast all the kills.
+        partners: vec![Partner::Engine { nodes: 1000 }],
         pace: Duration::from_millis(100),
         ..schedule(4, 4)
     };
     let games = server.play(BOT, slow, CancellationToken::new());
-    let (report, last) = tokio::join!(games, kills);
+    let both = async { tokio::join!(games, kills) };
+    let (report, last) = tokio::time::timeout(GUARD, both)
+        .await
+        .expect("games that end");
     drop(last);
     assert_eq!(report.games.len(), 4, "{report}");
     assert!(report.is_clean(), "{report}");

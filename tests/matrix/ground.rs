@@ -8,7 +8,7 @@ use megaton::bot::{
     self, BotEvent, BotOptions, Command, Control, ListSources, Listeners, Memory, MemoryRules,
     Pace, Reply, SearchLimits, Settings, Shutdown, Status,
 };
-use megaton::engine::{EngineOptions, Pool};
+use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::{self, Client, ClientOptions, Token};
 use megaton::practice::{
     ArenaPlan, Blow, Fault, Handle, Mood, Options, Partner, Phase, Place, Report, Schedule, Server,
@@ -228,6 +228,8 @@ pub(crate) fn start(server: &Handle, token: &str, change: impl FnOnce(&mut Setti
         client,
         pool: Pool::in_background(&EngineOptions {
             hash_mb: 1,
+            // The partner has the net: the games last, however good it becomes.
+            evaluator: Evaluator::classical(),
             ..EngineOptions::default()
         }),
         settings,
@@ -256,7 +258,7 @@ pub(crate) fn schedule(games: usize, concurrency: usize) -> Schedule {
     Schedule {
         games,
         concurrency,
-        partners: vec![Partner::Engine { nodes: 60 }],
+        partners: vec![Partner::Engine { nodes: 1500 }],
         time: TimeControl::Clock {
             limit: 180,
             increment: 2,
@@ -332,7 +334,7 @@ fn open_arena(server: &Handle) -> String {
     let id = server.open_arena(ArenaPlan::default()).unwrap();
     for name in ["OnePartner", "OtherPartner"] {
         let pace = Duration::from_millis(5);
-        server.enter(&id, name, Partner::Engine { nodes: 60 }, pace);
+        server.enter(&id, name, Partner::Engine { nodes: 1500 }, pace);
     }
     id
 }
