@@ -16,6 +16,7 @@
 //! * `ledger`: what may be spent in a day; `guard`: when rated games pause
 //! * `matchmaking`: games that the bot looks for itself; `arena`: arenas that it joins, but for the
 //!   `steward`, who makes the calls
+//! * `missed`: games that ended while nobody looked, but for the `seeker`, who looks them up
 //!
 //! Between core and shell: `memory`, what the bot knows beyond one game, kept in the store.
 //!
@@ -49,6 +50,7 @@ mod ledger;
 mod lists;
 mod lobby;
 mod memory;
+mod missed;
 mod orders;
 mod overhead;
 mod player;
@@ -72,7 +74,9 @@ pub use health::{Checkup, Finding, findings};
 pub use ledger::{Budget, Forecast, Ledger, Permission, Rules as LedgerRules, Target, Why};
 pub use lists::{Keeper, ListSources, Lists, NotAList, read_names};
 pub use lobby::{Acceptance, Errand, Kind, Lobby, News, Refusal};
-pub use memory::{Call, Clock, KnownGame, Memory, MemoryRules, OpponentRecord, Started, Writing};
+pub use memory::{
+    Call, Clock, KnownGame, Memory, MemoryRules, OpenGame, OpponentRecord, Started, Writing,
+};
 pub use overhead::{Lag, Meter, Overhead, Sending};
 pub use report::{BotEvent, Listeners};
 pub use roll::Roll;

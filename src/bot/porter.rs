@@ -2,7 +2,7 @@
 //!
 //! It answers the door and nothing else; no game waits for it and it waits for no game.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,6 +22,7 @@ use super::health::{self, Health};
 use super::lists::{Keeper, Lists};
 use super::lobby::{Errand, Lobby, News};
 use super::matchmaking::Desk;
+use super::missed::Seeker;
 use super::overhead::Meter;
 use super::player::{House, play};
 use super::report::BotEvent;
@@ -54,6 +55,7 @@ pub(super) struct Porter {
     errands: Errands,
     pub(super) desk: Desk,
     pub(super) arenas: Steward,
+    missed: Seeker,
     lists: watch::Receiver<Arc<Lists>>,
     /// Tells the keeper of the lists of other rules.
     pub(super) rules: watch::Sender<Arc<Settings>>,
@@ -111,11 +113,20 @@ impl Porter {
             Arc::clone(&house.settings),
             Arc::clone(&lists.borrow()),
         );
+        let missed = Seeker::new(
+            house.client.clone(),
+            options.memory.clone(),
+            alarms.clone(),
+            house.listeners.clone(),
+            me.clone(),
+            &house.pace,
+        );
         let arenas = Steward::new(house.client.clone(), account, &house.settings);
         Self {
             lobby,
             desk,
             arenas,
+            missed,
             errands: Errands::new(
                 house.client.clone(),
                 house.listeners.clone(),
@@ -150,6 +161,7 @@ impl Porter {
                 self.lobby.wake_at(),
                 self.desk.wake_at(),
                 self.arenas.wake_at(),
+                self.missed.wake_at(),
                 self.closing.wake_at(),
             ];
             let wake_at = wake_at.into_iter().flatten().min();
@@ -173,6 +185,7 @@ impl Porter {
                     // Who looks for games may do so again, or must not any more.
                     Some(News::Tick)
                 }
+                Some(()) = self.missed.next() => None,
                 Ok(()) = self.lists.changed() => {
                     Some(News::Lists(Arc::clone(&self.lists.borrow_and_update())))
                 }
@@ -188,6 +201,7 @@ impl Porter {
                 self.take_in(news);
             }
             self.errands.start();
+            self.missed.start();
             if self.closed() {
                 return Ok(());
             }
@@ -290,7 +304,16 @@ impl Porter {
             _ => {}
         }
         self.arenas.hear(Steward::heard(&news));
+        let running = match &news {
+            News::Running(games) if Lobby::is_whole(games) => {
+                Some(games.iter().map(|game| game.id.clone()).collect())
+            }
+            _ => None,
+        };
         let errands = self.lobby.apply(news, Instant::now());
+        if let Some(running) = running {
+            self.find_missed(&running);
+        }
         self.carry_out_all(errands);
         self.desk.set_arenas(self.arenas.playing());
         let errands = self.desk.hear(heard, &mut self.lobby);
@@ -299,6 +322,13 @@ impl Porter {
         if alarms.is_on(AlarmKind::Guard) && memory.rated_rests().is_empty() {
             alarms.clear(AlarmKind::Guard);
         }
+    }
+
+    /// What is on no list and in nobody's hands has ended while nobody looked.
+    fn find_missed(&mut self, running: &BTreeSet<GameId>) {
+        let (lobby, players) = (&self.lobby, &self.players);
+        let is_minded = |game: &GameId| lobby.minds(game) || players.contains_key(game);
+        self.missed.compare(running, is_minded);
     }
 
     fn carry_out_all(&mut self, errands: Vec<Errand>) {

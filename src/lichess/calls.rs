@@ -10,6 +10,7 @@ use super::challenge::{self, Challenge, ChallengeOptions, Challenges};
 use super::client::Client;
 use super::error::Error;
 use super::event::Playing;
+use super::export::ExportedGame;
 use super::game_event::ChatLine;
 use super::ids::{ChallengeId, GameId, UserId};
 use super::loss::StreamLoss;
@@ -79,6 +80,15 @@ impl Client {
     pub async fn playing(&self) -> Result<Playing, Error> {
         let mut url = self.url(&["api", "account", "playing"]);
         url.query_pairs_mut().append_pair("nb", PLAYING_MAX);
+        self.ask(Call::get(Scope::Lookup, url)).await
+    }
+
+    /// A game with its moves, how it ended, and what it did to ratings; not for play.
+    pub async fn export(&self, game: &GameId) -> Result<ExportedGame, Error> {
+        let mut url = self.url(&["game", "export", game.as_str()]);
+        for needless in ["clocks", "evals", "opening", "division"] {
+            url.query_pairs_mut().append_pair(needless, "false");
+        }
         self.ask(Call::get(Scope::Lookup, url)).await
     }
 

@@ -17,6 +17,7 @@ mod connect;
 mod error;
 mod error_body;
 mod event;
+mod export;
 mod game_event;
 mod governor;
 mod ids;
@@ -42,6 +43,7 @@ pub use clubs::Entrance;
 pub use error::Error;
 pub use error_body::{ErrorBody, FieldError, RateLimit};
 pub use event::{Compat, Event, GameInfo, Playing};
+pub use export::ExportedGame;
 pub use game_event::{
     ChatLine, ClockSetting, Expiration, GameEvent, GameFull, GameState, OpponentGone,
 };

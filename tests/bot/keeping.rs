@@ -109,6 +109,7 @@ async fn a_restart_changes_nothing_that_counts() {
             Some("later"),
         );
         memory.set_note("colour", Some("black".into()));
+        memory.expect_game(&game);
         memory.update_game(&game, |game| game.takebacks += 1);
         memory.settle().await;
         let mut budget = memory.budget();
@@ -122,6 +123,8 @@ async fn a_restart_changes_nothing_that_counts() {
     assert_eq!(after, before);
     assert_eq!(budget.games, 64);
     assert_eq!(memory.note("colour").as_deref(), Some("black"));
+    let open: Vec<_> = memory.open_games().into_iter().map(|g| g.game).collect();
+    assert_eq!(open, std::slice::from_ref(&game));
     let expected = GameMemory {
         takebacks: 1,
         ..GameMemory::default()

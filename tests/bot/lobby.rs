@@ -263,3 +263,62 @@ fn a_draining_lobby_takes_nothing_and_plays_what_runs() {
     door.left("c1");
     assert!(door.lobby.is_empty());
 }
+
+/// The games whose end is still to be counted.
+fn open(door: &Door) -> Vec<String> {
+    let open = door.memory.open_games().into_iter();
+    open.map(|open| open.game.to_string()).collect()
+}
+
+#[test]
+fn what_we_agreed_to_is_looked_for_until_it_is_clear_that_nothing_comes_of_it() {
+    let refused = [Acceptance::Refused, Acceptance::Gone, Acceptance::TheirDay];
+    for answer in refused {
+        let mut door = Door::new(2);
+        door.challenged(challenge("c1", player("a")));
+        assert_eq!(open(&door), ["c1"], "before the call goes out");
+        door.answered("c1", answer);
+        assert!(open(&door).is_empty());
+    }
+    // Withdrawn.
+    let mut door = Door::new(2);
+    let first = challenge("c1", player("a"));
+    door.challenged(first.clone());
+    door.apply(News::Event(Event::ChallengeCanceled(Box::new(first))));
+    assert!(open(&door).is_empty());
+    // Accepted, and then no game: it may have come and gone.
+    door.challenged(challenge("c2", player("a")));
+    door.answered("c2", Acceptance::Done);
+    assert!(door.lobby.minds(&GameId::new("c2")), "it may begin yet");
+    door.wait(29);
+    door.wait(2);
+    door.apply(News::Running(Vec::new()));
+    assert!(!door.lobby.minds(&GameId::new("c2")));
+    assert_eq!(open(&door), ["c2"]);
+    // Perhaps accepted by a call whose answer was lost, and over by now.
+    let mut door = Door::new(2);
+    door.challenged(challenge("c3", player("a")));
+    door.answered("c3", Acceptance::Lost);
+    door.wait(2);
+    assert_eq!(door.answered("c3", Acceptance::Gone), [Wanted::List]);
+    assert_eq!(open(&door), ["c3"]);
+}
+
+#[test]
+fn a_game_that_began_and_ended_unseen_is_looked_for_after_the_next_list() {
+    let mut door = Door::new(2);
+    door.challenged(challenge("c1", player("a")));
+    door.answered("c1", Acceptance::Done);
+    let mut over = game("c1", player("a"));
+    over.status = Some(Status::Aborted);
+    door.apply(News::Event(Event::GameFinish(Box::new(over))));
+    assert_eq!(open(&door), ["c1"]);
+    assert_eq!(door.wait(6), [Wanted::List]);
+    // A rematch under another id is one game.
+    let mut door = Door::new(2);
+    let mut rematch = challenge("r1", player("a"));
+    rematch.rematch_of = Some(GameId::new("old"));
+    door.challenged(rematch);
+    door.started(game("other", player("a")));
+    assert_eq!(open(&door), ["other"]);
+}

@@ -16,6 +16,7 @@ mod lists;
 mod lobby;
 mod matchmaking;
 mod names;
+mod offline;
 mod owed;
 mod parked;
 mod quiet;

@@ -69,6 +69,16 @@ impl Bot {
         answer(self.request(Method::GET, path)).await
     }
 
+    /// Asks for JSON where something else is the usual answer.
+    pub(crate) async fn get_json(&self, path: &str) -> Answer {
+        let accept = reqwest::header::ACCEPT;
+        answer(
+            self.request(Method::GET, path)
+                .header(accept, "application/json"),
+        )
+        .await
+    }
+
     pub(crate) async fn post(&self, path: &str) -> Answer {
         answer(self.request(Method::POST, path)).await
     }

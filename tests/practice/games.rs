@@ -278,3 +278,52 @@ async fn the_list_of_games_being_played_is_urgent_first() {
         1
     );
 }
+
+#[tokio::test]
+async fn a_game_is_exported_in_san_and_its_last_moves_only_once_it_is_over() {
+    let server = server().await;
+    let (white, black) = two_bots(&server);
+    let id = start_game(&white, &black, &[("rated", "true")]).await;
+    for (ply, uci) in "g1f3 f7f6 e2e3 e7e6 f1e2".split(' ').enumerate() {
+        let mover = if ply % 2 == 0 { &white } else { &black };
+        mover.play(&id, uci).await.ok();
+    }
+    let path = format!("/game/export/{id}");
+    let running = white.get_json(&path).await.ok();
+    assert_eq!(
+        (&running["status"], &running["moves"]),
+        (&json!("started"), &json!("Nf3 f6"))
+    );
+    assert!(running.get("winner").is_none() && running["lastMoveAt"].is_u64());
+    white.at_game(&id, "resign").await.ok();
+    let over = black.get_json(&path).await.ok();
+    assert_eq!(over["id"], id);
+    assert_eq!(over["moves"], "Nf3 f6 e3 e6 Be2");
+    assert_eq!(
+        (&over["variant"], &over["perf"]),
+        (&json!("atomic"), &json!("atomic"))
+    );
+    assert_eq!(
+        (&over["status"], &over["winner"]),
+        (&json!("resign"), &json!("black"))
+    );
+    assert_eq!(
+        over["clock"],
+        json!({"initial":180,"increment":2,"totalTime":260})
+    );
+    let player = &over["players"]["black"];
+    assert_eq!(
+        player["user"],
+        json!({"name":"BlackBot","title":"BOT","id":"blackbot"})
+    );
+    assert!(player["ratingDiff"].as_i64().unwrap() > 0 && player["rating"].is_i64());
+    let bare = white.get_json(&format!("{path}?moves=false")).await.ok();
+    assert!(bare.get("moves").is_none());
+    // The usual answer is no JSON.
+    let pgn = white.get(&path).await.text;
+    assert!(
+        pgn.contains("[Variant \"Atomic\"]") && pgn.ends_with("3. Be2 0-1\n\n"),
+        "{pgn}"
+    );
+    assert_eq!(white.get_json("/game/export/nothing0").await.status, 404);
+}

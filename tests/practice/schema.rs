@@ -177,7 +177,10 @@ async fn game(known: &mut Description, one: &Bot, two: &Bot) {
     );
     two.at_game(&id, "move/f8d6?offeringDraw=true").await.ok();
     one.play(&id, "f3d4").await.ok();
+    let export = format!("/game/export/{id}");
+    known.check("GameJson", &one.get_json(&export).await.ok());
     two.play(&id, "d6h2").await.ok();
+    known.check("GameJson", &one.get_json(&export).await.ok());
     for line in drain(stream, "").await {
         known.check_event(&line);
     }

@@ -101,8 +101,11 @@ impl Lobby {
         let title = Kind::of(Some(&game.opponent));
         let asked = if let Some(permit) = self.permits.take(&game) {
             // A game of another id takes the seat over; in the ledger a rematch's does so too.
-            if permit.rematch_of.is_none() && permit.id != game.id.as_challenge() {
-                self.release_game(&permit);
+            if permit.id != game.id.as_challenge() {
+                self.memory.give_game_up(&permit.id.as_game());
+                if permit.rematch_of.is_none() {
+                    self.release_game(&permit);
+                }
             }
             if permit.rated != game.rated {
                 let rated = game.rated;
@@ -203,10 +206,13 @@ impl Lobby {
         }
     }
 
-    pub(super) fn finished(&mut self, game: &GameInfo, out: &mut Vec<Errand>) {
+    pub(super) fn finished(&mut self, game: &GameInfo, now: Instant, out: &mut Vec<Errand>) {
         if let Some(permit) = self.permits.remove(&game.id.as_challenge()) {
-            // It ended before it was seen to begin: it was begun all the same.
+            // It ended before it was seen to begin: it was begun all the same. After the next list
+            // it is looked up.
             self.note_begun(game, &Asked::of(&permit));
+            let soon = now + self.pace.again;
+            self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
         }
         self.outgoing_is_gone(&game.id.as_challenge());
         self.surplus.leaving.remove(&game.id);
@@ -234,10 +240,23 @@ impl Lobby {
         }
     }
 
+    /// Whether a list of running games shows all there are.
+    pub fn is_whole(games: &[GameInfo]) -> bool {
+        games.len() < LIST_CAP
+    }
+
+    /// Whether a game runs here or is about to, so that its end will be seen.
+    pub fn minds(&self, game: &GameId) -> bool {
+        self.games.contains(game)
+            || self.parked.contains(game)
+            || self.surplus.leaving.contains_key(game)
+            || self.permits.holds(&game.as_challenge())
+    }
+
     /// The list of running games: what we missed is taken up, what is not on it is looked at, and
     /// permits without a game are void.
     pub(super) fn compare(&mut self, games: Vec<GameInfo>, now: Instant, out: &mut Vec<Errand>) {
-        let is_whole = games.len() < LIST_CAP;
+        let is_whole = Self::is_whole(&games);
         if is_whole {
             let listed: BTreeSet<_> = games.iter().map(|game| &game.id).collect();
             let missing = self.games.ids().filter(|id| !listed.contains(id));

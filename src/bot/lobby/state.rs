@@ -165,7 +165,7 @@ impl Lobby {
             }
             Event::GameFinish(game) => {
                 self.learn_rating(&game);
-                self.finished(&game, out);
+                self.finished(&game, now, out);
             }
             Event::Challenge { challenge, compat } => self.challenged(*challenge, compat, now, out),
             Event::ChallengeCanceled(challenge) | Event::ChallengeDeclined(challenge) => {

@@ -87,8 +87,10 @@ impl Lobby {
     }
 
     /// Puts a bot's game down in the ledger, so that two decisions in a row cannot both have the
-    /// last one. Whoever sends the acceptance waits until it is on disk.
+    /// last one. Whoever sends the acceptance waits until it is on disk. Whosever it is, the game
+    /// may begin and end before we hear of it.
     fn set_aside(&self, permit: &Permit) {
+        self.memory.expect_game(&permit.id.as_game());
         if let Some(opponent) = permit.opponent.as_ref().filter(|_| permit.kind.is_bot()) {
             drop(self.memory.hold_accept(&permit.id, opponent));
         }
@@ -226,9 +228,14 @@ impl Lobby {
             }
             Acceptance::OurDay | Acceptance::TheirDay => self.give_up(id, out),
             Acceptance::Lost => {
-                // It may have arrived each time: only the list knows.
+                // It may have arrived each time: only the list knows, or whoever looks it up.
                 self.ask_for_list(now, out);
-                self.drop_permit(id);
+                self.void_permit(id);
+            }
+            Acceptance::Gone if permit.tries > 1 => {
+                // An earlier one may have arrived, and the game be over.
+                self.ask_for_list(now, out);
+                self.void_permit(id);
             }
             Acceptance::Refused | Acceptance::Gone => {
                 self.drop_permit(id);
@@ -253,6 +260,13 @@ impl Lobby {
 
     /// Nothing comes of it: neither a seat nor a game of the day's is spent.
     pub(super) fn drop_permit(&mut self, id: &ChallengeId) -> Option<Permit> {
+        let permit = self.void_permit(id)?;
+        self.memory.give_game_up(&id.as_game());
+        Some(permit)
+    }
+
+    /// Nothing seems to come of it; should its game have begun and ended all the same, it counts.
+    fn void_permit(&mut self, id: &ChallengeId) -> Option<Permit> {
         let permit = self.permits.remove(id)?;
         self.release_game(&permit);
         Some(permit)

@@ -257,6 +257,7 @@ impl Memory {
     /// A game is over. Returns where the rating guard steps in.
     pub fn finished(&self, game: FinishedGame) -> Vec<Tripped> {
         self.change(|inner, now, changes| {
+            inner.close(&game.game, changes);
             let Some(game) = inner.people.finished(game, changes) else {
                 return Vec::new();
             };

@@ -5,16 +5,19 @@
 //!
 //! * `handle`: the handle, cool-downs, notes, single games
 //! * `costs`: what the last moves cost
+//! * `open`: games whose end is still to be counted
 //! * `people`: opponents, encounters, results
 //! * `spending`: the ledger's calls, on disk before what they spend is spent
 
 mod costs;
 mod handle;
+mod open;
 mod people;
 mod spending;
 #[cfg(test)]
 mod tests;
 
 pub use handle::{Clock, Memory, MemoryRules};
+pub use open::OpenGame;
 pub use people::{KnownGame, OpponentRecord, Started};
 pub use spending::{Call, Writing};

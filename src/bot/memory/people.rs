@@ -182,7 +182,7 @@ impl People {
         mut game: FinishedGame,
         changes: &mut Vec<Change>,
     ) -> Option<FinishedGame> {
-        if self.results.iter().any(|known| known.game == game.game) {
+        if self.has_counted(&game.game) {
             return None;
         }
         if let Some(index) = self.early.iter().position(|(id, _)| *id == game.game) {
@@ -202,6 +202,11 @@ impl People {
         changes.push(Change::Result(game.clone()));
         self.results.push_back(game.clone());
         Some(game)
+    }
+
+    /// Whether the end of a game was counted, as far back as whole results are at hand.
+    pub(super) fn has_counted(&self, game: &GameId) -> bool {
+        self.results.iter().any(|known| known.game == *game)
     }
 
     /// What a game did to our rating; the game, if its end was seen.

@@ -130,6 +130,7 @@ impl Memory {
     /// A game has begun. Told again, it counts once.
     pub fn started(&self, started: &Started) {
         self.change(|inner, now, changes| {
+            inner.open(&started.game, now, changes);
             let is_new = inner.people.started(started, now, changes);
             if is_new && started.is_bot && !started.arena {
                 begin(inner, started, now, changes);

@@ -318,3 +318,31 @@ fn a_game_is_known_from_its_first_word_on_and_costs_are_at_hand() {
     room.pass(DAY * 2);
     assert_eq!(room.memory.move_costs(), []);
 }
+
+#[test]
+fn a_game_is_open_until_its_end_is_counted_and_no_longer() {
+    let room = Room::new();
+    let open = || -> Vec<GameId> {
+        let open = room.memory.open_games().into_iter();
+        open.map(|open| open.game).collect()
+    };
+    let [a, b, c] = ["a", "b", "c"].map(GameId::new);
+    room.memory.expect_game(&c);
+    room.pass(HOUR);
+    room.memory.started(&started("a", true));
+    room.memory.started(&started("b", false));
+    room.memory.expect_game(&c);
+    // Other notes are none of these.
+    room.memory.set_note("opera", Some("1".into()));
+    assert_eq!(open(), [c.clone(), a.clone(), b.clone()]);
+    let now = room.memory.now();
+    room.memory.finished(finished("a", Some(Side::White), now));
+    room.memory.give_game_up(&c);
+    assert_eq!(open(), [b]);
+    assert!(!room.memory.is_open(&a));
+    // Told again after its end, it stays counted once.
+    room.memory.started(&started("a", true));
+    assert!(!room.memory.is_open(&a));
+    room.memory.finished(finished("a", Some(Side::White), now));
+    assert_eq!(room.memory.opponent(&foe()).wins, 1);
+}

@@ -6,6 +6,7 @@
 mod arena_views;
 mod arenas;
 mod challenges;
+mod exports;
 mod games;
 mod limits;
 mod mischief;

@@ -131,6 +131,7 @@ impl Called {
             ("POST", ["api", "challenge", _]) => (Place::Create, None, None),
             ("GET", ["api", "account", ..]) => (Place::Account, None, None),
             ("POST", ["api", "tournament", _, "join" | "withdraw"]) => (Place::Arena, None, None),
+            ("GET", ["game", "export", id]) => (Place::Lookup, Some(id), None),
             (_, ["api", ..]) => (Place::Lookup, None, None),
             _ => return None,
         };

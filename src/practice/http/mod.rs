@@ -7,6 +7,7 @@ mod arena;
 mod auth;
 mod body;
 mod challenge;
+mod export;
 mod fields;
 mod game;
 mod manner;

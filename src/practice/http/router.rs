@@ -11,7 +11,7 @@ use crate::practice::hall::Hall;
 use super::auth::{Gate, authenticate};
 use super::misbehave::misbehave;
 use super::reply::nothing_here;
-use super::{account, arena, challenge, game, users};
+use super::{account, arena, challenge, export, game, users};
 
 /// What every request shares.
 #[derive(Clone, Debug)]
@@ -110,6 +110,7 @@ fn for_everybody() -> Router<App> {
         .route("/api/users/status", get(users::status))
         .route("/api/users", post(users::many))
         .route("/api/user/{name}", get(users::one))
+        .route("/game/export/{id}", get(export::one))
         .route("/api/tournament", get(arena::list))
         .route("/api/tournament/{id}", get(arena::show))
 }

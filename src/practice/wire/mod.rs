@@ -6,6 +6,7 @@
 mod arena;
 mod challenge;
 mod event;
+mod export;
 mod game;
 mod user;
 
@@ -15,5 +16,8 @@ pub(crate) use arena::{
 };
 pub(crate) use challenge::{ChallengeJson, ChallengeUser, Direction, PerfIcon, Variant};
 pub(crate) use event::{Compat, EventExtra, EventLine, GameInfo, NowPlaying, Opponent};
+pub(crate) use export::{
+    ExportArena, ExportClock, ExportJson, ExportPlayer, ExportPlayers, ExportUser,
+};
 pub(crate) use game::{ClockJson, Expiration, GameFull, GameLine, GameState, PerfName, PlayerJson};
 pub(crate) use user::{Counts, Perf, Perfs, UserJson, UserStatus};

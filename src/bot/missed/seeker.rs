@@ -1,0 +1,161 @@
+//! Looks missed games up, one at a time and after everything else, and has them counted.
+//!
+//! The porter polls it; nobody waits for it, and it begins nothing before the list of running games
+//! has said what does not run any more.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures::future::BoxFuture;
+
+use super::account::{Account, Missed, account};
+use super::agenda::{Agenda, Found, Next};
+use crate::bot::alarm::Alarms;
+use crate::bot::memory::Memory;
+use crate::bot::report::{BotEvent, Listeners};
+use crate::bot::settings::Pace;
+use crate::bot::upkeep::say_tripped;
+use crate::lichess::{Client, Error, ExportedGame, GameId, UserId};
+
+/// What a look-up brought.
+type Answer = (GameId, Result<ExportedGame, Error>);
+
+/// Looks for the ends of games.
+pub(in crate::bot) struct Seeker {
+    client: Client,
+    memory: Memory,
+    alarms: Alarms,
+    listeners: Listeners,
+    me: UserId,
+    agenda: Agenda,
+    asking: Option<BoxFuture<'static, Answer>>,
+}
+
+impl Seeker {
+    pub(in crate::bot) fn new(
+        client: Client,
+        memory: Memory,
+        alarms: Alarms,
+        listeners: Listeners,
+        me: UserId,
+        pace: &Pace,
+    ) -> Self {
+        Self {
+            client,
+            memory,
+            alarms,
+            listeners,
+            me,
+            agenda: Agenda::new(pace),
+            asking: None,
+        }
+    }
+
+    /// The server has listed every running game. What is still to be counted and neither runs nor
+    /// has anybody who minds it has ended unseen.
+    pub(in crate::bot) fn compare(
+        &mut self,
+        running: &BTreeSet<GameId>,
+        is_minded: impl Fn(&GameId) -> bool,
+    ) {
+        let mut missing = self.memory.open_games();
+        missing.retain(|open| !running.contains(&open.game) && !is_minded(&open.game));
+        self.agenda.set(missing, Instant::now());
+    }
+
+    /// Asks for the next game that is due.
+    pub(in crate::bot) fn start(&mut self) {
+        let now = Instant::now();
+        while self.asking.is_none()
+            && let Some(game) = self.agenda.next(now)
+        {
+            if !self.memory.is_open(&game) {
+                // Its end was seen after all.
+                let today = self.memory.now();
+                self.agenda.answered(&game, Found::Settled, now, today);
+                continue;
+            }
+            let client = self.client.clone();
+            self.asking = Some(Box::pin(async move {
+                let answer = client.export(&game).await;
+                (game, answer)
+            }));
+        }
+    }
+
+    /// When something is due; while a call is under way, its answer comes first.
+    pub(in crate::bot) fn wake_at(&self) -> Option<Instant> {
+        self.agenda.wake_at().filter(|_| self.asking.is_none())
+    }
+
+    /// Waits for the call under way; nothing when there is none. May be dropped at any await.
+    pub(in crate::bot) async fn next(&mut self) -> Option<()> {
+        let (game, answer) = self.asking.as_mut()?.await;
+        self.asking = None;
+        let found = self.found(&game, &answer);
+        let (now, today) = (Instant::now(), self.memory.now());
+        match self.agenda.answered(&game, found, now, today) {
+            Next::Stay => {}
+            Next::Leave => {
+                tracing::warn!(%game, "cannot find out how it ended: tried again at the next start");
+            }
+            Next::Forget => {
+                tracing::warn!(%game, "cannot find out how it ended: it is not counted");
+                self.memory.give_game_up(&game);
+            }
+        }
+        Some(())
+    }
+
+    fn found(&self, game: &GameId, answer: &Result<ExportedGame, Error>) -> Found {
+        let export = match answer {
+            Ok(export) if export.id == *game => export,
+            Ok(_) => return Found::Failed(None),
+            Err(Error::Gone { .. }) => return Found::Nothing,
+            Err(error) => {
+                tracing::debug!(%game, %error, "cannot look a game up");
+                return Found::Failed(error.wait());
+            }
+        };
+        match account(export, &self.me, self.memory.now()) {
+            Account::Running => Found::Running,
+            Account::Foreign => {
+                self.memory.give_game_up(game);
+                Found::Settled
+            }
+            Account::Over(missed) => {
+                self.count(*missed);
+                Found::Settled
+            }
+        }
+    }
+
+    /// As the player of the game would have counted it.
+    fn count(&self, missed: Missed) {
+        let Missed {
+            started,
+            finished,
+            ending,
+        } = missed;
+        if !self.memory.is_open(&ending.game) {
+            // Its end was seen while the answer was on its way.
+            return;
+        }
+        tracing::info!(
+            game = %ending.game,
+            result = ending.result(),
+            status = finished.status,
+            us = ending.us.map_or("unknown", |us| us.as_str()),
+            opponent = %ending.opponent,
+            plies = ending.plies,
+            fen = %ending.fen,
+            "game over while nobody looked"
+        );
+        self.memory.started(&started);
+        say_tripped(&self.alarms, self.memory.finished(finished));
+        self.listeners.tell(BotEvent::Finished {
+            ending: Arc::new(ending),
+        });
+    }
+}

@@ -1,0 +1,41 @@
+//! Games for those who ask afterwards.
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+
+use super::App;
+use super::reply::nothing_here;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Wanted {
+    moves: Option<String>,
+}
+
+/// PGN, unless JSON is asked for by name.
+pub(super) async fn one(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Query(wanted): Query<Wanted>,
+    headers: HeaderMap,
+) -> Response {
+    let accepted = headers.get(header::ACCEPT);
+    let json = accepted
+        .and_then(|accept| accept.to_str().ok())
+        .is_some_and(|accept| accept.contains("application/json"));
+    let with_moves = !matches!(wanted.moves.as_deref(), Some("false" | "0" | "no"));
+    let answer = app.hall.see(|house, _| {
+        if json {
+            let game = house.export(&id, with_moves)?;
+            return Some(Json(game).into_response());
+        }
+        let kind = [(header::CONTENT_TYPE, "application/x-chess-pgn")];
+        Some((kind, house.export_pgn(&id)?).into_response())
+    });
+    match answer {
+        Some(answer) => answer,
+        None => nothing_here().await,
+    }
+}

@@ -1,0 +1,82 @@
+//! A game as its export shows it.
+//!
+//! The clocks after each move, analysis and the names of openings are not kept here, and so not
+//! told; Lichess leaves them out where it has none, too.
+
+use serde::Serialize;
+
+use crate::practice::terms::{Speed, Status};
+
+use super::game::is_false;
+
+/// The answer of `/game/export/{id}` to those who want JSON.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ExportJson {
+    pub(crate) id: String,
+    pub(crate) rated: bool,
+    /// A bare key, unlike on the streams.
+    pub(crate) variant: &'static str,
+    pub(crate) speed: Speed,
+    pub(crate) perf: &'static str,
+    pub(crate) created_at: u64,
+    pub(crate) last_move_at: u64,
+    pub(crate) status: Status,
+    pub(crate) source: &'static str,
+    pub(crate) players: ExportPlayers,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) winner: Option<&'static str>,
+    /// In SAN, unlike on the streams.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) moves: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) clock: Option<ExportClock>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) days_per_turn: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) arena_tour: Option<ExportArena>,
+}
+
+/// Both sides.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ExportPlayers {
+    pub(crate) white: ExportPlayer,
+    pub(crate) black: ExportPlayer,
+}
+
+/// One side of a game.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ExportPlayer {
+    pub(crate) user: ExportUser,
+    pub(crate) rating: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rating_diff: Option<i32>,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) provisional: bool,
+}
+
+/// Whose account it is.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ExportUser {
+    pub(crate) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) title: Option<&'static str>,
+    pub(crate) id: String,
+}
+
+/// The clock in seconds, and how long a side has for forty moves.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ExportClock {
+    pub(crate) initial: u32,
+    pub(crate) increment: u32,
+    pub(crate) total_time: u32,
+}
+
+/// The arena that a game belongs to.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ExportArena {
+    pub(crate) id: String,
+    pub(crate) name: String,
+}

@@ -1,0 +1,253 @@
+//! Games that end while the bot is not there: at the next start they are counted, and only once.
+
+#![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
+
+use std::path::Path;
+use std::time::Duration;
+
+use megaton::bot::{
+    BotError, BotEvent, BotOptions, ListSources, Listeners, Memory, MemoryRules, Pace,
+    SearchLimits, Settings, Shutdown, run,
+};
+use megaton::engine::{EngineOptions, Pool};
+use megaton::lichess::{
+    ChallengeOptions, Client, ClientOptions, ColorChoice, GameId, OfferDraw, Scope, Side, Timing,
+    Token, UserId,
+};
+use megaton::practice::{self, Event, Fault, Handle, Place};
+use megaton::store::{GameResult, Store};
+use tempfile::TempDir;
+use tokio::sync::broadcast;
+use tokio::task::JoinHandle;
+
+const BOT: &str = "Megaton";
+const FOE: &str = "Foe";
+/// So much faster than in earnest, but for the chess clocks.
+const FASTER: u32 = 30;
+/// A hang guard, not a measurement.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server, an opponent there, and the folder in which the bot keeps what it knows.
+struct Ground {
+    server: Handle,
+    token: String,
+    foe: Client,
+    news: broadcast::Receiver<Event>,
+    folder: TempDir,
+}
+
+/// A bot that runs, and a look into what it knows.
+struct Bot {
+    client: Client,
+    memory: Memory,
+    told: broadcast::Receiver<BotEvent>,
+    shutdown: Shutdown,
+    task: JoinHandle<Result<(), BotError>>,
+}
+
+fn client(server: &Handle, token: &str) -> Client {
+    let options = ClientOptions {
+        base_url: server.url().to_owned(),
+        token: Token::parse(token, "the test").unwrap(),
+        contact: None,
+        timing: Timing::default().faster(FASTER),
+    };
+    Client::new(options).unwrap()
+}
+
+/// Until something is so; a hang fails the test.
+async fn until(what: &str, so: impl Fn() -> bool) {
+    let waiting = async {
+        while !so() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let waited = tokio::time::timeout(PATIENCE, waiting).await;
+    assert!(waited.is_ok(), "never: {what}");
+}
+
+/// What the bot kept; whoever was killed lets go of it as soon as its tasks are gone.
+async fn remembered(folder: &Path) -> Memory {
+    let opening = async {
+        loop {
+            match Store::open(folder) {
+                Ok((store, kept)) => return Memory::new(store, kept, MemoryRules::default()),
+                Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, opening).await.unwrap()
+}
+
+impl Ground {
+    async fn open() -> Self {
+        let options = practice::Options {
+            timing: practice::Timing::scaled(FASTER),
+            seed: 7,
+            ..practice::Options::default()
+        };
+        let server = practice::Server::start(options).await.unwrap();
+        let token = server.open_bot(BOT).unwrap();
+        let foe = client(&server, &server.open_bot(FOE).unwrap());
+        Self {
+            news: server.events(),
+            server,
+            token,
+            foe,
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    /// Puts the bot on the server, with all that it was told before.
+    async fn bot(&self) -> Bot {
+        let memory = remembered(self.folder.path()).await;
+        let client = client(&self.server, &self.token);
+        let mut settings = Settings {
+            search: SearchLimits {
+                nodes: Some(200),
+                ..SearchLimits::default()
+            },
+            ..Settings::default()
+        };
+        settings.limits.bot_games = 10_000;
+        let listeners = Listeners::new();
+        let (told, shutdown) = (listeners.subscribe(), Shutdown::default());
+        let options = BotOptions {
+            client: client.clone(),
+            pool: Pool::new(&EngineOptions {
+                hash_mb: 1,
+                threads: 1,
+                ..EngineOptions::default()
+            }),
+            settings,
+            pace: Pace::default().faster(FASTER),
+            listeners,
+            memory: memory.clone(),
+            lists: ListSources::default(),
+        };
+        let task = tokio::spawn(run(options, shutdown.clone()));
+        Bot {
+            client,
+            memory,
+            told,
+            shutdown,
+            task,
+        }
+    }
+
+    /// Until the server tells something of this kind.
+    async fn next<T>(&mut self, wanted: impl Fn(&Event) -> Option<T>) -> T {
+        let telling = async {
+            loop {
+                if let Some(found) = wanted(&self.news.recv().await.unwrap()) {
+                    return found;
+                }
+            }
+        };
+        tokio::time::timeout(PATIENCE, telling).await.unwrap()
+    }
+
+    /// A rated game of the opponent, with White, against the bot.
+    async fn game(&mut self) -> GameId {
+        until("the bot is there", || self.server.is_online(BOT)).await;
+        let options = ChallengeOptions {
+            rated: true,
+            color: ColorChoice::White,
+            ..ChallengeOptions::default()
+        };
+        let bot = UserId::new(BOT);
+        let asked = self.foe.create_challenge(&bot, &options);
+        asked.await.unwrap();
+        let started = |event: &Event| match event {
+            Event::Started { game, .. } => Some(GameId::new(game.clone())),
+            _ => None,
+        };
+        self.next(started).await
+    }
+}
+
+impl Bot {
+    /// As a kill would: nothing is said good-bye to.
+    async fn kill(self) {
+        self.task.abort();
+        let _ = self.task.await;
+    }
+
+    /// Ends it in good order.
+    async fn stop(self) {
+        self.shutdown.drain.cancel();
+        let ended = tokio::time::timeout(PATIENCE, self.task).await;
+        ended.unwrap().unwrap().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_game_that_ended_while_the_bot_was_away_is_counted_once() {
+    let mut ground = Ground::open().await;
+    let bot = ground.bot().await;
+    let game = ground.game().await;
+    let _there = ground.foe.game(&game).await.unwrap();
+    let first = ground.foe.make_move(&game, "g1f3", OfferDraw::No);
+    first.await.unwrap();
+    let answered = |event: &Event| matches!(event, Event::Moved { ply: 2, .. }).then_some(());
+    ground.next(answered).await;
+    until("the game is known", || bot.memory.is_open(&game)).await;
+    bot.kill().await;
+    ground.foe.resign(&game).await.unwrap();
+    // The first answers are none.
+    let faults = ground.server.faults();
+    for status in [502, 404] {
+        faults.add_at(game.as_str(), Place::Lookup, Fault::Refuse { status });
+    }
+
+    let mut bot = ground.bot().await;
+    let foe = UserId::new(FOE);
+    until("it is counted", || !bot.memory.is_open(&game)).await;
+    let record = bot.memory.opponent(&foe);
+    assert_eq!((record.wins, record.draws, record.losses), (1, 0, 0));
+    assert_eq!(record.games_today, 1);
+    assert_eq!(bot.memory.budget().incoming, 1);
+    let [last] = &record.last[..] else {
+        panic!("{record:?}")
+    };
+    assert_eq!((last.color, last.result), (Side::Black, GameResult::Win));
+    let opening: Vec<_> = last.opening.split(' ').collect();
+    assert_eq!((opening.len(), opening[0]), (2, "g1f3"));
+    let told = async {
+        loop {
+            if let BotEvent::Finished { ending } = bot.told.recv().await.unwrap() {
+                return ending;
+            }
+        }
+    };
+    let ending = tokio::time::timeout(PATIENCE, told).await.unwrap();
+    assert_eq!((&ending.game, ending.result()), (&game, "0-1"));
+    bot.kill().await;
+
+    let bot = ground.bot().await;
+    assert_eq!(bot.memory.open_games(), []);
+    until("it has looked", || bot.client.calls(Scope::Lookup) > 0).await;
+    let memory = bot.memory.clone();
+    bot.stop().await;
+    let record = memory.opponent(&foe);
+    assert_eq!((record.wins, record.losses, record.games_today), (1, 0, 1));
+    ground.server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_game_that_was_aborted_while_the_bot_was_away_has_no_result_and_is_done_with() {
+    let mut ground = Ground::open().await;
+    let bot = ground.bot().await;
+    let game = ground.game().await;
+    until("the game is known", || bot.memory.is_open(&game)).await;
+    bot.kill().await;
+    ground.foe.abort(&game).await.unwrap();
+
+    let bot = ground.bot().await;
+    until("it is done with", || !bot.memory.is_open(&game)).await;
+    let record = bot.memory.opponent(&UserId::new(FOE));
+    assert_eq!((record.wins, record.draws, record.losses), (0, 0, 0));
+    assert_eq!((record.last.len(), record.games_today), (0, 1));
+    bot.stop().await;
+    ground.server.shutdown().await;
+}
