@@ -307,3 +307,25 @@ fn several_lines_come_back_ranked_as_the_last_iteration_left_them() {
     assert!(scores.iter().all(|score| score.abs() < 2000), "{scores:?}");
     assert_eq!(scores.len(), 4);
 }
+
+#[test]
+fn every_explosion_of_the_king_heads_the_lines_as_a_win_in_one() {
+    let game = Game::from_uci_moves("g1f3 a7a6 f3e5 a6a5").unwrap();
+    for depth in [1, 2, 5] {
+        let limits = Limits {
+            multipv: 4,
+            ..Limits::depth(depth)
+        };
+        let thought = engine().think(&game, limits).wait();
+        let scores: Vec<_> = thought.ranking.iter().map(|line| line.score).collect();
+        assert_eq!(scores[..2], [Score::Mate(1); 2], "depth {depth}");
+        assert!(scores[2..].iter().all(|score| *score != Score::Mate(1)));
+        let mut wins: Vec<_> = thought.ranking[..2]
+            .iter()
+            .map(|line| line.mv.to_string())
+            .collect();
+        wins.sort();
+        assert_eq!(wins, ["e5d7", "e5f7"]);
+        assert_eq!(thought.score, Score::Mate(1));
+    }
+}

@@ -335,6 +335,11 @@ impl Root<'_> {
         depth: i32,
     ) -> Value {
         let (mv, searcher) = (self.moves[index].mv, &mut *self.searcher);
+        if self.position.explodes_king(mv) {
+            // There is no game after it that could be searched.
+            searcher.frame(1).pv.clear();
+            return mate_in(1);
+        }
         let child = self.position.play(mv);
         searcher.descend(&child, man_on_square(&self.position, mv), 0);
         let full = depth - 1;
