@@ -13,7 +13,7 @@ use super::score::{MATE_BOUND, Value};
 use crate::rules::Position;
 
 /// The net in the binary: the bytes of its file; `None` for a program without one.
-const EMBEDDED: Option<&[u8]> = Some(include_bytes!("../../assets/nets/net1.net"));
+const EMBEDDED: Option<&[u8]> = Some(include_bytes!("../../assets/nets/net2.net"));
 
 /// What the classical evaluation is called.
 pub const CLASSICAL: &str = "classical";
