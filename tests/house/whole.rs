@@ -15,7 +15,8 @@ use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, Token};
 use megaton::practice::{
-    Event, Fault, Handle, Options, Partner, Place, Schedule, Server, TimeControl, Timing,
+    Blame, Event, Fault, Handle, Options, Partner, Place, Schedule, Server, Status, TimeControl,
+    Timing,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::task::JoinHandle;
@@ -385,7 +386,16 @@ async fn a_program_killed_while_its_moves_are_under_way_takes_all_games_up_again
         .expect("games that end");
     drop(last);
     assert_eq!(report.games.len(), 4, "{report}");
-    assert!(report.is_clean(), "{report}");
+    // Whoever is killed before a move has arrived knows nothing of it, and may choose another.
+    let other_move = Blame::Client("it sent another move for the same ply");
+    for game in &report.games {
+        let by_move = matches!(
+            game.status,
+            Status::Mate | Status::VariantEnd | Status::Stalemate | Status::Draw
+        );
+        let is_fine = game.is_clean() || (game.blame == other_move && by_move);
+        assert!(is_fine, "{}: {:?}", game.blame, game.story);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
