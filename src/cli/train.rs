@@ -43,7 +43,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "LAYOUT", default_value = "plain")]
     layout: Split,
     /// How much a game's result counts in the target, from 0 to 1; the rest is the score
-    #[arg(long, value_name = "SHARE", default_value_t = 0.75)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.3)]
     lambda: f32,
     /// What an output of 1 is in centipawns
     #[arg(long, value_name = "CP", default_value_t = 400)]
@@ -52,7 +52,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "CP")]
     score_scale: Option<f32>,
     /// How often the samples are gone through
-    #[arg(long, value_name = "N", default_value_t = 15)]
+    #[arg(long, value_name = "N", default_value_t = 10)]
     epochs: u32,
     /// Samples a step
     #[arg(long, value_name = "N", default_value_t = 16_384)]
