@@ -11,6 +11,8 @@ mod net;
 mod play;
 #[path = "engine/sharing.rs"]
 mod sharing;
+#[path = "engine/threads.rs"]
+mod threads;
 
 use std::sync::mpsc;
 use std::time::Duration;

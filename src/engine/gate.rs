@@ -3,10 +3,11 @@
 //!
 //! Every search thread passes it before it computes and hands its permit on every few milliseconds
 //! while others wait. Whoever computes for want of something better (on the opponent's time, or
-//! without a clock) hands it on at once. It never holds up a search that was told to stop.
+//! without a clock) hands it on at once. It never holds up a search that was told to stop. Helpers
+//! of a search come last: they never queue, and take a permit only while nobody else wants one.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
@@ -30,6 +31,8 @@ pub(super) struct Gate {
     waiting: AtomicUsize,
     /// Those of them that do not just use what is left.
     pressing: AtomicUsize,
+    /// Told when a permit is left over, and when there is something to do with one.
+    spare: Condvar,
 }
 
 #[derive(Debug)]
@@ -61,6 +64,7 @@ impl Gate {
             state: Mutex::new(state),
             waiting: AtomicUsize::new(0),
             pressing: AtomicUsize::new(0),
+            spare: Condvar::new(),
         }
     }
 
@@ -141,7 +145,10 @@ impl Gate {
         let mut state = self.lock();
         let next = (0..state.queue.len()).min_by_key(|&place| state.queue[place].need.due);
         match next {
-            None => state.free += 1,
+            None => {
+                state.free += 1;
+                self.spare.notify_one();
+            }
             Some(place) => {
                 let waiter = state.queue.remove(place);
                 self.count(&state);
@@ -149,6 +156,34 @@ impl Gate {
                 waiter.call.thread.unpark();
             }
         }
+    }
+
+    /// Wait for a permit that nobody wants and something to do with it, which `pick` finds; `None`
+    /// once `is_closed`. Both are asked after [`Gate::call_spare`], the gate being locked.
+    fn enter_spare<T>(
+        &self,
+        pick: &dyn Fn() -> Option<T>,
+        is_closed: &dyn Fn() -> bool,
+    ) -> Option<T> {
+        let mut state = self.lock();
+        while !is_closed() {
+            if state.free > 0
+                && let Some(found) = pick()
+            {
+                state.free -= 1;
+                return Some(found);
+            }
+            let woken = self.spare.wait(state);
+            state = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+        None
+    }
+
+    /// There is something to do with a spare permit, or nothing any more.
+    pub(super) fn call_spare(&self) {
+        // Whoever looked before the change waits by the time the lock is free.
+        drop(self.lock());
+        self.spare.notify_all();
     }
 
     /// Says aloud how many wait.
@@ -199,6 +234,18 @@ impl Turn {
             self.since = Instant::now();
         }
         self.held
+    }
+
+    /// Wait for a permit that nobody else wants, see [`Gate::enter_spare`].
+    pub(super) fn take_spare<T>(
+        &mut self,
+        pick: &dyn Fn() -> Option<T>,
+        is_closed: &dyn Fn() -> bool,
+    ) -> Option<T> {
+        let found = self.gate.enter_spare(pick, is_closed)?;
+        self.held = true;
+        self.since = Instant::now();
+        Some(found)
     }
 
     /// Is it another's turn? After a whole `slice` while anybody waits; for one that is `idle`,

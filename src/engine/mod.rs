@@ -17,6 +17,7 @@
 
 pub mod bench;
 mod correction;
+mod crew;
 mod eval;
 mod evaluator;
 mod flight;

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 /// Megabytes of table when nothing is asked for.
 pub(super) const DEFAULT_HASH_MB: usize = 64;
+/// Threads that may work on one search.
+pub(super) const MOST_THREADS: usize = 64;
 /// Bytes of stack of a search thread: about 3 KB a ply of search, with a wide margin.
 pub(super) const STACK_BYTES: usize = 8 << 20;
 /// How much nicer than the rest of the program a background search thread is.

@@ -2,13 +2,14 @@
 //!
 //! A lease has one thread of its own, started when first needed and parked between searches, so
 //! that a move costs no thread start and no large allocation. However many leases there are, no
-//! more than `threads` of them compute at once.
+//! more than `threads` of them compute at once; what they leave over is the helpers' (`crew`).
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 use std::thread::{self, Thread};
 
+use super::crew::Crew;
 use super::evaluator::Evaluator;
 use super::flight::{Flight, Search};
 use super::gate::Gate;
@@ -25,7 +26,8 @@ use crate::rules::Game;
 pub struct EngineOptions {
     /// The memory of the one table, in megabytes.
     pub hash_mb: usize,
-    /// How many searches may compute at once.
+    /// How many threads may compute at once. A search alone uses all of them; with one the same
+    /// search gives the same answer each time, with more it does not.
     pub threads: usize,
     /// What judges positions.
     pub evaluator: Evaluator,
@@ -53,6 +55,8 @@ struct Shared {
     table: Arc<Table>,
     gate: Arc<Gate>,
     evaluator: Evaluator,
+    /// Where there is more than one core.
+    crew: Option<Arc<Crew>>,
     in_background: bool,
 }
 
@@ -68,10 +72,22 @@ impl Pool {
     }
 
     fn build(options: &EngineOptions, in_background: bool) -> Pool {
+        let table = Arc::new(Table::new(options.hash_mb));
+        let gate = Arc::new(Gate::new(options.threads));
+        let hands = options.threads.clamp(1, params::MOST_THREADS) - 1;
+        let crew = (hands > 0).then(|| {
+            let (table, evaluator) = (Arc::clone(&table), options.evaluator.clone());
+            let gate_of_crew = Arc::clone(&gate);
+            let hire =
+                move || Searcher::new(Arc::clone(&table), Arc::clone(&gate_of_crew), &evaluator);
+            let gate = Arc::clone(&gate);
+            Arc::new(Crew::new(gate, hands, in_background, Box::new(hire)))
+        });
         Pool(Arc::new(Shared {
-            table: Arc::new(Table::new(options.hash_mb)),
-            gate: Arc::new(Gate::new(options.threads)),
+            table,
+            gate,
             evaluator: options.evaluator.clone(),
+            crew,
             in_background,
         }))
     }
@@ -208,15 +224,20 @@ impl Worker {
     }
 }
 
+/// Have this thread give way to the rest of the program.
+pub(super) fn give_way() {
+    // On Linux this is the priority of the thread, not of the process. Failing is harmless.
+    let _ = rustix::process::nice(params::BACKGROUND_NICENESS);
+}
+
 /// The life of a search thread. It ends when its lease is dropped.
 fn work(shared: &Shared, inbox: &mpsc::Receiver<Job>) {
     if shared.in_background {
-        // On Linux this is the priority of the thread, not of the process. Failing is harmless.
-        let _ = rustix::process::nice(params::BACKGROUND_NICENESS);
+        give_way();
     }
     let fresh = || {
         let (table, gate) = (Arc::clone(&shared.table), Arc::clone(&shared.gate));
-        Searcher::new(table, gate, &shared.evaluator)
+        Searcher::new(table, gate, &shared.evaluator).with_crew(shared.crew.clone())
     };
     let mut searcher = fresh();
     for job in inbox {

@@ -32,7 +32,7 @@ fn loses_in(position: &Position, moves: u32) -> bool {
 }
 
 /// Positions won by force, with the length of the win; every length is proved by `wins_in`.
-const WINS: [(&str, u32); 14] = [
+pub(crate) const WINS: [(&str, u32); 14] = [
     ("4k3/8/8/8/7Q/8/8/4K3 w - - 0 1", 1),
     (
         "rnb1kbnr/ppp1pppp/8/3q4/8/7P/PPPP1PP1/RNBQKBNR b KQkq - 0 1",

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Searcher;
+use super::team::Role;
 use crate::engine::flight::Flight;
 use crate::engine::gate::Need;
 use crate::engine::limits::Limits;
@@ -74,6 +75,11 @@ impl Control {
 
     fn within_hard(&self, soft: Duration) -> Duration {
         self.plan.hard.map_or(soft, |hard| soft.min(hard))
+    }
+
+    /// Whether it was asked to use only what the others leave.
+    pub(super) fn is_in_background(&self) -> bool {
+        self.background
     }
 
     /// Whether it only uses what the other searches leave.
@@ -201,19 +207,31 @@ impl Searcher {
     #[cold]
     fn checkpoint(&mut self) {
         let now = Instant::now();
-        self.control.next_check = (self.nodes + params::CHECK_EVERY).min(self.control.node_limit);
-        self.control.halted = if self.nodes >= self.control.node_limit {
+        let nodes = self.nodes;
+        if let Role::Helping(part) = &mut self.role {
+            part.count(nodes);
+        }
+        let left = self.control.node_limit.saturating_sub(self.all_nodes());
+        self.control.next_check = nodes + left.min(params::CHECK_EVERY);
+        self.control.halted = if left == 0 {
             Some(Ended::Nodes)
         } else {
             self.control.verdict(now)
         };
         if self.control.halted.is_none() && self.is_turn_over(now) {
             self.turn.release();
-            self.take_turn();
+            if matches!(self.role, Role::Helping(_)) {
+                self.control.halted = Some(Ended::Stopped);
+            } else {
+                self.take_turn();
+            }
         }
     }
 
     fn is_turn_over(&self, now: Instant) -> bool {
+        if let Role::Helping(part) = &self.role {
+            return part.is_over(now);
+        }
         let idle = self.control.is_idle();
         self.turn.is_over(now, params::TIME_SLICE, idle)
     }

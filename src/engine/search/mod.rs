@@ -2,8 +2,9 @@
 //!
 //! `root` deepens iteratively, `node` searches one position, `pruning` holds the techniques that
 //! cut a node short, `quiescence` plays out the blasts, `judge` keeps
-//! the evaluation, `control` knows when to stop. With one
-//! thread and no clock the same task gives the same answer and node count every time.
+//! the evaluation, `control` knows when to stop, `team` joins the threads of one search. With one
+//! thread and no clock the same task gives the same answer and node count every time; with more
+//! the order in which they meet in the table decides.
 
 mod control;
 mod judge;
@@ -11,12 +12,14 @@ mod node;
 mod pruning;
 mod quiescence;
 mod root;
+mod team;
 
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 
 use super::correction::Corrections;
+use super::crew::{Crew, Stint};
 use super::evaluator::Evaluator;
 use super::flight::Flight;
 use super::gate::{Gate, Turn};
@@ -30,6 +33,7 @@ use super::tt::Table;
 use crate::rules::{Bitboard, Game, Move, Position};
 use control::Control;
 use judge::Judge;
+use team::Role;
 
 /// Frames before the root, so that "two plies before" always exists.
 const BEFORE_ROOT: usize = 2;
@@ -99,6 +103,9 @@ pub(super) struct Searcher {
     frames: Vec<Frame>,
     keys: Vec<u64>,
     control: Control,
+    /// Whom to ask for help.
+    crew: Option<Arc<Crew>>,
+    role: Role,
     nodes: u64,
     seldepth: usize,
     /// No null moves before this ply: a verification is under way.
@@ -116,10 +123,32 @@ impl Searcher {
             frames: vec![Frame::new(); BEFORE_ROOT + MAX_PLY + 2],
             keys: Vec::with_capacity(1024),
             control: Control::idle(),
+            crew: None,
+            role: Role::Answering,
             nodes: 0,
             seldepth: 0,
             null_from: 0,
         }
+    }
+
+    /// One whose searches this crew helps with.
+    pub(super) fn with_crew(mut self, crew: Option<Arc<Crew>>) -> Searcher {
+        self.crew = crew;
+        self
+    }
+
+    /// A helper's wait for something to do and a core to do it with.
+    pub(super) fn take_spare(
+        &mut self,
+        pick: &dyn Fn() -> Option<Stint>,
+        is_closed: &dyn Fn() -> bool,
+    ) -> Option<Stint> {
+        self.turn.take_spare(pick, is_closed)
+    }
+
+    /// Give the core back.
+    pub(super) fn release(&mut self) {
+        self.turn.release();
     }
 
     /// Forget what was learnt about the last game.
@@ -130,6 +159,16 @@ impl Searcher {
 
     /// Think. Blocks until the task's limits, or its flight, end it.
     pub(super) fn run(&mut self, task: Task) -> Thought {
+        self.begin(&task.keys, &task.limits, Arc::clone(&task.flight));
+        self.table.new_search();
+        let thought = root::think(self, task);
+        self.turn.release();
+        self.role = Role::Answering;
+        thought
+    }
+
+    /// Forget the last search.
+    fn begin(&mut self, keys: &[u64], limits: &Limits, flight: Arc<Flight>) {
         self.nodes = 0;
         self.seldepth = 0;
         self.null_from = 0;
@@ -140,13 +179,9 @@ impl Searcher {
             frame.pv.clear();
         }
         self.keys.clear();
-        self.keys.extend_from_slice(&task.keys);
+        self.keys.extend_from_slice(keys);
         self.frame(0).since_null = u32::MAX / 2;
-        self.control = Control::new(&task.limits, Arc::clone(&task.flight));
-        self.table.new_search();
-        let thought = root::think(self, task);
-        self.turn.release();
-        thought
+        self.control = Control::new(limits, flight);
     }
 
     #[inline]

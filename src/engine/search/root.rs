@@ -3,14 +3,17 @@
 //! Whatever ends the search, the answer is the best move of the last iteration, or a better one
 //! already proved in the iteration it broke off.
 
+use std::ops::RangeInclusive;
 use std::thread;
 use std::time::Duration;
 
 use super::judge::Judge;
 use super::node::{Kind, table_key};
+use super::team::{Opinion, Role};
 use super::{Searcher, Task};
 use crate::engine::flight::Flight;
 use crate::engine::history::man_on_square;
+use crate::engine::limits::Limits;
 use crate::engine::lmr::{self, MoveClass};
 use crate::engine::movepick::is_noisy;
 use crate::engine::params;
@@ -26,6 +29,8 @@ use crate::rules::{Move, Position};
 /// How long a search with nothing left to do sleeps before it looks around again. A stop and a
 /// ponder hit wake it, so this is a guard only.
 const NAP: Duration = Duration::from_millis(50);
+/// The last iteration there is.
+const MOST_DEPTH: i32 = MAX_PLY as i32 - 1;
 
 /// A move of the root position and what is known of it.
 #[derive(Clone, Debug)]
@@ -77,12 +82,39 @@ pub(super) fn think(searcher: &mut Searcher, task: Task) -> Thought {
         root.searcher.take_turn();
         let most = limits
             .depth
-            .map_or(MAX_PLY as i32 - 1, |depth| depth.clamp(1, 127) as i32);
-        ended = Some(root.deepen(most, limits.mate));
+            .map_or(MOST_DEPTH, |depth| depth.clamp(1, 127) as i32);
+        let help = root.searcher.call_help(&root.position, &limits);
+        ended = Some(root.deepen(1..=most, limits.mate));
+        drop(help);
+        root.hear_helpers(most);
     }
     root.searcher.turn.release();
     let held_back = root.hold_back(limits.infinite);
     root.answer(held_back.or(ended).unwrap_or(Ended::Depth))
+}
+
+/// Search what another thread searches, for the table's sake, until there is nothing left to find
+/// or the stint is over.
+pub(super) fn help(searcher: &mut Searcher, position: &Position, limits: &Limits) -> Ended {
+    let moves = ranked_moves(searcher, position, &limits.searchmoves);
+    let lines = limits.multipv.max(1).min(moves.len());
+    if lines == 0 {
+        return Ended::Depth;
+    }
+    let first = match &searcher.role {
+        Role::Helping(part) => part.first_depth(),
+        Role::Answering | Role::Leading(_) => 1,
+    };
+    let mut root = Root {
+        searcher,
+        position: *position,
+        moves,
+        report: None,
+        lines,
+        ranking: Vec::new(),
+        depth: 0,
+    };
+    root.deepen(first..=MOST_DEPTH, None)
 }
 
 /// The legal moves asked for, the table's move first, then as a look one ply ahead ranks them.
@@ -175,9 +207,9 @@ impl Root<'_> {
         (self.moves.len() == 1 && self.searcher.control.plays_on_clock()).then_some(Ended::OnlyMove)
     }
 
-    fn deepen(&mut self, most: i32, mate: Option<u32>) -> Ended {
+    fn deepen(&mut self, depths: RangeInclusive<i32>, mate: Option<u32>) -> Ended {
         let mut stable_for = 0;
-        for depth in 1..=most {
+        for depth in depths {
             let (best_before, value_before) = (self.moves[0].mv, self.moves[0].value);
             for line in 0..self.lines {
                 self.aspire(depth, line);
@@ -188,6 +220,7 @@ impl Root<'_> {
                 }
             }
             self.depth = depth;
+            self.tell_team();
             self.rank();
             for line in 0..self.lines {
                 self.tell(line, ScoreBound::Exact);
@@ -207,6 +240,39 @@ impl Root<'_> {
             }
         }
         Ended::Depth
+    }
+
+    /// A helper says what it makes of an iteration.
+    fn tell_team(&self) {
+        if let Role::Helping(part) = &self.searcher.role {
+            let best = &self.moves[0];
+            part.say(Opinion {
+                depth: self.depth,
+                value: best.value,
+                line: best.line.clone(),
+            });
+        }
+    }
+
+    /// The threads' vote: play what a helper found if it knows better. No look is reported as
+    /// deeper than `most`.
+    fn hear_helpers(&mut self, most: i32) {
+        let Role::Leading(team) = &self.searcher.role else {
+            return;
+        };
+        let known = |it: &Opinion| it.is_better_than(self.depth, self.moves[0].value);
+        let Some(opinion) = team.opinion().filter(known) else {
+            return;
+        };
+        let place = self.moves.iter().position(|it| it.mv == opinion.line[0]);
+        // Several lines are compared by one thread alone.
+        if let Some(place) = place.filter(|_| self.lines == 1) {
+            self.moves.swap(0, place);
+            self.depth = opinion.depth.min(most);
+            self.moves[0].value = opinion.value;
+            self.moves[0].line = opinion.line;
+            self.searcher.control.flight.set_best(self.moves[0].mv);
+        }
     }
 
     /// Notes what an iteration makes of its lines: the next one overwrites it step by step.
@@ -232,11 +298,12 @@ impl Root<'_> {
         if mate.is_some_and(|moves| value >= mate_in(2 * moves.clamp(1, 64) as usize - 1)) {
             return Some(Ended::Decided);
         }
+        let all_nodes = self.searcher.all_nodes();
         let control = &mut self.searcher.control;
         if is_decisive(value) && MATE - value.abs() <= self.depth && control.plays_on_clock() {
             return Some(Ended::Decided);
         }
-        if control.is_past_soft_nodes(self.searcher.nodes) {
+        if control.is_past_soft_nodes(all_nodes) {
             return Some(Ended::Nodes);
         }
         let progress = Progress {
@@ -370,7 +437,7 @@ impl Root<'_> {
             multipv: line + 1,
             score: Score::from_value(root_move.value),
             bound,
-            nodes: self.searcher.nodes,
+            nodes: self.searcher.all_nodes(),
             time: control.flight.started.elapsed(),
             hashfull: self.searcher.table.fullness(),
             line: root_move.line.clone(),
@@ -410,7 +477,7 @@ impl Root<'_> {
             score: Score::from_value(value),
             depth: self.depth.max(0) as u32,
             seldepth: self.searcher.seldepth as u32,
-            nodes: self.searcher.nodes,
+            nodes: self.searcher.all_nodes(),
             time: self.searcher.control.flight.started.elapsed(),
             line: best.line.clone(),
             ranking: self.ranking,

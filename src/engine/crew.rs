@@ -1,0 +1,366 @@
+//! The crew: threads that help other threads' searches with cores that nobody else wants.
+//!
+//! A search posts what can be helped with. Whoever of the crew finds a spare core takes it to the
+//! posting with the best claim, and leaves at once when a search waits for a core. Nothing here
+//! holds a search up: nobody waits for a helper, and one that fails is missed by nobody.
+
+use std::cell::Cell;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use super::flight::Flight;
+use super::gate::Gate;
+use super::params;
+use super::search::Searcher;
+
+/// What a helper does, until its stint is over.
+pub(super) type Work = Box<dyn Fn(&mut Searcher, Stint) -> Left + Send + Sync>;
+
+/// What is left to do when a helper comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    /// It was called away.
+    More,
+    /// There is nothing left to help with.
+    Nothing,
+}
+
+/// Makes the searcher of a helper.
+type Hire = Box<dyn Fn() -> Searcher + Send + Sync>;
+
+/// The helpers of a pool. Their threads start with the first posting and end with this.
+pub(super) struct Crew {
+    board: Arc<Board>,
+    hands: usize,
+    in_background: bool,
+    started: Once,
+}
+
+/// What the helpers share.
+struct Board {
+    gate: Arc<Gate>,
+    hire: Hire,
+    postings: Mutex<Vec<Arc<Posting>>>,
+    is_closed: AtomicBool,
+}
+
+/// A search that can be helped.
+struct Posting {
+    search: Arc<Flight>,
+    in_background: bool,
+    work: Work,
+    /// How many help; changes with the board locked only.
+    helpers: AtomicUsize,
+    /// Set once there is nothing left.
+    is_done: AtomicBool,
+}
+
+impl fmt::Debug for Crew {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Crew")
+            .field("hands", &self.hands)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Crew {
+    /// A crew of `hands`, in wait at a gate; no thread of it runs yet.
+    pub(super) fn new(gate: Arc<Gate>, hands: usize, in_background: bool, hire: Hire) -> Crew {
+        let board = Board {
+            gate,
+            hire,
+            postings: Mutex::new(Vec::new()),
+            is_closed: AtomicBool::new(false),
+        };
+        Crew {
+            board: Arc::new(board),
+            hands,
+            in_background,
+            started: Once::new(),
+        }
+    }
+
+    /// Offer work on a search for as long as the result lives.
+    pub(super) fn post(&self, search: Arc<Flight>, in_background: bool, work: Work) -> Posted {
+        self.started.call_once(|| self.start());
+        let posting = Arc::new(Posting {
+            search,
+            in_background,
+            work,
+            helpers: AtomicUsize::new(0),
+            is_done: AtomicBool::new(false),
+        });
+        self.board.lock().push(Arc::clone(&posting));
+        self.board.gate.call_spare();
+        Posted {
+            board: Arc::clone(&self.board),
+            posting,
+        }
+    }
+
+    fn start(&self) {
+        for number in 0..self.hands {
+            let (board, in_background) = (Arc::clone(&self.board), self.in_background);
+            let started = thread::Builder::new()
+                .name("helper".to_owned())
+                .stack_size(params::STACK_BYTES)
+                .spawn(move || {
+                    if in_background {
+                        super::pool::give_way();
+                    }
+                    help(&board, number);
+                });
+            if started.is_err() {
+                // The system gives no more threads: fewer hands.
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.board.is_closed.store(true, Ordering::Release);
+        self.board.gate.call_spare();
+    }
+}
+
+/// A posting on the board; dropping it takes it off.
+pub(super) struct Posted {
+    board: Arc<Board>,
+    posting: Arc<Posting>,
+}
+
+impl Drop for Posted {
+    fn drop(&mut self) {
+        let mut postings = self.board.lock();
+        postings.retain(|posting| !Arc::ptr_eq(posting, &self.posting));
+    }
+}
+
+impl Posting {
+    /// Whether the search it belongs to only uses what others leave.
+    fn is_idle(&self) -> bool {
+        self.in_background || self.search.is_pondering()
+    }
+
+    /// Smaller is better: clocks first, then whoever has fewest helpers.
+    fn claim(&self) -> (bool, usize) {
+        (self.is_idle(), self.helpers.load(Ordering::Relaxed))
+    }
+}
+
+impl Board {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Posting>>> {
+        self.postings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Go to the posting with the best claim.
+    fn pick(self: &Arc<Self>, number: usize) -> Option<Stint> {
+        let postings = self.lock();
+        let open = postings
+            .iter()
+            .filter(|posting| !posting.is_done.load(Ordering::Relaxed));
+        let posting = Arc::clone(open.min_by_key(|posting| posting.claim())?);
+        posting.helpers.fetch_add(1, Ordering::Relaxed);
+        Some(Stint {
+            board: Arc::clone(self),
+            posting,
+            number,
+            looked: Cell::new(Instant::now()),
+        })
+    }
+}
+
+/// A helper's time at a posting.
+pub(super) struct Stint {
+    board: Arc<Board>,
+    posting: Arc<Posting>,
+    number: usize,
+    /// When it last looked at what else there is to do.
+    looked: Cell<Instant>,
+}
+
+impl Stint {
+    /// Which of the crew this helper is.
+    pub(super) const fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Should the helper go: because a search waits for a core, or needs it more than this one?
+    pub(super) fn is_over(&self, now: Instant) -> bool {
+        if self.board.gate.is_contended() {
+            return true;
+        }
+        if now.saturating_duration_since(self.looked.get()) < params::TIME_SLICE {
+            return false;
+        }
+        self.looked.set(now);
+        let (is_idle, helpers) = self.posting.claim();
+        self.board.lock().iter().any(|other| {
+            let (other_idle, other_helpers) = other.claim();
+            !other.is_done.load(Ordering::Relaxed)
+                && (other_idle, other_helpers + 1) < (is_idle, helpers)
+        })
+    }
+}
+
+impl Drop for Stint {
+    fn drop(&mut self) {
+        let _postings = self.board.lock();
+        self.posting.helpers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The life of a helper. What it learns stays with it from game to game: what is wrong in another
+/// game is soon unlearnt.
+fn help(board: &Arc<Board>, number: usize) {
+    let mut searcher = (board.hire)();
+    let pick = || board.pick(number);
+    while let Some(stint) = searcher.take_spare(&pick, &|| board.is_closed()) {
+        let posting = Arc::clone(&stint.posting);
+        let work = || (posting.work)(&mut searcher, stint);
+        match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(Left::More) => {}
+            Ok(Left::Nothing) => posting.is_done.store(true, Ordering::Relaxed),
+            Err(_) => {
+                // It would fail again: this search has to do without.
+                posting.is_done.store(true, Ordering::Relaxed);
+                searcher = (board.hire)();
+            }
+        }
+        searcher.release();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::engine::evaluator::Evaluator;
+    use crate::engine::gate::{Need, Turn};
+    use crate::engine::tt::Table;
+
+    /// How long a test waits before it says that something hangs.
+    const GUARD: Duration = Duration::from_secs(20);
+
+    fn crew(cores: usize, hands: usize) -> (Arc<Gate>, Crew) {
+        let gate = Arc::new(Gate::new(cores));
+        let of_hands = Arc::clone(&gate);
+        let hire = move || {
+            let table = Arc::new(Table::new(1));
+            Searcher::new(table, Arc::clone(&of_hands), &Evaluator::classical())
+        };
+        let crew = Crew::new(Arc::clone(&gate), hands, false, Box::new(hire));
+        (gate, crew)
+    }
+
+    fn search(is_pondering: bool) -> Arc<Flight> {
+        Arc::new(Flight::new(is_pondering, None))
+    }
+
+    /// Work that says its name when it begins and lasts until it is called away.
+    fn patient(name: &'static str, begun: &mpsc::Sender<&'static str>) -> Work {
+        let begun = begun.clone();
+        Box::new(move |_, stint| {
+            // The test may be over.
+            let _ = begun.send(name);
+            while !stint.is_over(Instant::now()) && !stint.posting.search.is_stopped() {
+                thread::yield_now();
+            }
+            Left::More
+        })
+    }
+
+    #[test]
+    fn a_helper_that_fails_costs_no_more_than_itself() {
+        let (gate, crew) = crew(1, 1);
+        let tries = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&tries);
+        let failing = crew.post(
+            search(false),
+            false,
+            Box::new(move |_, _| {
+                count.fetch_add(1, Ordering::SeqCst);
+                panic!("an injected fault")
+            }),
+        );
+        while tries.load(Ordering::SeqCst) == 0 {
+            thread::yield_now();
+        }
+        let (sender, begun) = mpsc::channel();
+        let after = search(false);
+        let posted = crew.post(Arc::clone(&after), false, patient("after", &sender));
+        assert_eq!(begun.recv_timeout(GUARD), Ok("after"));
+        assert_eq!(tries.load(Ordering::SeqCst), 1, "not tried again");
+        drop((failing, posted));
+        after.stop();
+        let mut turn = Turn::new(gate);
+        let now = Instant::now();
+        let need = || Need {
+            due: now,
+            idle: false,
+        };
+        assert!(turn.take(&need, None, &|| false), "the core is given back");
+    }
+
+    #[test]
+    fn a_helper_goes_at_once_when_a_search_waits_and_comes_back_when_the_core_is_free() {
+        let (gate, crew) = crew(1, 1);
+        let (sender, begun) = mpsc::channel();
+        let helped = search(false);
+        let posted = crew.post(Arc::clone(&helped), false, patient("helped", &sender));
+        assert_eq!(begun.recv_timeout(GUARD), Ok("helped"));
+        let mut turn = Turn::new(gate);
+        let now = Instant::now();
+        let need = || Need {
+            due: now,
+            idle: false,
+        };
+        let late = || now.elapsed() > GUARD;
+        assert!(turn.take(&need, Some(now + GUARD), &late));
+        assert!(begun.try_recv().is_err(), "no helper without a core");
+        turn.release();
+        assert_eq!(begun.recv_timeout(GUARD), Ok("helped"));
+        drop(posted);
+        helped.stop();
+    }
+
+    #[test]
+    fn helpers_go_where_a_clock_runs_and_share_themselves_out() {
+        let (_gate, crew) = crew(2, 2);
+        let (sender, begun) = mpsc::channel();
+        let idle = search(true);
+        let first = crew.post(Arc::clone(&idle), false, patient("idle", &sender));
+        for _ in 0..2 {
+            assert_eq!(begun.recv_timeout(GUARD), Ok("idle"));
+        }
+        let (one, other) = (search(false), search(false));
+        let second = crew.post(Arc::clone(&one), false, patient("one", &sender));
+        for _ in 0..2 {
+            assert_eq!(begun.recv_timeout(GUARD), Ok("one"));
+        }
+        let third = crew.post(Arc::clone(&other), false, patient("other", &sender));
+        assert_eq!(begun.recv_timeout(GUARD), Ok("other"));
+        assert_eq!(one_each(&second, &third), (1, 1));
+        drop((first, second, third));
+        for flight in [idle, one, other] {
+            flight.stop();
+        }
+    }
+
+    fn one_each(one: &Posted, other: &Posted) -> (usize, usize) {
+        let helpers = |posted: &Posted| posted.posting.helpers.load(Ordering::SeqCst);
+        (helpers(one), helpers(other))
+    }
+}

@@ -1,0 +1,199 @@
+//! What the thread that answers and its helpers share of one search, besides the table.
+//!
+//! Helpers search the same root with histories of their own and leave what they find in the table.
+//! What they settle on is heard when the search ends. The answering thread never waits for them.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::{Searcher, root};
+use crate::engine::crew::{Left, Posted, Stint};
+use crate::engine::flight::Flight;
+use crate::engine::limits::Limits;
+use crate::engine::score::{MATE_BOUND, Value};
+use crate::engine::thought::Ended;
+use crate::rules::{Move, Position};
+
+/// The threads of one search.
+pub(super) struct Team {
+    /// Stopped when the search is over.
+    flight: Arc<Flight>,
+    /// Positions visited by the helpers.
+    nodes: AtomicU64,
+    /// The best that a helper has found.
+    opinion: Mutex<Option<Opinion>>,
+}
+
+/// What a thread makes of the root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Opinion {
+    /// The iteration finished.
+    pub(super) depth: i32,
+    pub(super) value: Value,
+    pub(super) line: Vec<Move>,
+}
+
+impl Opinion {
+    /// The quicker of two wins, else the deeper look, else the higher score.
+    pub(super) fn is_better_than(&self, depth: i32, value: Value) -> bool {
+        if self.value.max(value) >= MATE_BOUND {
+            return self.value > value;
+        }
+        (self.depth, self.value) > (depth, value)
+    }
+}
+
+/// What is left to the thread that answers to say when its search ends.
+pub(super) struct Help {
+    team: Arc<Team>,
+    /// Off the board when this goes.
+    _posted: Posted,
+}
+
+impl Drop for Help {
+    fn drop(&mut self) {
+        self.team.flight.stop();
+    }
+}
+
+/// A helper's part in a search.
+pub(super) struct Part {
+    team: Arc<Team>,
+    stint: Stint,
+    /// How many of its nodes the team has heard of.
+    told: u64,
+}
+
+impl Part {
+    pub(super) fn is_over(&self, now: Instant) -> bool {
+        self.stint.is_over(now)
+    }
+
+    /// Where its iterations begin: the threads should not walk in step.
+    pub(super) const fn first_depth(&self) -> i32 {
+        1 + (self.stint.number() as i32 + 1) % 2
+    }
+
+    pub(super) fn count(&mut self, nodes: u64) {
+        self.team.nodes.fetch_add(nodes - self.told, Relaxed);
+        self.told = nodes;
+    }
+
+    /// An iteration is finished.
+    pub(super) fn say(&self, opinion: Opinion) {
+        let mut best = self.team.lock();
+        if best
+            .as_ref()
+            .is_none_or(|best| opinion.is_better_than(best.depth, best.value))
+        {
+            *best = Some(opinion);
+        }
+    }
+}
+
+impl Team {
+    /// Positions visited by the helpers so far.
+    pub(super) fn nodes(&self) -> u64 {
+        self.nodes.load(Relaxed)
+    }
+
+    /// What the helpers say.
+    pub(super) fn opinion(&self) -> Option<Opinion> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Opinion>> {
+        self.opinion.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A thread's place in a search.
+pub(super) enum Role {
+    /// It answers.
+    Answering,
+    /// It answers, and may have helpers.
+    Leading(Arc<Team>),
+    Helping(Part),
+}
+
+impl Searcher {
+    /// Offer the search of a root to the crew, if there is one, for as long as the result lives.
+    pub(super) fn call_help(&mut self, root: &Position, limits: &Limits) -> Option<Help> {
+        let crew = self.crew.as_ref()?;
+        let team = Arc::new(Team {
+            flight: Arc::new(Flight::new(false, None)),
+            nodes: AtomicU64::new(0),
+            opinion: Mutex::new(None),
+        });
+        self.role = Role::Leading(Arc::clone(&team));
+        let (root, keys) = (*root, self.keys.clone());
+        let limits = Limits {
+            searchmoves: limits.searchmoves.clone(),
+            multipv: limits.multipv,
+            ..Limits::default()
+        };
+        let (shared, flight) = (Arc::clone(&team), Arc::clone(&self.control.flight));
+        let work = move |searcher: &mut Searcher, stint| {
+            let part = Part {
+                team: Arc::clone(&shared),
+                stint,
+                told: 0,
+            };
+            searcher.assist(&root, &keys, &limits, part)
+        };
+        let posted = crew.post(flight, self.control.is_in_background(), Box::new(work));
+        Some(Help {
+            team,
+            _posted: posted,
+        })
+    }
+
+    /// Help with a search until called away.
+    fn assist(&mut self, root: &Position, keys: &[u64], limits: &Limits, part: Part) -> Left {
+        self.begin(keys, limits, Arc::clone(&part.team.flight));
+        self.role = Role::Helping(part);
+        let ended = root::help(self, root, limits);
+        let nodes = self.nodes;
+        if let Role::Helping(part) = &mut self.role {
+            part.count(nodes);
+        }
+        // The stint ends with the role.
+        self.role = Role::Answering;
+        if ended == Ended::Depth {
+            Left::Nothing
+        } else {
+            Left::More
+        }
+    }
+
+    /// Positions visited by all threads of the search.
+    pub(super) fn all_nodes(&self) -> u64 {
+        match &self.role {
+            Role::Leading(team) => self.nodes + team.nodes(),
+            Role::Answering | Role::Helping(_) => self.nodes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::score::mate_in;
+
+    #[test]
+    fn the_deeper_look_is_believed_unless_a_win_is_known() {
+        let opinion = |depth, value| Opinion {
+            depth,
+            value,
+            line: Vec::new(),
+        };
+        assert!(opinion(9, -50).is_better_than(8, 10));
+        assert!(opinion(8, 11).is_better_than(8, 10) && !opinion(8, 10).is_better_than(8, 10));
+        let (quick, slow) = (mate_in(3), mate_in(9));
+        assert!(opinion(4, quick).is_better_than(9, slow));
+        assert!(!opinion(9, slow).is_better_than(4, quick));
+        assert!(!opinion(20, 300).is_better_than(4, slow));
+        assert!(opinion(9, -quick).is_better_than(8, 10));
+    }
+}

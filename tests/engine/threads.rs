@@ -1,0 +1,183 @@
+//! Several threads on one search: as right as one, and gone as soon as another game needs the core.
+
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use megaton::engine::{Ended, Engine, Info, Limits, Search, bench};
+use megaton::rules::{Game, Move, Position};
+
+use crate::{LATE, answer, clock, game, pool};
+
+const THREADS: usize = 4;
+
+fn together(fen: &str, limits: Limits) -> megaton::engine::Thought {
+    answer(&pool(THREADS).lease().think(&game(fen), limits))
+}
+
+fn endless() -> Limits {
+    Limits {
+        infinite: true,
+        ..Limits::default()
+    }
+}
+
+#[test]
+fn short_wins_are_found_by_all_threads_together() {
+    for (fen, moves) in crate::play::WINS {
+        let thought = together(fen, Limits::depth(2 * moves + 2));
+        assert!(thought.score.is_win(), "{fen}: {thought:?}");
+        let position = Position::from_fen(fen).unwrap();
+        let best = thought.best.unwrap();
+        assert!(position.is_legal(best), "{fen}: {best}");
+        assert_eq!(thought.line.first(), Some(&best));
+    }
+}
+
+#[test]
+fn every_line_of_several_threads_is_playable() {
+    let engine = pool(THREADS).lease();
+    for fen in bench::POSITIONS {
+        let search = engine.think(&game(fen), Limits::nodes(8_000));
+        let thought = answer(&search);
+        assert_eq!(thought.best, search.best(), "{fen}");
+        let mut position = Position::from_fen(fen).unwrap();
+        for &mv in &thought.line {
+            assert!(position.is_legal(mv), "{fen}: {mv} in {:?}", thought.line);
+            position = position.play(mv);
+        }
+    }
+}
+
+#[test]
+fn nodes_of_all_threads_count_against_the_limit() {
+    let nodes = 100_000;
+    let thought = together(bench::POSITIONS[16], Limits::nodes(nodes));
+    assert_eq!(thought.ended, Ended::Nodes);
+    // A thread that is not running cannot say what it has done.
+    assert!(
+        thought.nodes >= nodes && thought.nodes < 2 * nodes,
+        "{thought:?}"
+    );
+    let soft = Limits {
+        soft_nodes: Some(nodes),
+        ..Limits::default()
+    };
+    assert!(together(bench::POSITIONS[16], soft).nodes >= nodes);
+}
+
+#[test]
+fn a_depth_is_reported_as_asked_for() {
+    for depth in [1, 4, 7] {
+        let thought = together(bench::POSITIONS[10], Limits::depth(depth));
+        assert_eq!((thought.depth, thought.ended), (depth, Ended::Depth));
+    }
+}
+
+#[test]
+fn a_stop_ends_all_threads() {
+    let pool = pool(THREADS);
+    let engine = pool.lease();
+    for _ in 0..20 {
+        let search = engine.think(&Game::new(), endless());
+        std::thread::sleep(Duration::from_millis(3));
+        let asked = Instant::now();
+        search.stop();
+        assert_eq!(answer(&search).ended, Ended::Stopped);
+        assert!(asked.elapsed() < LATE, "{:?}", asked.elapsed());
+    }
+}
+
+#[test]
+fn other_games_get_their_cores_while_one_has_helpers() {
+    let pool = pool(THREADS);
+    let greedy = pool.lease();
+    let first = greedy.think(&Game::new(), endless());
+    let engines: Vec<Engine> = (1..THREADS).map(|_| pool.lease()).collect();
+    for _ in 0..5 {
+        let begun = Instant::now();
+        let searches: Vec<Search> = engines
+            .iter()
+            .map(|engine| engine.think(&Game::new(), Limits::movetime(Duration::from_millis(40))))
+            .collect();
+        for search in &searches {
+            let thought = answer(search);
+            assert!(thought.depth > 0, "{thought:?}");
+        }
+        assert!(begun.elapsed() < 2 * LATE, "{:?}", begun.elapsed());
+    }
+    assert!(!first.is_done());
+}
+
+#[test]
+fn a_fault_of_the_thread_that_answers_ends_its_helpers_too() {
+    let engine = pool(THREADS).lease();
+    let report = |info: &Info| assert!(info.depth < 3, "an injected fault");
+    let search = engine.think_with(&Game::new(), Limits::depth(9), report);
+    assert_eq!(answer(&search).ended, Ended::Failed);
+    let after = engine.think(&Game::new(), Limits::depth(4)).wait();
+    assert_eq!((after.depth, after.ended), (4, Ended::Depth));
+}
+
+#[test]
+fn several_lines_of_several_threads_are_different_and_ordered() {
+    let (sender, infos) = mpsc::channel::<Info>();
+    let limits = Limits {
+        multipv: 4,
+        ..Limits::depth(6)
+    };
+    let engine = pool(THREADS).lease();
+    let thought = engine
+        .think_with(&Game::new(), limits, move |info| {
+            sender.send(info.clone()).unwrap();
+        })
+        .wait();
+    let last: Vec<Info> = infos.iter().filter(|info| info.depth == 6).collect();
+    let ranks: Vec<usize> = last.iter().map(|info| info.multipv).collect();
+    assert_eq!(ranks, [1, 2, 3, 4]);
+    assert_eq!(last[0].line.first(), thought.best.as_ref());
+    assert_eq!(thought.ranking.len(), 4);
+    for pair in last.windows(2) {
+        assert!(pair[0].score.centipawns() >= pair[1].score.centipawns());
+        assert_ne!(pair[0].line[0], pair[1].line[0]);
+    }
+}
+
+#[test]
+fn several_threads_consider_only_the_moves_asked_for() {
+    let start = Position::default();
+    let wanted: Vec<Move> = ["a2a3", "h2h3"]
+        .map(|mv| start.parse_uci(mv).unwrap())
+        .to_vec();
+    for multipv in [1, 2, 3] {
+        let limits = Limits {
+            searchmoves: wanted.clone(),
+            multipv,
+            ..Limits::nodes(20_000)
+        };
+        let thought = answer(&pool(THREADS).lease().think(&Game::new(), limits));
+        assert!(wanted.contains(&thought.best.unwrap()));
+        let ranked = thought.ranking.iter().map(|line| line.mv);
+        assert!(ranked.into_iter().all(|mv| wanted.contains(&mv)));
+    }
+}
+
+#[test]
+fn pondering_with_several_threads_gives_way_to_a_clock_and_answers_after_the_hit() {
+    let pool = pool(2);
+    let (idler, player) = (pool.lease(), pool.lease());
+    let limits = Limits {
+        ponder: true,
+        ..clock(100)
+    };
+    let pondering = idler.think(&Game::new(), limits);
+    let thought = answer(&player.think(&Game::new(), clock(2_000)));
+    assert!(thought.depth > 0 && !pondering.is_done());
+    pondering.ponderhit();
+    assert!(answer(&pondering).best.is_some());
+}
+
+#[test]
+fn a_dropped_pool_leaves_no_search_behind() {
+    let search = pool(THREADS).lease().think(&Game::new(), endless());
+    assert_eq!(answer(&search).ended, Ended::Stopped);
+}
