@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use megaton::engine::nnue::Simd;
-use megaton::engine::{Evaluator, bench, suite};
+use megaton::engine::{EngineOptions, Evaluator, bench, suite};
 
 use super::failure::Failure;
 use super::setup::EvalArgs;
@@ -14,11 +14,13 @@ use super::setup::EvalArgs;
 ///
 /// The number of nodes is the same on every machine as long as the search is the same; the speed
 /// is this machine's. With --suite it solves the positions of an EPD file instead and counts how
-/// often the move it settles on is the right one.
+/// often the move it settles on is the right one. With more than one thread the nodes differ from
+/// run to run; the time to a depth says what the threads are worth.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton bench
   megaton bench 10
+  megaton bench 14 --threads 4 --hash 256
   megaton bench --suite atomic-tactics.epd --nodes 100000")]
 pub(super) struct Args {
     /// Depth in plies [default: the fingerprint's]
@@ -30,6 +32,12 @@ pub(super) struct Args {
     /// Nodes a position of the suite
     #[arg(long, value_name = "N", default_value_t = 100_000, requires = "suite")]
     nodes: u64,
+    /// Threads that search together
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "suite", value_parser = clap::value_parser!(u8).range(1..=64))]
+    threads: u8,
+    /// Megabytes of table [default: the fingerprint's]
+    #[arg(long, value_name = "MB", default_value_t = bench::HASH_MB as u32, conflicts_with = "suite", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    hash: u32,
     #[command(flatten)]
     eval: EvalArgs,
     /// Compute a net with these instructions: plain, avx2 or avx512 [default: the best there are]
@@ -45,14 +53,19 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     if let Some(path) = &args.suite {
         return solve(&evaluator, path, args.nodes);
     }
-    let report = bench::bench(&evaluator, args.depth);
+    let id = evaluator.id();
+    let options = EngineOptions {
+        hash_mb: args.hash as usize,
+        threads: usize::from(args.threads),
+        evaluator,
+    };
+    let report = bench::bench_with(&options, args.depth);
     let (seconds, speed) = (report.time.as_secs_f64(), report.speed());
     let mut out = io::stdout().lock();
     writeln!(
         out,
-        "{} positions in {seconds:.2} s, evaluation {}",
+        "{} positions in {seconds:.2} s, evaluation {id}",
         bench::POSITIONS.len(),
-        evaluator.id()
     )?;
     // The last line has the form that test frameworks for engines look for.
     writeln!(out, "{} nodes {speed} nps", report.nodes)?;

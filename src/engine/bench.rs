@@ -10,6 +10,9 @@ use crate::rules::{Game, Position};
 /// The depth searched when none is asked for.
 pub const DEFAULT_DEPTH: u32 = 10;
 
+/// The memory of the signature's table, in megabytes.
+pub const HASH_MB: usize = 16;
+
 /// Openings, middlegames, touching kings, checks, threatened explosions, endings, promotions.
 pub const POSITIONS: [&str; 40] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
@@ -70,13 +73,21 @@ impl BenchReport {
     }
 }
 
-/// Search every bench position to `depth` with an empty table and fresh histories.
+/// Search every bench position to `depth` with an empty table and fresh histories, on one thread:
+/// the count is the signature.
 pub fn bench(evaluator: &Evaluator, depth: Option<u32>) -> BenchReport {
-    let pool = Pool::new(&EngineOptions {
-        hash_mb: 16,
+    let options = EngineOptions {
+        hash_mb: HASH_MB,
         evaluator: evaluator.clone(),
         ..EngineOptions::default()
-    });
+    };
+    bench_with(&options, depth)
+}
+
+/// As [`bench`], with so much memory and so many threads: how fast a depth is reached. The count
+/// of more than one thread is another each time.
+pub fn bench_with(options: &EngineOptions, depth: Option<u32>) -> BenchReport {
+    let pool = Pool::new(options);
     let engine = pool.lease();
     let started = Instant::now();
     let nodes = POSITIONS

@@ -20,7 +20,7 @@ const OVERHEAD: Spin = Spin {
 const THREADS: Spin = Spin {
     default: 1,
     least: 1,
-    most: 1,
+    most: 64,
 };
 const LINES: Spin = Spin {
     default: 1,
@@ -63,6 +63,7 @@ impl Spin {
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     pub(super) hash_mb: usize,
+    pub(super) threads: usize,
     pub(super) overhead: Duration,
     pub(super) lines: usize,
     pub(super) style: UciStyle,
@@ -81,6 +82,7 @@ impl Options {
     pub(super) const fn new(evaluator: Evaluator) -> Options {
         Options {
             hash_mb: HASH.default as usize,
+            threads: THREADS.default as usize,
             overhead: Duration::from_millis(OVERHEAD.default),
             lines: LINES.default as usize,
             style: UciStyle::Standard,
@@ -113,7 +115,8 @@ impl Options {
             }
             "clear hash" => return Ok(Effect::ClearHash),
             "threads" => {
-                THREADS.read(name, value)?;
+                self.threads = THREADS.read(name, value)? as usize;
+                return Ok(Effect::NewEngine);
             }
             "move overhead" => {
                 self.overhead = Duration::from_millis(OVERHEAD.read(name, value)?);

@@ -33,6 +33,7 @@ struct Running {
     search: Search,
     /// Closed once `bestmove` is written.
     answered: mpsc::Receiver<()>,
+    is_pondering: bool,
     is_endless: bool,
 }
 
@@ -69,7 +70,7 @@ impl<W: Write + Send + 'static> Session<W> {
             Command::PonderHit => {
                 if let Some(running) = &mut self.running {
                     running.search.ponderhit();
-                    running.is_endless = false;
+                    running.is_pondering = false;
                 }
             }
             Command::Quit => return Ok(Next::Quit),
@@ -91,7 +92,7 @@ impl<W: Write + Send + 'static> Session<W> {
     /// The input has ended: let a search that ends by itself do so.
     pub(super) fn finish(mut self) {
         if let Some(running) = self.running.take() {
-            if running.is_endless {
+            if running.is_endless || running.is_pondering {
                 running.search.stop();
             }
             wait(&running);
@@ -162,7 +163,8 @@ impl<W: Write + Send + 'static> Session<W> {
     fn go(&mut self, go: &Go) -> io::Result<()> {
         self.halt();
         let limits = self.limits(go)?;
-        let is_endless = limits.infinite || limits.ponder || is_boundless(&limits);
+        let is_pondering = limits.ponder;
+        let is_endless = limits.infinite || is_boundless(&limits);
         let style = self.options.style;
         let reports = self.output.clone();
         let search = self.engine.think_with(&self.game, limits, move |info| {
@@ -178,6 +180,7 @@ impl<W: Write + Send + 'static> Session<W> {
         self.running = Some(Running {
             search,
             answered,
+            is_pondering,
             is_endless,
         });
         Ok(())
@@ -227,7 +230,7 @@ impl<W: Write + Send + 'static> Session<W> {
 fn engine(options: &Options) -> Engine {
     Pool::new(&EngineOptions {
         hash_mb: options.hash_mb,
-        threads: 1,
+        threads: options.threads,
         evaluator: options.evaluator.clone(),
     })
     .lease()

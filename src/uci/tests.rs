@@ -10,6 +10,8 @@ use crate::engine::Evaluator;
 use crate::engine::nnue::{Layout, Network, SCALE, Shape};
 
 const GUARD: Duration = Duration::from_secs(20);
+/// One thread, and several.
+const THREADS: [&str; 2] = ["isready", "setoption name Threads value 3"];
 
 #[derive(Clone, Default)]
 struct Sink(Arc<Mutex<Vec<u8>>>);
@@ -146,7 +148,7 @@ fn it_introduces_itself_with_its_options() {
     for option in [
         "UCI_Variant type combo default atomic var atomic",
         "Hash type spin",
-        "Threads type spin default 1",
+        "Threads type spin default 1 min 1 max 64",
         "Move Overhead type spin default 10",
         "MultiPV type spin default 1",
         "EvalFile type string default <empty>",
@@ -252,9 +254,14 @@ fn every_limit_ends_with_a_best_move() {
         "go searchmoves a2a3 depth 2",
         "go searchmoves z9z9 depth 2",
     ] {
-        let text = talk(&format!("position startpos\n{go}\n"));
-        assert!(last_line(&text).starts_with("bestmove "), "{go}: {text}");
-        assert!(!text.contains("(none)"), "{go}: {text}");
+        for threads in THREADS {
+            let text = talk(&format!("{threads}\nposition startpos\n{go}\n"));
+            assert!(last_line(&text).starts_with("bestmove "), "{go}: {text}");
+            assert!(
+                !text.contains("(none)") && !text.contains("option"),
+                "{go}: {text}"
+            );
+        }
     }
 }
 
@@ -294,15 +301,86 @@ fn it_is_ready_while_it_thinks() {
 
 #[test]
 fn pondering_answers_after_the_hit_only() {
+    for threads in THREADS {
+        let talk = Talk::start();
+        talk.say(threads);
+        talk.say("position startpos moves e2e4");
+        // The second is done long before it may say so.
+        for go in ["go ponder wtime 50 btime 50", "go ponder depth 2"] {
+            talk.say(go);
+            talk.expect_silence_about("bestmove");
+            talk.say("ponderhit");
+            talk.expect("bestmove ");
+        }
+        talk.say("go ponder wtime 50 btime 50");
+        talk.say("stop");
+        talk.expect("bestmove ");
+    }
+}
+
+#[test]
+fn a_search_without_an_end_is_stopped_by_the_end_of_the_input() {
+    for go in [
+        "go ponder wtime 900000 btime 900000",
+        "go ponder\nponderhit",
+        "go infinite",
+        "go",
+    ] {
+        let text = talk(&format!("position startpos\n{go}\n"));
+        assert!(last_line(&text).starts_with("bestmove "), "{go}: {text}");
+    }
+}
+
+#[test]
+fn a_mate_asked_for_ends_the_search_with_its_length() {
+    let position = "position fen rnb1k1nr/pp1pppbp/1qp5/6p1/8/PP1P3P/1BPKPPP1/RNQ2BNR b kq - 2 7";
+    for threads in THREADS {
+        let text = talk(&format!("{threads}\n{position}\ngo mate 2\n"));
+        assert!(text.contains(" score mate 2 "), "{text}");
+        assert!(last_line(&text).starts_with("bestmove "), "{text}");
+    }
+}
+
+#[test]
+fn several_lines_and_chosen_moves_go_with_any_number_of_threads() {
+    for threads in THREADS {
+        let text = talk(&format!(
+            "{threads}\nsetoption name MultiPV value 3\nposition startpos\n\
+             go depth 5 searchmoves a2a3 h2h3\n"
+        ));
+        let lines = text
+            .lines()
+            .filter(|line| line.starts_with("info depth 5 "));
+        let ranks: Vec<bool> = lines.map(|line| line.contains(" multipv 1 ")).collect();
+        assert_eq!(ranks, [true, false], "two moves are two lines: {text}");
+        assert!(
+            ["bestmove a2a3", "bestmove h2h3"]
+                .iter()
+                .any(|best| last_line(&text).starts_with(best)),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn threads_and_memory_can_be_changed_and_cleared_between_searches() {
     let talk = Talk::start();
-    talk.say("position startpos moves e2e4");
-    talk.say("go ponder wtime 50 btime 50");
-    talk.expect_silence_about("bestmove");
-    talk.say("ponderhit");
-    talk.expect("bestmove ");
-    talk.say("go ponder wtime 50 btime 50");
-    talk.say("stop");
-    talk.expect("bestmove ");
+    for line in [
+        "setoption name Threads value 3",
+        "setoption name Hash value 64",
+        "setoption name Clear Hash",
+        "ucinewgame",
+        "setoption name Threads value 64",
+        "setoption name Threads value 1",
+    ] {
+        talk.say("go infinite");
+        talk.say(line);
+        talk.expect("bestmove ");
+        talk.say("isready");
+        talk.expect("readyok");
+    }
+    talk.say("setoption name Threads value 65");
+    talk.expect("info string error: Threads takes a number from 1 to 64");
 }
 
 #[test]
