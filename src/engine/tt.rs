@@ -203,13 +203,10 @@ impl Table {
         }
     }
 
-    /// Forget everything. Pages never written stay untouched.
+    /// Forget everything, at once however large the table is. What a search that still runs stores
+    /// meanwhile may stay.
     pub(super) fn clear(&self) {
-        for word in self.memory.clusters().iter().flat_map(|cluster| &cluster.0) {
-            if word.load(Relaxed) != 0 {
-                word.store(0, Relaxed);
-            }
-        }
+        self.memory.clear();
         self.age.store(0, Relaxed);
     }
 
@@ -321,6 +318,28 @@ mod tests {
         assert_eq!(table.probe(0xdead_beef_0123_4568), None);
         table.clear();
         assert_eq!(table.probe(0xdead_beef_0123_4567), None);
+    }
+
+    #[test]
+    fn a_table_of_any_size_is_had_and_cleared_at_once() {
+        use std::time::{Duration, Instant};
+        for megabytes in [1, 3, 64, 65_536] {
+            let begun = Instant::now();
+            let table = Table::new(megabytes);
+            let keys = (0..100u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            for key in keys.clone() {
+                table.store(key, entry(0x11, 1, 5, Bound::Exact));
+            }
+            let last = u64::MAX;
+            table.store(last, entry(0x12, 1, 5, Bound::Exact));
+            assert!(table.probe(last).is_some(), "{megabytes} MB");
+            table.clear();
+            assert!(keys.chain([last]).all(|key| table.probe(key).is_none()));
+            table.store(last, entry(0x12, 1, 5, Bound::Exact));
+            assert!(table.probe(last).is_some(), "{megabytes} MB");
+            drop(table);
+            assert!(begun.elapsed() < Duration::from_secs(10), "{megabytes} MB");
+        }
     }
 
     #[test]

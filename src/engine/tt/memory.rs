@@ -1,20 +1,27 @@
 //! The table's memory: zeroed by the system, and taken from it only page by page as it is touched.
+//!
+//! The system is asked for large pages, since the table is read all over the place: fewer of them
+//! are looked up and fetched. However large, memory is had and given back at once.
 
-use std::alloc::{self, Layout};
 use std::ptr::NonNull;
+use std::sync::atomic::Ordering::Relaxed;
+
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use super::Cluster;
 
-/// Bytes of a line of the processor's cache: no cluster may lie across two.
-const CACHE_LINE: usize = 64;
-/// With a greater alignment the allocator would zero, and so touch, every page itself.
-const BLOCK_ALIGNMENT: usize = 16;
+/// A large page of the system. No cluster lies across two lines of the processor's cache either.
+const LARGE_PAGE: usize = 2 << 20;
+/// From so many bytes on, clearing gives the pages back; below, writing zeroes is cheaper than
+/// having the pages brought anew.
+#[cfg(target_os = "linux")]
+const CLEARED_BY_SYSTEM: usize = 32 << 20;
 
 /// An array of clusters.
 pub(super) struct Memory {
     block: NonNull<u8>,
-    layout: Layout,
-    /// The first line of the cache in the block.
+    size: usize,
+    /// The first large page in the block.
     first: NonNull<Cluster>,
     count: usize,
 }
@@ -28,28 +35,40 @@ impl Memory {
     /// Room for up to `count` clusters: half as many, and so on, if the system has no more.
     pub(super) fn new(mut count: usize) -> Memory {
         loop {
-            let size = count * size_of::<Cluster>() + CACHE_LINE;
-            let layout = Layout::from_size_align(size, BLOCK_ALIGNMENT)
-                .expect("a table is smaller than the address space");
-            // SAFETY: the layout is not empty.
-            let block = unsafe { alloc::alloc_zeroed(layout) };
-            if let Some(block) = NonNull::new(block) {
-                let offset = block.addr().get().next_multiple_of(CACHE_LINE) - block.addr().get();
-                // SAFETY: the block is larger than the clusters by `CACHE_LINE`, which is more than
-                // the offset.
-                let first = unsafe { block.add(offset) }.cast::<Cluster>();
-                return Memory {
-                    block,
-                    layout,
-                    first,
-                    count,
-                };
+            if let Some(memory) = Memory::map(count) {
+                return memory;
             }
-            if count <= 1 {
-                alloc::handle_alloc_error(layout);
-            }
+            assert!(count > 1, "the system has memory for one cluster");
             count /= 2;
         }
+    }
+
+    fn map(count: usize) -> Option<Memory> {
+        let bytes = count * size_of::<Cluster>();
+        let size = bytes + LARGE_PAGE;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: memory of its own, wherever the system has room.
+        let block =
+            unsafe { mmap_anonymous(std::ptr::null_mut(), size, protection, MapFlags::PRIVATE) };
+        let block = NonNull::new(block.ok()?.cast::<u8>())?;
+        let offset = block.addr().get().next_multiple_of(LARGE_PAGE) - block.addr().get();
+        // SAFETY: the block is larger than the clusters by a large page, and the offset smaller.
+        let first = unsafe { block.add(offset) };
+        #[cfg(target_os = "linux")]
+        // SAFETY: advice on memory of ours. A system without large pages says no: no harm done.
+        let _ = unsafe {
+            rustix::mm::madvise(
+                first.as_ptr().cast(),
+                bytes,
+                rustix::mm::Advice::LinuxHugepage,
+            )
+        };
+        Some(Memory {
+            block,
+            size,
+            first: first.cast(),
+            count,
+        })
     }
 
     #[inline]
@@ -58,11 +77,42 @@ impl Memory {
         // valid state of atomics; the block lives as long as `self`.
         unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.count) }
     }
+
+    /// Make all of it zero, while others may read and write.
+    pub(super) fn clear(&self) {
+        if self.give_back() {
+            return;
+        }
+        for word in self.clusters().iter().flat_map(|cluster| &cluster.0) {
+            if word.load(Relaxed) != 0 {
+                word.store(0, Relaxed);
+            }
+        }
+    }
+
+    /// Have the system bring fresh zeroes wherever a page is touched again; false if it does not.
+    #[cfg(target_os = "linux")]
+    fn give_back(&self) -> bool {
+        let bytes = self.count * size_of::<Cluster>();
+        if bytes < CLEARED_BY_SYSTEM {
+            return false;
+        }
+        let advice = rustix::mm::Advice::LinuxDontNeed;
+        // SAFETY: private memory of ours, never borrowed but as atomics; what others read of it at
+        // the same time is an old word or a zero.
+        unsafe { rustix::mm::madvise(self.first.as_ptr().cast(), bytes, advice) }.is_ok()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn give_back(&self) -> bool {
+        false
+    }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: allocated with this very layout and freed once; atomics need no drop.
-        unsafe { alloc::dealloc(self.block.as_ptr(), self.layout) }
+        // SAFETY: mapped with this very size, and nobody can reach it any more. There is nothing
+        // to be done about a refusal.
+        let _ = unsafe { munmap(self.block.as_ptr().cast(), self.size) };
     }
 }
