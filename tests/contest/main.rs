@@ -3,6 +3,7 @@
 //! Players are this program, in process or as a child, and tiny scripts that misbehave.
 
 mod children;
+mod clocks;
 mod games;
 mod openings;
 mod resume;
