@@ -13,6 +13,7 @@ pub mod bot;
 pub mod training;
 
 pub mod config;
+pub mod knowledge;
 pub mod store;
 
 pub mod engine;

@@ -472,3 +472,36 @@ fn a_net_is_a_file_beside_the_config_or_a_word() {
         assert_eq!(Config::read(&path).unwrap().engine.eval_file, read);
     }
 }
+
+#[test]
+fn folders_of_tables_lie_beside_the_config_and_must_be_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    fs::create_dir(folder.path().join("four")).unwrap();
+    fs::write(&path, "[engine]\nsyzygy_path = [\"four\"]").unwrap();
+    let config = Config::read(&path).unwrap();
+    assert_eq!(config.engine.syzygy_path, [folder.path().join("four")]);
+    fs::write(
+        &path,
+        "[engine]\nsyzygy_path = [\n  \"four\",\n  \"five\",\n]",
+    )
+    .unwrap();
+    let error = Config::read(&path).unwrap_err().to_string();
+    assert!(error.contains("config.toml:4: "), "{error}");
+    assert!(
+        error.contains("[engine] syzygy_path: there is no folder"),
+        "{error}"
+    );
+    for (wrong, what) in [
+        ("\"four\"", "wants a list of folders such as"),
+        ("[4]", "wants a list of folders such as"),
+        ("[\"\"]", "names no folder"),
+    ] {
+        let error = Config::parse(&format!("[engine]\nsyzygy_path = {wrong}")).unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.contains("syzygy_path") && error.contains(what),
+            "{error}"
+        );
+    }
+}

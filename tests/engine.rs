@@ -11,6 +11,8 @@ mod net;
 mod play;
 #[path = "engine/sharing.rs"]
 mod sharing;
+#[path = "engine/tables.rs"]
+mod tables;
 #[path = "engine/threads.rs"]
 mod threads;
 

@@ -58,6 +58,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
         hash_mb: args.hash as usize,
         threads: usize::from(args.threads),
         evaluator,
+        ..EngineOptions::default()
     };
     let report = bench::bench_with(&options, args.depth);
     let (seconds, speed) = (report.time.as_secs_f64(), report.speed());

@@ -10,7 +10,7 @@ use megaton::lichess::Client;
 
 use super::failure::Failure;
 use super::identity::{self, Identity};
-use super::setup::{ConfigArgs, evaluator};
+use super::setup::{ConfigArgs, evaluator, tables};
 use super::{outlook, places, report, runtime};
 
 /// Check config, data folder, token and account, and say what would happen
@@ -40,6 +40,10 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     say_all("server", &report::server(&config.lichess.url))?;
     let evaluator = evaluator(config.engine.eval_file.as_deref())?;
     say("engine", &report::engine(&config.engine, &evaluator))?;
+    say_all(
+        "tables",
+        &report::tables(tables(&config.engine)?.as_deref()),
+    )?;
     say_all("keeps", &places::keeps(&config)?)?;
     say_all("accepts", &report::accepts(&config.challenge))?;
     let mut lists = lists(&config);

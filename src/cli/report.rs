@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use megaton::config::{Challenge, Engine, Visitors};
 use megaton::engine::Evaluator;
+use megaton::knowledge::Syzygy;
 use megaton::lichess::{Account, TokenInfo};
 
 /// The scope without which nothing works.
@@ -92,6 +93,18 @@ pub(super) fn server(url: &str) -> Vec<String> {
         );
     }
     lines
+}
+
+/// Which endgame tables there are.
+pub(super) fn tables(tables: Option<&Syzygy>) -> Vec<String> {
+    let Some(tables) = tables else {
+        return vec!["none: [engine] syzygy_path names no folder".to_owned()];
+    };
+    let refused = tables.refused().iter();
+    let refused = refused.map(|file| format!("WARNING: {file}"));
+    std::iter::once(tables.found().to_string())
+        .chain(refused)
+        .collect()
 }
 
 /// What the engine may use.

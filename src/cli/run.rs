@@ -9,13 +9,13 @@ use megaton::bot::{
     Shutdown,
 };
 use megaton::config::Config;
-use megaton::engine::{EngineOptions, Pool};
+use megaton::engine::{EngineOptions, Pool, Tables};
 #[cfg(unix)]
 use megaton::panel::{Panel, Reload, Reloader};
 use megaton::store::Store;
 
 use super::failure::Failure;
-use super::setup::{ConfigArgs, LogArgs, evaluator};
+use super::setup::{ConfigArgs, LogArgs, evaluator, tables};
 use super::{identity, logging, report, runtime};
 
 /// Play on Lichess until told to stop
@@ -136,6 +136,7 @@ pub(super) fn pool(config: &Config) -> Result<Pool, Failure> {
         hash_mb: config.engine.hash,
         threads: config.engine.cores(),
         evaluator,
+        tables: tables(&config.engine)?.map(|tables| Tables::new(tables)),
     };
     Ok(Pool::in_background(&options))
 }

@@ -4,10 +4,12 @@ use std::fs;
 #[cfg(unix)]
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
-use megaton::config::{Config, Format, Level, Log};
+use megaton::config::{Config, Engine, Format, Level, Log};
 use megaton::engine::Evaluator;
+use megaton::knowledge::Syzygy;
 
 use super::failure::Failure;
 
@@ -118,6 +120,17 @@ impl EvalArgs {
 pub(super) fn evaluator(name: Option<&Path>) -> Result<Evaluator, Failure> {
     let name = name.unwrap_or(Path::new(""));
     Evaluator::named(name).map_err(|error| Failure::Setup(error.into()))
+}
+
+/// The endgame tables in the folders that the config names, if it names any.
+pub(super) fn tables(engine: &Engine) -> Result<Option<Arc<Syzygy>>, Failure> {
+    if engine.syzygy_path.is_empty() {
+        return Ok(None);
+    }
+    let opened = Syzygy::open(&engine.syzygy_path);
+    let tables =
+        opened.map_err(|error| Failure::setup(format!("[engine] syzygy_path: {error}")))?;
+    Ok(Some(Arc::new(tables)))
 }
 
 /// How it logs, over the config.

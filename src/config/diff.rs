@@ -77,7 +77,7 @@ impl Place {
         let key = section.keys[self.key].name;
         match section.path {
             "lichess" | "data" | "log" => true,
-            "engine" => matches!(key, "hash" | "threads" | "eval_file"),
+            "engine" => matches!(key, "hash" | "threads" | "eval_file" | "syzygy_path"),
             _ => false,
         }
     }

@@ -52,6 +52,8 @@ pub enum Takes {
     Times,
     /// A list of tournaments.
     Arenas,
+    /// A list of folders.
+    Folders,
 }
 
 impl Section {
@@ -92,6 +94,7 @@ impl Takes {
             Self::Line => "a line of chat in quotes, \"\" for none",
             Self::Entries => "a list of account names such as [\"someone\", \"file:names.txt\"]",
             Self::Times => "a list of time controls such as [\"blitz\", \"3+2\"]",
+            Self::Folders => "a list of folders such as [\"tables\"]",
             Self::Arenas => "a list of tournaments such as [\"aBcD1234\"]",
         };
         fixed.to_owned()
@@ -105,6 +108,7 @@ impl Takes {
             Self::Entries => text.parse::<Entry>().err(),
             Self::Times => text.parse::<TimeRule>().err(),
             Self::Arenas => text.parse::<ArenaId>().err(),
+            Self::Folders => text.is_empty().then(|| "names no folder".to_owned()),
             Self::Flag | Self::Whole { .. } | Self::Choice(_) | Self::Text(_) => None,
         }
     }
@@ -169,6 +173,7 @@ const ENGINE: &[Key] = &[
         "eval_file",
         "the path of a net in quotes, \"classical\", or \"\" for the default",
     ),
+    key("syzygy_path", Takes::Folders),
     flag("ponder"),
     whole("nodes", (0, i64::MAX), "nodes a move (0: no limit)"),
     whole("depth", (0, 245), "plies (0: no limit)"),

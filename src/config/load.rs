@@ -37,10 +37,28 @@ impl Config {
             path: path.to_owned(),
             fault,
         })?;
-        Ok(match path.parent() {
+        let config = match path.parent() {
             Some(folder) => config.seen_from(folder),
             None => config,
-        })
+        };
+        if let Some(fault) = config.missing_folder(&text) {
+            let path = path.to_owned();
+            return Err(ConfigError::Refused { path, fault });
+        }
+        Ok(config)
+    }
+
+    /// The first folder of tables that is none, with its place in the text.
+    fn missing_folder(&self, text: &str) -> Option<Fault> {
+        let tree = DeTable::parse(text).ok()?;
+        let engine = tree.get_ref().get("engine")?.get_ref().as_table()?;
+        let items = engine.get("syzygy_path")?.get_ref().as_array()?;
+        let (item, folder) = items
+            .iter()
+            .zip(&self.engine.syzygy_path)
+            .find(|(_, folder)| !folder.is_dir())?;
+        let what = format!("there is no folder {}", folder.display());
+        Some(Source(text).fault(item.span().start, "[engine] syzygy_path", what))
     }
 
     /// Of a file that may be wrong: which server it names and where it keeps things, as far as that
@@ -88,6 +106,9 @@ impl Config {
         let file = |name: &PathBuf| name.as_os_str() != CLASSICAL;
         if let Some(name) = self.engine.eval_file.take_if(|name| file(name)) {
             self.engine.eval_file = Some(folder.join(name));
+        }
+        for place in &mut self.engine.syzygy_path {
+            *place = folder.join(&*place);
         }
         let lists = [
             &mut self.challenge.block,
@@ -313,7 +334,7 @@ fn fits(takes: Takes, value: &DeValue<'_>) -> bool {
                 .is_ok_and(|number| (min..=max).contains(&number))
         }
         (Takes::Choice(words), DeValue::String(word)) => words.contains(&word.as_ref()),
-        (Takes::Entries | Takes::Times | Takes::Arenas, DeValue::Array(items)) => {
+        (Takes::Entries | Takes::Times | Takes::Arenas | Takes::Folders, DeValue::Array(items)) => {
             items.iter().all(|item| item.get_ref().is_str())
         }
         _ => false,

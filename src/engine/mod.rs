@@ -34,6 +34,7 @@ mod search;
 mod see;
 mod solo;
 pub mod suite;
+mod tables;
 mod thought;
 mod time;
 mod tt;
@@ -45,6 +46,7 @@ pub use limits::{Clock, Limits};
 pub use pool::{Engine, EngineOptions, Pool};
 pub use score::Score;
 pub use solo::Solo;
+pub use tables::{Dtz, TableProbe, Tables, Wdl};
 pub use thought::{Ended, Info, Ranked, ScoreBound, Thought};
 
 use crate::rules::{Move, Position};

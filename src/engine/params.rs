@@ -42,6 +42,14 @@ pub(super) const TT_CLOCK_KEY: u64 = 0x9e37_79b9_7f4a_7c15;
 /// From this count on no stored value ends a node: the draw is too near.
 pub(super) const TT_CUTOFF_CLOCK: u32 = 90;
 
+// --- Endgame tables ---------------------------------------------------------------------------
+
+/// Least depth, in plies, at which the largest tables are asked: a probe costs like some nodes.
+/// Start value.
+pub(super) const TABLE_PROBE_DEPTH: i32 = 1;
+/// What tables say is stored as if searched so many plies deeper. Start value.
+pub(super) const TABLE_DEPTH_BONUS: i32 = 6;
+
 // --- Time -------------------------------------------------------------------------------------
 
 /// The least a move is ever given.

@@ -17,6 +17,7 @@ use super::limits::Limits;
 use super::params;
 use super::score::Score;
 use super::search::{Searcher, Task, safe_move};
+use super::tables::Tables;
 use super::thought::{Ended, Info, Thought};
 use super::tt::Table;
 use crate::rules::Game;
@@ -31,6 +32,8 @@ pub struct EngineOptions {
     pub threads: usize,
     /// What judges positions.
     pub evaluator: Evaluator,
+    /// Endgame tables to ask.
+    pub tables: Option<Tables>,
 }
 
 impl Default for EngineOptions {
@@ -39,6 +42,7 @@ impl Default for EngineOptions {
             hash_mb: params::DEFAULT_HASH_MB,
             threads: 1,
             evaluator: Evaluator::default(),
+            tables: None,
         }
     }
 }
@@ -57,6 +61,7 @@ struct Shared {
     evaluator: Evaluator,
     /// Where there is more than one core.
     crew: Option<Arc<Crew>>,
+    tables: Option<Tables>,
     in_background: bool,
 }
 
@@ -77,9 +82,11 @@ impl Pool {
         let hands = options.threads.clamp(1, params::MOST_THREADS) - 1;
         let crew = (hands > 0).then(|| {
             let (table, evaluator) = (Arc::clone(&table), options.evaluator.clone());
-            let gate_of_crew = Arc::clone(&gate);
-            let hire =
-                move || Searcher::new(Arc::clone(&table), Arc::clone(&gate_of_crew), &evaluator);
+            let (gate_of_crew, tables) = (Arc::clone(&gate), options.tables.clone());
+            let hire = move || {
+                let (table, gate) = (Arc::clone(&table), Arc::clone(&gate_of_crew));
+                Searcher::new(table, gate, &evaluator).with_tables(tables.clone())
+            };
             let gate = Arc::clone(&gate);
             Arc::new(Crew::new(gate, hands, in_background, Box::new(hire)))
         });
@@ -88,6 +95,7 @@ impl Pool {
             gate,
             evaluator: options.evaluator.clone(),
             crew,
+            tables: options.tables.clone(),
             in_background,
         }))
     }
@@ -237,7 +245,9 @@ fn work(shared: &Shared, inbox: &mpsc::Receiver<Job>) {
     }
     let fresh = || {
         let (table, gate) = (Arc::clone(&shared.table), Arc::clone(&shared.gate));
-        Searcher::new(table, gate, &shared.evaluator).with_crew(shared.crew.clone())
+        Searcher::new(table, gate, &shared.evaluator)
+            .with_crew(shared.crew.clone())
+            .with_tables(shared.tables.clone())
     };
     let mut searcher = fresh();
     for job in inbox {

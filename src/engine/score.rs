@@ -16,6 +16,10 @@ pub(super) const MATE: Value = 32_000;
 pub(super) const MAX_PLY: usize = 128;
 /// At or above this a value tells of a mate within [`MAX_PLY`] plies.
 pub(super) const MATE_BOUND: Value = MATE - MAX_PLY as Value;
+/// A win that endgame tables prove, at the root: far above every evaluation, below every mate.
+pub(super) const TABLE_WIN: Value = 30_000;
+/// From here to [`TABLE_WIN`] a value tells of a position won by tables within [`MAX_PLY`] plies.
+pub(super) const TABLE_BOUND: Value = TABLE_WIN - MAX_PLY as Value;
 /// A draw.
 pub(super) const DRAW: Value = 0;
 /// "No value known", fits the sixteen bits of the table.
@@ -33,16 +37,34 @@ pub(super) const fn mate_in(ply: usize) -> Value {
     MATE - ply as Value
 }
 
-/// A proved mate for either side.
+/// Reaches a position won by tables `ply` plies from the root.
+#[inline]
+pub(super) const fn table_win_in(ply: usize) -> Value {
+    TABLE_WIN - ply as Value
+}
+
+/// A win or a loss by tables.
+#[inline]
+pub(super) const fn is_by_tables(value: Value) -> bool {
+    value.abs() >= TABLE_BOUND && value.abs() <= TABLE_WIN
+}
+
+/// A proved mate for either side, or a win of either by tables.
 #[inline]
 pub(super) const fn is_decisive(value: Value) -> bool {
-    value.abs() >= MATE_BOUND
+    value.abs() >= MATE_BOUND || is_by_tables(value)
+}
+
+/// A proved loss, by mate or by tables.
+#[inline]
+pub(super) const fn is_lost(value: Value) -> bool {
+    value < 0 && is_decisive(value)
 }
 
 /// What a position is worth to the side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Score {
-    /// Hundredths of a pawn.
+    /// Hundredths of a pawn; about ±30,000 where endgame tables know who wins.
     Cp(i32),
     /// The game is decided in so many moves of the side to move: positive, it wins (by mate or by
     /// blowing up the king); zero or negative, it loses.

@@ -34,7 +34,8 @@ impl Solo {
     pub fn new(options: &EngineOptions) -> Solo {
         let table = Arc::new(Table::new(options.hash_mb));
         let gate = Arc::new(Gate::new(1));
-        let searcher = Searcher::new(Arc::clone(&table), gate, &options.evaluator);
+        let searcher = Searcher::new(Arc::clone(&table), gate, &options.evaluator)
+            .with_tables(options.tables.clone());
         Solo { table, searcher }
     }
 

@@ -76,6 +76,8 @@ pub struct Info {
     pub bound: ScoreBound,
     /// Positions visited so far.
     pub nodes: u64,
+    /// Positions that endgame tables knew so far, as the answering thread has asked them.
+    pub table_hits: u64,
     /// Time used so far.
     pub time: Duration,
     /// How full the table is with this search's age, in thousandths.

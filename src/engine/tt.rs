@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use memory::Memory;
 
 use super::params;
-use super::score::{MATE_BOUND, NO_VALUE, Value};
+use super::score::{MATE_BOUND, NO_VALUE, TABLE_BOUND, TABLE_WIN, Value, is_by_tables};
 use crate::rules::Move;
 
 const ENTRIES: usize = 3;
@@ -87,6 +87,14 @@ impl Entry {
             } else {
                 value + ply
             }
+        } else if is_by_tables(value) {
+            let is_late = TABLE_WIN - value.abs() > room;
+            let seen = if is_late {
+                TABLE_BOUND - 1
+            } else {
+                value.abs() - ply
+            };
+            seen * value.signum()
         } else {
             value
         }
@@ -102,6 +110,8 @@ pub(super) const fn value_to_store(value: Value, ply: usize) -> Value {
         value + ply as Value
     } else if value <= -MATE_BOUND {
         value - ply as Value
+    } else if is_by_tables(value) {
+        value + ply as Value * value.signum()
     } else {
         value
     }

@@ -45,6 +45,7 @@ impl Board {
             hash_mb: HASH_MB,
             threads: 1,
             evaluator: rules.evaluator.clone(),
+            ..EngineOptions::default()
         };
         Board {
             sides: [Solo::new(&options), Solo::new(&options)],

@@ -1,10 +1,13 @@
 //! The options of the protocol: what is offered, and what a value means.
 
+use std::env;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::Evaluator;
+use crate::engine::{Evaluator, Tables};
+use crate::knowledge::Syzygy;
 use crate::rules::UciStyle;
 
 const HASH: Spin = Spin {
@@ -26,6 +29,17 @@ const LINES: Spin = Spin {
     default: 1,
     least: 1,
     most: 256,
+};
+
+const PROBE_DEPTH: Spin = Spin {
+    default: 1,
+    least: 1,
+    most: 100,
+};
+const PROBE_LIMIT: Spin = Spin {
+    default: 7,
+    least: 0,
+    most: 7,
 };
 
 /// A number with its bounds.
@@ -68,14 +82,20 @@ pub(super) struct Options {
     pub(super) lines: usize,
     pub(super) style: UciStyle,
     pub(super) evaluator: Evaluator,
+    syzygy: Option<Arc<Syzygy>>,
+    probe_depth: u32,
+    probe_limit: usize,
+    fifty_moves: bool,
 }
 
 /// What a change of an option asks of the session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     None,
     ClearHash,
     NewEngine,
+    /// A new engine, with the tables so described.
+    NewTables(String),
 }
 
 impl Options {
@@ -87,7 +107,21 @@ impl Options {
             lines: LINES.default as usize,
             style: UciStyle::Standard,
             evaluator,
+            syzygy: None,
+            probe_depth: PROBE_DEPTH.default as u32,
+            probe_limit: PROBE_LIMIT.default as usize,
+            fifty_moves: true,
         }
+    }
+
+    /// The endgame tables to ask, and how.
+    pub(super) fn tables(&self) -> Option<Tables> {
+        let syzygy = self.syzygy.clone()?;
+        let tables = Tables::new(syzygy)
+            .with_depth(self.probe_depth)
+            .with_limit(self.probe_limit)
+            .with_fifty_moves(self.fifty_moves);
+        Some(tables)
     }
 
     /// The list that answers `uci`.
@@ -101,6 +135,13 @@ impl Options {
         OVERHEAD.list("Move Overhead", output)?;
         LINES.list("MultiPV", output)?;
         writeln!(output, "option name EvalFile type string default <empty>")?;
+        writeln!(output, "option name SyzygyPath type string default <empty>")?;
+        PROBE_DEPTH.list("SyzygyProbeDepth", output)?;
+        PROBE_LIMIT.list("SyzygyProbeLimit", output)?;
+        writeln!(
+            output,
+            "option name Syzygy50MoveRule type check default true"
+        )?;
         writeln!(output, "option name Ponder type check default false")?;
         writeln!(output, "option name UCI_Chess960 type check default false")?;
         writeln!(output, "option name Clear Hash type button")
@@ -128,6 +169,19 @@ impl Options {
                     Evaluator::named(Path::new(name)).map_err(|error| error.to_string())?;
                 return Ok(Effect::NewEngine);
             }
+            "syzygypath" => return self.open_tables(value),
+            "syzygyprobedepth" => {
+                self.probe_depth = PROBE_DEPTH.read(name, value)? as u32;
+                return Ok(self.changed_tables());
+            }
+            "syzygyprobelimit" => {
+                self.probe_limit = PROBE_LIMIT.read(name, value)? as usize;
+                return Ok(self.changed_tables());
+            }
+            "syzygy50moverule" => {
+                self.fifty_moves = is_true(name, value)?;
+                return Ok(self.changed_tables());
+            }
             "multipv" => self.lines = LINES.read(name, value)? as usize,
             "uci_chess960" => {
                 self.style = if is_true(name, value)? {
@@ -144,6 +198,34 @@ impl Options {
             _ => return Err(format!("no option {name:?}")),
         }
         Ok(Effect::None)
+    }
+
+    /// Folders are separated as in the system's own lists: by `:`, on Windows by `;`.
+    fn open_tables(&mut self, value: &str) -> Result<Effect, String> {
+        // How boards and the protocol write an empty text.
+        if matches!(value, "" | "<empty>") {
+            self.syzygy = None;
+            return Ok(Effect::NewTables("none".to_owned()));
+        }
+        let folders: Vec<PathBuf> = env::split_paths(value)
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .collect();
+        let syzygy = Syzygy::open(&folders).map_err(|error| format!("SyzygyPath: {error}"))?;
+        let mut said = syzygy.found().to_string();
+        for refused in syzygy.refused() {
+            said.push_str("; passed over: ");
+            said.push_str(refused);
+        }
+        self.syzygy = Some(Arc::new(syzygy));
+        Ok(Effect::NewTables(said))
+    }
+
+    /// What a change of their use asks for.
+    fn changed_tables(&self) -> Effect {
+        match self.syzygy {
+            Some(_) => Effect::NewEngine,
+            None => Effect::None,
+        }
     }
 }
 

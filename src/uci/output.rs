@@ -46,8 +46,14 @@ pub(super) fn info_line(info: &Info, style: UciStyle) -> String {
     };
     let mut line = format!(
         "info depth {} seldepth {} multipv {} score {}{bound} nodes {} nps {speed} hashfull {} \
-         time {millis} pv",
-        info.depth, info.seldepth, info.multipv, info.score, info.nodes, info.hashfull,
+         tbhits {} time {millis} pv",
+        info.depth,
+        info.seldepth,
+        info.multipv,
+        info.score,
+        info.nodes,
+        info.hashfull,
+        info.table_hits,
     );
     for mv in &info.line {
         // Writing to a string cannot fail.

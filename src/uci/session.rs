@@ -137,6 +137,11 @@ impl<W: Write + Send + 'static> Session<W> {
                 self.engine = engine(&self.options);
                 Ok(())
             }
+            Ok(Effect::NewTables(found)) => {
+                self.halt();
+                self.engine = engine(&self.options);
+                self.output.say(&format!("info string tables: {found}"))
+            }
             Err(error) => self.complain(&error),
         }
     }
@@ -232,6 +237,7 @@ fn engine(options: &Options) -> Engine {
         hash_mb: options.hash_mb,
         threads: options.threads,
         evaluator: options.evaluator.clone(),
+        tables: options.tables(),
     })
     .lease()
 }

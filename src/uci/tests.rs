@@ -453,3 +453,32 @@ fn nonsense_is_survived() {
     let text = String::from_utf8_lossy(&sink.0.lock().unwrap()).into_owned();
     assert_eq!(last_line(&text), "readyok");
 }
+
+#[test]
+fn tables_that_cannot_be_opened_are_named_and_the_engine_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = talk(&format!(
+        "uci\nsetoption name SyzygyPath value /no/such/tables\n\
+         setoption name SyzygyPath value {}\n\
+         setoption name SyzygyProbeLimit value 9\n\
+         setoption name Syzygy50MoveRule value maybe\n\
+         setoption name SyzygyProbeDepth value 3\n\
+         setoption name SyzygyPath value <empty>\ngo depth 3\n",
+        folder.path().display()
+    ));
+    for line in [
+        "option name SyzygyPath type string default <empty>",
+        "option name SyzygyProbeDepth type spin default 1 min 1 max 100",
+        "option name SyzygyProbeLimit type spin default 7 min 0 max 7",
+        "option name Syzygy50MoveRule type check default true",
+        "info string error: SyzygyPath: /no/such/tables: ",
+        "no atomic tables",
+        "info string error: SyzygyProbeLimit takes a number from 0 to 7",
+        "info string error: Syzygy50MoveRule is true or false",
+        "info string tables: none",
+        " tbhits 0 ",
+        "bestmove",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+}

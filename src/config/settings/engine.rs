@@ -21,6 +21,8 @@ pub struct Engine {
     /// is read from that file's folder.
     #[serde(with = "units::path")]
     pub eval_file: Option<PathBuf>,
+    /// Folders with atomic Syzygy tables. A relative path in a file is read from that file's folder.
+    pub syzygy_path: Vec<PathBuf>,
     /// Think on the opponent's time with cores that no other game needs.
     pub ponder: bool,
     /// For tests: nodes a move.
@@ -54,6 +56,7 @@ impl Default for Engine {
             hash: 256,
             threads: 0,
             eval_file: None,
+            syzygy_path: Vec::new(),
             ponder: false,
             nodes: None,
             depth: None,

@@ -2,8 +2,8 @@
 //!
 //! `root` deepens iteratively, `node` searches one position, `pruning` holds the techniques that
 //! cut a node short, `quiescence` plays out the blasts, `judge` keeps
-//! the evaluation, `control` knows when to stop, `team` joins the threads of one search. With one
-//! thread and no clock the same task gives the same answer and node count every time; with more
+//! the evaluation, `tables` and `root_tables` ask endgame tables, `control` knows when to stop,
+//! `team` joins the threads of one search. With one thread and no clock the same task gives the same answer and node count every time; with more
 //! the order in which they meet in the table decides.
 
 mod control;
@@ -12,6 +12,8 @@ mod node;
 mod pruning;
 mod quiescence;
 mod root;
+mod root_tables;
+mod tables;
 mod team;
 
 use std::sync::Arc;
@@ -28,6 +30,7 @@ use super::limits::Limits;
 use super::pool::Report;
 use super::score::{MAX_PLY, NO_VALUE, Value};
 use super::see;
+use super::tables::Tables;
 use super::thought::Thought;
 use super::tt::Table;
 use crate::rules::{Bitboard, Game, Move, Position};
@@ -110,6 +113,12 @@ pub(super) struct Searcher {
     seldepth: usize,
     /// No null moves before this ply: a verification is under way.
     null_from: usize,
+    /// Endgame tables, if there are any.
+    tables: Option<Tables>,
+    /// Positions of so many men are asked about in the search under way; 0 for none.
+    table_men: usize,
+    /// Answers of tables in this search.
+    table_hits: u64,
 }
 
 impl Searcher {
@@ -128,6 +137,9 @@ impl Searcher {
             nodes: 0,
             seldepth: 0,
             null_from: 0,
+            tables: None,
+            table_men: 0,
+            table_hits: 0,
         }
     }
 
@@ -149,6 +161,12 @@ impl Searcher {
     /// Give the core back.
     pub(super) fn release(&mut self) {
         self.turn.release();
+    }
+
+    /// With endgame tables to ask.
+    pub(super) fn with_tables(mut self, tables: Option<Tables>) -> Searcher {
+        self.tables = tables;
+        self
     }
 
     /// Forget what was learnt about the last game.

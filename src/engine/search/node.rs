@@ -3,6 +3,8 @@
 //! `search` is the list of its steps; the techniques themselves are in `pruning` and `lmr`.
 //! Scores are fail-soft and seen from the side to move.
 
+use std::ops::ControlFlow;
+
 use arrayvec::ArrayVec;
 
 use super::{Searcher, may_be_insufficient, winning_move};
@@ -12,7 +14,7 @@ use crate::engine::lmr::MoveClass;
 use crate::engine::movepick::{MovePicker, Picked, Wanted, is_noisy};
 use crate::engine::params;
 use crate::engine::score::{
-    DRAW, INFINITE, MATE_BOUND, MAX_PLY, NO_VALUE, Value, is_decisive, mate_in, mated_in,
+    DRAW, INFINITE, MATE_BOUND, MAX_PLY, NO_VALUE, Value, is_decisive, is_lost, mate_in, mated_in,
 };
 use crate::engine::tt::{Bound, Entry, value_to_store};
 use crate::rules::{Move, Position};
@@ -106,6 +108,11 @@ impl Searcher {
         {
             return value;
         }
+        let proved = match self.ask_tables(position, key, (alpha, beta), depth, ply) {
+            ControlFlow::Break(value) => return value,
+            ControlFlow::Continue(proved) => proved,
+        };
+        alpha = alpha.max(proved.least);
         let mut node = self.node(position, kind, (alpha, beta), depth, ply, &attacks, entry);
 
         if let Some(value) = node.reverse_futility() {
@@ -116,13 +123,14 @@ impl Searcher {
         }
         node.depth -= node.internal_reduction();
 
-        let verdict = self.try_moves(&node);
+        let mut verdict = self.try_moves(&node);
         if self.is_halted() {
             return DRAW;
         }
         if !verdict.had_moves {
             return if node.in_check { mated_in(ply) } else { DRAW };
         }
+        verdict.value = proved.clamp(verdict.value);
         self.remember(key, &node, &verdict);
         self.correct(&node, &verdict);
         verdict.value
@@ -258,7 +266,7 @@ impl Searcher {
 
         while let Some(picked) = picker.next(position, &self.histories, &node.context) {
             verdict.had_moves = true;
-            if verdict.value > -MATE_BOUND && node.skips(&picked, count, &mut picker) {
+            if !is_lost(verdict.value) && node.skips(&picked, count, &mut picker) {
                 continue;
             }
             count += 1;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::judge::Judge;
 use super::node::{Kind, table_key};
+use super::root_tables::RootVerdict;
 use super::team::{Opinion, Role};
 use super::{Searcher, Task};
 use crate::engine::flight::Flight;
@@ -46,6 +47,8 @@ struct Root<'a> {
     searcher: &'a mut Searcher,
     position: Position,
     moves: Vec<RootMove>,
+    /// What endgame tables say of the root.
+    verdict: Option<RootVerdict>,
     report: Option<Report>,
     lines: usize,
     /// The lines of the last iteration finished, where there are several.
@@ -62,7 +65,8 @@ pub(super) fn think(searcher: &mut Searcher, task: Task) -> Thought {
         report,
         ..
     } = task;
-    let moves = ranked_moves(searcher, &position, &limits.searchmoves);
+    let mut moves = ranked_moves(searcher, &position, &limits.searchmoves);
+    let verdict = keep_the_best(searcher, &position, &mut moves);
     let Some(first) = moves.first() else {
         return nothing_to_play(&position, &searcher.control.flight);
     };
@@ -72,6 +76,7 @@ pub(super) fn think(searcher: &mut Searcher, task: Task) -> Thought {
         searcher,
         position,
         moves,
+        verdict,
         report,
         lines,
         ranking: Vec::new(),
@@ -96,7 +101,8 @@ pub(super) fn think(searcher: &mut Searcher, task: Task) -> Thought {
 /// Search what another thread searches, for the table's sake, until there is nothing left to find
 /// or the stint is over.
 pub(super) fn help(searcher: &mut Searcher, position: &Position, limits: &Limits) -> Ended {
-    let moves = ranked_moves(searcher, position, &limits.searchmoves);
+    let mut moves = ranked_moves(searcher, position, &limits.searchmoves);
+    let verdict = keep_the_best(searcher, position, &mut moves);
     let lines = limits.multipv.max(1).min(moves.len());
     if lines == 0 {
         return Ended::Depth;
@@ -109,6 +115,7 @@ pub(super) fn help(searcher: &mut Searcher, position: &Position, limits: &Limits
         searcher,
         position: *position,
         moves,
+        verdict,
         report: None,
         lines,
         ranking: Vec::new(),
@@ -146,6 +153,18 @@ fn ranked_moves(searcher: &mut Searcher, position: &Position, wanted: &[Move]) -
         .collect();
     moves.sort_by_key(|(rank, _)| -rank);
     moves.into_iter().map(|(_, root_move)| root_move).collect()
+}
+
+/// Leave out the moves that are worse than others by what endgame tables know.
+fn keep_the_best(
+    searcher: &mut Searcher,
+    position: &Position,
+    moves: &mut Vec<RootMove>,
+) -> Option<RootVerdict> {
+    let candidates: Vec<Move> = moves.iter().map(|root_move| root_move.mv).collect();
+    let verdict = searcher.ask_tables_at_root(position, &candidates)?;
+    moves.retain(|root_move| verdict.keeps(root_move.mv));
+    Some(verdict)
 }
 
 /// What a move seems to be worth at first sight.
@@ -284,7 +303,7 @@ impl Root<'_> {
         self.ranking.clear();
         self.ranking.extend(lines.map(|root_move| Ranked {
             mv: root_move.mv,
-            score: Score::from_value(root_move.value),
+            score: told(self.verdict.as_ref(), root_move.value),
         }));
     }
 
@@ -435,9 +454,10 @@ impl Root<'_> {
             depth: self.depth.max(1) as u32,
             seldepth: self.searcher.seldepth as u32,
             multipv: line + 1,
-            score: Score::from_value(root_move.value),
+            score: told(self.verdict.as_ref(), root_move.value),
             bound,
             nodes: self.searcher.all_nodes(),
+            table_hits: self.searcher.table_hits,
             time: control.flight.started.elapsed(),
             hashfull: self.searcher.table.fullness(),
             line: root_move.line.clone(),
@@ -474,7 +494,7 @@ impl Root<'_> {
         Thought {
             best: Some(best.mv),
             ponder: best.line.get(1).copied().or_else(table_reply),
-            score: Score::from_value(value),
+            score: told(self.verdict.as_ref(), value),
             depth: self.depth.max(0) as u32,
             seldepth: self.searcher.seldepth as u32,
             nodes: self.searcher.all_nodes(),
@@ -484,6 +504,11 @@ impl Root<'_> {
             ended,
         }
     }
+}
+
+/// The score of a root move: what the tables know, else what the search has found.
+fn told(verdict: Option<&RootVerdict>, found: Value) -> Score {
+    Score::from_value(verdict.map_or(found, |verdict| verdict.value(found)))
 }
 
 /// The value of a position nobody has searched.

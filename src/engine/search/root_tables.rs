@@ -1,0 +1,250 @@
+//! Endgame tables at the root: which moves keep the best that the position holds.
+//!
+//! A win is kept within the fifty-move rule and made progress in: of the winning moves those are
+//! kept that are nearest to the next capture, pawn move or mate. A draw is not lost; the search
+//! chooses among what is kept.
+
+use std::cell::Cell;
+
+use super::Searcher;
+use crate::engine::score::{DRAW, MATE_BOUND, MAX_PLY, Value, table_win_in};
+use crate::engine::tables::{Dtz, Tables, Wdl};
+use crate::rules::{CastlingRights, Draw, Move, Outcome, Position};
+
+/// Half-moves without progress that are a draw.
+const FIFTY_MOVES: i32 = 100;
+
+/// How a root move ends, worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Tier {
+    Loss,
+    /// The fifty moves run out first.
+    LateLoss,
+    Draw,
+    LateWin,
+    /// Within the fifty moves unless the table has rounded the wrong way.
+    LikelyWin,
+    Win,
+}
+
+/// What a root move leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fate {
+    tier: Tier,
+    /// Plies to the next zeroing move, this one counted; 0 where not known or of no account.
+    plies: i32,
+}
+
+/// What the tables say of the root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RootVerdict {
+    kept: Vec<Move>,
+    /// The value of the root; `None` where some moves are unknown.
+    value: Option<Value>,
+    /// Whether tables are of use in the tree below.
+    asks_below: bool,
+}
+
+impl RootVerdict {
+    /// Whether a move is worth searching.
+    pub(super) fn keeps(&self, mv: Move) -> bool {
+        self.kept.contains(&mv)
+    }
+
+    /// The value to tell where the search has found another: a mate that fits is better knowledge.
+    pub(super) fn value(&self, found: Value) -> Value {
+        match self.value {
+            Some(proved) if found.abs() < MATE_BOUND || (found > 0) != (proved > 0) => proved,
+            _ => found,
+        }
+    }
+}
+
+impl Searcher {
+    /// Ask the tables about the root moves, and settle whether they are asked below.
+    pub(super) fn ask_tables_at_root(
+        &mut self,
+        position: &Position,
+        moves: &[Move],
+    ) -> Option<RootVerdict> {
+        self.table_hits = 0;
+        self.table_men = self.tables.as_ref().map_or(0, Tables::most_men);
+        let tables = self.tables.as_ref()?;
+        if position.occupied().count() > self.table_men
+            || position.castling_rights() != CastlingRights::NONE
+        {
+            return None;
+        }
+        let asked = Asked {
+            tables,
+            position,
+            keys: &self.keys,
+            hits: Cell::new(0),
+        };
+        let verdict = asked.verdict(moves);
+        self.table_hits = asked.hits.get();
+        let verdict = verdict.filter(|_| self.table_hits > 0)?;
+        if !verdict.asks_below {
+            self.table_men = 0;
+        }
+        Some(verdict)
+    }
+}
+
+/// One root and what its moves are judged with.
+struct Asked<'a> {
+    tables: &'a Tables,
+    position: &'a Position,
+    /// The keys of the game so far.
+    keys: &'a [u64],
+    /// Answers so far.
+    hits: Cell<u64>,
+}
+
+impl Asked<'_> {
+    fn verdict(&self, moves: &[Move]) -> Option<RootVerdict> {
+        let by_distance: Option<Vec<Fate>> = moves.iter().map(|&mv| self.by_distance(mv)).collect();
+        if let Some(fates) = by_distance {
+            let fates: Vec<Option<Fate>> = fates.into_iter().map(Some).collect();
+            return judged(moves, &fates, Precision::Distance);
+        }
+        let fates: Vec<Option<Fate>> = moves.iter().map(|&mv| self.by_outcome(mv)).collect();
+        judged(moves, &fates, Precision::Outcome)
+    }
+
+    /// The fate of a move by the tables of distances.
+    fn by_distance(&self, mv: Move) -> Option<Fate> {
+        let child = self.position.play(mv);
+        if let Some(fate) = self.by_rule(&child) {
+            return Some(fate);
+        }
+        let distance = if child.halfmove_clock() == 0 {
+            after_zeroing(self.tables.wdl(&child)?.reversed())
+        } else {
+            after_quiet(self.tables.dtz(&child)?)
+        };
+        self.hits.update(|hits| hits + 1);
+        let clock = self.position.halfmove_clock() as i32;
+        Some(fate(distance, clock, self.tables.fifty_moves()))
+    }
+
+    /// The fate of a move by the tables of outcomes alone.
+    fn by_outcome(&self, mv: Move) -> Option<Fate> {
+        let child = self.position.play(mv);
+        if let Some(fate) = self.by_rule(&child) {
+            return Some(fate);
+        }
+        let wdl = self.tables.wdl(&child)?.reversed();
+        self.hits.update(|hits| hits + 1);
+        let fate = fate(after_zeroing(wdl), 0, self.tables.fifty_moves());
+        Some(Fate { plies: 0, ..fate })
+    }
+
+    /// What needs no table: the end of the game, and a position that stands for the third time.
+    fn by_rule(&self, child: &Position) -> Option<Fate> {
+        let draw = Fate {
+            tier: Tier::Draw,
+            plies: 0,
+        };
+        match child.outcome() {
+            Some(Outcome::Win { .. }) => {
+                return Some(Fate {
+                    tier: Tier::Win,
+                    plies: 1,
+                });
+            }
+            Some(Outcome::Draw(Draw::FiftyMoves)) if !self.tables.fifty_moves() => {}
+            Some(Outcome::Draw(_)) => return Some(draw),
+            None => {}
+        }
+        let stood = self.keys.iter().filter(|&&key| key == child.key()).count();
+        (stood >= 2).then_some(draw)
+    }
+}
+
+/// How much is known of the fates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Precision {
+    Distance,
+    Outcome,
+}
+
+/// A capture or pawn move with this outcome, as a distance seen from the side that makes it.
+const fn after_zeroing(wdl: Wdl) -> Dtz {
+    let plies = match wdl {
+        Wdl::Win => 1,
+        Wdl::CursedWin => FIFTY_MOVES + 1,
+        Wdl::Draw => 0,
+        Wdl::BlessedLoss => -FIFTY_MOVES - 1,
+        Wdl::Loss => -1,
+    };
+    Dtz {
+        plies,
+        is_rounded: false,
+    }
+}
+
+/// The distance of the position before a quiet move, from that of the one after it.
+const fn after_quiet(child: Dtz) -> Dtz {
+    Dtz {
+        plies: -child.plies - child.plies.signum(),
+        ..child
+    }
+}
+
+/// What a distance means with so many half-moves on the fifty-move count.
+fn fate(distance: Dtz, clock: i32, fifty_moves: bool) -> Fate {
+    let Dtz { plies, is_rounded } = distance;
+    let end = plies.abs() + clock;
+    let is_late = fifty_moves && end > FIFTY_MOVES;
+    let tier = match plies.signum() {
+        0 => Tier::Draw,
+        1 if is_late => Tier::LateWin,
+        1 if fifty_moves && is_rounded && end == FIFTY_MOVES => Tier::LikelyWin,
+        1 => Tier::Win,
+        _ if is_late => Tier::LateLoss,
+        _ => Tier::Loss,
+    };
+    Fate {
+        tier,
+        plies: plies.abs(),
+    }
+}
+
+/// Keep the moves of the best fate. Moves of unknown fate are kept beside them, but not beside a
+/// sure win.
+fn judged(moves: &[Move], fates: &[Option<Fate>], precision: Precision) -> Option<RootVerdict> {
+    let best = fates.iter().flatten().map(|fate| fate.tier).max()?;
+    let alike = || fates.iter().flatten().filter(|fate| fate.tier == best);
+    let (nearest, farthest) = (
+        alike().map(|fate| fate.plies).min()?,
+        alike().map(|fate| fate.plies).max()?,
+    );
+    let is_kept = |fate: &Fate| {
+        fate.tier == best
+            && match best {
+                Tier::Win | Tier::LikelyWin | Tier::LateWin => fate.plies == nearest,
+                Tier::LateLoss => fate.plies == farthest,
+                Tier::Draw | Tier::Loss => true,
+            }
+    };
+    let is_sure = best == Tier::Win || fates.iter().all(Option::is_some);
+    let kept = moves.iter().zip(fates);
+    let kept = kept.filter(|(_, fate)| fate.as_ref().map_or(best != Tier::Win, is_kept));
+    let win = |plies: i32| table_win_in(plies.clamp(0, MAX_PLY as i32) as usize);
+    let value = match best {
+        Tier::Win | Tier::LikelyWin => win(nearest),
+        Tier::LateWin => DRAW + 1,
+        Tier::Draw => DRAW,
+        Tier::LateLoss => DRAW - 1,
+        Tier::Loss => -win(farthest),
+    };
+    Some(RootVerdict {
+        kept: kept.map(|(&mv, _)| mv).collect(),
+        value: is_sure.then_some(value),
+        asks_below: !is_sure || (precision == Precision::Outcome && best == Tier::Win),
+    })
+}
+
+#[cfg(test)]
+mod tests;

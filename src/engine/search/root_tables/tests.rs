@@ -1,0 +1,108 @@
+//! Which root moves tables keep, from numbers alone.
+
+use super::*;
+use crate::engine::score::mate_in;
+
+const fn exact(plies: i32) -> Dtz {
+    Dtz {
+        plies,
+        is_rounded: false,
+    }
+}
+
+const fn rounded(plies: i32) -> Dtz {
+    Dtz {
+        plies,
+        is_rounded: true,
+    }
+}
+
+#[test]
+fn a_win_must_come_before_the_fifty_moves_are_over() {
+    let tier = |distance, clock| fate(distance, clock, true).tier;
+    assert_eq!(tier(exact(1), 99), Tier::Win);
+    assert_eq!(tier(exact(2), 99), Tier::LateWin);
+    assert_eq!(tier(exact(100), 0), Tier::Win);
+    assert_eq!(tier(rounded(100), 0), Tier::LikelyWin);
+    assert_eq!(tier(rounded(99), 0), Tier::Win);
+    assert_eq!(tier(exact(101), 0), Tier::LateWin);
+    assert_eq!(tier(exact(0), 40), Tier::Draw);
+    assert_eq!(tier(exact(-60), 40), Tier::Loss);
+    assert_eq!(tier(exact(-61), 40), Tier::LateLoss);
+    assert_eq!(fate(exact(61), 40, false).tier, Tier::Win);
+    assert_eq!(fate(exact(-161), 40, false).tier, Tier::Loss);
+}
+
+#[test]
+fn distances_grow_by_the_move_made() {
+    assert_eq!(after_quiet(exact(-7)), exact(8));
+    assert_eq!(after_quiet(rounded(7)), rounded(-8));
+    assert_eq!(after_quiet(exact(0)), exact(0));
+    assert_eq!(after_zeroing(Wdl::Win), exact(1));
+    assert_eq!(after_zeroing(Wdl::BlessedLoss), exact(-101));
+}
+
+fn moves(count: usize) -> Vec<Move> {
+    let all = Position::default().legal_moves();
+    all.into_iter().take(count).collect()
+}
+
+/// The places of the moves kept, and the verdict.
+fn kept(fates: &[Option<(Tier, i32)>], precision: Precision) -> Option<(Vec<usize>, RootVerdict)> {
+    let moves = moves(fates.len());
+    let fates: Vec<Option<Fate>> = fates
+        .iter()
+        .map(|fate| fate.map(|(tier, plies)| Fate { tier, plies }))
+        .collect();
+    let verdict = judged(&moves, &fates, precision)?;
+    let places = (0..moves.len()).filter(|&at| verdict.keeps(moves[at]));
+    Some((places.collect(), verdict))
+}
+
+#[test]
+fn of_the_winning_moves_the_nearest_to_progress_are_kept() {
+    let fates = [
+        Some((Tier::Win, 9)),
+        Some((Tier::Draw, 0)),
+        Some((Tier::Win, 7)),
+        Some((Tier::LikelyWin, 3)),
+        Some((Tier::Win, 7)),
+    ];
+    let (places, verdict) = kept(&fates, Precision::Distance).unwrap();
+    assert_eq!(places, [2, 4]);
+    assert!(!verdict.asks_below);
+    assert_eq!(verdict.value(35), table_win_in(7));
+    assert_eq!(verdict.value(mate_in(3)), mate_in(3));
+    assert_eq!(verdict.value(-mate_in(3)), table_win_in(7), "it cannot be");
+}
+
+#[test]
+fn a_loss_is_put_off_beyond_the_fifty_moves_and_else_left_to_the_search() {
+    let late = [
+        Some((Tier::Loss, 40)),
+        Some((Tier::LateLoss, 101)),
+        Some((Tier::LateLoss, 104)),
+    ];
+    let (places, verdict) = kept(&late, Precision::Distance).unwrap();
+    assert_eq!((places, verdict.value(-900)), (vec![2], DRAW - 1));
+    let (places, verdict) = kept(&late[..1], Precision::Distance).unwrap();
+    assert_eq!(places, [0]);
+    assert_eq!(verdict.value(300), -table_win_in(40));
+}
+
+#[test]
+fn an_unknown_move_may_be_better_than_all_but_a_sure_win() {
+    let fates = [None, Some((Tier::Draw, 0)), Some((Tier::Loss, 3))];
+    let (places, verdict) = kept(&fates, Precision::Outcome).unwrap();
+    assert_eq!(places, [0, 1]);
+    assert_eq!(verdict.value(77), 77, "nothing is proved");
+    assert!(verdict.asks_below);
+    let fates = [None, Some((Tier::Win, 0))];
+    let (places, verdict) = kept(&fates, Precision::Outcome).unwrap();
+    assert_eq!(places, [1]);
+    assert!(
+        verdict.asks_below,
+        "no distances: the search makes progress"
+    );
+    assert_eq!(kept(&[None, None], Precision::Outcome), None);
+}

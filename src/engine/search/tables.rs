@@ -1,0 +1,131 @@
+//! Endgame tables at a node: what they prove of it, as bounds of its value.
+//!
+//! Asked where the fifty-move count has just begun anew, for only there is their answer exact. A
+//! search without tables pays one comparison a node.
+
+use std::ops::ControlFlow;
+
+use super::Searcher;
+use crate::engine::params;
+use crate::engine::score::{DRAW, INFINITE, NO_VALUE, Value, table_win_in};
+use crate::engine::tables::Wdl;
+use crate::engine::tt::{Bound, Entry, value_to_store};
+use crate::rules::{CastlingRights, Position};
+
+/// What is proved of a node's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Proved {
+    pub(super) least: Value,
+    pub(super) most: Value,
+}
+
+impl Proved {
+    const NOTHING: Proved = Proved {
+        least: -INFINITE,
+        most: INFINITE,
+    };
+
+    const fn exactly(value: Value) -> Proved {
+        Proved {
+            least: value,
+            most: value,
+        }
+    }
+
+    /// What a table's word means `ply` plies from the root. A win may yet be a mate, a loss too.
+    const fn by(wdl: Wdl, ply: usize, fifty_moves: bool) -> Proved {
+        let win = table_win_in(ply);
+        match wdl {
+            Wdl::CursedWin if fifty_moves => Proved::exactly(DRAW + 1),
+            Wdl::BlessedLoss if fifty_moves => Proved::exactly(DRAW - 1),
+            Wdl::Draw => Proved::exactly(DRAW),
+            Wdl::Win | Wdl::CursedWin => Proved {
+                least: win,
+                most: INFINITE,
+            },
+            Wdl::Loss | Wdl::BlessedLoss => Proved {
+                least: -INFINITE,
+                most: -win,
+            },
+        }
+    }
+
+    /// The value with its kind of bound, if nothing within the window is left open.
+    const fn settles(self, alpha: Value, beta: Value) -> Option<(Value, Bound)> {
+        if self.least == self.most {
+            Some((self.least, Bound::Exact))
+        } else if self.least >= beta {
+            Some((self.least, Bound::Lower))
+        } else if self.most <= alpha {
+            Some((self.most, Bound::Upper))
+        } else {
+            None
+        }
+    }
+
+    /// The value that a search found, within what is proved.
+    #[inline]
+    pub(super) fn clamp(self, value: Value) -> Value {
+        value.clamp(self.least, self.most)
+    }
+}
+
+impl Searcher {
+    /// Ask the tables about a node: its value, if that settles it, or what is proved of it.
+    #[inline]
+    pub(super) fn ask_tables(
+        &mut self,
+        position: &Position,
+        key: u64,
+        window: (Value, Value),
+        depth: i32,
+        ply: usize,
+    ) -> ControlFlow<Value, Proved> {
+        if self.table_men < position.occupied().count() || position.halfmove_clock() > 0 {
+            return ControlFlow::Continue(Proved::NOTHING);
+        }
+        self.probe_tables(position, key, window, depth, ply)
+    }
+
+    #[cold]
+    fn probe_tables(
+        &mut self,
+        position: &Position,
+        key: u64,
+        (alpha, beta): (Value, Value),
+        depth: i32,
+        ply: usize,
+    ) -> ControlFlow<Value, Proved> {
+        let nothing = ControlFlow::Continue(Proved::NOTHING);
+        let Some(tables) = &self.tables else {
+            return nothing;
+        };
+        let is_largest = position.occupied().count() == self.table_men;
+        if position.castling_rights() != CastlingRights::NONE
+            || (is_largest && depth < tables.depth())
+        {
+            return nothing;
+        }
+        let Some(wdl) = tables.wdl(position) else {
+            return nothing;
+        };
+        self.table_hits += 1;
+        let proved = Proved::by(wdl, ply, tables.fifty_moves());
+        let Some((value, bound)) = proved.settles(alpha, beta) else {
+            return ControlFlow::Continue(proved);
+        };
+        let entry = Entry {
+            best: None,
+            value: value_to_store(value, ply),
+            eval: NO_VALUE,
+            depth: depth + params::TABLE_DEPTH_BONUS,
+            bound,
+            was_pv: false,
+        };
+        self.table.store(key, entry);
+        ControlFlow::Break(value)
+    }
+}
+
+#[cfg(test)]
+mod tests;

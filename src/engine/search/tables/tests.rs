@@ -1,0 +1,204 @@
+//! What tables say becomes bounds and scores; no file is read.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::engine::evaluator::Evaluator;
+use crate::engine::flight::Flight;
+use crate::engine::gate::Gate;
+use crate::engine::limits::Limits;
+use crate::engine::score::{MATE_BOUND, MAX_PLY, Score, TABLE_BOUND, TABLE_WIN, is_decisive};
+use crate::engine::search::Task;
+use crate::engine::tables::{Dtz, TableProbe, Tables};
+use crate::engine::thought::Thought;
+use crate::engine::tt::Table;
+use crate::rules::{Color, Game};
+
+/// Tables that say the same of every position of so many men at most.
+#[derive(Clone, Copy, Debug)]
+struct Fake {
+    men: usize,
+    /// Seen from White.
+    white: Option<Wdl>,
+}
+
+impl TableProbe for Fake {
+    fn most_men(&self) -> usize {
+        self.men
+    }
+
+    fn wdl(&self, position: &Position) -> Option<Wdl> {
+        assert_eq!(position.castling_rights(), CastlingRights::NONE);
+        assert!(position.occupied().count() <= self.men);
+        let wdl = self.white?;
+        Some(if position.turn() == Color::White {
+            wdl
+        } else {
+            wdl.reversed()
+        })
+    }
+
+    fn dtz(&self, _position: &Position) -> Option<Dtz> {
+        None
+    }
+}
+
+fn searcher(tables: Option<Tables>) -> Searcher {
+    let (table, gate) = (Arc::new(Table::new(1)), Arc::new(Gate::new(1)));
+    Searcher::new(table, gate, &Evaluator::classical()).with_tables(tables)
+}
+
+/// What comes of a search, and how often the tables answered.
+fn think(fen: &str, depth: u32, tables: Option<Tables>) -> (Thought, u64) {
+    let position = Position::from_fen(fen).unwrap();
+    let game = Game::from_position(position);
+    let flight = Arc::new(Flight::new(false, None));
+    let mut searcher = searcher(tables);
+    let thought = searcher.run(Task::new(&game, Limits::depth(depth), None, flight));
+    (thought, searcher.table_hits)
+}
+
+fn saying(men: usize, white: Option<Wdl>) -> Tables {
+    Tables::new(Arc::new(Fake { men, white }))
+}
+
+/// White may take the pawn with its rook, and king and bishop are left against king and knight.
+const TAKES: &str = "7k/8/8/2n5/8/R6p/8/1B2K3 w - - 10 40";
+
+#[test]
+fn wins_and_losses_are_bounds_and_the_rest_is_exact() {
+    let win = table_win_in(7);
+    let by = |wdl| Proved::by(wdl, 7, true);
+    assert_eq!((by(Wdl::Win).least, by(Wdl::Win).most), (win, INFINITE));
+    assert_eq!((by(Wdl::Loss).least, by(Wdl::Loss).most), (-INFINITE, -win));
+    for (wdl, value) in [
+        (Wdl::CursedWin, DRAW + 1),
+        (Wdl::Draw, DRAW),
+        (Wdl::BlessedLoss, DRAW - 1),
+    ] {
+        assert_eq!(by(wdl), Proved::exactly(value));
+    }
+}
+
+#[test]
+fn without_the_fifty_move_rule_a_cursed_win_is_one() {
+    let by = |wdl| Proved::by(wdl, 3, false);
+    assert_eq!(by(Wdl::CursedWin), by(Wdl::Win));
+    assert_eq!(by(Wdl::BlessedLoss), by(Wdl::Loss));
+    assert_eq!(by(Wdl::Draw), Proved::exactly(DRAW));
+}
+
+#[test]
+fn a_bound_settles_only_a_window_that_it_lies_outside_of() {
+    let win = Proved::by(Wdl::Win, 4, true);
+    let value = table_win_in(4);
+    assert_eq!(win.settles(-50, 50), Some((value, Bound::Lower)));
+    assert_eq!(win.settles(-50, value), Some((value, Bound::Lower)));
+    assert_eq!(win.settles(-50, value + 1), None, "it may be a mate");
+    let loss = Proved::by(Wdl::Loss, 4, true);
+    assert_eq!(loss.settles(-50, 50), Some((-value, Bound::Upper)));
+    assert_eq!(loss.settles(-value - 1, 50), None);
+    assert_eq!(loss.clamp(0), -value);
+    assert_eq!(
+        Proved::by(Wdl::Draw, 4, true).settles(-50, 50),
+        Some((0, Bound::Exact))
+    );
+    assert_eq!(Proved::NOTHING.settles(-50, 50), None);
+}
+
+#[test]
+fn a_win_by_tables_is_below_every_mate_and_sooner_is_better() {
+    assert!(table_win_in(0) < MATE_BOUND && table_win_in(MAX_PLY) >= TABLE_BOUND);
+    assert!(table_win_in(3) > table_win_in(4));
+    for ply in [0, 5, MAX_PLY] {
+        assert!(is_decisive(table_win_in(ply)) && is_decisive(-table_win_in(ply)));
+        let score = Score::from_value(table_win_in(ply));
+        assert_eq!(score, Score::Cp(TABLE_WIN - ply as i32));
+    }
+    assert!(!is_decisive(TABLE_BOUND - 1) && !is_decisive(TABLE_WIN + 1));
+}
+
+#[test]
+fn the_hash_table_keeps_the_way_to_a_table_win_from_its_own_position() {
+    let entry = |value, ply| Entry {
+        best: None,
+        value: value_to_store(value, ply),
+        eval: NO_VALUE,
+        depth: 3,
+        bound: Bound::Exact,
+        was_pv: false,
+    };
+    for sign in [1, -1] {
+        let stored = entry(sign * table_win_in(9), 4);
+        assert_eq!(stored.value, sign * table_win_in(5));
+        assert_eq!(stored.value_at(4, 0), sign * table_win_in(9));
+        assert_eq!(stored.value_at(2, 95), sign * table_win_in(7));
+        let late = stored.value_at(2, 96);
+        assert_eq!(late, sign * (TABLE_BOUND - 1), "not within the fifty moves");
+    }
+}
+
+#[test]
+fn a_capture_into_a_won_table_is_a_win_that_is_not_yet_a_mate() {
+    let (thought, hits) = think(TAKES, 4, Some(saying(4, Some(Wdl::Win))));
+    let Score::Cp(score) = thought.score else {
+        panic!("{thought:?}");
+    };
+    assert!((TABLE_BOUND..=TABLE_WIN).contains(&score), "{thought:?}");
+    assert!(hits > 0);
+    let (thought, _) = think(TAKES, 4, Some(saying(4, Some(Wdl::Loss))));
+    assert!(
+        thought.score.centipawns() > -TABLE_BOUND,
+        "it can keep away"
+    );
+}
+
+#[test]
+fn draws_by_the_fifty_moves_are_draws_and_nearly_so() {
+    let lone = "6k1/8/8/8/8/8/P6p/4K3 w - - 10 40";
+    for (wdl, least) in [(Wdl::CursedWin, DRAW + 1), (Wdl::BlessedLoss, DRAW - 1)] {
+        let (thought, _) = think(lone, 4, Some(saying(4, Some(wdl))));
+        assert_eq!(thought.score, Score::Cp(least), "{wdl:?}");
+    }
+    let unruled = saying(4, Some(Wdl::CursedWin)).with_fifty_moves(false);
+    let (thought, _) = think(lone, 4, Some(unruled));
+    assert!(thought.score.centipawns() >= TABLE_BOUND, "{thought:?}");
+}
+
+#[test]
+fn tables_that_know_nothing_change_nothing() {
+    let (plain, hits) = think(TAKES, 7, None);
+    assert_eq!(hits, 0);
+    let silent = [
+        saying(32, None),
+        saying(4, Some(Wdl::Win)).with_limit(0),
+        saying(0, Some(Wdl::Win)),
+    ];
+    for tables in silent {
+        let (thought, hits) = think(TAKES, 7, Some(tables));
+        assert_eq!(hits, 0);
+        assert_eq!(
+            (thought.best, thought.score, thought.nodes, thought.line),
+            (plain.best, plain.score, plain.nodes, plain.line.clone())
+        );
+    }
+}
+
+/// Its `wdl` complains about castling rights and too many men.
+#[test]
+fn nobody_asks_about_a_position_that_can_castle() {
+    let castles = "r3k3/8/8/3p4/4P3/8/8/R3K2R w KQq - 0 1";
+    let (_, hits) = think(castles, 6, Some(saying(8, Some(Wdl::Draw))));
+    assert!(hits > 0, "some lines lose every right");
+}
+
+#[test]
+fn the_largest_tables_wait_for_depth() {
+    let deep = |depth| saying(4, Some(Wdl::Draw)).with_depth(depth);
+    let (_, all) = think(TAKES, 5, Some(deep(1)));
+    let (_, some) = think(TAKES, 5, Some(deep(4)));
+    let (_, none) = think(TAKES, 5, Some(deep(50)));
+    assert!(all > some, "{all} {some}");
+    // Only those of fewer men than the largest are asked.
+    assert!(none < all, "{none} {all}");
+}

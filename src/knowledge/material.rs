@@ -1,0 +1,114 @@
+//! Which men a table is about, as a number and as the name of its file.
+//!
+//! A table serves both colours, so the number is the same with the colours changed.
+
+use std::fmt;
+
+use crate::rules::{Color, Position, Role};
+
+/// The letters of the men in names of tables, with the field of the number that counts them.
+const LETTERS: [(char, Role); 6] = [
+    ('K', Role::King),
+    ('Q', Role::Queen),
+    ('R', Role::Rook),
+    ('B', Role::Bishop),
+    ('N', Role::Knight),
+    ('P', Role::Pawn),
+];
+/// Bits that count the men of one role.
+const BITS: u32 = 4;
+/// As many of one role as are counted.
+const MOST: usize = 15;
+
+/// The men of both sides, colours left out of account.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Material([u32; 2]);
+
+impl Material {
+    /// Of men in any order of the sides.
+    fn new(sides: [u32; 2]) -> Material {
+        Material([sides[0].max(sides[1]), sides[0].min(sides[1])])
+    }
+
+    /// The men on a board of few.
+    pub(super) fn of(position: &Position) -> Material {
+        let side = |color| {
+            let counts = LETTERS
+                .iter()
+                .map(|&(_, role)| position.by_piece(color, role).count());
+            counts.fold(0, |sum, count| sum << BITS | count.min(MOST) as u32)
+        };
+        Material::new([side(Color::White), side(Color::Black)])
+    }
+
+    /// From the name of a table, such as `KQvKR`.
+    pub(super) fn named(name: &str) -> Option<Material> {
+        let (strong, weak) = name.split_once('v')?;
+        let side = |letters: &str| {
+            let mut counts = [0; LETTERS.len()];
+            for letter in letters.chars() {
+                let at = LETTERS.iter().position(|&(other, _)| other == letter)?;
+                counts[at] += 1;
+            }
+            let is_side = counts[0] == 1 && counts.iter().all(|&count| count <= MOST);
+            is_side.then(|| counts.iter().fold(0, |sum, &n| sum << BITS | n as u32))
+        };
+        Some(Material::new([side(strong)?, side(weak)?]))
+    }
+
+    /// How many men these are.
+    pub(super) fn men(self) -> usize {
+        let count = |side: u32| (0..LETTERS.len() as u32).map(move |at| side >> (at * BITS) & 15);
+        self.0.into_iter().flat_map(count).sum::<u32>() as usize
+    }
+}
+
+impl fmt::Display for Material {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, side) in self.0.into_iter().enumerate() {
+            if at > 0 {
+                f.write_str("v")?;
+            }
+            for (place, (letter, _)) in LETTERS.iter().rev().enumerate().rev() {
+                for _ in 0..side >> (place as u32 * BITS) & 15 {
+                    write!(f, "{letter}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Material {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_serves_both_colours() {
+        for (fen, name) in [
+            ("4k3/8/8/8/8/8/4P3/3QK3 w - - 0 1", "KQPvK"),
+            ("4k3/4p3/8/8/8/8/8/3QK3 b - - 0 1", "KQvKP"),
+            ("3qk3/8/8/8/8/8/4P3/4K3 b - - 0 1", "KQvKP"),
+        ] {
+            let position = Position::from_fen(fen).unwrap();
+            let material = Material::of(&position);
+            assert_eq!(Some(material), Material::named(name), "{fen}");
+            assert_eq!(material.to_string(), name);
+            assert_eq!(material.men(), position.occupied().count());
+        }
+        assert_eq!(Material::named("KvKQ"), Material::named("KQvK"));
+    }
+
+    #[test]
+    fn other_names_are_no_tables() {
+        for name in ["", "KQ", "QvK", "KKvK", "KXvK", "KQvKvK", "kqvk", "Kv"] {
+            assert_eq!(Material::named(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Folders as they should not be: whatever a file holds, the answer is `None` at worst.
+//!
+//! That good tables answer rightly is tested with the engine (`tests/engine/tables.rs`).
+
+use std::fs;
+use std::io::Write as _;
+
+use super::*;
+
+/// White queen and bare kings.
+const QUEEN: &str = "7k/8/8/8/8/8/8/KQ6 w - - 0 1";
+
+fn at(fen: &str) -> Position {
+    Position::from_fen(fen).unwrap()
+}
+
+/// The shared tables of three and four men, if they are there.
+fn shared() -> Option<PathBuf> {
+    let shared = std::env::var_os("MEGATON_SHARED").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared")),
+        PathBuf::from,
+    );
+    let folder = shared.join("syzygy/atomic");
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    writeln!(io::stderr(), "SKIPPED broken tables: no shared data").unwrap();
+    None
+}
+
+#[test]
+fn a_folder_must_be_there_and_hold_tables() {
+    let error = Syzygy::open(&["/no/such/folder"]).unwrap_err().to_string();
+    assert!(error.starts_with("/no/such/folder: "), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("notes.txt"), "none").unwrap();
+    fs::write(folder.path().join("KQvK.rtbw"), "chess").unwrap();
+    let error = Syzygy::open(&[folder.path()]).unwrap_err();
+    assert!(error.to_string().contains("no atomic tables"), "{error}");
+    let none: [&Path; 0] = [];
+    assert_eq!(Syzygy::open(&none).unwrap().found(), Found::default());
+}
+
+#[test]
+fn a_file_of_a_wrong_size_is_passed_over_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("KQvK.atbw"), [0; 10]).unwrap();
+    let syzygy = Syzygy::open(&[folder.path()]).unwrap();
+    assert_eq!(syzygy.found(), Found::default());
+    assert!(syzygy.refused()[0].contains("KQvK.atbw"));
+    assert_eq!(syzygy.wdl(&at(QUEEN)), None);
+}
+
+#[test]
+fn nonsense_is_asked_once_and_never_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("KQvK.atbw");
+    fs::write(&path, [7; 64 + 16]).unwrap();
+    let syzygy = Syzygy::open(&[folder.path()]).unwrap();
+    assert_eq!(syzygy.found().outcomes, 1);
+    assert_eq!(syzygy.most_men(), 3);
+    let table = |syzygy: &Syzygy| {
+        let material = Material::named("KQvK").unwrap();
+        syzygy.known[&material].outcomes.is_sound()
+    };
+    assert!(table(&syzygy));
+    assert_eq!(syzygy.wdl(&at(QUEEN)), None);
+    assert!(!table(&syzygy));
+    assert_eq!(syzygy.wdl(&at(QUEEN)), None);
+    assert_eq!(syzygy.dtz(&at(QUEEN)), None);
+}
+
+#[test]
+fn distances_alone_are_of_no_use() {
+    let Some(from) = shared() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(from.join("KQvK.atbz"), folder.path().join("KQvK.atbz")).unwrap();
+    let syzygy = Syzygy::open(&[folder.path()]).unwrap();
+    assert_eq!((syzygy.most_men(), syzygy.found().distances), (0, 1));
+    assert_eq!(syzygy.wdl(&at(QUEEN)), None);
+    assert_eq!(syzygy.dtz(&at(QUEEN)), None);
+}
+
+/// Positions that reach most parts of a few tables.
+fn questions() -> Vec<Position> {
+    let mut fens = vec![QUEEN.to_owned()];
+    for square in ["8/8/8", "8/1P6/8", "8/4P3/8", "6P1/8/8", "8/8/P7"] {
+        for turn in ["w", "b"] {
+            fens.push(format!("7k/{square}/8/8/8/KQ6 {turn} - - 0 1"));
+            fens.push(format!("7k/{square}/8/3q4/8/K7 {turn} - - 0 1"));
+        }
+    }
+    let parsed = fens.iter().filter_map(|fen| Position::from_fen(fen).ok());
+    parsed.collect()
+}
+
+#[test]
+fn no_damage_to_a_file_is_more_than_a_missing_answer() {
+    let Some(from) = shared() else { return };
+    let names = ["KQvK", "KPvK", "KQPvK", "KQvKP", "KQQvK", "KRPvK", "KQvKQ"];
+    let mut rng = fastrand::Rng::with_seed(1);
+    for round in 0..60 {
+        let folder = tempfile::tempdir().unwrap();
+        for name in names {
+            for ending in [OUTCOMES, DISTANCES] {
+                let file = format!("{name}.{ending}");
+                let mut bytes = fs::read(from.join(&file)).unwrap();
+                if round % 3 == 0 {
+                    let left = rng.usize(1..=bytes.len() / 64) * 64 - 48;
+                    bytes.truncate(left);
+                } else {
+                    let reach = if round % 3 == 1 { 300 } else { bytes.len() };
+                    for _ in 0..20 {
+                        let place = rng.usize(4..reach.min(bytes.len()));
+                        bytes[place] = rng.u8(..);
+                    }
+                }
+                fs::write(folder.path().join(file), bytes).unwrap();
+            }
+        }
+        let syzygy = Syzygy::open(&[folder.path()]).unwrap();
+        for position in questions() {
+            let _ = (syzygy.wdl(&position), syzygy.dtz(&position));
+        }
+    }
+}
+
+#[test]
+fn a_file_that_shrinks_under_its_reader_is_an_error() {
+    let Some(from) = shared() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("KQvK.atbw");
+    fs::copy(from.join("KQvK.atbw"), &path).unwrap();
+    let syzygy = Syzygy::open(&[folder.path()]).unwrap();
+    assert_eq!(syzygy.wdl(&at(QUEEN)), Some(Wdl::Win));
+    fs::OpenOptions::new()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_len(16)
+        .unwrap();
+    assert_eq!(syzygy.wdl(&at(QUEEN)), None);
+}

@@ -1,0 +1,381 @@
+//! Endgame tables: the adapter's answers, the choice at the root, play to the end; and how the
+//! search does without them.
+//!
+//! The tables and the 400 positions are shared data; without them all of this is skipped.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use megaton::engine::{
+    EngineOptions, Evaluator, Limits, Pool, Score, Solo, TableProbe, Tables, Wdl,
+};
+use megaton::knowledge::Syzygy;
+use megaton::rules::{Draw, Game, Move, Outcome, Position, RepetitionRule};
+
+/// A move may be worse than the tables' verdict in so many of a thousand positions, without tables
+/// and at [`NODES`] nodes.
+const MISSED_PER_MILLE: usize = 120;
+const NODES: u64 = 1000;
+
+/// One line of the shared positions.
+#[derive(serde::Deserialize)]
+struct Row {
+    fen: String,
+    wdl: i32,
+    dtz: i32,
+    best: Vec<String>,
+}
+
+impl Row {
+    fn position(&self) -> Position {
+        Position::from_fen(&self.fen).unwrap()
+    }
+
+    fn is_best(&self, mv: Move) -> bool {
+        self.best.contains(&mv.to_string())
+    }
+}
+
+/// The shared folder of tables and its positions.
+fn shared() -> Option<(PathBuf, Vec<Row>)> {
+    let shared = std::env::var_os("MEGATON_SHARED").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared")),
+        PathBuf::from,
+    );
+    let folder = shared.join("syzygy");
+    let Ok(text) = fs::read_to_string(folder.join("positions.jsonl")) else {
+        writeln!(
+            std::io::stderr(),
+            "SKIPPED the endgame tables: no shared data"
+        )
+        .unwrap();
+        return None;
+    };
+    let rows = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    Some((folder, rows.collect()))
+}
+
+fn open(folder: &std::path::Path) -> Arc<Syzygy> {
+    Arc::new(Syzygy::open(&[folder.join("atomic")]).unwrap())
+}
+
+fn solo(tables: Option<Tables>) -> Solo {
+    Solo::new(&EngineOptions {
+        hash_mb: 1,
+        tables,
+        ..EngineOptions::default()
+    })
+}
+
+fn choice(solo: &mut Solo, game: &Game, nodes: u64) -> (Move, Score) {
+    let thought = solo.think(game, &Limits::nodes(nodes));
+    (thought.best.unwrap(), thought.score)
+}
+
+#[test]
+fn every_shared_position_is_probed_as_it_stands_in_the_file() {
+    let Some((folder, rows)) = shared() else {
+        return;
+    };
+    let tables = open(&folder);
+    assert_eq!(
+        tables.found().to_string(),
+        "35 WDL and 35 DTZ tables, up to 4 men"
+    );
+    assert_eq!(rows.len(), 400);
+    for row in &rows {
+        let position = row.position();
+        let wdl = tables.wdl(&position).map(|wdl| wdl as i32);
+        let dtz = tables.dtz(&position).map(|dtz| dtz.plies);
+        assert_eq!((wdl, dtz), (Some(row.wdl), Some(row.dtz)), "{}", row.fen);
+    }
+}
+
+#[test]
+fn an_incomplete_set_answers_what_it_can() {
+    let Some((folder, rows)) = shared() else {
+        return;
+    };
+    let tables = Syzygy::open(&[folder.join("atomic5"), folder.join("atomic")]).unwrap();
+    assert_eq!(tables.most_men(), 5);
+    let probe = |fen: &str| tables.wdl(&Position::from_fen(fen).unwrap());
+    assert_eq!(probe("7k/8/8/8/8/8/8/KBBB4 w - - 0 1"), Some(Wdl::Win));
+    assert_eq!(probe("7k/8/8/8/8/8/8/KQBB4 w - - 0 1"), None);
+    assert_eq!(probe("6qk/8/8/8/8/8/8/KBBB4 w - - 0 1"), None);
+    assert!(rows.iter().all(|row| tables.dtz(&row.position()).is_some()));
+}
+
+#[test]
+fn with_tables_the_move_is_among_the_best() {
+    let Some((folder, rows)) = shared() else {
+        return;
+    };
+    let mut solo = solo(Some(Tables::new(open(&folder))));
+    for row in &rows {
+        let game = Game::from_position(row.position());
+        let (best, score) = choice(&mut solo, &game, 200);
+        assert!(row.is_best(best), "{}: {best}, not {:?}", row.fen, row.best);
+        let told = match row.wdl {
+            2 => score.centipawns() > 29_000,
+            -2 => score.centipawns() < -29_000,
+            verdict => score == Score::Cp(verdict),
+        };
+        assert!(told, "{}: {score}, but {}", row.fen, row.wdl);
+    }
+}
+
+#[test]
+fn outcomes_without_distances_keep_the_verdict() {
+    let Some((folder, rows)) = shared() else {
+        return;
+    };
+    let outcomes = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(folder.join("atomic")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "atbw") {
+            fs::copy(&path, outcomes.path().join(path.file_name().unwrap())).unwrap();
+        }
+    }
+    let tables = Arc::new(Syzygy::open(&[outcomes.path()]).unwrap());
+    let mut solo = solo(Some(Tables::new(Arc::clone(&tables) as _)));
+    // A quiet move may leave too few of the fifty moves: that, outcomes do not tell.
+    for row in rows.iter().filter(|row| row.dtz.abs() < 90) {
+        let game = Game::from_position(row.position());
+        assert_eq!(tables.dtz(game.position()), None);
+        let (best, _) = choice(&mut solo, &game, 200);
+        let child = game.position().play(best);
+        let after = match child.outcome() {
+            Some(Outcome::Win { .. }) => 2,
+            Some(Outcome::Draw(_)) => 0,
+            None => -(tables.wdl(&child).unwrap() as i32),
+        };
+        assert!(after >= row.wdl, "{}: {best}", row.fen);
+    }
+}
+
+/// What the side that defends plays.
+#[derive(Clone, Copy, Debug)]
+enum Defence {
+    /// The move that puts the next capture, pawn move or mate off longest.
+    Stubborn,
+    Random,
+}
+
+fn defend(position: &Position, defence: Defence, tables: &Syzygy, rng: &mut fastrand::Rng) -> Move {
+    let moves = position.legal_moves();
+    let random = fastrand::Rng::choice(rng, moves.iter().copied()).unwrap();
+    if matches!(defence, Defence::Random) {
+        return random;
+    }
+    // The child's distance is the winner's: the longest is best, and a loss of its own worst.
+    let distance = |mv: Move| {
+        let child = position.play(mv);
+        match child.outcome() {
+            Some(Outcome::Win { .. }) => 1000,
+            Some(Outcome::Draw(_)) => 500,
+            None => match tables.dtz(&child).unwrap().plies {
+                won if won > 0 && child.halfmove_clock() == 0 => 0,
+                won if won > 0 => won,
+                _ => 500,
+            },
+        }
+    };
+    moves.into_iter().max_by_key(|&mv| distance(mv)).unwrap()
+}
+
+#[test]
+fn won_endings_are_won_within_the_fifty_moves() {
+    let Some((folder, rows)) = shared() else {
+        return;
+    };
+    let tables = open(&folder);
+    let mut solo = solo(Some(Tables::new(Arc::clone(&tables) as _)));
+    let mut rng = fastrand::Rng::with_seed(7);
+    let won: Vec<&Row> = rows.iter().filter(|row| row.wdl == 2).collect();
+    assert_eq!(won.len(), 195);
+    for row in won {
+        for defence in [Defence::Stubborn, Defence::Random] {
+            let mut game = Game::from_position(row.position());
+            let us = game.position().turn();
+            let outcome = loop {
+                if let Some(outcome) = game.outcome(RepetitionRule::Threefold) {
+                    break outcome;
+                }
+                let mv = if game.position().turn() == us {
+                    choice(&mut solo, &game, 30).0
+                } else {
+                    defend(game.position(), defence, &tables, &mut rng)
+                };
+                game.push(mv);
+            };
+            let line = || {
+                let moves: Vec<String> = game.moves().iter().map(Move::to_string).collect();
+                moves.join(" ")
+            };
+            assert_eq!(
+                outcome.winner(),
+                Some(us),
+                "{} {defence:?}: {}",
+                row.fen,
+                line()
+            );
+        }
+    }
+}
+
+#[test]
+fn drawn_endings_are_not_lost() {
+    let Some((folder, rows)) = shared() else {
+        return;
+    };
+    let tables = open(&folder);
+    let mut solo = solo(Some(Tables::new(Arc::clone(&tables) as _)));
+    let mut rng = fastrand::Rng::with_seed(8);
+    for row in rows.iter().filter(|row| row.wdl.abs() < 2) {
+        let mut game = Game::from_position(row.position());
+        let us = game.position().turn();
+        for _ in 0..12 {
+            if game.outcome(RepetitionRule::Threefold).is_some() {
+                break;
+            }
+            let mv = if game.position().turn() == us {
+                choice(&mut solo, &game, 30).0
+            } else {
+                defend(game.position(), Defence::Stubborn, &tables, &mut rng)
+            };
+            game.push(mv);
+        }
+        let lost = game
+            .outcome(RepetitionRule::Threefold)
+            .is_some_and(|outcome| outcome.winner() == Some(!us));
+        assert!(!lost, "{}", row.fen);
+    }
+}
+
+/// A queen against a bare king, with 98 half-moves gone: only a win at once is one.
+#[test]
+fn the_fifty_move_rule_counts_at_the_root_and_can_be_switched_off() {
+    let Some((folder, rows)) = shared() else {
+        return;
+    };
+    let tables = Tables::new(open(&folder));
+    let far = rows.iter().filter(|row| row.wdl == 2 && row.dtz > 20);
+    for row in far.take(10) {
+        let late = row.fen.replace(" 0 1", " 90 100");
+        let game = || Game::from_position(Position::from_fen(&late).unwrap());
+        let (_, score) = choice(&mut solo(Some(tables.clone())), &game(), 100);
+        assert_eq!(score, Score::Cp(1), "{late}");
+        let unruled = tables.clone().with_fifty_moves(false);
+        let (_, score) = choice(&mut solo(Some(unruled)), &game(), 100);
+        assert!(score.centipawns() > 29_000, "{late}: {score}");
+    }
+}
+
+#[test]
+fn a_win_that_stood_twice_is_not_repeated() {
+    let Some((folder, rows)) = shared() else {
+        return;
+    };
+    let mut solo = solo(Some(Tables::new(open(&folder))));
+    let row = rows
+        .iter()
+        .filter(|row| row.wdl == 2 && row.dtz > 10)
+        .find(|row| {
+            let mut game = Game::from_position(row.position());
+            shuffle(&mut game, &mut solo).is_some()
+        });
+    assert!(row.is_some(), "some position can be shuffled back to");
+}
+
+/// Play the engine's choice and take it back by shuffling until it would be the third time; the
+/// engine must then choose otherwise.
+fn shuffle(game: &mut Game, solo: &mut Solo) -> Option<()> {
+    let (first, _) = choice(solo, game, 30);
+    let back = |position: &Position, mv: Move| {
+        let back = format!("{}{}", mv.to(), mv.from());
+        position.parse_uci(&back).ok()
+    };
+    let child = game.position().play(first);
+    let reply = child.legal_moves().into_iter().find(|&mv| {
+        let after = child.play(mv);
+        back(&after, first).is_some_and(|ours| {
+            let later = after.play(ours);
+            back(&later, mv).is_some_and(|theirs| later.play(theirs).key() == game.position().key())
+        })
+    })?;
+    for _ in 0..2 {
+        game.push(first);
+        game.push(reply);
+        let ours = back(game.position(), first)?;
+        game.push(ours);
+        let theirs = back(game.position(), reply)?;
+        game.push(theirs);
+        if game.outcome(RepetitionRule::Threefold).is_some() {
+            break;
+        }
+    }
+    let (again, score) = choice(solo, game, 30);
+    let mut next = game.clone();
+    next.push(again);
+    assert_ne!(
+        next.outcome(RepetitionRule::Threefold),
+        Some(Outcome::Draw(Draw::Threefold)),
+        "{again} {score}"
+    );
+    Some(())
+}
+
+/// The search alone: how often its move is worse than what the tables know.
+#[test]
+fn without_tables_few_moves_are_worse_than_the_verdict() {
+    let Some((_, rows)) = shared() else { return };
+    let mut solo = solo(None);
+    let mut missed = [0; 5];
+    for row in &rows {
+        solo.new_game();
+        let game = Game::from_position(row.position());
+        let (best, _) = choice(&mut solo, &game, NODES);
+        if !row.is_best(best) {
+            missed[(row.wdl + 2) as usize] += 1;
+        }
+    }
+    let all: usize = missed.iter().sum();
+    let told = format!(
+        "{all} of {} moves at {NODES} nodes are worse than the verdict \
+         (lost, blessed, drawn, cursed, won: {missed:?})",
+        rows.len()
+    );
+    writeln!(std::io::stderr(), "{told}").unwrap();
+    assert!(all * 1000 <= rows.len() * MISSED_PER_MILLE, "{told}");
+}
+
+/// The same with other numbers of nodes.
+#[test]
+#[ignore = "a measurement, for docs/strength.md"]
+fn the_share_of_moves_worse_than_the_verdict() {
+    let Some((_, rows)) = shared() else { return };
+    for (name, evaluator) in [
+        ("net", Evaluator::default()),
+        ("classical", Evaluator::classical()),
+    ] {
+        let engine = Pool::new(&EngineOptions {
+            hash_mb: 16,
+            evaluator,
+            ..EngineOptions::default()
+        })
+        .lease();
+        for nodes in [1_000, 10_000, 100_000] {
+            let is_worse = |row: &&Row| {
+                engine.pool().clear_hash();
+                engine.new_game();
+                let game = Game::from_position(row.position());
+                let thought = engine.think(&game, Limits::nodes(nodes)).wait();
+                !row.is_best(thought.best.unwrap())
+            };
+            let worse = rows.iter().filter(is_worse).count();
+            writeln!(std::io::stderr(), "{name}, {nodes} nodes: {worse}").unwrap();
+        }
+    }
+}
