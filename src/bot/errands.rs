@@ -51,6 +51,11 @@ impl Errands {
         self.line.push(errand);
     }
 
+    /// A challenge is gone: what waits to be said to it is not said any more.
+    pub(super) fn forget(&mut self, id: &ChallengeId) {
+        self.line.forget(id);
+    }
+
     /// Starts what there is room for.
     pub(super) fn start(&mut self) {
         while self.running.len() < URGENT_AT_ONCE
@@ -221,6 +226,12 @@ impl Line {
         self.refusals.insert(place, refusal);
     }
 
+    fn forget(&mut self, gone: &ChallengeId) {
+        self.urgent
+            .retain(|errand| !matches!(errand, Errand::Accept { id, .. } if id == gone));
+        self.refusals.retain(|refusal| refusal.id != *gone);
+    }
+
     fn next_urgent(&mut self) -> Option<Errand> {
         self.urgent.pop_front()
     }
@@ -280,6 +291,24 @@ mod tests {
         let left = refused(&mut line);
         assert_eq!((left.len(), left[0].as_str()), (MOST_REFUSALS, "9000"));
         assert_eq!(left[1], "11");
+    }
+
+    #[test]
+    fn to_a_challenge_that_is_gone_nothing_more_is_said() {
+        let mut line = Line::default();
+        let accept = |id: &str| Errand::Accept {
+            id: ChallengeId::new(id),
+            from: Kind::Human,
+            opponent: None,
+        };
+        for errand in [accept("1"), accept("2"), refusal(3, Kind::Bot)] {
+            line.push(errand);
+        }
+        for gone in ["1", "3", "4"] {
+            line.forget(&ChallengeId::new(gone));
+        }
+        assert_eq!(line.next_urgent(), Some(accept("2")));
+        assert!(line.is_empty());
     }
 
     #[test]

@@ -264,6 +264,9 @@ impl Porter {
             }
             Rung::Line(event) => {
                 self.note_rating(&event);
+                if let Event::ChallengeCanceled(gone) | Event::ChallengeDeclined(gone) = &event {
+                    self.errands.forget(&gone.id);
+                }
                 Ok(Some(News::Event(event)))
             }
             Rung::Lost(loss) => {

@@ -251,6 +251,19 @@ impl World {
         self.tell(&Piece::Line(line.to_string()));
     }
 
+    /// The challenger thinks better of it.
+    pub(crate) fn take_back(&mut self, id: &str) {
+        let challenge = json!({
+            "id": id, "status": "canceled", "rated": false, "speed": "blitz", "color": "random",
+            "challenger": { "id": "blastcap", "name": "blastcap", "rating": 1874 },
+            "destUser": { "id": ME, "name": "Megaton", "title": "BOT" },
+            "variant": { "key": "atomic", "name": "Atomic" },
+            "timeControl": { "type": "clock", "limit": 180, "increment": 2, "show": "3+2" },
+        });
+        let line = json!({ "type": "challengeCanceled", "challenge": challenge });
+        self.tell(&Piece::Line(line.to_string()));
+    }
+
     fn info(&self, id: &str) -> Value {
         let round = &self.rounds[id];
         json!({

@@ -270,6 +270,33 @@ async fn a_storm_of_challenges_is_answered_without_a_storm_of_ours() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn challenges_taken_back_in_a_storm_keep_nobody_from_a_seat() {
+    let server = Server::start().await;
+    let bot = Bot::start(&server);
+    server
+        .until("online", |world| !world.events.is_empty())
+        .await;
+    for n in 0..500 {
+        let id = format!("c{n}");
+        server.world().challenge(&id, "atomic");
+        server.world().take_back(&id);
+    }
+    server.world().challenge("good", "atomic");
+    let accepted = |call: &&String| call.ends_with("/accept");
+    server
+        .until("the good one", |world| {
+            world.calls.iter().any(|call| call.ends_with("good/accept"))
+        })
+        .await;
+    // Only what was under way already is asked for in vain.
+    let asked = server.world().calls.iter().filter(accepted).count();
+    assert!(asked < 100, "{asked} acceptances");
+    server.world().begin("good", true, 6);
+    all_over(&server).await;
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_that_is_not_accepted_ends_it_at_once() {
     let server = Server::start().await;
     server
