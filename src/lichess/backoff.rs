@@ -12,6 +12,9 @@ use super::timing::Timing;
 
 /// How much longer each wait for the event stream is than the one before …
 const GROWTH: f64 = 1.5;
+/// … from this attempt on where the server answered for itself that it is out of order: most such
+/// troubles are over in a moment …
+const PATIENT_AFTER: i32 = 2;
 /// … so often at most: far beyond the longest wait.
 const MOST_GROWTHS: i32 = 40;
 /// While nothing answers at all, the wait is this part of the time it has been so.
@@ -105,10 +108,11 @@ impl EventReopening {
             self.attempts = 0;
             Duration::ZERO
         } else {
-            let full = self
-                .first
-                .mul_f64(GROWTH.powi(self.attempts.min(MOST_GROWTHS)));
-            self.attempts += 1;
+            let in_trouble = matches!(loss, StreamLoss::Unopened(error) if error.is_out_of_order());
+            let before = if in_trouble { PATIENT_AFTER } else { 0 };
+            let growths = (self.attempts - before).clamp(0, MOST_GROWTHS);
+            let full = self.first.mul_f64(GROWTH.powi(growths));
+            self.attempts = self.attempts.saturating_add(1);
             jittered(full.min(self.longest), chance)
         };
         let demanded = match loss {
@@ -199,20 +203,32 @@ mod tests {
     #[test]
     fn a_game_stream_is_reopened_at_once_after_a_life_and_slower_after_each_death() {
         let mut reopening = GameReopening::new(&Timing::default());
-        let table = [
-            (60, 0),
-            (59, 500),
-            (0, 1000),
-            (3, 1000),
-            (0, 1000),
-            (0, 2000),
-            (0, 2000),
-            (61, 0),
-            (0, 500),
-        ];
+        let table = [(60, 0), (59, 500), (0, 1000), (3, 1000), (0, 1000)];
         for (row, (lived, wait)) in table.into_iter().enumerate() {
             assert_eq!(reopening.after_loss(secs(lived)), ms(wait), "row {row}");
         }
+        // Half a minute of an outage is followed second by second.
+        for _ in 3..30 {
+            assert_eq!(reopening.after_loss(secs(0)), secs(1));
+        }
+        for (lived, wait) in [(0, 2000), (0, 2000), (61, 0), (0, 500)] {
+            assert_eq!(reopening.after_loss(secs(lived)), ms(wait));
+        }
+    }
+
+    #[test]
+    fn a_server_in_trouble_is_asked_a_few_times_soon_and_then_ever_later() {
+        let mut reopening = EventReopening::new(&Timing::default());
+        let bad_gateway = StreamLoss::Unopened(Error::Transient {
+            reached: true,
+            status: Some(502),
+            reason: "bad gateway".into(),
+        });
+        let now = Instant::now();
+        let mut wait = || reopening.after_loss(&bad_gateway, secs(0), now, 1.0);
+        let full: Vec<_> = (0..15).map(|_| wait().as_millis()).collect();
+        assert_eq!(full[..6], [1000, 1000, 1000, 1500, 2250, 3375]);
+        assert_eq!(full[13..], [60000, 60000]);
     }
 
     #[test]

@@ -142,6 +142,17 @@ impl Error {
         matches!(self, Self::Transient { reached: false, .. })
     }
 
+    /// Whether somebody answered that the server is out of order.
+    pub fn is_out_of_order(&self) -> bool {
+        matches!(
+            self,
+            Self::Transient {
+                status: Some(_),
+                ..
+            }
+        )
+    }
+
     /// Whether the token is not accepted: an operator has to look.
     pub fn is_unauthorized(&self) -> bool {
         self.status() == Some(401)

@@ -3,6 +3,7 @@
 //! The default is what production uses; tests and the practice server run the same value scaled
 //! down, so that a silence of ten seconds takes a tenth of one.
 
+use std::iter::{once, repeat_n};
 use std::time::Duration;
 
 /// How long the client waits, and for what.
@@ -34,7 +35,7 @@ pub struct Timing {
     pub healthy_life: Duration,
     /// Waits before the reopenings of a game stream; the last one repeats.
     pub game_backoff: Vec<Duration>,
-    /// First wait before a reopening of the event stream; doubles each time.
+    /// First wait before a reopening of the event stream; the waits grow later on.
     pub event_backoff: Duration,
     /// Longest such wait.
     pub event_backoff_max: Duration,
@@ -62,13 +63,11 @@ impl Default for Timing {
             spacing: Duration::from_millis(300),
             minute: seconds(60),
             healthy_life: seconds(60),
-            game_backoff: vec![
-                Duration::from_millis(500),
-                seconds(1),
-                seconds(1),
-                seconds(1),
-                seconds(2),
-            ],
+            // A clock may run: half a minute of an outage is followed second by second.
+            game_backoff: once(Duration::from_millis(500))
+                .chain(repeat_n(seconds(1), 30))
+                .chain(once(seconds(2)))
+                .collect(),
             event_backoff: seconds(1),
             event_backoff_max: seconds(60),
             unreached_backoff_max: seconds(10),
