@@ -2,6 +2,7 @@
 
 mod account;
 mod alarms;
+mod clubs;
 mod explain;
 mod faulty;
 mod features;
