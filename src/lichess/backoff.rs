@@ -14,7 +14,7 @@ use super::timing::Timing;
 const GROWTH: f64 = 1.5;
 /// … from this attempt on where the server answered for itself that it is out of order: most such
 /// troubles are over in a moment …
-const PATIENT_AFTER: i32 = 2;
+const PATIENT_AFTER: i32 = 3;
 /// … so often at most: far beyond the longest wait.
 const MOST_GROWTHS: i32 = 40;
 /// While nothing answers at all, the wait is this part of the time it has been so.
@@ -226,9 +226,9 @@ mod tests {
         });
         let now = Instant::now();
         let mut wait = || reopening.after_loss(&bad_gateway, secs(0), now, 1.0);
-        let full: Vec<_> = (0..15).map(|_| wait().as_millis()).collect();
-        assert_eq!(full[..6], [1000, 1000, 1000, 1500, 2250, 3375]);
-        assert_eq!(full[13..], [60000, 60000]);
+        let full: Vec<_> = (0..16).map(|_| wait().as_millis()).collect();
+        assert_eq!(full[..6], [1000, 1000, 1000, 1000, 1500, 2250]);
+        assert_eq!(full[14..], [60000, 60000]);
     }
 
     #[test]
