@@ -66,7 +66,7 @@ struct Known {
 /// One file.
 #[derive(Debug, Default)]
 struct Table {
-    is_there: bool,
+    exists: bool,
     is_broken: AtomicBool,
     is_reported: AtomicBool,
 }
@@ -82,7 +82,7 @@ impl Known {
 
 impl Table {
     fn is_sound(&self) -> bool {
-        self.is_there && !self.is_broken.load(Ordering::Relaxed)
+        self.exists && !self.is_broken.load(Ordering::Relaxed)
     }
 
     fn condemn(&self) {
@@ -158,16 +158,16 @@ impl Syzygy {
                 _ => continue,
             };
             is_empty = false;
-            if table.is_there {
+            if table.exists {
                 continue;
             }
             match self.tables.add_file(&path) {
-                Ok(()) => table.is_there = true,
+                Ok(()) => table.exists = true,
                 Err(error) => self.refused.push(format!("{}: {error}", path.display())),
             }
         }
         let usable = self.known.iter();
-        let usable = usable.filter(|(_, known)| known.outcomes.is_there);
+        let usable = usable.filter(|(_, known)| known.outcomes.exists);
         self.most_men = usable.map(|(men, _)| men.men()).max().unwrap_or(0);
         if is_empty {
             return Err(SyzygyError::Empty {
@@ -179,13 +179,13 @@ impl Syzygy {
 
     /// How many tables there are.
     pub fn found(&self) -> Found {
-        let count = |is_there: fn(&Known) -> bool| {
+        let count = |exists: fn(&Known) -> bool| {
             let known = self.known.values();
-            known.filter(|known| is_there(known)).count()
+            known.filter(|known| exists(known)).count()
         };
         Found {
-            outcomes: count(|known| known.outcomes.is_there),
-            distances: count(|known| known.distances.is_there),
+            outcomes: count(|known| known.outcomes.exists),
+            distances: count(|known| known.distances.exists),
             most_men: self.most_men,
         }
     }

@@ -30,7 +30,7 @@ struct Row {
 
 impl Row {
     fn position(&self) -> Position {
-        Position::from_fen(&self.fen).unwrap()
+        Position::from_fen(&self.fen).expect("a legal position")
     }
 
     fn is_best(&self, mv: Move) -> bool {
@@ -46,19 +46,18 @@ fn shared() -> Option<(PathBuf, Vec<Row>)> {
     );
     let folder = shared.join("syzygy");
     let Ok(text) = fs::read_to_string(folder.join("positions.jsonl")) else {
-        writeln!(
-            std::io::stderr(),
-            "SKIPPED the endgame tables: no shared data"
-        )
-        .unwrap();
+        // Where stderr is closed there is nobody to tell.
+        let _ = std::io::stderr().write_all(b"SKIPPED the endgame tables: no shared data\n");
         return None;
     };
-    let rows = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    let rows = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a row"));
     Some((folder, rows.collect()))
 }
 
 fn open(folder: &std::path::Path) -> Arc<Syzygy> {
-    Arc::new(Syzygy::open(&[folder.join("atomic")]).unwrap())
+    Arc::new(Syzygy::open(&[folder.join("atomic")]).expect("tables"))
 }
 
 fn solo(tables: Option<Tables>) -> Solo {
@@ -71,7 +70,7 @@ fn solo(tables: Option<Tables>) -> Solo {
 
 fn choice(solo: &mut Solo, game: &Game, nodes: u64) -> (Move, Score) {
     let thought = solo.think(game, &Limits::nodes(nodes));
-    (thought.best.unwrap(), thought.score)
+    (thought.best.expect("a move"), thought.score)
 }
 
 #[test]
@@ -165,7 +164,7 @@ enum Defence {
 
 fn defend(position: &Position, defence: Defence, tables: &Syzygy, rng: &mut fastrand::Rng) -> Move {
     let moves = position.legal_moves();
-    let random = fastrand::Rng::choice(rng, moves.iter().copied()).unwrap();
+    let random = fastrand::Rng::choice(rng, moves.iter().copied()).expect("a move");
     if matches!(defence, Defence::Random) {
         return random;
     }
@@ -175,14 +174,17 @@ fn defend(position: &Position, defence: Defence, tables: &Syzygy, rng: &mut fast
         match child.outcome() {
             Some(Outcome::Win { .. }) => 1000,
             Some(Outcome::Draw(_)) => 500,
-            None => match tables.dtz(&child).unwrap().plies {
+            None => match tables.dtz(&child).expect("a complete set").plies {
                 won if won > 0 && child.halfmove_clock() == 0 => 0,
                 won if won > 0 => won,
                 _ => 500,
             },
         }
     };
-    moves.into_iter().max_by_key(|&mv| distance(mv)).unwrap()
+    moves
+        .into_iter()
+        .max_by_key(|&mv| distance(mv))
+        .expect("a move")
 }
 
 #[test]
