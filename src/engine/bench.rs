@@ -84,7 +84,7 @@ pub fn bench(evaluator: &Evaluator, depth: Option<u32>) -> BenchReport {
     bench_with(&options, depth)
 }
 
-/// As [`bench`], with so much memory and so many threads: how fast a depth is reached. The count
+/// As [`bench()`], with so much memory and so many threads: how fast a depth is reached. The count
 /// of more than one thread is another each time.
 pub fn bench_with(options: &EngineOptions, depth: Option<u32>) -> BenchReport {
     let pool = Pool::new(options);
