@@ -172,6 +172,18 @@ fn a_complaint_names_line_key_and_remedy() {
             "[lichess]\ncontact = \"me\\nX-Evil: 1\"",
             "[lichess] contact: goes into a header",
         ),
+        (
+            "[panel]\nlisten = \"8650\"",
+            "2: [panel] listen: is no address to listen at",
+        ),
+        (
+            "[panel]\n\nlisten = \"0.0.0.0:8650\"",
+            "3: [panel] listen: 0.0.0.0:8650 can be reached from other machines: set token_file",
+        ),
+        (
+            "[panel]\nhosts = [\"https://bot.example.org\"]",
+            "2: [panel] hosts: is no name of a host",
+        ),
         ("engine = 3", "1: engine: is a section: write [engine]"),
         ("[[engine]]\nhash = 3", "engine: is a section"),
         ("[engine]\nhash = = 3", "2: this is not TOML"),

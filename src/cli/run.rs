@@ -11,7 +11,7 @@ use megaton::bot::{
 use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool, Tables};
 #[cfg(unix)]
-use megaton::panel::{Panel, Reload, Reloader};
+use megaton::panel::{Http, Panel, Reload, Reloader, Sources};
 use megaton::store::Store;
 
 use super::failure::Failure;
@@ -92,7 +92,8 @@ async fn commanded(
     tokio::select! {
         outcome = bot::run_commanded(options, shutdown, commands) => Ok(outcome),
         () = hung_up => unreachable!("it listens for ever"),
-        () = panel(config, control, reload) => unreachable!("it serves for ever"),
+        () = panel(config, control.clone(), reload.clone()) => unreachable!("it serves for ever"),
+        () = page(config, control, reload) => unreachable!("it serves for ever"),
     }
 }
 
@@ -105,6 +106,25 @@ async fn panel(config: &Config, control: Control, reload: Reload) {
         Some(Ok(panel)) => panel.serve(control, reload).await,
         Some(Err(error)) => tracing::warn!("the bot cannot be told anything: {error}"),
         None => {}
+    }
+    std::future::pending::<()>().await;
+}
+
+/// Serves the page, if there is to be one and its port is free.
+#[cfg(unix)]
+async fn page(config: &Config, control: Control, reload: Reload) {
+    match Http::open(&config.panel).await {
+        Ok(Some(http)) => {
+            tracing::info!(url = http.url(), "the page is open");
+            let sources = Sources {
+                control,
+                reload,
+                server: config.lichess.url.clone(),
+            };
+            http.serve(sources).await;
+        }
+        Ok(None) => {}
+        Err(error) => tracing::warn!("the bot plays on without its page: {error}"),
     }
     std::future::pending::<()>().await;
 }

@@ -40,6 +40,7 @@ pub(super) fn contradiction(config: &Config, is_set: IsSet<'_>) -> Option<Found>
         .or_else(|| in_matchmaking(config, is_set))
         .or_else(|| in_profiles(&config.matchmaking.profile, is_set))
         .or_else(|| in_draws(config, is_set))
+        .or_else(|| in_panel(config))
 }
 
 const fn at(section: &'static str, key: &'static str) -> Setting {
@@ -342,6 +343,20 @@ fn in_draws(config: &Config, is_set: IsSet<'_>) -> Option<Found> {
         }
     }
     None
+}
+
+/// Whoever can reach the page from elsewhere must show that it is theirs.
+fn in_panel(config: &Config) -> Option<Found> {
+    let listen = config.panel.listen?;
+    if listen.ip().is_loopback() || config.panel.token_file.is_some() {
+        return None;
+    }
+    let what = format!(
+        "{listen} can be reached from other machines: set token_file to the path of a file with a \
+         password, or listen at 127.0.0.1:{}",
+        listen.port()
+    );
+    Some((at("panel", "listen"), what))
 }
 
 /// What is wrong with an address, if anything.

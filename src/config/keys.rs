@@ -2,6 +2,7 @@
 //!
 //! Defaults are not here but in `settings`; a test keeps the two lists of names equal.
 
+use super::settings::{fault_in_address, fault_in_host};
 use super::values::{ArenaId, Entry, Hours, Template, TimeRule};
 
 /// A section of the config.
@@ -54,6 +55,10 @@ pub enum Takes {
     Arenas,
     /// A list of folders.
     Folders,
+    /// An address to listen at.
+    Address,
+    /// A list of names of hosts.
+    Hosts,
 }
 
 impl Section {
@@ -95,6 +100,10 @@ impl Takes {
             Self::Entries => "a list of account names such as [\"someone\", \"file:names.txt\"]",
             Self::Times => "a list of time controls such as [\"blitz\", \"3+2\"]",
             Self::Folders => "a list of folders such as [\"tables\"]",
+            Self::Address => {
+                "an address and a port in quotes such as \"127.0.0.1:8650\", \"\" for none"
+            }
+            Self::Hosts => "a list of names of hosts such as [\"bot.example.org\"]",
             Self::Arenas => "a list of tournaments such as [\"aBcD1234\"]",
         };
         fixed.to_owned()
@@ -108,6 +117,8 @@ impl Takes {
             Self::Entries => text.parse::<Entry>().err(),
             Self::Times => text.parse::<TimeRule>().err(),
             Self::Arenas => text.parse::<ArenaId>().err(),
+            Self::Address => fault_in_address(text),
+            Self::Hosts => fault_in_host(text),
             Self::Folders => text.is_empty().then(|| "names no folder".to_owned()),
             Self::Flag | Self::Whole { .. } | Self::Choice(_) | Self::Text(_) => None,
         }
@@ -336,6 +347,15 @@ const GUARD: &[Key] = &[
 
 const SHUTDOWN: &[Key] = &[whole("drain", (0, 86_400), "seconds")];
 
+const PANEL: &[Key] = &[
+    key("listen", Takes::Address),
+    text(
+        "token_file",
+        "the path of a file that holds a password, in quotes",
+    ),
+    key("hosts", Takes::Hosts),
+];
+
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
 
 const LOG: &[Key] = &[choice("level", LEVELS), choice("format", &["text", "json"])];
@@ -366,6 +386,7 @@ pub const SECTIONS: &[Section] = &[
     one("variety", VARIETY),
     one("guard", GUARD),
     one("shutdown", SHUTDOWN),
+    one("panel", PANEL),
     one("log", LOG),
 ];
 

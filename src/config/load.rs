@@ -99,7 +99,12 @@ impl Config {
 
     /// With every relative path taken from a folder.
     fn seen_from(mut self, folder: &Path) -> Self {
-        for path in [&mut self.lichess.token_file, &mut self.data.folder] {
+        let paths = [
+            &mut self.lichess.token_file,
+            &mut self.data.folder,
+            &mut self.panel.token_file,
+        ];
+        for path in paths {
             *path = path.take().map(|path| folder.join(path));
         }
         // A word of its own, not a file.
@@ -328,15 +333,18 @@ fn homes(section: Option<&Section>, name: &str) -> Option<String> {
 fn fits(takes: Takes, value: &DeValue<'_>) -> bool {
     match (takes, value) {
         (Takes::Flag, DeValue::Boolean(_))
-        | (Takes::Text(_) | Takes::Hours | Takes::Line, DeValue::String(_)) => true,
+        | (Takes::Text(_) | Takes::Hours | Takes::Line | Takes::Address, DeValue::String(_)) => {
+            true
+        }
         (Takes::Whole { min, max, .. }, DeValue::Integer(number)) => {
             i64::from_str_radix(number.as_str(), number.radix())
                 .is_ok_and(|number| (min..=max).contains(&number))
         }
         (Takes::Choice(words), DeValue::String(word)) => words.contains(&word.as_ref()),
-        (Takes::Entries | Takes::Times | Takes::Arenas | Takes::Folders, DeValue::Array(items)) => {
-            items.iter().all(|item| item.get_ref().is_str())
-        }
+        (
+            Takes::Entries | Takes::Times | Takes::Arenas | Takes::Folders | Takes::Hosts,
+            DeValue::Array(items),
+        ) => items.iter().all(|item| item.get_ref().is_str()),
         _ => false,
     }
 }

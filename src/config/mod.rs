@@ -19,8 +19,8 @@ pub use error::{ConfigError, Fault};
 pub use keys::{Key, SECTIONS, Section, Takes};
 pub use settings::{
     Arena, Challenge, Chat, Clock, ColorWish, Config, Correspondence, Data, Draw, Engine, Format,
-    Game, Guard, Level, Lichess, Limits, Log, Matchmaking, Prefer, Profile, Resign, ShutdownRules,
-    Takeback, Variety, Visitors,
+    Game, Guard, Level, Lichess, Limits, Log, Matchmaking, Panel, Prefer, Profile, Resign,
+    ShutdownRules, Takeback, Variety, Visitors,
 };
 pub use values::{
     ArenaId, Entry, Hours, LONGEST_LINE, Template, TimeRule, Words, estimate, is_offered,

@@ -127,6 +127,36 @@ pub(super) mod text {
     }
 }
 
+/// An address and a port, an empty text for none.
+pub(super) mod address {
+    use std::net::SocketAddr;
+
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[expect(
+        clippy::ref_option,
+        clippy::trivially_copy_pass_by_ref,
+        reason = "as serde calls it"
+    )]
+    pub(in crate::config) fn serialize<S: Serializer>(
+        address: &Option<SocketAddr>,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        out.serialize_str(&address.map_or_else(String::new, |address| address.to_string()))
+    }
+
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
+        input: D,
+    ) -> Result<Option<SocketAddr>, D::Error> {
+        let text = String::deserialize(input)?;
+        if text.is_empty() {
+            return Ok(None);
+        }
+        text.parse().map(Some).map_err(D::Error::custom)
+    }
+}
+
 /// A path, empty for none.
 pub(super) mod path {
     use std::path::PathBuf;

@@ -161,7 +161,8 @@ async fn serve(client: UnixStream, control: &Control, reload: &Reload) -> io::Re
     .await?
 }
 
-async fn answer(request: Request, control: &Control, reload: &Reload) -> Answer {
+/// Has a request carried out.
+pub(super) async fn answer(request: Request, control: &Control, reload: &Reload) -> Answer {
     let Some(command) = request.command() else {
         return match reload.now().await {
             Ok(text) => Answer::done(text),

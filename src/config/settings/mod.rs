@@ -11,6 +11,7 @@ mod guard;
 mod lichess;
 mod log;
 mod matchmaking;
+mod panel;
 mod play;
 
 pub use challenge::{Challenge, ColorWish, Limits, Visitors};
@@ -21,6 +22,8 @@ pub use guard::{Guard, ShutdownRules};
 pub use lichess::{Data, Lichess};
 pub use log::{Format, Level, Log};
 pub use matchmaking::{Arena, Matchmaking, Prefer, Profile};
+pub use panel::Panel;
+pub(super) use panel::{fault_in_address, fault_in_host};
 pub use play::{Clock, Correspondence, Game};
 
 use serde::{Deserialize, Serialize};
@@ -63,6 +66,8 @@ pub struct Config {
     pub guard: Guard,
     /// How it ends.
     pub shutdown: ShutdownRules,
+    /// Where its page is.
+    pub panel: Panel,
     /// What is written down while it runs.
     pub log: Log,
 }

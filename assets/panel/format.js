@@ -1,0 +1,107 @@
+// Numbers, times and scores as the pages write them, and a short way to make elements.
+// Pure but for `make`: knows no page and no network.
+
+/** An element with a class and what stands in it: texts, elements, or nothing. */
+export function make(tag, className = "", ...content) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  made.append(...content.filter((part) => part !== null && part !== undefined));
+  return made;
+}
+
+/** A link. */
+export function link(href, className, ...content) {
+  const made = make("a", className, ...content);
+  made.href = href;
+  return made;
+}
+
+/** A button that does something. */
+export function button(text, className, onClick) {
+  const made = make("button", className, text);
+  made.type = "button";
+  made.addEventListener("click", onClick);
+  return made;
+}
+
+/** A score from White's side as players write it: `+0.35`, `−1.20`, `#3`, `−#2`. */
+export function scoreText(score) {
+  if (!score) return "";
+  if (score.mate !== undefined) return score.mate < 0 ? `−#${-score.mate}` : `#${score.mate}`;
+  const value = (Math.abs(score.cp) / 100).toFixed(2);
+  if (Number(value) === 0) return "0.00";
+  return score.cp < 0 ? `−${value}` : `+${value}`;
+}
+
+/** The same in words. */
+export function spokenScore(score) {
+  if (!score) return "no score";
+  if (score.mate !== undefined) {
+    return `${score.mate < 0 ? "Black" : "White"} mates in ${Math.abs(score.mate)}`;
+  }
+  if (Math.abs(score.cp) < 5) return "level";
+  return `${score.cp < 0 ? "Black" : "White"} is ahead by ${(Math.abs(score.cp) / 100).toFixed(2)}`;
+}
+
+/** White's share of the game by a score, from 0 to 1. */
+export function share(score) {
+  if (!score) return 0.5;
+  if (score.mate !== undefined) return score.mate < 0 ? 0 : 1;
+  return 1 / (1 + Math.exp(-score.cp / 280));
+}
+
+/** A large number in few letters: `950`, `12.3k`, `4.1M`. */
+export function count(number) {
+  if (number === null || number === undefined) return "–";
+  const steps = [[1e9, "G"], [1e6, "M"], [1e3, "k"]];
+  for (const [size, letter] of steps) {
+    if (number < size) continue;
+    const value = number / size;
+    return `${value >= 100 ? Math.round(value) : value.toFixed(1)}${letter}`;
+  }
+  return String(Math.round(number));
+}
+
+/** A span of time in its largest unit: `0.8 s`, `45 s`, `12 min`, `3 h`, `5 d`. */
+export function span(ms) {
+  if (ms === null || ms === undefined) return "–";
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1000;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 129_600) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}
+
+/** How long ago a moment was. */
+export function ago(at, now) {
+  const gone = now - at;
+  return gone < 2000 ? "just now" : `${span(gone)} ago`;
+}
+
+/** A moment in the reader's own time. */
+export function clockTime(at) {
+  return new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+}
+
+/** A day and a time. */
+export function day(at) {
+  const options = { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hour12: false };
+  return new Date(at).toLocaleString([], options);
+}
+
+/** A difference with its sign; nothing for none. */
+export function signed(number) {
+  if (number === null || number === undefined) return "";
+  if (number === 0) return "±0";
+  return number > 0 ? `+${number}` : `−${-number}`;
+}
+
+/** How a game went for us: `win`, `loss`, `draw`, or `none` for one that does not count. */
+export function outcome({ us, winner, status }) {
+  if (!status || status === "aborted" || status === "noStart" || status === "unknownFinish") return "none";
+  if (!winner) return "draw";
+  if (!us) return "none";
+  return winner === us ? "win" : "loss";
+}

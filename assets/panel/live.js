@@ -1,0 +1,242 @@
+// The live page: games under way as boards, and beside them how the bot is. Everything comes over
+// one stream of news; nothing is asked for again and again.
+
+import { Card } from "./card.js";
+import { ago, clockTime, day, link, make, signed, span } from "./format.js";
+import { drawHistory } from "./graph.js";
+import { gameTable } from "./results.js";
+import { Shell } from "./shell.js";
+import { gameDeeds } from "./steer.js";
+import { News } from "./wire.js";
+
+/** How long a game that is over stays on the page, in milliseconds. */
+const LINGER = 12_000;
+
+const find = (id) => document.getElementById(id);
+const games = find("games");
+const cards = new Map();
+let status = null;
+
+/** Replaces what stands in an element only where it differs, so that nothing flickers. */
+function renew(host, ...content) {
+  const fresh = make("div", "", ...content);
+  if (host.innerHTML !== fresh.innerHTML) host.replaceChildren(...fresh.childNodes);
+}
+
+// ------------------------------------------------------------------------------------- games ---
+
+function arrange() {
+  const shown = [...cards.values()];
+  games.dataset.count = String(Math.min(shown.length, 5));
+  games.classList.toggle("alone", shown.length === 1);
+  games.classList.toggle("idle", shown.length === 0);
+  let idle = games.querySelector(".idle-card");
+  if (shown.length > 0) {
+    idle?.remove();
+    return;
+  }
+  if (!idle) {
+    idle = make("div", "idle-card");
+    const logo = make("img");
+    Object.assign(logo, { src: "/assets/board/logo.svg", alt: "", width: 96, height: 96 });
+    idle.append(logo, make("h2", "", "No game is under way"), make("p", "idle-text"));
+    games.append(idle);
+  }
+  idle.querySelector(".idle-text").textContent = idleText();
+}
+
+function idleText() {
+  if (!status) return "Waiting for the first word of the bot.";
+  const states = {
+    connecting: "It has not reached the server yet.",
+    playing: "It takes challenges.",
+    paused: "It is paused and takes nothing new.",
+    alarmed: "It takes nothing new: see the alarms.",
+    draining: "It is ending.",
+  };
+  const looks = status.matchmaking?.enabled ? ` Looking for a game: ${status.matchmaking.doing}.` : "";
+  return (states[status.state] ?? "") + looks.replace(/\.\.$/, ".");
+}
+
+function showGame(game) {
+  let entry = cards.get(game.id);
+  if (!entry) {
+    if (game.ending) return;
+    const card = new Card(game.id, { now: () => news.now(), onMove: announce });
+    entry = { card, timer: null };
+    cards.set(game.id, entry);
+    games.append(card.element);
+    arrange();
+  }
+  entry.card.apply(game);
+  if (game.ending && !entry.timer) entry.timer = setTimeout(() => drop(game.id), LINGER);
+  gameDeeds(entry.card.deeds, game, shell);
+}
+
+function drop(id) {
+  cards.get(id)?.card.element.remove();
+  cards.delete(id);
+  arrange();
+}
+
+/** The list of games under way: whatever is not on it is over. */
+function keepOnly(ids) {
+  const running = new Set(ids);
+  for (const [id, entry] of cards) {
+    if (!running.has(id) && !entry.timer) entry.timer = setTimeout(() => drop(id), LINGER);
+  }
+  arrange();
+}
+
+function announce(text) {
+  find("announcer").textContent = text;
+}
+
+// ---------------------------------------------------------------------------------- how it is ---
+
+function row(name, value, mood = "") {
+  return make("div", `health-row ${mood}`.trim(), make("dt", "", name), make("dd", "", value));
+}
+
+function showHealth() {
+  const { stream, seats, games: running, parked, waiting, overhead, uptime, arenas, matchmaking, state } = status;
+  const heard = stream.heard_ago;
+  const quiet = stream.open && heard > 15_000;
+  const rows = [
+    row(
+      "Event stream",
+      stream.open ? `open, heard ${heard === null ? "nothing yet" : `${span(heard)} ago`}` : "NOT OPEN",
+      stream.open && !quiet ? "good" : state === "connecting" ? "" : "bad",
+    ),
+    row("Lost", stream.lost === 0 ? "never" : `${stream.lost} times`, stream.lost > 0 ? "worn" : "good"),
+  ];
+  const broken = running.filter((game) => !game.stream.open).length;
+  if (running.length > 0) {
+    const open = running.length - broken;
+    rows.push(row("Game streams", `${open} of ${running.length} open`, broken > 0 ? "bad" : "good"));
+  }
+  rows.push(row("Seats", `${seats.taken} of ${seats.all} taken${seats.for_humans ? `, ${seats.for_humans} for humans` : ""}`));
+  if (waiting > 0) rows.push(row("Waiting", `${waiting} challenge${waiting === 1 ? "" : "s"} for a seat`));
+  if (parked > 0) rows.push(row("Games of days", String(parked)));
+  rows.push(row("Held back a move", overhead === null ? "not learned yet" : `${overhead} ms`));
+  rows.push(row("Looks for games", matchmaking.enabled ? matchmaking.doing || "yes" : "no"));
+  for (const arena of arenas ?? []) rows.push(row("Arena", arena));
+  rows.push(row("Running for", span(uptime * 1000)));
+  renew(find("health"), ...rows);
+}
+
+function meter(name, spent, limit) {
+  const part = limit > 0 ? Math.min(1, spent / limit) : 0;
+  const bar = make("div", "meter", make("i"));
+  bar.firstElementChild.setAttribute("width", "");
+  bar.setAttribute("role", "meter");
+  for (const [key, value] of [["min", 0], ["max", limit], ["now", spent]]) bar.setAttribute(`aria-value${key}`, value);
+  bar.setAttribute("aria-label", name);
+  bar.classList.toggle("full", part >= 0.9);
+  bar.firstElementChild.style.width = `${part * 100}%`;
+  return make("div", "metered", make("p", "", make("span", "", name), make("b", "", `${spent} / ${limit}`)), bar);
+}
+
+function showBudget() {
+  const { ledger } = status;
+  if (!ledger) {
+    renew(find("budget"), make("p", "soft", "Not known before the server is reached."));
+    return;
+  }
+  const endless = ledger.bot_games_limit > 1_000_000;
+  const host = find("budget");
+  const fresh = [
+    endless ? make("p", "soft", `${ledger.bot_games} games against bots, without a limit here`) : meter("Games against bots", ledger.bot_games, ledger.bot_games_limit),
+    meter("Challenge credits", ledger.credits, ledger.credits_limit),
+    make("p", "soft", ledger.forecast),
+  ];
+  const key = JSON.stringify(ledger);
+  if (host.dataset.key === key) return;
+  host.dataset.key = key;
+  host.replaceChildren(...fresh);
+}
+
+function showStatus(next) {
+  status = next;
+  shell.status(status);
+  showHealth();
+  showBudget();
+  if (cards.size === 0) arrange();
+}
+
+// -------------------------------------------------------------------------------------- lists ---
+
+const VERDICTS = { waiting: "waits", accepted: "accepted", declined: "declined", canceled: "taken back", failed: "failed" };
+
+function showChallenges(list) {
+  const items = list.map((challenge) => {
+    const { user, direction, verdict } = challenge;
+    const name = make("b", "", user.name || "Anonymous");
+    const head = make(
+      "p",
+      "feed-head",
+      make("span", `verdict-mark ${verdict}`, VERDICTS[verdict] ?? verdict),
+      make("span", "", direction === "out" ? "to " : "", user.title ? make("span", "title", `${user.title} `) : null, name, user.rating ? ` ${user.rating}` : ""),
+      stamp(challenge.at),
+    );
+    const terms = `${challenge.time} ${challenge.rated ? "rated" : "casual"}${challenge.variant === "atomic" ? "" : ` ${challenge.variant}`}`;
+    const why = challenge.why ?? challenge.reason;
+    return make("li", "", head, make("p", "soft", why ? `${terms} – ${why}` : terms));
+  });
+  renew(find("challenges"), ...(items.length > 0 ? items : [make("li", "soft", "None so far.")]));
+}
+
+function stamp(at) {
+  const time = make("time", "", clockTime(at));
+  time.title = day(at);
+  return time;
+}
+
+function showLog(list) {
+  const items = list.map((event) => {
+    const text = make("p", "", event.text);
+    if (event.game) text.append(" ", link(`/game/${event.game}`, "", event.game));
+    return make("li", "", make("p", "feed-head", make("span", `kind ${event.kind}`, event.kind), stamp(event.at)), text);
+  });
+  renew(find("log"), ...(items.length > 0 ? items : [make("li", "soft", "Nothing worth a line yet.")]));
+}
+
+function showRecent(list) {
+  const host = find("recent");
+  if (list.length === 0) renew(host, make("p", "soft", "Games that are over will stand here."));
+  else host.replaceChildren(gameTable(list, news.now()));
+}
+
+function showRating(points) {
+  const host = find("rating");
+  if (points.length < 2) {
+    renew(host, make("p", "soft", "Rated games will draw a line here."));
+    return;
+  }
+  host.querySelector("p")?.remove();
+  const [first, last] = [points[0][1], points.at(-1)[1]];
+  find("rating-title").replaceChildren("Rating ", make("b", "", String(last)), make("span", last >= first ? "up" : "down", ` ${signed(last - first)}`));
+  drawHistory(host, points, {
+    label: `Rating over time, from ${first} to ${last}`,
+    title: (value, at) => `${value} · ${ago(at, news.now())}`,
+  });
+}
+
+const shell = new Shell(find("bar"), find("alarms"), { page: "live" });
+const news = new News(
+  "/api/live",
+  {
+    status: showStatus,
+    games: keepOnly,
+    game: showGame,
+    challenges: showChallenges,
+    events: showLog,
+    recent: showRecent,
+    rating: showRating,
+  },
+  (open) => shell.connected(open),
+);
+shell.onSteering = () => {
+  for (const { card } of cards.values()) if (card.game) gameDeeds(card.deeds, card.game, shell);
+};
+arrange();

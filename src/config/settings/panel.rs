@@ -1,0 +1,82 @@
+//! Where the operator's page listens, and what it asks of those who come.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::units;
+
+/// `[panel]`: the operator's page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Panel {
+    /// Where it listens; none serves no page.
+    #[serde(with = "units::address")]
+    pub listen: Option<SocketAddr>,
+    /// File that holds the password of those who steer the bot over HTTP, and of everybody who
+    /// comes from another machine. A relative path in a file is read from that file's folder.
+    #[serde(with = "units::path")]
+    pub token_file: Option<PathBuf>,
+    /// Names under which it may be asked, beside `localhost` and the address that it listens at.
+    pub hosts: Vec<String>,
+}
+
+impl Default for Panel {
+    fn default() -> Self {
+        Self {
+            listen: Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 8650))),
+            token_file: None,
+            hosts: Vec::new(),
+        }
+    }
+}
+
+/// What is wrong with an address to listen at.
+pub(in crate::config) fn fault_in_address(text: &str) -> Option<String> {
+    if text.is_empty() || text.parse::<SocketAddr>().is_ok() {
+        return None;
+    }
+    Some("is no address to listen at: write it like \"127.0.0.1:8650\", \"\" for none".to_owned())
+}
+
+/// What is wrong with the name of a host.
+pub(in crate::config) fn fault_in_host(text: &str) -> Option<String> {
+    let label = |label: &str| {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        !label.is_empty() && label.len() <= 63 && label.bytes().all(plain)
+    };
+    if text.len() <= 253 && text.split('.').all(label) {
+        return None;
+    }
+    let what = "is no name of a host: write it without scheme, port and path, like \
+                \"bot.example.org\"";
+    Some(what.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_names_are_told_from_what_looks_like_them() {
+        for good in ["", "127.0.0.1:8650", "[::1]:0", "0.0.0.0:80"] {
+            assert_eq!(fault_in_address(good), None, "{good}");
+        }
+        for bad in [
+            "8650",
+            "localhost:8650",
+            "127.0.0.1",
+            "http://127.0.0.1:1",
+            "1.1.1.1:99999",
+        ] {
+            assert!(fault_in_address(bad).is_some(), "{bad}");
+        }
+        for good in ["bot.example.org", "bot", "10.0.0.5", "my-bot_1"] {
+            assert_eq!(fault_in_host(good), None, "{good}");
+        }
+        for bad in ["", "a..b", "https://a.b", "a.b:80", "a/b", "ü.de", "*"] {
+            assert!(fault_in_host(bad).is_some(), "{bad}");
+        }
+    }
+}

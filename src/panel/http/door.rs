@@ -1,0 +1,159 @@
+//! The listener: lets connections in, few enough and none for ever.
+//!
+//! A request that is too long or too slow in coming is refused, an answer that nobody takes is
+//! dropped, and who comes when the house is full is told so. None of it reaches the bot.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::Sleep;
+
+/// Connections at the same time.
+const MOST_CONNECTIONS: usize = 256;
+/// For the head of a request, and between two requests of a connection.
+const HEAD_TIME: Duration = Duration::from_secs(15);
+/// For a client to take the next bytes of an answer.
+const STALL_TIME: Duration = Duration::from_secs(30);
+/// Longest head of a request, in bytes.
+const LONGEST_HEAD: usize = 16 << 10;
+/// Headers of a request.
+const MOST_HEADERS: usize = 64;
+/// After the system could not take a client in.
+const BREATH: Duration = Duration::from_millis(100);
+
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\n\
+    content-length: 27\r\nretry-after: 10\r\nconnection: close\r\n\r\nToo many connections here.\n";
+
+/// A listener.
+#[derive(Debug)]
+pub(super) struct Door {
+    listener: TcpListener,
+}
+
+impl Door {
+    pub(super) async fn open(address: SocketAddr) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        Ok(Self { listener })
+    }
+
+    pub(super) fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves for ever.
+    pub(super) async fn serve(self, router: Router) {
+        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        loop {
+            let Ok((client, _)) = self.listener.accept().await else {
+                tokio::time::sleep(BREATH).await;
+                continue;
+            };
+            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+                // As much of it as fits at once: nobody waits for one who is turned away.
+                let _ = client.try_write(FULL);
+                continue;
+            };
+            let _ = client.set_nodelay(true);
+            let service = TowerToHyperService::new(router.clone());
+            tokio::spawn(async move {
+                let serving = http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(HEAD_TIME)
+                    .max_headers(MOST_HEADERS)
+                    .max_buf_size(LONGEST_HEAD)
+                    .serve_connection(TokioIo::new(Line::new(client)), service);
+                if let Err(error) = serving.await {
+                    tracing::trace!(%error, "a connection of the page is lost");
+                }
+                drop(place);
+            });
+        }
+    }
+}
+
+/// A connection that gives a client up who takes nothing any more.
+#[derive(Debug)]
+struct Line {
+    stream: TcpStream,
+    /// Until when the client may take nothing.
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+impl Line {
+    fn new(stream: TcpStream) -> Self {
+        Self {
+            stream,
+            stalled: None,
+        }
+    }
+
+    fn patiently<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        outcome: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if outcome.is_ready() {
+            self.stalled = None;
+            return outcome;
+        }
+        let patience = || Box::pin(tokio::time::sleep(STALL_TIME));
+        let stalled = self.stalled.get_or_insert_with(patience);
+        match stalled.as_mut().poll(context) {
+            Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl AsyncRead for Line {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Line {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.patiently(context, outcome)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.patiently(context, outcome)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

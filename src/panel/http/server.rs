@@ -1,0 +1,90 @@
+//! The page as a whole: opened with a config, served with the ways to the bot.
+
+use std::io;
+use std::net::SocketAddr;
+
+use super::door::Door;
+use super::key::{Key, KeyError};
+use super::routes;
+use super::site::Site;
+use crate::bot::Control;
+use crate::config::Panel;
+use crate::panel::reload::Reload;
+
+/// Why there is no page.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// Nobody can listen there.
+    #[error("cannot listen at {address}: {source}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Others could come, and there is nothing to tell them from the operator by.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+}
+
+/// Where the page's news come from, and whom it passes orders on to.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    /// The way to the bot.
+    pub control: Control,
+    /// Reads the config again.
+    pub reload: Reload,
+    /// The address of the server that games are played on.
+    pub server: String,
+}
+
+/// An open page: the port is taken, nothing is answered yet.
+#[derive(Debug)]
+pub struct Http {
+    door: Door,
+    address: SocketAddr,
+    key: Key,
+    hosts: Vec<String>,
+}
+
+impl Http {
+    /// Takes the port; none where the config wants no page. A password that cannot be read only
+    /// keeps everybody from steering, as long as nobody can come from another machine.
+    ///
+    /// # Errors
+    /// When there can be no page; says why.
+    pub async fn open(config: &Panel) -> Result<Option<Self>, HttpError> {
+        let Some(address) = config.listen else {
+            return Ok(None);
+        };
+        let key = match config.token_file.as_deref().map(Key::read) {
+            None => Key::none(),
+            Some(Ok(key)) => key,
+            Some(Err(error)) if address.ip().is_loopback() => {
+                tracing::warn!("nothing can be steered on the page: {error}");
+                Key::none()
+            }
+            Some(Err(error)) => return Err(error.into()),
+        };
+        let failed = |source| HttpError::Listen { address, source };
+        let door = Door::open(address).await.map_err(failed)?;
+        let address = door.address().map_err(failed)?;
+        Ok(Some(Self {
+            door,
+            address,
+            key,
+            hosts: config.hosts.clone(),
+        }))
+    }
+
+    /// Where a browser finds it.
+    pub fn url(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+
+    /// Serves for ever.
+    pub async fn serve(self, sources: Sources) {
+        let site = Site::new(self.address, self.hosts, self.key, sources);
+        self.door.serve(routes::router(site)).await;
+    }
+}

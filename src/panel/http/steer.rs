@@ -1,0 +1,129 @@
+//! What an operator tells the bot over HTTP: the very requests of the control socket.
+//!
+//! Whoever gets here has shown the password, but for the way in itself. Everything is logged.
+
+use std::time::{Duration, Instant};
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::gate::{self, COOKIE, refusal};
+use super::key::Knock;
+use super::site::Site;
+use crate::panel::server;
+use crate::panel::wire::{Password, Request};
+
+/// After a wrong password.
+const WRONG_PAUSE: Duration = Duration::from_millis(300);
+
+/// What the page needs to know of who looks at it.
+#[derive(Debug, Serialize)]
+struct Me {
+    /// Whether there is a password to show.
+    steerable: bool,
+    /// Whether it was shown.
+    steers: bool,
+    /// Where the games are played.
+    server: String,
+    version: &'static str,
+}
+
+pub(super) async fn me(State(site): State<Site>, headers: HeaderMap) -> Response {
+    let me = Me {
+        steerable: site.key().is_set(),
+        steers: gate::is_known(&site, &headers).is_ok(),
+        server: site.sources().server.clone(),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    Json(me).into_response()
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Login {
+    password: Password,
+}
+
+/// Gives a session for the password.
+pub(super) async fn login(State(site): State<Site>, headers: HeaderMap, body: Bytes) -> Response {
+    let login = match read::<Login>(&headers, &body) {
+        Ok(login) => login,
+        Err(refused) => return refused,
+    };
+    let now = Instant::now();
+    if !site.key().is_set() {
+        return said(
+            false,
+            "nothing is steered from here: set [panel] token_file",
+        );
+    }
+    match site.key().try_password(&login.password.0, now) {
+        Knock::Right => {}
+        Knock::Wrong => {
+            tracing::warn!("a wrong password was given on the page");
+            tokio::time::sleep(WRONG_PAUSE).await;
+            return said(false, "that is not the password");
+        }
+        Knock::Later => return said(false, "too many wrong passwords: wait a minute"),
+    }
+    let Some(session) = site.key().begin_session(now) else {
+        return said(false, "the system has no random numbers");
+    };
+    tracing::info!("somebody may steer on the page from now on");
+    let secure = headers
+        .get(header::ORIGIN)
+        .is_some_and(|origin| origin.as_bytes().starts_with(b"https:"));
+    let secure = if secure { "; Secure" } else { "" };
+    let cookie =
+        format!("{COOKIE}={session}; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000{secure}");
+    ([(header::SET_COOKIE, cookie)], said(true, "")).into_response()
+}
+
+/// Ends a session.
+pub(super) async fn logout(State(site): State<Site>, headers: HeaderMap) -> Response {
+    if let Some(session) = gate::session(&headers) {
+        site.key().end_session(session);
+    }
+    let cookie = format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
+    ([(header::SET_COOKIE, cookie)], said(true, "")).into_response()
+}
+
+/// Passes an order on and gives the answer back. What the bot refuses is an answer too.
+pub(super) async fn control(State(site): State<Site>, headers: HeaderMap, body: Bytes) -> Response {
+    let request = match read::<Request>(&headers, &body) {
+        Ok(request) => request,
+        Err(refused) => return refused,
+    };
+    if !matches!(request, Request::Status {}) {
+        tracing::info!(?request, "told over HTTP");
+    }
+    let sources = site.sources();
+    let answer = server::answer(request, &sources.control, &sources.reload).await;
+    Json(answer).into_response()
+}
+
+fn read<T: for<'de> Deserialize<'de>>(headers: &HeaderMap, body: &[u8]) -> Result<T, Response> {
+    let kind = headers.get(header::CONTENT_TYPE);
+    if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json")) {
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        return Err(refusal(
+            status,
+            "a request is JSON: content-type: application/json",
+        ));
+    }
+    serde_json::from_slice(body).map_err(|error| {
+        // What was sent is not repeated: it may hold the password.
+        let place = format!("line {}, column {}", error.line(), error.column());
+        let text = format!("no request that is known ({place})");
+        refusal(StatusCode::BAD_REQUEST, &text)
+    })
+}
+
+fn said(ok: bool, text: &str) -> Response {
+    Json(json!({ "ok": ok, "text": text })).into_response()
+}
