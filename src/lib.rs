@@ -12,6 +12,7 @@ pub mod uci;
 pub mod bot;
 pub mod training;
 
+pub mod archive;
 pub mod config;
 pub mod knowledge;
 pub mod store;

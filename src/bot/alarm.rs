@@ -33,6 +33,8 @@ pub enum AlarmKind {
     Guard,
     /// What should be kept cannot be written.
     Store,
+    /// Games, challenges and events cannot be kept.
+    Archive,
 }
 
 impl AlarmKind {
@@ -48,6 +50,7 @@ impl AlarmKind {
             Self::TokenEnds => "token-ends",
             Self::Guard => "guard",
             Self::Store => "store",
+            Self::Archive => "archive",
         }
     }
 

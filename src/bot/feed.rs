@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 
+use super::chronicle::Chronicle;
 use super::roll::Roll;
 use crate::lichess::{Client, Error, GameEvent, GameId, GameReopening, GameStream, StreamLoss};
 
@@ -38,6 +39,7 @@ pub(super) struct GameFeed {
     demanded: Option<Instant>,
     least_pause: Duration,
     roll: Roll,
+    chronicle: Chronicle,
 }
 
 type Opening = BoxFuture<'static, Result<GameStream, StreamLoss>>;
@@ -61,10 +63,17 @@ enum Phase {
 impl GameFeed {
     /// A feed whose stream is opened at the first [`GameFeed::next`]. `least_pause` parts two
     /// openings that somebody demands.
-    pub(super) fn new(client: Client, game: GameId, least_pause: Duration, roll: Roll) -> Self {
+    pub(super) fn new(
+        client: Client,
+        game: GameId,
+        least_pause: Duration,
+        roll: Roll,
+        chronicle: Chronicle,
+    ) -> Self {
         roll.stream(&game, None);
         Self {
             roll,
+            chronicle,
             reopening: GameReopening::new(client.timing()),
             client,
             game,
@@ -190,6 +199,8 @@ impl GameFeed {
         }
         self.roll.stream(&self.game, None);
         tracing::debug!(%loss, ?lived, ?wait, "the game's stream is lost");
+        self.chronicle
+            .note("stream", format!("lost: {loss}"), Some(&self.game));
         self.phase = Phase::Waiting {
             until: Instant::now() + wait,
         };

@@ -25,6 +25,7 @@
 //! * `doorbell`: the account's event stream; `health`: whether token and account are still good
 //! * `player`: the task of one game; `feed`: that game's stream; `voice`: what the player says
 //! * `orders`: an operator's commands carried out; `alarm`: what an operator should look at;
+//!   `chronicle`: the full record for those who read; `minutes`: what a player writes into it;
 //!   `roll`: the games that run; `shelf`: what was thought of those that were left; `upkeep`: alarms about what is remembered
 //! * `answer`: from the outcome of a call to what the core cares about
 //! * `report`: what those who listen are told
@@ -38,6 +39,7 @@ mod alarm;
 mod allot;
 mod answer;
 mod challenge;
+mod chronicle;
 mod clock;
 mod closing;
 mod control;
@@ -50,6 +52,7 @@ mod ledger;
 mod lists;
 mod lobby;
 mod memory;
+mod minutes;
 mod missed;
 mod orders;
 mod overhead;
@@ -67,6 +70,7 @@ mod voice;
 pub use alarm::{AlarmKind, Alarms};
 pub use allot::{Allotment, allot, leisure, ponder};
 pub use challenge::{Decision, Objection, Openness, Past, Rule, Standing, Verdict, consider};
+pub use chronicle::{Changes, Chronicle, Clocks, LiveGame, ThinkingRecord};
 pub use clock::{ClockKind, Reading};
 pub use control::{Command, Commands, Control, Order, Reply, Unheard, Wish, channel};
 pub use guard::{Guard, GuardNews, GuardRules, Tripped};

@@ -42,6 +42,8 @@ impl Porter {
         };
         if let Reply::Done(what) = &reply {
             tracing::info!(what, "told by the operator");
+            let chronicle = self.house.listeners.chronicle();
+            chronicle.note("operator", what.as_str(), None);
         }
         order.answer(reply);
     }

@@ -18,6 +18,7 @@ use super::chat::Lane;
 use super::feed::{Fed, GameFeed};
 use super::lobby::News;
 use super::memory::Memory;
+use super::minutes::Minutes;
 use super::overhead::Meter;
 use super::report::{BotEvent, Listeners};
 use super::roll::Roll;
@@ -101,6 +102,7 @@ struct Player {
     table: Table,
     feed: GameFeed,
     voice: Voice,
+    minutes: Minutes,
     thinking: Option<Thinking>,
     /// The lane of the moves.
     posts: FuturesUnordered<BoxFuture<'static, (Ticket, Answer)>>,
@@ -124,7 +126,9 @@ impl Player {
             seat.game.clone(),
             house.pace.limited_retry,
             house.roll.clone(),
+            house.listeners.chronicle().clone(),
         );
+        let minutes = Minutes::new(house.listeners.chronicle().clone(), &seat.game);
         let voice = Voice::new(house, &seat.game);
         let seat = Seat {
             past: Past {
@@ -137,6 +141,7 @@ impl Player {
             engine,
             table: Table::resume(seat, Arc::clone(&house.settings), house.pace, promise),
             voice,
+            minutes,
             feed,
             thinking: None,
             posts: FuturesUnordered::new(),
@@ -154,7 +159,10 @@ impl Player {
             let Some(input) = input else { continue };
             self.table.expect_lag(self.house.meter.lag());
             let actions = self.table.apply(input, Instant::now());
-            if let Some(ending) = self.carry_out(actions) {
+            let ending = self.carry_out(actions);
+            self.minutes.write(&self.table);
+            if let Some(ending) = ending {
+                self.minutes.over(&ending);
                 return Some(ending);
             }
             if self.table.may_be_left() && self.is_idle() {
@@ -188,11 +196,15 @@ impl Player {
         match fed {
             Fed::Line { event, at, opened } => match event {
                 GameEvent::Full(full) => {
+                    self.minutes.full(&full);
                     self.note_age(&full);
                     self.recall(&full);
                     Some(Input::Full { full, opened, at })
                 }
-                GameEvent::State(state) => Some(Input::State { state, at }),
+                GameEvent::State(state) => {
+                    self.minutes.state();
+                    Some(Input::State { state, at })
+                }
                 GameEvent::OpponentGone(absence) => Some(Input::Gone(absence)),
                 GameEvent::Chat(line) => {
                     self.voice.heard(&line);
@@ -272,10 +284,14 @@ impl Player {
                 Action::Learn(cost) => {
                     self.house.meter.learn(cost);
                     self.house.memory.move_cost(cost);
+                    self.minutes.cost(cost);
                 }
                 Action::Remember(deed) => self.voice.remember(&self.table, deed),
                 Action::Tell(told) => self.tell(told),
-                Action::Note(oddity) => tracing::warn!(ply = self.table.ply(), "{oddity}"),
+                Action::Note(oddity) => {
+                    tracing::warn!(ply = self.table.ply(), "{oddity}");
+                    self.minutes.oddity(&oddity);
+                }
                 Action::Finish(ending) => return Some(self.finish(ending)),
             }
         }
@@ -288,7 +304,7 @@ impl Player {
             _ => {
                 // The old search goes first: one search a game.
                 self.thinking = None;
-                let search = self.engine.think(self.table.game(), limits);
+                let search = self.minutes.think(&self.engine, self.table.game(), limits);
                 self.await_thought(ticket, search);
             }
         }
@@ -299,7 +315,7 @@ impl Player {
         self.thinking = None;
         let mut game = self.table.game().clone();
         game.push(reply);
-        let search = self.engine.think(&game, limits);
+        let search = self.minutes.ponder(&self.engine, &game, limits);
         self.await_thought(ticket, search);
     }
 
@@ -382,6 +398,7 @@ impl Player {
             Told::Moved(moved) => {
                 self.voice.moved(&moved);
                 self.house.roll.moved(&game, &moved);
+                self.minutes.moved(&moved, self.table.ply());
                 tracing::debug!(ply = moved.ply, played = %moved.played, ours = moved.ours, "moved");
                 self.house.listeners.tell(BotEvent::Moved {
                     game,

@@ -31,7 +31,7 @@ use super::run::{BotError, BotOptions, fatal};
 use super::settings::Settings;
 use super::shelf::Shelf;
 use super::table::{Ending, Past, Seat};
-use super::upkeep::{mind_store, say_rests, say_tripped};
+use super::upkeep::{mind_archive, mind_store, say_rests, say_tripped};
 use crate::lichess::{Account, Event, GameId, GameInfo, StreamLoss, UserId};
 
 /// Words of players that may wait to be heard.
@@ -92,6 +92,10 @@ impl Porter {
         let alarms = Alarms::new(options.listeners.clone());
         say_rests(&alarms, &options.memory);
         side_tasks.spawn(mind_store(alarms.clone(), options.memory.clone()));
+        side_tasks.spawn(mind_archive(
+            alarms.clone(),
+            options.listeners.chronicle().troubles(),
+        ));
         let house = House {
             settings,
             memory: options.memory.clone(),
@@ -306,6 +310,7 @@ impl Porter {
             News::Lists(lists) => self.desk.set_lists(Arc::clone(lists)),
             _ => {}
         }
+        self.write_down(&news);
         self.arenas.hear(Steward::heard(&news));
         let running = match &news {
             News::Running(games) if Lobby::is_whole(games) => {
@@ -324,6 +329,22 @@ impl Porter {
         let (alarms, memory) = (&self.house.alarms, &self.house.memory);
         if alarms.is_on(AlarmKind::Guard) && memory.rated_rests().is_empty() {
             alarms.clear(AlarmKind::Guard);
+        }
+    }
+
+    /// What everybody may read later.
+    fn write_down(&self, news: &News) {
+        let chronicle = self.house.listeners.chronicle();
+        match news {
+            News::Event(Event::Challenge { challenge, .. }) => {
+                chronicle.challenged(challenge, &self.me);
+            }
+            News::Event(Event::ChallengeCanceled(gone) | Event::ChallengeDeclined(gone)) => {
+                chronicle.withdrawn(gone);
+            }
+            News::Event(Event::GameStart(game)) => chronicle.began(&game.id),
+            News::Accepted { id, answer } => chronicle.accepted(id, answer),
+            _ => {}
         }
     }
 
@@ -346,6 +367,7 @@ impl Porter {
             && let Some(diff) = game.rating_diff
         {
             let tripped = self.house.memory.rated(&game.id, diff);
+            self.house.listeners.chronicle().rated(&game.id, diff);
             say_tripped(&self.house.alarms, tripped);
         }
     }
@@ -359,7 +381,12 @@ impl Porter {
                     player.notify_one();
                 }
             }
-            call => self.errands.take(call),
+            call => {
+                if let Errand::Decline(refusal) = &call {
+                    self.house.listeners.chronicle().declined(refusal);
+                }
+                self.errands.take(call);
+            }
         }
     }
 
@@ -400,6 +427,7 @@ impl Porter {
         };
         self.players.remove(&game);
         self.house.roll.leave(&game);
+        self.house.listeners.chronicle().leave(&game);
         match ending {
             Some(None) => News::Parked(game),
             Some(Some(ending)) => News::Left {

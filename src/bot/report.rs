@@ -9,6 +9,7 @@ use tokio::sync::broadcast;
 
 use super::alarm::AlarmKind;
 use super::challenge::Rule;
+use super::chronicle::Chronicle;
 use super::table::{Ending, Moved};
 use crate::lichess::{ChallengeId, DeclineReason, GameId, Side};
 
@@ -78,23 +79,35 @@ pub enum BotEvent {
 
 /// Those who listen. Clones tell the same ones.
 #[derive(Clone, Debug)]
-pub struct Listeners(broadcast::Sender<BotEvent>);
+pub struct Listeners {
+    news: broadcast::Sender<BotEvent>,
+    chronicle: Chronicle,
+}
 
 impl Listeners {
     /// Nobody listens yet.
     pub fn new() -> Self {
-        Self(broadcast::Sender::new(CAPACITY))
+        Self {
+            news: broadcast::Sender::new(CAPACITY),
+            chronicle: Chronicle::default(),
+        }
     }
 
     /// Everything that happens from now on. A receiver that lags is told how much it lost.
     pub fn subscribe(&self) -> broadcast::Receiver<BotEvent> {
-        self.0.subscribe()
+        self.news.subscribe()
+    }
+
+    /// The full record of what happens, which no reader can miss anything of.
+    pub fn chronicle(&self) -> &Chronicle {
+        &self.chronicle
     }
 
     /// Tells whoever is there; never waits.
     pub(super) fn tell(&self, event: BotEvent) {
+        self.chronicle.hear(&event);
         // Nobody listening is no error.
-        let _ = self.0.send(event);
+        let _ = self.news.send(event);
     }
 }
 

@@ -3,6 +3,8 @@
 //!
 //! It raises and clears; what is kept and who may be played is decided elsewhere.
 
+use tokio::sync::watch;
+
 use super::alarm::{AlarmKind, Alarms};
 use super::guard::Tripped;
 use super::memory::Memory;
@@ -43,6 +45,24 @@ pub(super) async fn mind_store(alarms: Alarms, memory: Memory) {
             }
             None => {
                 alarms.clear(AlarmKind::Store);
+            }
+        }
+        if troubles.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Minds the archive for as long as the bot runs: what it cannot keep is an alarm, no more.
+pub(super) async fn mind_archive(alarms: Alarms, mut troubles: watch::Receiver<Option<String>>) {
+    loop {
+        let trouble = troubles.borrow_and_update().clone();
+        match trouble {
+            Some(text) => {
+                alarms.raise(AlarmKind::Archive, text);
+            }
+            None => {
+                alarms.clear(AlarmKind::Archive);
             }
         }
         if troubles.changed().await.is_err() {

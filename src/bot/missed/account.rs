@@ -80,7 +80,7 @@ pub(super) fn account(export: &ExportedGame, me: &UserId, now: Moment) -> Accoun
 }
 
 /// The game on our board, as far as it can be read.
-fn replayed(export: &ExportedGame) -> Game {
+pub(super) fn replayed(export: &ExportedGame) -> Game {
     let mut game = Game::new();
     if export.variant != Variant::Atomic || export.initial_fen.is_some() {
         return game;

@@ -9,14 +9,14 @@ use std::time::Instant;
 
 use futures::future::BoxFuture;
 
-use super::account::{Account, Missed, account};
+use super::account::{Account, Missed, account, replayed};
 use super::agenda::{Agenda, Found, Next};
 use crate::bot::alarm::Alarms;
 use crate::bot::memory::Memory;
 use crate::bot::report::{BotEvent, Listeners};
 use crate::bot::settings::Pace;
 use crate::bot::upkeep::say_tripped;
-use crate::lichess::{Client, Error, ExportedGame, GameId, UserId};
+use crate::lichess::{Client, Error, ExportedGame, GameId, UserId, Variant};
 
 /// What a look-up brought.
 type Answer = (GameId, Result<ExportedGame, Error>);
@@ -125,9 +125,21 @@ impl Seeker {
                 Found::Settled
             }
             Account::Over(missed) => {
+                self.write_down(export, &missed);
                 self.count(*missed);
                 Found::Settled
             }
+        }
+    }
+
+    /// For those who read later.
+    fn write_down(&self, export: &ExportedGame, missed: &Missed) {
+        if let Some(us) = missed.ending.us
+            && export.variant == Variant::Atomic
+            && export.initial_fen.is_none()
+        {
+            let chronicle = self.listeners.chronicle();
+            chronicle.missed(export, us, &replayed(export));
         }
     }
 

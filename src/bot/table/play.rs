@@ -138,6 +138,11 @@ impl Table {
         &self.seat
     }
 
+    /// The last state believed.
+    pub fn shown_state(&self) -> Option<&GameState> {
+        self.shown.as_ref().map(|shown| &shown.state)
+    }
+
     /// The move that was sent for the ply at hand and is not shown yet.
     pub fn frozen(&self) -> Option<Move> {
         self.owed.as_ref().and_then(Owed::frozen)

@@ -1,0 +1,129 @@
+//! What a player writes down of its game, once everything that is owed has been sent.
+//!
+//! Between the player and the chronicle: it collects what belongs to the next move and hands it in.
+//! It decides nothing and nothing waits for it.
+
+use std::time::Duration;
+
+use super::chronicle::{Chronicle, Desk, Header, MoveNote};
+use super::table::{Ending, Moved, Oddity, Table};
+use crate::engine::{Engine, Limits, Search};
+use crate::lichess::{GameFull, GameId};
+use crate::rules::Game;
+
+/// The minutes of one game.
+pub(super) struct Minutes {
+    chronicle: Chronicle,
+    game: GameId,
+    desk: Desk,
+    /// The first line of an opening, not yet written down.
+    header: Option<Header>,
+    /// Whether a line was read that is not written down yet.
+    read: bool,
+    /// Whether that line came over a stream that was open.
+    live: bool,
+    lag: Option<Duration>,
+    safe: bool,
+}
+
+impl Minutes {
+    pub(super) fn new(chronicle: Chronicle, game: &GameId) -> Self {
+        Self {
+            chronicle,
+            game: game.clone(),
+            desk: Desk::default(),
+            header: None,
+            read: false,
+            live: false,
+            lag: None,
+            safe: false,
+        }
+    }
+
+    /// The first line of an opening has come.
+    pub(super) fn full(&mut self, full: &GameFull) {
+        self.header = Header::of(&self.game, full);
+        (self.read, self.live) = (true, false);
+    }
+
+    /// A later line has come.
+    pub(super) fn state(&mut self) {
+        (self.read, self.live) = (true, true);
+    }
+
+    /// What the move about to be told cost beside our thinking.
+    pub(super) fn cost(&mut self, cost: Duration) {
+        self.lag = Some(cost);
+    }
+
+    /// Something is not as it should be.
+    pub(super) fn oddity(&mut self, oddity: &Oddity) {
+        self.safe |= *oddity == Oddity::NoThought;
+        let kind = match oddity {
+            Oddity::Limited { .. } => "limited",
+            Oddity::Late | Oddity::NoThought => "search",
+            _ => "game",
+        };
+        self.chronicle
+            .note(kind, oddity.to_string(), Some(&self.game));
+    }
+
+    /// A move stands, and after it so many are on the list.
+    pub(super) fn moved(&mut self, moved: &Moved, ply: usize) {
+        let mut note = MoveNote {
+            ply,
+            live: self.live,
+            ..MoveNote::default()
+        };
+        if moved.ours {
+            note.lag = self.lag.take();
+            note.safe = std::mem::take(&mut self.safe);
+        }
+        self.chronicle.moved(&self.game, moved, note);
+    }
+
+    /// Everything about a line has been done: what it says is written down.
+    pub(super) fn write(&mut self, table: &Table) {
+        if !std::mem::take(&mut self.read) {
+            return;
+        }
+        let (Some(us), Some(state)) = (table.us(), table.shown_state()) else {
+            return;
+        };
+        match self.header.take() {
+            Some(header) => {
+                self.chronicle
+                    .opened(header, us, table.game(), state, &self.desk);
+            }
+            None => self.chronicle.stated(&self.game, table.game(), state),
+        }
+    }
+
+    /// The game is over, or out of sight.
+    pub(super) fn over(&self, ending: &Ending) {
+        self.chronicle.over(ending);
+    }
+
+    /// Starts a search, which reports on its way if anybody looks.
+    pub(super) fn think(&self, engine: &Engine, game: &Game, limits: Limits) -> Search {
+        self.start(engine, game, limits, false)
+    }
+
+    /// The same on the opponent's time.
+    pub(super) fn ponder(&self, engine: &Engine, game: &Game, limits: Limits) -> Search {
+        self.start(engine, game, limits, true)
+    }
+
+    fn start(&self, engine: &Engine, game: &Game, limits: Limits, pondering: bool) -> Search {
+        match self.chronicle.audience() {
+            Some(news) => {
+                let reporter = self.desk.reporter(game, pondering, news);
+                engine.think_with(game, limits, reporter)
+            }
+            None => {
+                self.desk.done();
+                engine.think(game, limits)
+            }
+        }
+    }
+}
