@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::settings::Settings;
 use super::status::Status;
 use crate::config::ColorWish;
-use crate::lichess::{Entrance, GameId, Room};
+use crate::lichess::{ChallengeId, Entrance, GameId, Room};
 
 /// Commands that may wait to be heard.
 const MOST_WAITING: usize = 16;
@@ -33,6 +33,16 @@ pub enum Command {
     Challenge(Wish),
     /// Challenge the last opponent again.
     Rechallenge,
+    /// Take a challenge of ours back: this one, or whatever is out or waits.
+    Cancel(Option<ChallengeId>),
+    /// Call a game off.
+    Abort(GameId),
+    /// Give a game up.
+    Resign(GameId),
+    /// Decline whatever this account wants, from now on.
+    Block(String),
+    /// Do so no longer.
+    Unblock(String),
     /// Look for games, or no longer.
     Matchmaking(bool),
     /// Join an arena.

@@ -24,7 +24,8 @@
 //! * `run`: the bot from its start; `porter`: the task at the door; `errands`: the calls it makes
 //! * `doorbell`: the account's event stream; `health`: whether token and account are still good
 //! * `player`: the task of one game; `feed`: that game's stream; `voice`: what the player says
-//! * `orders`: an operator's commands carried out; `alarm`: what an operator should look at;
+//! * `orders`: an operator's commands carried out, `intervention` those about single games and
+//!   people, `blocked` whom they block; `alarm`: what an operator should look at;
 //!   `chronicle`: the full record for those who read; `minutes`: what a player writes into it;
 //!   `roll`: the games that run; `shelf`: what was thought of those that were left; `upkeep`: alarms about what is remembered
 //! * `answer`: from the outcome of a call to what the core cares about
@@ -38,6 +39,7 @@ pub mod table;
 mod alarm;
 mod allot;
 mod answer;
+mod blocked;
 mod challenge;
 mod chronicle;
 mod clock;
@@ -48,6 +50,7 @@ mod errands;
 mod feed;
 mod guard;
 mod health;
+mod intervention;
 mod ledger;
 mod lists;
 mod lobby;

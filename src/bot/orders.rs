@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::chat::{Awaited, Spoken};
+use super::chronicle::Chronicle;
 use super::control::{Command, Order, Reply, Wish};
+use super::intervention::End;
 use super::lobby::News;
 use super::memory::MemoryRules;
 use super::porter::Porter;
@@ -24,11 +26,20 @@ impl Porter {
         let reply = match &order.command {
             Command::Say(game, room, text) => match self.say(game, *room, text) {
                 Ok(awaited) => {
-                    tokio::spawn(report(order, awaited));
+                    let chronicle = self.house.listeners.chronicle().clone();
+                    tokio::spawn(report(chronicle, order, awaited));
                     return;
                 }
                 Err(reply) => reply,
             },
+            Command::Abort(game) => {
+                let game = game.clone();
+                return self.end(order, game, End::Aborted);
+            }
+            Command::Resign(game) => {
+                let game = game.clone();
+                return self.end(order, game, End::Resigned);
+            }
             Command::Status => Reply::Status(Box::new(self.status())),
             Command::Pause => self.pause(),
             Command::Resume => self.resume(),
@@ -36,15 +47,14 @@ impl Porter {
             Command::Reload(settings) => self.reload(settings),
             Command::Challenge(wish) => self.challenge(wish),
             Command::Rechallenge => self.rechallenge(),
+            Command::Cancel(id) => self.cancel(id.as_ref()),
+            Command::Block(user) => self.block(user, true),
+            Command::Unblock(user) => self.block(user, false),
             Command::Matchmaking(on) => self.matchmake(*on),
             Command::JoinArena(id, entrance) => self.join_arena(id, entrance),
             Command::LeaveArena(id) => self.leave_arena(id),
         };
-        if let Reply::Done(what) = &reply {
-            tracing::info!(what, "told by the operator");
-            let chronicle = self.house.listeners.chronicle();
-            chronicle.note("operator", what.as_str(), None);
-        }
+        note(self.house.listeners.chronicle(), &order.command, &reply);
         order.answer(reply);
     }
 
@@ -219,24 +229,48 @@ impl Porter {
             matchmaking: Matchmaking {
                 enabled: self.house.settings.matchmaking.enabled,
                 doing: self.desk.describe(),
+                challenge: self.lobby.outgoing().map(ToString::to_string),
             },
             arenas: self.arenas.describe(),
             overhead: (lag.moves > 0).then_some(learned),
             alarms: self.house.alarms.lines(),
+            blocked: self.blocked.users().map(ToString::to_string).collect(),
+            rating: self.lobby.rating(),
+            accepted_ago: self.accepted_at.map(|at| at.elapsed().as_secs()),
         }
     }
 }
 
 /// Answers an order to say something once it is clear what became of the line.
-async fn report(order: Order, awaited: Awaited) {
+async fn report(chronicle: Chronicle, order: Order, awaited: Awaited) {
     let reply = match awaited.within(SPEECH).await {
         Spoken::Said => Reply::done("said"),
         Spoken::Waits => Reply::done("it waits for its turn; it is dropped if that takes long"),
         Spoken::Refused(why) => Reply::refused(format!("not said: {why}")),
         Spoken::Dropped => Reply::refused("not said: too much is to be said, or the bot ends"),
     };
-    if let (Command::Say(game, room, _), Reply::Done(what)) = (&order.command, &reply) {
-        tracing::info!(%game, %room, what, "told by the operator");
-    }
+    note(&chronicle, &order.command, &reply);
     order.answer(reply);
+}
+
+/// Writes down what was told and what came of it; questions are not.
+pub(super) fn note(chronicle: &Chronicle, command: &Command, reply: &Reply) {
+    let Some(said) = command.describe() else {
+        return;
+    };
+    match reply {
+        Reply::Done(what) => {
+            tracing::info!(command = said, what, "told by the operator");
+            chronicle.note("operator", format!("{said}: {what}"), command.game());
+        }
+        Reply::Refused(why) => {
+            tracing::info!(command = said, why, "told by the operator, refused");
+            chronicle.note(
+                "operator",
+                format!("{said}: refused, {why}"),
+                command.game(),
+            );
+        }
+        Reply::Status(_) => {}
+    }
 }

@@ -13,6 +13,7 @@ use tracing::Instrument;
 
 use super::alarm::{AlarmKind, Alarms};
 use super::arena::Steward;
+use super::blocked::Blocked;
 use super::chat::{Lane, Speaker};
 use super::closing::{Closing, Step};
 use super::control::Commands;
@@ -20,7 +21,7 @@ use super::doorbell::{Doorbell, Rung};
 use super::errands::Errands;
 use super::health::{self, Health};
 use super::lists::{Keeper, Lists};
-use super::lobby::{Errand, Lobby, News};
+use super::lobby::{Acceptance, Errand, Lobby, News};
 use super::matchmaking::Desk;
 use super::missed::Seeker;
 use super::overhead::Meter;
@@ -56,7 +57,8 @@ pub(super) struct Porter {
     pub(super) desk: Desk,
     pub(super) arenas: Steward,
     missed: Seeker,
-    lists: watch::Receiver<Arc<Lists>>,
+    pub(super) lists: watch::Receiver<Arc<Lists>>,
+    pub(super) blocked: Blocked,
     /// Tells the keeper of the lists of other rules.
     pub(super) rules: watch::Sender<Arc<Settings>>,
     /// What runs beside, and ends with the porter.
@@ -65,6 +67,8 @@ pub(super) struct Porter {
     /// What players have to tell.
     words: mpsc::Receiver<News>,
     let_in: bool,
+    /// When a challenge was last accepted.
+    pub(super) accepted_at: Option<Instant>,
 }
 
 impl Porter {
@@ -83,7 +87,9 @@ impl Porter {
             options.memory.clone(),
         );
         let now = Instant::now();
-        lobby.apply(News::Lists(Arc::clone(&lists.borrow())), now);
+        let blocked = Blocked::remembered(&options.memory);
+        let known = Arc::new(lists.borrow().and_blocked(blocked.users()));
+        lobby.apply(News::Lists(Arc::clone(&known)), now);
         if let Some(rating) = account.atomic().and_then(|perf| perf.rating) {
             lobby.apply(News::Rating(rating), now);
         }
@@ -115,7 +121,7 @@ impl Porter {
             options.memory.clone(),
             me.clone(),
             Arc::clone(&house.settings),
-            Arc::clone(&lists.borrow()),
+            known,
         );
         let missed = Seeker::new(
             house.client.clone(),
@@ -137,6 +143,7 @@ impl Porter {
                 options.memory,
             ),
             lists,
+            blocked,
             rules,
             _side_tasks: side_tasks,
             doorbell: Doorbell::new(house.client.clone(), alarms.clone()),
@@ -154,6 +161,7 @@ impl Porter {
             players: HashMap::new(),
             ids: HashMap::new(),
             let_in: false,
+            accepted_at: None,
         }
     }
 
@@ -190,9 +198,7 @@ impl Porter {
                     Some(News::Tick)
                 }
                 Some(()) = self.missed.next() => None,
-                Ok(()) = self.lists.changed() => {
-                    Some(News::Lists(Arc::clone(&self.lists.borrow_and_update())))
-                }
+                Ok(()) = self.lists.changed() => Some(News::Lists(self.known_lists())),
                 () = self.house.alarms.changed() => Some(News::Alarm(self.house.alarms.stop())),
                 order = self.commands.next() => {
                     self.order(order);
@@ -308,6 +314,10 @@ impl Porter {
             }
             News::Rating(rating) => self.arenas.set_rating(*rating),
             News::Lists(lists) => self.desk.set_lists(Arc::clone(lists)),
+            News::Accepted {
+                answer: Acceptance::Done,
+                ..
+            } => self.accepted_at = Some(Instant::now()),
             _ => {}
         }
         self.write_down(&news);
@@ -355,7 +365,7 @@ impl Porter {
         self.missed.compare(running, is_minded);
     }
 
-    fn carry_out_all(&mut self, errands: Vec<Errand>) {
+    pub(super) fn carry_out_all(&mut self, errands: Vec<Errand>) {
         for errand in errands {
             self.carry_out(errand);
         }

@@ -36,6 +36,12 @@ pub struct Status {
     pub overhead: Option<u64>,
     /// What an operator should look at.
     pub alarms: Vec<AlarmLine>,
+    /// Accounts blocked by command.
+    pub blocked: Vec<String>,
+    /// Our rating in atomic, as far as it is known.
+    pub rating: Option<i32>,
+    /// Seconds since a challenge was last accepted.
+    pub accepted_ago: Option<u64>,
 }
 
 /// What a bot is about.
@@ -156,6 +162,8 @@ pub struct Matchmaking {
     pub enabled: bool,
     /// What it is doing, in words.
     pub doing: String,
+    /// The challenge of ours that is open.
+    pub challenge: Option<String>,
 }
 
 /// An alarm that is on.

@@ -7,12 +7,14 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use super::failure::Failure;
 #[cfg(unix)]
+use super::intervene;
+#[cfg(unix)]
 use super::remote;
 #[cfg(feature = "train")]
 use super::train;
 use super::{
-    bench, check, club, contest, data, datagen, explain, openings, perft, practice, run, soak, uci,
-    upgrade,
+    bench, check, club, contest, data, datagen, explain, init, manual, openings, perft, practice,
+    run, soak, uci, upgrade,
 };
 
 const EXAMPLES: &str = "\
@@ -20,6 +22,7 @@ First steps:
   megaton practice              play against it in your browser, no account needed
   megaton practice --games 2 --headless
                                 two whole games against the built-in partners
+  megaton init                  a few questions, and a config to go on from
   megaton check                 is the token good, is the account a bot, what would it accept?
   megaton run                   play on Lichess until Ctrl-C (once: finish the games; twice: now)
   megaton status                how is the bot that runs with this config?
@@ -42,6 +45,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(init::Args),
     Run(run::Args),
     Practice(practice::Args),
     Soak(soak::Args),
@@ -62,7 +66,19 @@ enum Command {
     #[cfg(unix)]
     Rechallenge(remote::Rechallenge),
     #[cfg(unix)]
+    Cancel(intervene::Cancel),
+    #[cfg(unix)]
+    Abort(intervene::Abort),
+    #[cfg(unix)]
+    Resign(intervene::Resign),
+    #[cfg(unix)]
+    Block(intervene::Block),
+    #[cfg(unix)]
+    Unblock(intervene::Unblock),
+    #[cfg(unix)]
     Matchmaking(remote::Matchmaking),
+    #[cfg(unix)]
+    Join(intervene::Join),
     #[cfg(unix)]
     Say(remote::Say),
     #[cfg(unix)]
@@ -78,6 +94,13 @@ enum Command {
     Datagen(datagen::Args),
     Data(data::Args),
     Perft(perft::Args),
+    Completions(manual::Completions),
+    Man(manual::Man),
+}
+
+/// The definition of the command line.
+pub(super) fn program() -> clap::Command {
+    Cli::command()
 }
 
 /// Does what the command line says; the status is for the shell.
@@ -96,6 +119,7 @@ pub(crate) fn start() -> ExitCode {
 impl Command {
     fn execute(self) -> Result<(), Failure> {
         match self {
+            Self::Init(args) => init::execute(&args),
             Self::Run(args) => run::execute(&args),
             Self::Practice(args) => practice::execute(&args),
             Self::Soak(args) => soak::execute(&args),
@@ -116,6 +140,18 @@ impl Command {
             #[cfg(unix)]
             Self::Rechallenge(args) => args.execute(),
             #[cfg(unix)]
+            Self::Cancel(args) => args.execute(),
+            #[cfg(unix)]
+            Self::Abort(args) => args.execute(),
+            #[cfg(unix)]
+            Self::Resign(args) => args.execute(),
+            #[cfg(unix)]
+            Self::Block(args) => args.execute(),
+            #[cfg(unix)]
+            Self::Unblock(args) => args.execute(),
+            #[cfg(unix)]
+            Self::Join(args) => args.execute(),
+            #[cfg(unix)]
             Self::Matchmaking(args) => args.execute(),
             #[cfg(unix)]
             Self::Say(args) => args.execute(),
@@ -132,6 +168,8 @@ impl Command {
             Self::Datagen(args) => datagen::execute(&args),
             Self::Data(args) => data::execute(&args),
             Self::Perft(args) => perft::execute(&args),
+            Self::Completions(args) => args.execute(),
+            Self::Man(args) => args.execute(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `megaton check`: says what would happen, before it does.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -32,6 +33,11 @@ pub(super) struct Args {
 
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     let (config, path) = args.config.load()?;
+    report(&config, path.as_deref(), args.offline)
+}
+
+/// Says what would happen with a config that was read from this file.
+pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Result<(), Failure> {
     let came_from = path.map_or_else(
         || "every default, no config.toml here".to_owned(),
         |path| format!("{}, good", path.display()),
@@ -44,10 +50,10 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
         "tables",
         &report::tables(tables(&config.engine)?.as_deref()),
     )?;
-    say_all("keeps", &places::keeps(&config)?)?;
+    say_all("keeps", &places::keeps(config)?)?;
     say_all("accepts", &report::accepts(&config.challenge))?;
-    let mut lists = lists(&config);
-    if !args.offline {
+    let mut lists = lists(config);
+    if !offline {
         runtime::block_on(async {
             lists.fetch_all().await;
             Ok(())
@@ -55,16 +61,16 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     }
     let mut read = lists.state();
     // Offline, an address is nobody's fault.
-    read.retain(|(list, _)| !args.offline || list.starts_with("file:"));
+    read.retain(|(list, _)| !offline || list.starts_with("file:"));
     say_all("lists", &report::lists_read(&read))?;
-    say_all("looks", &outlook::looks(&config))?;
+    say_all("looks", &outlook::looks(config))?;
     say_all("arenas", &outlook::arenas(&config.arena))?;
     say_all("chat", &outlook::chat(&config.chat, "Megaton"))?;
-    if args.offline {
+    if offline {
         return Ok(());
     }
-    let client = identity::client(&config)?;
-    runtime::block_on(online(&client, &config))
+    let client = identity::client(config)?;
+    runtime::block_on(online(&client, config))
 }
 
 /// The names in files and at addresses; no copies are read or kept.

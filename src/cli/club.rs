@@ -37,19 +37,7 @@ pub(super) struct Tournament {
 #[derive(Subcommand)]
 enum Play {
     /// Join it when it is about to begin
-    Join {
-        /// The eight letters of its address
-        #[arg(value_name = "ARENA")]
-        arena: String,
-        /// The password that it asks for
-        #[arg(long, value_name = "WORD")]
-        password: Option<String>,
-        /// The team to play for
-        #[arg(long, value_name = "TEAM")]
-        team: Option<String>,
-        #[command(flatten)]
-        bot: BotArgs,
-    },
+    Join(Joining),
     /// Leave it, or do not join it after all
     Leave {
         /// The eight letters of its address
@@ -58,6 +46,23 @@ enum Play {
         #[command(flatten)]
         bot: BotArgs,
     },
+}
+
+/// An arena to join.
+#[cfg(unix)]
+#[derive(Args)]
+pub(super) struct Joining {
+    /// The eight letters of its address
+    #[arg(value_name = "ARENA")]
+    arena: String,
+    /// The password that it asks for
+    #[arg(long, value_name = "WORD")]
+    password: Option<String>,
+    /// The team to play for
+    #[arg(long, value_name = "TEAM")]
+    team: Option<String>,
+    #[command(flatten)]
+    bot: BotArgs,
 }
 
 /// Join a team with the bot's account, or leave it
@@ -103,25 +108,24 @@ enum Membership {
 impl Tournament {
     pub(super) fn execute(self) -> Result<(), Failure> {
         match self.what {
-            Play::Join {
-                arena,
-                password,
-                team,
-                bot,
-            } => {
-                let password = password.map(Password);
-                let request = Request::Join {
-                    arena: checked(arena)?,
-                    password,
-                    team,
-                };
-                remote::tell(&bot, &request)
-            }
+            Play::Join(joining) => joining.execute(),
             Play::Leave { arena, bot } => {
                 let arena = checked(arena)?;
                 remote::tell(&bot, &Request::Leave { arena })
             }
         }
+    }
+}
+
+#[cfg(unix)]
+impl Joining {
+    pub(super) fn execute(self) -> Result<(), Failure> {
+        let request = Request::Join {
+            arena: checked(self.arena)?,
+            password: self.password.map(Password),
+            team: self.team,
+        };
+        remote::tell(&self.bot, &request)
     }
 }
 
@@ -183,10 +187,17 @@ fn refusal(team: &str, url: &str, error: &megaton::lichess::Error) -> String {
 }
 
 #[cfg(unix)]
+impl std::fmt::Debug for Joining {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Joining")
+    }
+}
+
+#[cfg(unix)]
 impl std::fmt::Debug for Play {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Join { .. } => "Join",
+            Self::Join(_) => "Join",
             Self::Leave { .. } => "Leave",
         })
     }

@@ -6,16 +6,22 @@
 //! 2 a command line, config or account that cannot work as it stands; a command may have more.
 
 mod args;
+mod ask;
 mod bench;
 mod check;
 mod club;
 mod contest;
 mod data;
 mod datagen;
+mod draft;
 mod explain;
 mod failure;
 mod identity;
+mod init;
+#[cfg(unix)]
+mod intervene;
 mod logging;
+mod manual;
 mod openings;
 mod outlook;
 mod perft;

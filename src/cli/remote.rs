@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use megaton::config::ColorWish;
 use megaton::panel::{self, Answer, Request};
 
+use super::ask::confirm;
 use super::failure::Failure;
 use super::setup::BotArgs;
 use super::shown;
@@ -48,11 +49,16 @@ pub(super) struct Resume {
 /// Let a running bot finish its games and end, as SIGTERM does
 ///
 /// It takes nothing new and plays its games for [shutdown] drain at most; then games that have
-/// hardly begun are called off and the others are left, to be taken up at the next start.
+/// hardly begun are called off and the others are left, to be taken up at the next start. Asks first
+/// on a terminal.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  megaton drain")]
+  megaton drain
+  megaton drain --yes")]
 pub(super) struct Drain {
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
     #[command(flatten)]
     bot: BotArgs,
 }
@@ -188,6 +194,7 @@ impl Resume {
 
 impl Drain {
     pub(super) fn execute(&self) -> Result<(), Failure> {
+        confirm("End the bot after its games?", self.yes)?;
         tell(&self.bot, &Request::Drain {})
     }
 }

@@ -21,6 +21,12 @@ pub(super) fn lines(status: &Status) -> Vec<String> {
         say("today", spent(ledger));
     }
     say("looking", looking(status));
+    if !status.blocked.is_empty() {
+        say(
+            "blocked",
+            format!("{} (by command)", status.blocked.join(", ")),
+        );
+    }
     for arena in &status.arenas {
         say("arena", arena.clone());
     }
@@ -127,9 +133,11 @@ fn looking(status: &Status) -> String {
     } else {
         "for none, unless told to"
     };
+    let open = status.matchmaking.challenge.as_deref();
+    let open = open.map(|id| format!(" ({id})")).unwrap_or_default();
     match status.matchmaking.doing.as_str() {
-        "" => state.to_owned(),
-        doing => format!("{state}: {doing}"),
+        "" => format!("{state}{open}"),
+        doing => format!("{state}: {doing}{open}"),
     }
 }
 

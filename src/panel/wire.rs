@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bot::{Command, Reply, Status, Wish};
 use crate::config::ColorWish;
-use crate::lichess::{Entrance, GameId, Room};
+use crate::lichess::{ChallengeId, Entrance, GameId, Room};
 
 /// Longest request, in bytes.
 pub const LONGEST: usize = 4096;
@@ -42,6 +42,32 @@ pub enum Request {
     },
     /// Challenge the last opponent again.
     Rechallenge {},
+    /// Take a challenge of ours back.
+    Cancel {
+        /// Which; without it whatever is out or waits to go out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        challenge: Option<String>,
+    },
+    /// Call a game off.
+    Abort {
+        /// Which.
+        game: String,
+    },
+    /// Give a game up.
+    Resign {
+        /// Which.
+        game: String,
+    },
+    /// Decline whatever an account wants.
+    Block {
+        /// Whose.
+        user: String,
+    },
+    /// Do so no longer.
+    Unblock {
+        /// Whose.
+        user: String,
+    },
     /// Look for games, or no longer.
     Matchmaking {
         /// Which of the two.
@@ -107,6 +133,11 @@ impl Request {
                 color,
             }),
             Self::Rechallenge {} => Command::Rechallenge,
+            Self::Cancel { challenge } => Command::Cancel(challenge.map(ChallengeId::new)),
+            Self::Abort { game } => Command::Abort(GameId::new(game)),
+            Self::Resign { game } => Command::Resign(GameId::new(game)),
+            Self::Block { user } => Command::Block(user),
+            Self::Unblock { user } => Command::Unblock(user),
             Self::Matchmaking { on } => Command::Matchmaking(on),
             Self::Join {
                 arena,
@@ -200,6 +231,17 @@ mod tests {
                 color: Some(ColorWish::White),
             }
         );
+        assert_eq!(
+            read(r#"{"do":"cancel"}"#).unwrap(),
+            Request::Cancel { challenge: None }
+        );
+        assert_eq!(
+            read(r#"{"do":"abort","game":"q7ZxVt2B"}"#).unwrap(),
+            Request::Abort {
+                game: "q7ZxVt2B".to_owned()
+            }
+        );
+        assert!(read(r#"{"do":"resign"}"#).is_err(), "which game?");
         assert!(read(r#"{"do":"dance"}"#).is_err());
         assert!(read(r#"{"do":"pause","for":3}"#).is_err());
         assert!(read(r#""status""#).is_err());

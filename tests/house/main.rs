@@ -7,6 +7,7 @@ mod explain;
 mod faulty;
 mod features;
 mod games;
+mod interventions;
 mod layers;
 mod limits;
 mod operator;

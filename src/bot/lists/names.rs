@@ -11,6 +11,9 @@ const MOST_NAMES: usize = 100_000;
 /// The longest line that is looked at.
 const LONGEST_LINE: usize = 200;
 
+/// The entry of those whom the operator blocked by command.
+const BY_COMMAND: &str = "megaton block";
+
 /// The names of each file and address, by the entry as it is written in the config.
 pub(super) type Contents = HashMap<String, Arc<Vec<UserId>>>;
 
@@ -72,6 +75,18 @@ impl Lists {
             welcome: Names::of(&rules.welcome, contents),
             avoid: Names::of(avoid, contents),
         }
+    }
+
+    /// The same lists with these accounts blocked too, whatever the config says.
+    #[must_use]
+    pub(in crate::bot) fn and_blocked<'u>(&self, users: impl Iterator<Item = &'u UserId>) -> Self {
+        let source: Arc<str> = BY_COMMAND.into();
+        let mut lists = self.clone();
+        for user in users {
+            let source = Arc::clone(&source);
+            lists.block.0.entry(user.clone()).or_insert(source);
+        }
+        lists
     }
 
     /// The entry that blocks this account, if one does.
@@ -232,6 +247,15 @@ mod tests {
         let contents = Contents::from([(entry.to_owned(), Arc::new(vec![foe.clone()]))]);
         let lists = Lists::of(&rules, &[], &contents);
         assert_eq!(lists.blocked_by(&foe), Some("https://a/b"));
+    }
+
+    #[test]
+    fn who_is_blocked_by_command_is_blocked_like_any_other() {
+        let (foe, friend) = (UserId::new("foe"), UserId::new("friend"));
+        let lists = Lists::default().and_blocked([&foe].into_iter());
+        assert_eq!(lists.blocked_by(&foe), Some(BY_COMMAND));
+        assert_eq!(lists.avoided_by(&foe), Some(BY_COMMAND));
+        assert_eq!(lists.blocked_by(&friend), None);
     }
 
     #[test]

@@ -92,6 +92,11 @@ impl Lobby {
         self.parked.contains(game)
     }
 
+    /// Our rating in atomic, as far as it is known.
+    pub fn rating(&self) -> Option<i32> {
+        self.rating
+    }
+
     /// Challenges that wait for a seat.
     pub fn waiting(&self) -> usize {
         self.queue.len()

@@ -101,6 +101,13 @@ impl Desk {
         self.maker.rechallenge()
     }
 
+    /// Takes back what is out, and drops what the operator asked for and still waits. Says how much
+    /// that was; what comes back is for the lobby's errands.
+    pub(in crate::bot) fn recall(&mut self, lobby: &mut Lobby) -> (usize, Vec<Errand>) {
+        let (dropped, duties) = self.maker.recall();
+        (dropped, self.carry_out(duties, lobby))
+    }
+
     /// What it is doing, in a few words.
     pub(in crate::bot) fn describe(&self) -> String {
         self.maker.describe()

@@ -151,6 +151,17 @@ impl Maker {
         Ok(user)
     }
 
+    /// The operator wants no challenge out: orders that wait and the second game of a pair are
+    /// dropped, and what is open is withdrawn. Says how many orders there were.
+    pub fn recall(&mut self) -> (usize, Vec<Duty>) {
+        let dropped = self.orders.len();
+        self.orders.clear();
+        self.pair = None;
+        let mut out = Vec::new();
+        self.withdraw(None, &mut out);
+        (dropped, out)
+    }
+
     /// What it is doing, for the operator.
     pub fn describe(&self) -> String {
         match &self.state {

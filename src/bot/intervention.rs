@@ -1,0 +1,175 @@
+//! What the operator does to games, challenges and people: calls off, gives up, takes back, blocks.
+//!
+//! The server has the last word on a game: its answer is what the operator is told. The player of
+//! the game sees the end on its stream, as any other end.
+
+use std::sync::Arc;
+
+use super::control::{Command, Order, Reply};
+use super::lists::Lists;
+use super::lobby::News;
+use super::orders::note;
+use super::porter::Porter;
+use crate::lichess::{ChallengeId, Client, Error, GameId};
+
+/// How often a call is made that brings no answer.
+const TRIES: u32 = 3;
+
+/// How a game is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// As if it had never begun.
+    Aborted,
+    /// Lost by us.
+    Resigned,
+}
+
+impl End {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Aborted => "aborted",
+            Self::Resigned => "resigned",
+        }
+    }
+}
+
+impl Porter {
+    /// Ends a game; the order is answered once the server has.
+    pub(super) fn end(&self, order: Order, game: GameId, end: End) {
+        if !self.plays(&game) {
+            let reply = Reply::refused(format!("no game {game} is being played: see `status`"));
+            note(self.house.listeners.chronicle(), &order.command, &reply);
+            order.answer(reply);
+            return;
+        }
+        let chronicle = self.house.listeners.chronicle().clone();
+        let client = self.house.client.clone();
+        tokio::spawn(async move {
+            let reply = carry_out(&client, &game, end).await;
+            note(&chronicle, &order.command, &reply);
+            order.answer(reply);
+        });
+    }
+
+    /// Takes our own challenge back; without an id whatever is out or waits to go out.
+    pub(super) fn cancel(&mut self, id: Option<&ChallengeId>) -> Reply {
+        let ours = self.lobby.outgoing().cloned();
+        if let Some(id) = id.filter(|id| ours.as_ref() != Some(id)) {
+            return Reply::refused(format!("no challenge {id} of ours is open: see `status`"));
+        }
+        let asking = self.lobby.is_asking();
+        let (dropped, errands) = self.desk.recall(&mut self.lobby);
+        self.carry_out_all(errands);
+        self.take_in(News::Tick);
+        match (asking, dropped) {
+            (false, 0) => Reply::refused("no challenge of ours is open or waits"),
+            (false, 1) => Reply::done("the challenge that waited is dropped"),
+            (false, many) => Reply::done(format!("{many} challenges that waited are dropped")),
+            (true, 0) => Reply::done("the challenge is being taken back"),
+            (true, _) => {
+                Reply::done("the challenge is being taken back; those that waited are dropped")
+            }
+        }
+    }
+
+    /// Blocks an account, or does so no longer.
+    pub(super) fn block(&mut self, name: &str, blocks: bool) -> Reply {
+        let memory = self.house.memory.clone();
+        let changed = if blocks {
+            self.blocked.add(name, &memory)
+        } else {
+            self.blocked.remove(name, &memory)
+        };
+        let user = match changed {
+            Ok(user) => user,
+            Err(error) => return Reply::refused(format!("{name}: {error}")),
+        };
+        let lists = self.known_lists();
+        self.take_in(News::Lists(lists));
+        Reply::done(if blocks {
+            format!("{user} is blocked: its challenges are declined; a game under way goes on")
+        } else {
+            format!("{user} is no longer blocked by command")
+        })
+    }
+
+    /// The lists, those that the operator blocked among them.
+    pub(super) fn known_lists(&mut self) -> Arc<Lists> {
+        let lists = Arc::clone(&self.lists.borrow_and_update());
+        Arc::new(lists.and_blocked(self.blocked.users()))
+    }
+}
+
+async fn carry_out(client: &Client, game: &GameId, end: End) -> Reply {
+    let mut outcome = Ok(());
+    for _ in 0..TRIES {
+        outcome = match end {
+            End::Aborted => client.abort(game).await,
+            End::Resigned => client.resign(game).await,
+        };
+        if !outcome.as_ref().is_err_and(Error::is_transient) {
+            break;
+        }
+    }
+    let end = end.as_str();
+    match outcome {
+        Ok(()) => Reply::done(format!("{game} is {end}")),
+        Err(error) => Reply::refused(format!("{game} is not {end}: {error}")),
+    }
+}
+
+impl Command {
+    /// The game that it is about, if it is about one.
+    pub(super) fn game(&self) -> Option<&GameId> {
+        match self {
+            Self::Abort(game) | Self::Resign(game) | Self::Say(game, ..) => Some(game),
+            _ => None,
+        }
+    }
+
+    /// The command in a few words for the log, without secrets; none if it changes nothing.
+    pub(super) fn describe(&self) -> Option<String> {
+        Some(match self {
+            Self::Status => return None,
+            Self::Pause => "pause".to_owned(),
+            Self::Resume => "resume".to_owned(),
+            Self::Drain => "drain".to_owned(),
+            Self::Reload(_) => "reload".to_owned(),
+            Self::Challenge(wish) => {
+                let what = wish.what.as_deref().unwrap_or_default();
+                format!("challenge {} {what}", wish.user)
+                    .trim_end()
+                    .to_owned()
+            }
+            Self::Rechallenge => "rechallenge".to_owned(),
+            Self::Cancel(None) => "cancel".to_owned(),
+            Self::Cancel(Some(id)) => format!("cancel {id}"),
+            Self::Abort(game) => format!("abort {game}"),
+            Self::Resign(game) => format!("resign {game}"),
+            Self::Block(user) => format!("block {user}"),
+            Self::Unblock(user) => format!("unblock {user}"),
+            Self::Matchmaking(true) => "matchmaking on".to_owned(),
+            Self::Matchmaking(false) => "matchmaking off".to_owned(),
+            Self::JoinArena(id, _) => format!("join {id}"),
+            Self::LeaveArena(id) => format!("leave {id}"),
+            Self::Say(game, room, _) => format!("say {game} {room}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lichess::Entrance;
+
+    #[test]
+    fn a_password_is_in_no_description() {
+        let entrance = Entrance {
+            password: Some("sesame".to_owned()),
+            ..Entrance::default()
+        };
+        let command = Command::JoinArena("aBcD1234".to_owned(), entrance);
+        assert_eq!(command.describe().as_deref(), Some("join aBcD1234"));
+        assert_eq!(Command::Status.describe(), None);
+    }
+}

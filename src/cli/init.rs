@@ -1,0 +1,289 @@
+//! `megaton init`: from nothing to a config, by a few questions or by flags.
+//!
+//! It writes two files, the config and the token's, and never over one that is there. What it writes
+//! is read back as any config is; then the account is looked at as `megaton check` does.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use megaton::config::Config;
+use megaton::lichess::{TOKEN_VARIABLE, Token};
+
+use super::ask;
+use super::check;
+use super::draft::{Draft, Modes, Opponents};
+use super::failure::Failure;
+
+/// Where tokens are made, with the boxes ticked that are of use.
+const TOKEN_PAGE: &str = "/account/oauth/token/create?scopes[]=bot:play&scopes[]=challenge:read\
+                          &scopes[]=challenge:write&description=Megaton";
+
+/// Write a config after a few questions, and see what it would do
+///
+/// Asks for the server, the token, how you can be reached and whom to play; flags answer beforehand,
+/// and without a terminal, or with --yes, the rest are the defaults. Writes config.toml and, where a
+/// token was typed, a file with it that only you can read; files that are there stay as they are.
+/// Then token and account are checked, and it says what would be accepted. Status 2 if anything keeps
+/// the bot from playing.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  megaton init
+  megaton init --folder ~/atomic --contact you@example.org --token-file /run/secrets/token --yes
+  megaton init --yes --opponents bots --modes casual --games 2 --offline")]
+pub(super) struct Args {
+    /// Where the files go
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    folder: PathBuf,
+    /// The server [default: https://lichess.org]
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// How Lichess' people reach you: a mail address or a link
+    #[arg(long, value_name = "TEXT")]
+    contact: Option<String>,
+    /// A file that holds the token already
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Whom to play [default: all]
+    #[arg(long, value_name = "WHO")]
+    opponents: Option<Opponents>,
+    /// What to play [default: both]
+    #[arg(long, value_name = "WHICH")]
+    modes: Option<Modes>,
+    /// Games at the same time [default: 8]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=100))]
+    games: Option<u8>,
+    /// Challenge other bots by itself
+    #[arg(long)]
+    matchmaking: bool,
+    /// Ask nothing: what no flag says is as usual
+    #[arg(short, long)]
+    yes: bool,
+    /// Do not ask the server about the token
+    #[arg(long)]
+    offline: bool,
+}
+
+pub(super) fn execute(args: &Args) -> Result<(), Failure> {
+    let path = args.folder.join("config.toml");
+    if path.exists() {
+        return Err(Failure::setup(format!(
+            "{} is there already: change it by hand, or move it away",
+            path.display()
+        )));
+    }
+    let asks = !args.yes && io::stdin().is_terminal();
+    let mut draft = args.draft();
+    if asks {
+        args.ask(&mut draft)?;
+    }
+    // Before anything is written: what was answered must be a config.
+    proven(&draft)?;
+    let typed = if asks { args.ask_token(&draft)? } else { None };
+    fs::create_dir_all(&args.folder).map_err(|error| unwritable(&args.folder, &error))?;
+    if let Some(token) = typed {
+        let file = args.folder.join("token.txt");
+        write_new(&file, &format!("{token}\n"), Rights::Owner)?;
+        say(&format!("wrote    {}, for your eyes only", file.display()))?;
+        draft.token_file = Some("token.txt".into());
+    }
+    write_new(&path, &draft.text(), Rights::Usual)?;
+    say(&format!("wrote    {}", path.display()))?;
+    let config = Config::read(&path)?;
+    let lacks = config.lichess.token_file.is_none() && std::env::var_os(TOKEN_VARIABLE).is_none();
+    if lacks {
+        say(&format!(
+            "token    none yet: make one at {}{TOKEN_PAGE}\n         and name its file with \
+             [lichess] token_file, or set {TOKEN_VARIABLE}",
+            draft.url()
+        ))?;
+    }
+    let outcome = check::report(&config, Some(&path), args.offline || lacks);
+    say(&next_steps(&path))?;
+    outcome
+}
+
+impl Args {
+    /// What the flags say.
+    fn draft(&self) -> Draft {
+        Draft {
+            url: self.url.clone(),
+            contact: self.contact.clone(),
+            // The config may lie elsewhere than the one who names the file stands.
+            token_file: self
+                .token_file
+                .as_deref()
+                .map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned())),
+            opponents: self.opponents.unwrap_or_default(),
+            modes: self.modes.unwrap_or_default(),
+            games: self.games,
+            matchmaking: self.matchmaking,
+        }
+    }
+
+    /// Asks for what no flag says.
+    fn ask(&self, draft: &mut Draft) -> Result<(), Failure> {
+        ask::say("Enter takes what stands in brackets.\n")?;
+        if self.url.is_none() {
+            draft.url = answer("Server [https://lichess.org]: ", |text| Ok(text.to_owned()))?;
+        }
+        if self.contact.is_none() {
+            draft.contact = answer(
+                "How can Lichess' people reach you, a mail address or link [nobody can]: ",
+                |text| Ok(text.to_owned()),
+            )?;
+        }
+        if self.opponents.is_none() {
+            let given = answer("Play all, humans or bots [all]: ", choice)?;
+            draft.opponents = given.unwrap_or_default();
+        }
+        if self.modes.is_none() {
+            let given = answer("Play rated games, casual ones or both [both]: ", choice)?;
+            draft.modes = given.unwrap_or_default();
+        }
+        if self.games.is_none() {
+            draft.games = answer("Games at the same time [8]: ", |text| {
+                let count = text.parse().ok().filter(|count| (1..=100).contains(count));
+                count.ok_or_else(|| "a number from 1 to 100".to_owned())
+            })?;
+        }
+        if !self.matchmaking {
+            let given = answer(
+                "Challenge other bots by itself, yes or no [no]: ",
+                |text| match text.to_ascii_lowercase().as_str() {
+                    "y" | "yes" => Ok(true),
+                    "n" | "no" => Ok(false),
+                    _ => Err("yes or no".to_owned()),
+                },
+            )?;
+            draft.matchmaking = given.unwrap_or(false);
+        }
+        Ok(())
+    }
+
+    /// The token, if it is typed.
+    fn ask_token(&self, draft: &Draft) -> Result<Option<String>, Failure> {
+        if self.token_file.is_some() || std::env::var_os(TOKEN_VARIABLE).is_some() {
+            return Ok(None);
+        }
+        ask::say(&format!(
+            "A token for the bot's account is made at\n  {}{TOKEN_PAGE}\n",
+            draft.url()
+        ))?;
+        loop {
+            let typed = ask::secret("Token, which is not shown [later]: ")?;
+            if typed.is_empty() {
+                return Ok(None);
+            }
+            match Token::parse(&typed, "what was typed") {
+                Ok(_) => return Ok(Some(typed)),
+                Err(error) => ask::say(&format!("{error}\n"))?,
+            }
+        }
+    }
+}
+
+/// Asks until the answer can be read; nothing for an empty one.
+fn answer<T>(prompt: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>, Failure> {
+    loop {
+        let typed = ask::line(prompt)?;
+        if typed.is_empty() {
+            return Ok(None);
+        }
+        match read(&typed) {
+            Ok(value) => return Ok(Some(value)),
+            Err(wanted) => ask::say(&format!("That has to be {wanted}.\n"))?,
+        }
+    }
+}
+
+/// One of a few words.
+fn choice<T: ValueEnum>(text: &str) -> Result<T, String> {
+    T::from_str(text, true).map_err(|_| {
+        let names = T::value_variants().iter().filter_map(T::to_possible_value);
+        let names: Vec<String> = names.map(|value| value.get_name().to_owned()).collect();
+        format!("one of {}", names.join(", "))
+    })
+}
+
+/// Whether what was answered is a config.
+fn proven(draft: &Draft) -> Result<(), Failure> {
+    let parsed = Config::parse(&draft.text());
+    parsed
+        .map(drop)
+        .map_err(|fault| Failure::setup(format!("that cannot be written into a config: {fault}")))
+}
+
+/// Who may read a file.
+#[derive(Clone, Copy)]
+enum Rights {
+    Usual,
+    Owner,
+}
+
+/// Writes a file that is not there yet.
+fn write_new(path: &Path, text: &str, rights: Rights) -> Result<(), Failure> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if matches!(rights, Rights::Owner) {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = rights;
+    let written = options.open(path).and_then(|mut file| {
+        file.write_all(text.as_bytes())
+            .and_then(|()| file.sync_all())
+    });
+    written.map_err(|error| unwritable(path, &error))
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure::setup(format!("cannot write {}: {error}", path.display()))
+}
+
+/// What to type next.
+fn next_steps(path: &Path) -> String {
+    let config = if path == Path::new("./config.toml") {
+        String::new()
+    } else {
+        format!(" --config {}", path.display())
+    };
+    format!(
+        "next     megaton upgrade-account{config}   (once, if the account is no bot's yet)\n         \
+         megaton run{config}"
+    )
+}
+
+fn say(what: &str) -> Result<(), Failure> {
+    writeln!(io::stdout().lock(), "{what}")?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_there_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token.txt");
+        write_new(&path, "one", Rights::Owner).unwrap();
+        assert!(write_new(&path, "two", Rights::Owner).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn a_choice_is_one_of_its_words() {
+        assert_eq!(choice::<Opponents>("Bots"), Ok(Opponents::Bots));
+        let wanted = choice::<Opponents>("cats").unwrap_err();
+        assert_eq!(wanted, "one of all, humans, bots");
+    }
+}

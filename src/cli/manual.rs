@@ -1,0 +1,142 @@
+//! `megaton completions` and `megaton man`: the command line, for shells and for `man`.
+//!
+//! Both are made from the very definition that reads the command line, so that they cannot differ
+//! from it.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap_complete::Shell;
+
+use super::args;
+use super::failure::Failure;
+
+/// Print the completions of a shell
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  megaton completions bash > ~/.local/share/bash-completion/completions/megaton
+  megaton completions zsh > ~/.zfunc/_megaton
+  megaton completions fish > ~/.config/fish/completions/megaton.fish")]
+pub(super) struct Completions {
+    /// Whose
+    shell: Shell,
+}
+
+/// Print the manual page, of the program or of one command
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  megaton man | man -l -
+  megaton man run | man -l -
+  megaton man --out ~/.local/share/man/man1")]
+pub(super) struct Man {
+    /// The command [default: the program as a whole]
+    command: Option<String>,
+    /// Write every page into this folder instead
+    #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
+    out: Option<PathBuf>,
+}
+
+impl Completions {
+    pub(super) fn execute(&self) -> Result<(), Failure> {
+        let mut text = Vec::new();
+        let mut program = args::program();
+        clap_complete::generate(self.shell, &mut program, "megaton", &mut text);
+        io::stdout().lock().write_all(&text)?;
+        Ok(())
+    }
+}
+
+impl Man {
+    pub(super) fn execute(&self) -> Result<(), Failure> {
+        if let Some(folder) = &self.out {
+            return write_all(folder);
+        }
+        let program = pages();
+        let page = match &self.command {
+            None => program,
+            Some(name) => {
+                let found = program.find_subcommand(name).cloned();
+                found.ok_or_else(|| Failure::setup(format!("there is no command {name}")))?
+            }
+        };
+        let text = render(page)?;
+        io::stdout().lock().write_all(&text)?;
+        Ok(())
+    }
+}
+
+/// The program with every command named in full, as the pages want it.
+fn pages() -> clap::Command {
+    let mut program = args::program().disable_help_subcommand(true);
+    program.build();
+    program
+}
+
+fn render(page: clap::Command) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let name = page
+        .get_display_name()
+        .unwrap_or(page.get_name())
+        .to_owned();
+    // No date: the same program makes the same pages.
+    clap_mangen::Man::new(page)
+        .title(name.to_uppercase())
+        .manual("Megaton")
+        .render(&mut text)?;
+    Ok(text)
+}
+
+fn write_all(folder: &Path) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::failed(format!("{}: {error}", folder.display()));
+    fs::create_dir_all(folder).map_err(failed)?;
+    let program = pages();
+    let commands = program.get_subcommands().cloned();
+    let mut count = 0;
+    for page in std::iter::once(program.clone()).chain(commands) {
+        let name = page
+            .get_display_name()
+            .unwrap_or(page.get_name())
+            .to_owned();
+        let text = render(page)?;
+        fs::write(folder.join(format!("{name}.1")), text).map_err(failed)?;
+        count += 1;
+    }
+    writeln!(io::stdout().lock(), "{count} pages in {}", folder.display())?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_a_page_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        write_all(folder.path()).unwrap();
+        for command in args::program().get_subcommands() {
+            let page = folder
+                .path()
+                .join(format!("megaton-{}.1", command.get_name()));
+            let text = fs::read_to_string(&page).unwrap();
+            assert!(text.contains(".SH SYNOPSIS"), "{}", page.display());
+        }
+        let text = fs::read_to_string(folder.path().join("megaton.1")).unwrap();
+        assert!(
+            text.contains("megaton\\-run") || text.contains("megaton-run"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn every_shell_learns_the_commands() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut args::program(), "megaton", &mut text);
+            let text = String::from_utf8(text).unwrap();
+            for name in ["run", "explain-challenge", "resign"] {
+                assert!(text.contains(name), "{shell}: {name}");
+            }
+        }
+    }
+}

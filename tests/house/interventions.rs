@@ -1,0 +1,141 @@
+//! An operator who steps in: calls games off, gives them up, takes challenges back, blocks people.
+
+use std::fs;
+
+use megaton::lichess::{ChallengeOptions, UserId};
+
+use super::program::command;
+use super::told::{BOT, Opponent, Running, server, until};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn games_are_called_off_and_given_up_by_command() {
+    let server = server().await;
+    let mut bot = Running::start(&server, "").await;
+    let (code, _, err) = bot.tell(&["abort", "nosuch12"]);
+    assert_eq!(code, Some(1));
+    assert!(err.contains("no game nosuch12 is being played"), "{err}");
+
+    let other = Opponent::new(&server);
+    let fresh = other.begin().await;
+    until("the game is shown", async || {
+        bot.status()["games"][0]["id"] == fresh.as_str()
+    })
+    .await;
+    let (code, out, err) = bot.tell(&["abort", fresh.as_str()]);
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(out, format!("{fresh} is aborted\n"));
+    bot.wait_for("told by the operator");
+    until("it is over", async || !other.plays(&fresh).await).await;
+
+    let old = other.begin().await;
+    other.move_and_wait(&old, "e2e4").await;
+    let (code, _, err) = bot.tell(&["abort", old.as_str()]);
+    assert_eq!(code, Some(1), "both sides have moved");
+    assert!(err.contains(&format!("{old} is not aborted: ")), "{err}");
+    let (code, out, err) = bot.tell(&["resign", old.as_str(), "--yes"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(out, format!("{old} is resigned\n"));
+    until("it is over", async || !other.plays(&old).await).await;
+    until("its seat is free", async || {
+        bot.status()["seats"]["taken"] == 0
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_blocked_by_command_is_declined_until_that_is_undone() {
+    let server = server().await;
+    let mut bot = Running::start(&server, "").await;
+    let other = Opponent::new(&server);
+    let (code, out, err) = bot.tell(&["block", "OTHER"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.starts_with("other is blocked"), "{out}");
+    assert_eq!(bot.tell(&["block", "other"]).0, Some(1), "it is already");
+    assert_eq!(bot.status()["blocked"][0], "other");
+    let (_, out, _) = bot.tell(&["status"]);
+    assert!(out.contains("\nblocked   other (by command)\n"), "{out}");
+
+    let options = ChallengeOptions::default();
+    let made = other.0.create_challenge(&UserId::new(BOT), &options).await;
+    let made = made.expect("a challenge").id;
+    bot.wait_for("declined");
+    assert!(!other.plays(&made.as_game()).await);
+
+    let (code, _, err) = bot.tell(&["unblock", "somebody"]);
+    assert!(code == Some(1) && err.contains("not blocked"), "{err}");
+    assert_eq!(bot.tell(&["unblock", "Other"]).0, Some(0));
+    let game = other.begin().await;
+    other.0.abort(&game).await.expect("it may be aborted");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_challenge_is_taken_back_by_command() {
+    let server = server().await;
+    let bot = Running::start(&server, "").await;
+    let other = Opponent::new(&server);
+    let (code, _, err) = bot.tell(&["cancel"]);
+    assert!(
+        code == Some(1) && err.contains("no challenge of ours"),
+        "{err}"
+    );
+    // Who is not there is not challenged.
+    let _there = other.0.events().await.expect("a stream");
+    let (code, _, err) = bot.tell(&["challenge", "Other", "3+2"]);
+    assert_eq!(code, Some(0), "{err}");
+    let open = || bot.status()["matchmaking"]["challenge"].clone();
+    until("it is shown", async || open().is_string()).await;
+    let (code, _, err) = bot.tell(&["cancel", "nosuch12"]);
+    assert!(code == Some(1) && err.contains("nosuch12"), "{err}");
+    let id = open().as_str().expect("it is out").to_owned();
+    let waiting = other.0.challenges().await.expect("a list");
+    assert_eq!(waiting.incoming[0].id.as_str(), id);
+    let (code, _, err) = bot.tell(&["cancel", &id]);
+    assert_eq!(code, Some(0), "{err}");
+    until("it is gone", async || open().is_null()).await;
+    let waiting = other.0.challenges().await.expect("a list");
+    assert!(waiting.incoming.is_empty());
+    until("its seat is free", async || {
+        bot.status()["seats"]["taken"] == 0
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_first_run_writes_a_config_that_plays() {
+    let server = server().await;
+    let token = server.open_bot(BOT).expect("a good name");
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().join("new").display().to_string();
+    let init = |arguments: &[&str]| {
+        let output = tokio::task::block_in_place(|| {
+            command(&["init", "--yes", "--folder", &place, "--url", server.url()])
+                .args(arguments)
+                .env("LICHESS_BOT_TOKEN", &token)
+                .output()
+        });
+        let output = output.expect("the program starts");
+        let said = String::from_utf8(output.stdout).expect("text");
+        let complaint = String::from_utf8(output.stderr).expect("text");
+        (output.status.code(), said, complaint)
+    };
+    let (code, said, complaint) = init(&["--opponents", "bots", "--games", "2"]);
+    assert_eq!(code, Some(0), "{said}{complaint}");
+    for part in [
+        "wrote    ",
+        "account  Megaton",
+        "against bots",
+        "megaton run --config",
+    ] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    let text = fs::read_to_string(folder.path().join("new/config.toml")).expect("a config");
+    assert!(text.contains("concurrency = 2\n"), "{text}");
+    assert!(!text.contains(&token) && !said.contains(&token));
+    let (code, _, complaint) = init(&[]);
+    assert_eq!(code, Some(2), "it is there already");
+    assert!(complaint.contains("is there already"), "{complaint}");
+    fs::remove_file(folder.path().join("new/config.toml")).expect("it was there");
+    let (code, _, complaint) = init(&["--contact", "é"]);
+    assert_eq!(code, Some(2));
+    assert!(complaint.contains("[lichess] contact"), "{complaint}");
+}
