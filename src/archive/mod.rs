@@ -4,11 +4,38 @@
 //! archive never costs the ledger. The room decides nothing, no game ever waits for it, and it never
 //! deletes or replaces a file that it cannot read.
 //!
-//! * `record`: what is kept
+//! * `record`: what is kept; `calendar`: its moments as dates
+//! * `disk`: the file, for whoever writes; `library`: the same for whoever looks things up, by a
+//!   `filter`
+//! * `schema`: the tables; `rows`, `packed` and `words`: how records stand in them
+//! * `why`: what games were lost on the clock through
+//! * `pgn`: games as other programs read and write them
+//! * `error`: what can be wrong, in the operator's words
 
+pub mod calendar;
+mod disk;
+mod error;
+mod filter;
+mod library;
+mod packed;
+mod pgn;
 mod record;
+mod rows;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod why;
+mod words;
 
+pub use disk::{Disk, Entry, FILE_NAME, Prune, Pruned};
+pub use error::ArchiveError;
+pub use filter::{Filter, Wanted};
+pub use library::{GameLine, Library, Mark, Order, write_san};
+pub use pgn::{PgnFault, PgnGames, PgnOptions, pgn};
 pub use record::{
     ChallengeRecord, Control, Direction, EndingRecord, EventRecord, GameRecord, Millis, MoveRecord,
     Origin, Outcome, PlayerRecord, ScoreRecord, Source, Verdict,
 };
+pub use rows::OPENING_PLIES;
+pub use why::{Cause, TimeLoss, time_loss};
+pub use words::of_outcome;

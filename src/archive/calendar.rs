@@ -1,0 +1,135 @@
+//! Moments in milliseconds as dates and times of the day, and back. All of it is UTC.
+//!
+//! Pure: what the time is now is told by whoever asks.
+
+use time::format_description::StaticFormatDescription;
+use time::macros::format_description;
+use time::{Date, OffsetDateTime, PrimitiveDateTime, Time};
+
+use super::record::Millis;
+
+const DOTTED: StaticFormatDescription = format_description!("[year].[month].[day]");
+const DASHED: StaticFormatDescription = format_description!("[year]-[month]-[day]");
+const OF_DAY: StaticFormatDescription = format_description!("[hour]:[minute]:[second]");
+const MINUTE: StaticFormatDescription = format_description!("[year]-[month]-[day] [hour]:[minute]");
+const STAMP: StaticFormatDescription =
+    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z");
+
+/// One day.
+pub const DAY: Millis = 24 * 3600 * 1000;
+
+/// `2026.11.21`, as PGN has it.
+pub fn dotted_date(at: Millis) -> String {
+    shown(at, DOTTED)
+}
+
+/// `2026-11-21`.
+pub fn date(at: Millis) -> String {
+    shown(at, DASHED)
+}
+
+/// `13:05:59`.
+pub fn time_of_day(at: Millis) -> String {
+    shown(at, OF_DAY)
+}
+
+/// `2026-11-21 13:05`.
+pub fn minute(at: Millis) -> String {
+    shown(at, MINUTE)
+}
+
+/// `2026-11-21T13:05:59Z`.
+pub fn stamp(at: Millis) -> String {
+    shown(at, STAMP)
+}
+
+fn shown(at: Millis, format: StaticFormatDescription) -> String {
+    let seconds = i64::try_from(at / 1000).unwrap_or(i64::MAX);
+    let moment = OffsetDateTime::from_unix_timestamp(seconds).ok();
+    let text = moment.and_then(|moment| moment.format(format).ok());
+    // Beyond the year 9999.
+    text.unwrap_or_else(|| "?".to_owned())
+}
+
+/// The moment of a date and a time as PGN tags have them; midnight where the time is unknown.
+pub(super) fn of_tags(date: &str, time: Option<&str>) -> Option<Millis> {
+    let date = Date::parse(date, DOTTED).ok()?;
+    let time = time.and_then(|time| Time::parse(time, OF_DAY).ok());
+    millis(date, time.unwrap_or(Time::MIDNIGHT))
+}
+
+/// The moment that an operator names: a date (`2026-11-21`), a minute (`2026-11-21 13:05` or with a
+/// `T`), or so long ago (`90m`, `12h`, `7d`, `3w`).
+pub fn moment(text: &str, now: Millis) -> Option<Millis> {
+    let text = text.trim();
+    if let Some(ago) = span(text) {
+        return Some(now.saturating_sub(ago));
+    }
+    if let Ok(date) = Date::parse(text, DASHED) {
+        return millis(date, Time::MIDNIGHT);
+    }
+    let text = text.replacen('T', " ", 1);
+    let minute = PrimitiveDateTime::parse(&text, MINUTE).ok()?;
+    millis(minute.date(), minute.time())
+}
+
+/// A length of time that an operator names: `90m`, `12h`, `7d`, `3w`.
+pub fn span(text: &str) -> Option<Millis> {
+    let text = text.trim();
+    let unit = text.chars().next_back()?;
+    let seconds: Millis = match unit {
+        'm' => 60,
+        'h' => 3600,
+        'd' => 24 * 3600,
+        'w' => 7 * 24 * 3600,
+        _ => return None,
+    };
+    let number: Millis = text[..text.len() - 1].parse().ok()?;
+    number.checked_mul(seconds * 1000)
+}
+
+fn millis(date: Date, time: Time) -> Option<Millis> {
+    let seconds = PrimitiveDateTime::new(date, time)
+        .assume_utc()
+        .unix_timestamp();
+    Millis::try_from(seconds).ok()?.checked_mul(1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOMENT: Millis = 1_795_266_359_000;
+
+    #[test]
+    fn a_moment_has_a_date_and_a_time() {
+        assert_eq!(stamp(MOMENT), "2026-11-21T13:05:59Z");
+        assert_eq!(dotted_date(MOMENT), "2026.11.21");
+        assert_eq!(time_of_day(MOMENT), "13:05:59");
+        assert_eq!(minute(MOMENT), "2026-11-21 13:05");
+        assert_eq!(of_tags("2026.11.21", Some("13:05:59")), Some(MOMENT));
+        assert_eq!(stamp(Millis::MAX), "?");
+    }
+
+    #[test]
+    fn an_operator_names_moments_in_several_ways() {
+        let midnight = MOMENT - (13 * 3600 + 5 * 60 + 59) * 1000;
+        let rows = [
+            ("2026-11-21", Some(midnight)),
+            ("2026-11-21 13:05", Some(MOMENT - 59_000)),
+            ("2026-11-21T13:05", Some(MOMENT - 59_000)),
+            ("7d", Some(MOMENT - 7 * DAY)),
+            ("90m", Some(MOMENT - 5_400_000)),
+            ("99999999w", Some(0)),
+            ("yesterday", None),
+            ("2026-13-01", None),
+            ("", None),
+            ("d", None),
+            ("-3d", None),
+            ("9é", None),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(moment(text, MOMENT), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! The file, for whoever writes to it: the running bot, and `megaton import` and `prune` beside it.
+//!
+//! Opened in WAL mode with ordinary locks, so that others may read at any time and write in turn. What
+//! it cannot read it leaves as it is; what it writes is written whole or not at all.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{
+    Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
+};
+
+use super::error::ArchiveError;
+use super::packed::{pack, unpack};
+use super::record::{ChallengeRecord, EventRecord, GameRecord, Millis, MoveRecord};
+use super::rows;
+use super::schema::{Format, STEPS, format, migrate};
+
+/// How long another process may be writing.
+const BUSY: Duration = Duration::from_secs(5);
+/// The log is cut back to this once it is merged, in bytes.
+const LOG_SIZE: i64 = 16 << 20;
+/// A file up to this size is looked through when it is opened; a larger one would take too long.
+const CHECKED: u64 = 64 << 20;
+/// So many games are pruned at a time: nobody waits for more.
+const BATCH: usize = 500;
+
+/// The archive's name in the folder of a server.
+pub const FILE_NAME: &str = "games.db";
+
+/// One thing to be kept.
+#[derive(Clone, Debug)]
+pub enum Entry {
+    /// A game as far as it is known; the same id replaces.
+    Game(Arc<GameRecord>),
+    /// A challenge; the same id replaces.
+    Challenge(Arc<ChallengeRecord>),
+    /// Something that happened.
+    Event(Arc<EventRecord>),
+}
+
+/// What is no longer kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Games, or games whose details are gone.
+    pub games: u64,
+    /// Challenges.
+    pub challenges: u64,
+    /// Events.
+    pub events: u64,
+}
+
+/// What goes of old games.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prune {
+    /// Everything.
+    Games,
+    /// What the engine thought: scores, depths, nodes, lines. Moves and clocks stay.
+    Details,
+}
+
+/// The open file.
+#[derive(Debug)]
+pub struct Disk {
+    path: PathBuf,
+    db: Connection,
+}
+
+impl Disk {
+    /// Opens the file, makes it if there is none, and brings it to the present format.
+    ///
+    /// # Errors
+    /// When it is no archive, damaged, of a later format, or cannot be written.
+    pub fn open(path: &Path, now: Millis) -> Result<Self, ArchiveError> {
+        let wrong = |error: rusqlite::Error| ArchiveError::of(path, &error);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut db = Connection::open_with_flags(path, flags).map_err(wrong)?;
+        db.busy_timeout(BUSY).map_err(wrong)?;
+        let found = format(&db).map_err(wrong)?;
+        accept(path, found)?;
+        if found == Format::Empty {
+            // Takes effect in a file without tables only; pruned pages can be given back then.
+            db.pragma_update(None, "auto_vacuum", "INCREMENTAL")
+                .map_err(wrong)?;
+        } else if fs::metadata(path).is_ok_and(|file| file.len() <= CHECKED) {
+            check(&db, path)?;
+        }
+        db.pragma_update(None, "journal_mode", "WAL")
+            .map_err(wrong)?;
+        // A loss of power may cost the last moments, never the file.
+        db.pragma_update(None, "synchronous", "NORMAL")
+            .map_err(wrong)?;
+        db.pragma_update(None, "journal_size_limit", LOG_SIZE)
+            .map_err(wrong)?;
+        db.set_prepared_statement_cache_capacity(32);
+        migrate(&mut db, STEPS, now).map_err(wrong)?;
+        let path = path.to_owned();
+        Ok(Self { path, db })
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Keeps all of them, or none.
+    ///
+    /// # Errors
+    /// When the file cannot be written or is damaged.
+    pub fn commit(&mut self, entries: &[Entry]) -> Result<(), ArchiveError> {
+        self.change(|batch| {
+            for entry in entries {
+                match entry {
+                    Entry::Game(game) => rows::write_game(batch, game)?,
+                    Entry::Challenge(asked) => rows::write_challenge(batch, asked)?,
+                    Entry::Event(event) => rows::write_event(batch, event)?,
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The game of that id, as it is kept.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn game(&self, id: &str) -> Result<Option<GameRecord>, ArchiveError> {
+        rows::read_game(&self.db, id).map_err(|error| self.wrong(&error))
+    }
+
+    /// Lets go of what began before a moment; games that run stay. In small steps, so that a running
+    /// bot writes in between.
+    ///
+    /// # Errors
+    /// When the file cannot be written; what has gone by then is gone.
+    pub fn prune(&mut self, before: Millis, what: Prune) -> Result<Pruned, ArchiveError> {
+        let mut pruned = Pruned::default();
+        let mut after = -1;
+        loop {
+            let step = self.change(|batch| prune_some(batch, before, what, after))?;
+            pruned.games += step.0;
+            let Some(last) = step.1 else {
+                break;
+            };
+            after = last;
+        }
+        if what == Prune::Games {
+            (pruned.challenges, pruned.events) = self.change(|batch| {
+                let gone = |sql| {
+                    batch
+                        .execute(sql, [rows::number(before)])
+                        .map(|rows| rows as u64)
+                };
+                Ok((
+                    gone("DELETE FROM challenge WHERE at < ?1")?,
+                    gone("DELETE FROM event WHERE at < ?1")?,
+                ))
+            })?;
+        }
+        self.db
+            .execute_batch("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);")
+            .map_err(|error| self.wrong(&error))?;
+        Ok(pruned)
+    }
+
+    /// One transaction, taken at once: what it reads is still so when it writes.
+    pub(super) fn change<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, ArchiveError> {
+        let path = &self.path;
+        let wrong = |error: rusqlite::Error| ArchiveError::of(path, &error);
+        let batch = self
+            .db
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(wrong)?;
+        let done = work(&batch).map_err(wrong)?;
+        batch.commit().map_err(wrong)?;
+        Ok(done)
+    }
+
+    fn wrong(&self, error: &rusqlite::Error) -> ArchiveError {
+        ArchiveError::of(&self.path, error)
+    }
+
+    /// Room for so many pages, as if the disk were full then.
+    #[cfg(test)]
+    pub(super) fn limit(&self, pages: u32) {
+        self.db
+            .pragma_update(None, "max_page_count", pages)
+            .unwrap();
+    }
+}
+
+/// Whether this program may use a file of that format.
+fn accept(path: &Path, found: Format) -> Result<(), ArchiveError> {
+    let known = STEPS.len() as u32;
+    match found {
+        Format::Ours(found) if found > known => Err(ArchiveError::Newer {
+            path: path.to_owned(),
+            found,
+            known,
+        }),
+        Format::Foreign => Err(ArchiveError::Damaged {
+            path: path.to_owned(),
+            reason: "it belongs to another program".to_owned(),
+        }),
+        Format::Empty | Format::Ours(_) => Ok(()),
+    }
+}
+
+/// Opens the file for reading alone; it must be there and of the present format.
+pub(super) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
+    let wrong = |error: rusqlite::Error| ArchiveError::of(path, &error);
+    if !path.exists() {
+        return Err(ArchiveError::Missing(path.to_owned()));
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags).map_err(wrong)?;
+    db.busy_timeout(BUSY).map_err(wrong)?;
+    let found = format(&db).map_err(wrong)?;
+    accept(path, found)?;
+    let known = STEPS.len() as u32;
+    match found {
+        Format::Empty => return Err(ArchiveError::Missing(path.to_owned())),
+        Format::Ours(found) if found < known => {
+            return Err(ArchiveError::Older {
+                path: path.to_owned(),
+                found,
+                known,
+            });
+        }
+        _ => {}
+    }
+    db.set_prepared_statement_cache_capacity(32);
+    Ok(db)
+}
+
+fn check(db: &Connection, path: &Path) -> Result<(), ArchiveError> {
+    let verdict: rusqlite::Result<String> =
+        db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
+    match verdict {
+        Ok(verdict) if verdict == "ok" => Ok(()),
+        Ok(reason) => Err(ArchiveError::Damaged {
+            path: path.to_owned(),
+            reason,
+        }),
+        Err(error) => Err(ArchiveError::of(path, &error)),
+    }
+}
+
+/// The next old games after the one with that number: how many have changed, and the last number
+/// looked at while there may be more.
+fn prune_some(
+    batch: &Transaction<'_>,
+    before: Millis,
+    what: Prune,
+    after: i64,
+) -> rusqlite::Result<(u64, Option<i64>)> {
+    let mut old = batch.prepare_cached(
+        "SELECT n FROM game WHERE began < ?1 AND status IS NOT NULL AND n > ?2 ORDER BY n LIMIT ?3",
+    )?;
+    let old = old.query_map(params![rows::number(before), after, BATCH as i64], |row| {
+        row.get(0)
+    })?;
+    let old: Vec<i64> = old.collect::<rusqlite::Result<_>>()?;
+    let mut changed = 0;
+    for n in &old {
+        changed += match what {
+            Prune::Games => {
+                batch
+                    .prepare_cached("DELETE FROM moves WHERE game = ?1")?
+                    .execute([n])?;
+                batch
+                    .prepare_cached("DELETE FROM game WHERE n = ?1")?
+                    .execute([n])?;
+                1
+            }
+            Prune::Details => u64::from(thin(batch, *n)?),
+        };
+    }
+    Ok((
+        changed,
+        (old.len() == BATCH).then(|| old.last().copied()).flatten(),
+    ))
+}
+
+/// Leaves of a game's moves what was played and what the clocks showed.
+fn thin(batch: &Transaction<'_>, n: i64) -> rusqlite::Result<bool> {
+    let select = "SELECT packed FROM moves WHERE game = ?1";
+    let mut packed = batch.prepare_cached(select)?;
+    let packed: Option<String> = packed.query_row([n], |row| row.get(0)).optional()?;
+    let packed = packed.unwrap_or_default();
+    let thinned = unpack(&packed).into_iter().map(|made| MoveRecord {
+        at: made.at,
+        clock: made.clock,
+        spent: made.spent,
+        ..MoveRecord::bare(made.uci)
+    });
+    let thinned = pack(&thinned.collect::<Vec<_>>());
+    if thinned.len() >= packed.len() {
+        return Ok(false);
+    }
+    let update = "UPDATE moves SET packed = ?2 WHERE game = ?1";
+    batch.prepare_cached(update)?.execute(params![n, thinned])?;
+    Ok(true)
+}

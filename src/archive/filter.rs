@@ -1,0 +1,155 @@
+//! Which games are meant: what an operator may ask for, as conditions of SQL.
+//!
+//! Values travel as parameters, never as text of a statement.
+
+use rusqlite::types::Value;
+
+use super::record::{Millis, Outcome};
+use super::rows::number;
+use super::words;
+use crate::lichess::{Side, Speed, Status};
+
+/// Which games are meant; what is not set does not matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Against this account, in any letter case.
+    pub opponent: Option<String>,
+    /// That ended so.
+    pub result: Option<Wanted>,
+    /// That ended in one of these ways.
+    pub status: Vec<Status>,
+    /// Of this speed class.
+    pub speed: Option<Speed>,
+    /// In which we had this colour.
+    pub us: Option<Side>,
+    /// With ratings at stake, or without.
+    pub rated: Option<bool>,
+    /// Against bots, or against people.
+    pub bots: Option<bool>,
+    /// That began at or after this moment.
+    pub since: Option<Millis>,
+    /// That began before this moment.
+    pub until: Option<Millis>,
+    /// That began with these moves in UCI, six half-moves at most.
+    pub opening: Option<String>,
+    /// Of this arena.
+    pub tournament: Option<String>,
+    /// That were not read from a file.
+    pub played: bool,
+}
+
+/// How a game may stand or have ended for us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// It has a result.
+    Result(Outcome),
+    /// It ended without one.
+    Void,
+    /// It runs, as far as anybody knows.
+    Running,
+}
+
+/// Conditions joined by AND, with their parameters.
+#[derive(Debug, Default)]
+pub(super) struct Conditions {
+    terms: Vec<String>,
+    pub(super) values: Vec<Value>,
+}
+
+impl Conditions {
+    pub(super) fn of(filter: &Filter) -> Self {
+        let mut all = Self::default();
+        let text = |text: &str| Value::Text(text.to_owned());
+        if let Some(opponent) = &filter.opponent {
+            all.add("opponent = ?", text(&opponent.to_lowercase()));
+        }
+        match filter.result {
+            Some(Wanted::Result(outcome)) => {
+                all.add("result = ?", text(words::of_outcome(outcome)))
+            }
+            Some(Wanted::Void) => all.bare("status IS NOT NULL AND result IS NULL"),
+            Some(Wanted::Running) => all.bare("status IS NULL"),
+            None => {}
+        }
+        if !filter.status.is_empty() {
+            let places = vec!["?"; filter.status.len()].join(", ");
+            all.terms.push(format!("status IN ({places})"));
+            let words = filter.status.iter().map(|status| text(status.as_str()));
+            all.values.extend(words);
+        }
+        if let Some(speed) = filter.speed {
+            all.add("speed = ?", text(speed.as_str()));
+        }
+        if let Some(us) = filter.us {
+            all.add("us = ?", text(us.as_str()));
+        }
+        if let Some(rated) = filter.rated {
+            all.add("rated = ?", Value::Integer(rated.into()));
+        }
+        if let Some(bots) = filter.bots {
+            all.add("opponent_bot = ?", Value::Integer(bots.into()));
+            all.bare("us IS NOT NULL");
+        }
+        if let Some(since) = filter.since {
+            all.add("began >= ?", Value::Integer(number(since)));
+        }
+        if let Some(until) = filter.until {
+            all.add("began < ?", Value::Integer(number(until)));
+        }
+        if let Some(opening) = &filter.opening {
+            all.add(
+                "(opening || ' ') LIKE ?",
+                Value::Text(format!("{opening} %")),
+            );
+        }
+        if let Some(tournament) = &filter.tournament {
+            all.add("tournament = ?", text(tournament));
+        }
+        if filter.played {
+            all.bare("origin <> 'imported'");
+        }
+        all
+    }
+
+    /// One more, with one parameter for its one place.
+    pub(super) fn add(&mut self, term: &str, value: Value) {
+        self.terms.push(term.to_owned());
+        self.values.push(value);
+    }
+
+    fn bare(&mut self, term: &str) {
+        self.terms.push(term.to_owned());
+    }
+
+    /// The WHERE clause, blank around it; nothing where there is no condition.
+    pub(super) fn clause(&self) -> String {
+        if self.terms.is_empty() {
+            return String::new();
+        }
+        format!(" WHERE {} ", self.terms.join(" AND "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_is_conditions_and_their_values_in_step() {
+        assert_eq!(Conditions::of(&Filter::default()).clause(), "");
+        let filter = Filter {
+            opponent: Some("Nuke'; DROP TABLE game; --".to_owned()),
+            result: Some(Wanted::Void),
+            status: vec![Status::OutOfTime, Status::Timeout],
+            since: Some(5),
+            bots: Some(true),
+            opening: Some("e2e4".to_owned()),
+            ..Filter::default()
+        };
+        let conditions = Conditions::of(&filter);
+        let clause = conditions.clause();
+        assert_eq!(clause.matches('?').count(), conditions.values.len());
+        assert!(!clause.contains("DROP"), "{clause}");
+        assert!(clause.contains("status IN (?, ?)"), "{clause}");
+    }
+}

@@ -1,0 +1,405 @@
+//! What is kept, for whoever looks things up: commands, pages, the review.
+//!
+//! Reads alone, over a connection of its own, while the bot writes. The calls block: asynchronous code
+//! makes them where blocking is allowed.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row, params, params_from_iter};
+use serde::Serialize;
+
+use super::disk::open_to_read;
+use super::error::ArchiveError;
+use super::filter::{Conditions, Filter};
+use super::record::{ChallengeRecord, EventRecord, GameRecord, Millis, Outcome};
+use super::rows::{
+    CHALLENGE_COLUMNS, GAME_COLUMNS, GAME_WIDTH, challenge_of, event_of, game_of, number,
+    read_game, read_moves,
+};
+use super::words;
+use crate::rules::Game;
+
+/// The archive, for reading. Clones share the connection, one call at a time.
+#[derive(Clone)]
+pub struct Library(Arc<Shelf>);
+
+struct Shelf {
+    path: PathBuf,
+    db: Mutex<Connection>,
+}
+
+impl fmt::Debug for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Library").field(&self.0.path).finish()
+    }
+}
+
+/// In which order games are listed: by when they began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The latest first.
+    #[default]
+    Newest,
+    /// The earliest first.
+    Oldest,
+}
+
+/// A game in a list: everything but its moves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GameLine {
+    /// The record, without moves.
+    #[serde(flatten)]
+    pub game: GameRecord,
+    /// How it ended for us.
+    pub result: Option<Outcome>,
+    /// Half-moves made.
+    pub plies: u32,
+    /// The first six of them in UCI.
+    pub opening: String,
+    /// The least that our clock showed after a move of ours.
+    pub least_clock: Option<Millis>,
+    /// Our moves with less than ten seconds, or a tenth of the clock, left.
+    pub hurried: u32,
+    /// The most that a move of ours cost beside our thinking.
+    pub lag: Option<Millis>,
+}
+
+/// Where a list of games goes on: after the game with this beginning and id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// When that game began.
+    pub began: Millis,
+    /// Its id.
+    pub id: String,
+}
+
+impl GameLine {
+    /// Where a list goes on after this game.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            began: self.game.began(),
+            id: self.game.id.clone(),
+        }
+    }
+}
+
+impl Library {
+    /// Opens the archive, which must be there.
+    ///
+    /// # Errors
+    /// When there is none, or it is not of this program's format.
+    pub fn open(path: &Path) -> Result<Self, ArchiveError> {
+        let db = Mutex::new(open_to_read(path)?);
+        let path = path.to_owned();
+        Ok(Self(Arc::new(Shelf { path, db })))
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// The games that are meant, so many at most, after the marked one if there is one.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn games(
+        &self,
+        filter: &Filter,
+        order: Order,
+        most: usize,
+        after: Option<&Mark>,
+    ) -> Result<Vec<GameLine>, ArchiveError> {
+        let mut lines = Vec::new();
+        self.each_line(filter, order, most, after, |line| {
+            lines.push(line);
+            Ok(true)
+        })?;
+        Ok(lines)
+    }
+
+    /// The same, one by one, until the answer is `false` or an error.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or the first error of `take`.
+    pub fn each_line<E: From<ArchiveError>>(
+        &self,
+        filter: &Filter,
+        order: Order,
+        most: usize,
+        after: Option<&Mark>,
+        mut take: impl FnMut(GameLine) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let columns = format!("{GAME_COLUMNS}, result, plies, opening, least_clock, hurried, lag");
+        let db = self.db();
+        let (sql, values) = listing(&columns, filter, order, most, after);
+        let wrong = |error| ArchiveError::of(&self.0.path, &error);
+        let mut found = db.prepare(&sql).map_err(wrong)?;
+        let mut rows = found.query(params_from_iter(values)).map_err(wrong)?;
+        while let Some(row) = rows.next().map_err(wrong)? {
+            if !take(line_of(row).map_err(wrong)?)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same games with their moves.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or the first error of `take`.
+    pub fn each_game<E: From<ArchiveError>>(
+        &self,
+        filter: &Filter,
+        order: Order,
+        most: usize,
+        mut take: impl FnMut(GameRecord) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let db = self.db();
+        let (sql, values) = listing(GAME_COLUMNS, filter, order, most, None);
+        let wrong = |error| ArchiveError::of(&self.0.path, &error);
+        let mut found = db.prepare(&sql).map_err(wrong)?;
+        let mut rows = found.query(params_from_iter(values)).map_err(wrong)?;
+        while let Some(row) = rows.next().map_err(wrong)? {
+            let mut game = game_of(row).map_err(wrong)?;
+            let n = row.get(0).map_err(wrong)?;
+            game.moves = read_moves(&db, n).map_err(wrong)?;
+            if !take(game)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// A game with its moves, as people write them too.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn game(&self, id: &str) -> Result<Option<GameRecord>, ArchiveError> {
+        let mut game = self.ask(|db| read_game(db, id))?;
+        if let Some(game) = &mut game {
+            write_san(game);
+        }
+        Ok(game)
+    }
+
+    /// Ids that begin so, for somebody who typed the beginning of one.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn ids_like(&self, beginning: &str) -> Result<Vec<String>, ArchiveError> {
+        let after = format!("{beginning}\u{10ffff}");
+        self.ask(|db| {
+            let mut ids = db.prepare_cached(
+                "SELECT id FROM game WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 5",
+            )?;
+            ids.query_map([beginning, &after], |row| row.get(0))?
+                .collect()
+        })
+    }
+
+    /// Games of which no end is known, with their moves.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn unfinished(&self) -> Result<Vec<GameRecord>, ArchiveError> {
+        let filter = Filter {
+            result: Some(super::filter::Wanted::Running),
+            ..Filter::default()
+        };
+        let mut games = Vec::new();
+        self.each_game(&filter, Order::Newest, 1000, |game| {
+            games.push(game);
+            Ok::<_, ArchiveError>(true)
+        })?;
+        Ok(games)
+    }
+
+    /// The account that most games of ours were played as.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn account(&self) -> Result<Option<String>, ArchiveError> {
+        self.ask(|db| {
+            let mut found = db.prepare(
+                "SELECT CASE us WHEN 'white' THEN white_id ELSE black_id END AS me
+                 FROM (SELECT us, white_id, black_id FROM game WHERE us IS NOT NULL
+                       ORDER BY began DESC LIMIT 1000)
+                 WHERE me IS NOT NULL GROUP BY me ORDER BY count(*) DESC LIMIT 1",
+            )?;
+            let mut rows = found.query([])?;
+            rows.next()?.map(|row| row.get(0)).transpose()
+        })
+    }
+
+    /// The latest challenges, the newest first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn challenges(&self, most: usize) -> Result<Vec<ChallengeRecord>, ArchiveError> {
+        let sql =
+            format!("SELECT {CHALLENGE_COLUMNS} FROM challenge ORDER BY at DESC, n DESC LIMIT ?1");
+        self.ask(|db| {
+            let mut found = db.prepare_cached(&sql)?;
+            found.query_map([most as i64], challenge_of)?.collect()
+        })
+    }
+
+    /// The latest events, the newest first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn events(&self, most: usize) -> Result<Vec<EventRecord>, ArchiveError> {
+        self.ask(|db| {
+            let mut found = db.prepare_cached(
+                "SELECT at, kind, text, game FROM event ORDER BY at DESC, n DESC LIMIT ?1",
+            )?;
+            found.query_map([most as i64], event_of)?.collect()
+        })
+    }
+
+    /// What happened in a game, and to the account between two moments; the earliest first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn events_of(&self, game: &GameRecord) -> Result<Vec<EventRecord>, ArchiveError> {
+        let ended = game.ending.as_ref().map_or(Millis::MAX, |ending| ending.at);
+        self.ask(|db| {
+            let mut found = db.prepare_cached(
+                "SELECT at, kind, text, game FROM event WHERE game = ?1
+                 UNION ALL
+                 SELECT at, kind, text, game FROM event
+                 WHERE game IS NULL AND at BETWEEN ?2 AND ?3 AND kind IN ('offline', 'online')
+                 ORDER BY at LIMIT 1000",
+            )?;
+            let span = params![game.id, number(game.began()), number(ended)];
+            found.query_map(span, event_of)?.collect()
+        })
+    }
+
+    /// Writes a copy of the whole archive, as it stands at this moment, to a new file. It is there
+    /// when it is complete and not before.
+    ///
+    /// # Errors
+    /// When there is such a file already, or the copy cannot be written.
+    pub fn backup(&self, to: &Path) -> Result<u64, ArchiveError> {
+        let partial = to.with_added_extension("partial");
+        let failed = |reason: String| ArchiveError::Failed {
+            path: to.to_owned(),
+            reason,
+        };
+        if to.exists() {
+            return Err(failed("there is such a file already".to_owned()));
+        }
+        let Some(name) = partial.to_str() else {
+            return Err(failed("its name is no text".to_owned()));
+        };
+        // A backup that was cut off; SQLite writes to no file that holds anything.
+        if partial.exists() {
+            fs::remove_file(&partial).map_err(|error| ArchiveError::of_io(&partial, &error))?;
+        }
+        let copied = self.db().execute("VACUUM INTO ?1", [name]);
+        let moved = copied
+            .map_err(|error| failed(error.to_string()))
+            .and_then(|_| sync_and_move(&partial, to).map_err(|error| failed(error.to_string())));
+        if moved.is_err() {
+            // What is left of it is of no use to anybody.
+            let _ = fs::remove_file(&partial);
+        }
+        moved
+    }
+
+    /// How much there is.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn count(&self) -> Result<u64, ArchiveError> {
+        let count = self.ask(|db| db.query_row("SELECT count(*) FROM game", [], |row| row.get(0)));
+        count.map(super::rows::moment)
+    }
+
+    pub(super) fn ask<T>(
+        &self,
+        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, ArchiveError> {
+        question(&self.db()).map_err(|error| ArchiveError::of(&self.0.path, &error))
+    }
+
+    fn db(&self) -> MutexGuard<'_, Connection> {
+        self.0.db.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn sync_and_move(partial: &Path, to: &Path) -> std::io::Result<u64> {
+    let file = fs::File::open(partial)?;
+    file.sync_all()?;
+    let length = file.metadata()?.len();
+    fs::rename(partial, to)?;
+    Ok(length)
+}
+
+/// The statement for a list, and its parameters.
+fn listing(
+    columns: &str,
+    filter: &Filter,
+    order: Order,
+    most: usize,
+    after: Option<&Mark>,
+) -> (String, Vec<Value>) {
+    let (sign, word) = match order {
+        Order::Newest => ("<", "DESC"),
+        Order::Oldest => (">", "ASC"),
+    };
+    let mut conditions = Conditions::of(filter);
+    if let Some(mark) = after {
+        let term = format!("began {sign}= ?");
+        conditions.add(&term, Value::Integer(number(mark.began)));
+        // A term has one parameter; this one stands in the list already.
+        let place = conditions.values.len();
+        let term = format!("(began <> ?{place} OR id {sign} ?)");
+        conditions.add(&term, Value::Text(mark.id.clone()));
+    }
+    let clause = conditions.clause();
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let sql = format!(
+        "SELECT {columns} FROM game {clause} ORDER BY began {word}, id {word} LIMIT {most}"
+    );
+    (sql, conditions.values)
+}
+
+fn line_of(row: &Row<'_>) -> rusqlite::Result<GameLine> {
+    let result: Option<String> = row.get(GAME_WIDTH)?;
+    let least: Option<i64> = row.get(GAME_WIDTH + 3)?;
+    let lag: Option<i64> = row.get(GAME_WIDTH + 5)?;
+    Ok(GameLine {
+        game: game_of(row)?,
+        result: result.as_deref().and_then(words::outcome),
+        plies: row.get(GAME_WIDTH + 1)?,
+        opening: row.get(GAME_WIDTH + 2)?,
+        least_clock: least.map(super::rows::moment),
+        hurried: row.get(GAME_WIDTH + 4)?,
+        lag: lag.map(super::rows::moment),
+    })
+}
+
+/// Puts to each move what people write for it; from the first one that is not legal on, nothing.
+pub fn write_san(game: &mut GameRecord) {
+    let mut board = match &game.initial_fen {
+        None => Game::new(),
+        Some(fen) => match crate::rules::Position::from_fen(fen) {
+            Ok(position) => Game::from_position(position),
+            Err(_) => return,
+        },
+    };
+    for made in &mut game.moves {
+        let before = *board.position();
+        let Ok(mv) = board.push_uci(&made.uci) else {
+            break;
+        };
+        made.san = Some(before.san(mv));
+    }
+}

@@ -1,0 +1,371 @@
+//! PGN as records: what is whole is taken, what is not is named with its line.
+//!
+//! The moves are checked by the rules, so that nothing comes out that cannot have been played. Words
+//! that mean nothing make the game suspect: it is left out rather than guessed at.
+
+use std::io::{self, BufRead};
+use std::ops::ControlFlow;
+
+use pgn_reader::{KnownOutcome, Outcome, RawComment, RawTag, Reader, SanPlus, Visitor};
+use thiserror::Error;
+
+use super::comment::understand;
+use super::split::{Piece, Pieces};
+use super::tags::{GameResult, Tags};
+use crate::archive::record::{Control, GameRecord, Millis, MoveRecord};
+use crate::lichess::{Side, Status};
+use crate::rules::{Color, Draw, Game, Outcome as Ended, RepetitionRule, Win};
+
+/// Lichess plays no longer games.
+const MOST_PLIES: usize = 600;
+
+/// Why a piece of a file is no game that can be kept.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PgnFault {
+    /// A game of another kind, which is nobody's mistake.
+    #[error("line {line}: {variant} is played here, not atomic chess")]
+    Foreign {
+        /// Where it begins.
+        line: u64,
+        /// What is played.
+        variant: String,
+    },
+    /// It is no whole game.
+    #[error("line {line}{}: {what}", game.as_ref().map(|game| format!(", game {game}")).unwrap_or_default())]
+    Broken {
+        /// Where it begins.
+        line: u64,
+        /// The game's id, if it has one.
+        game: Option<String>,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// The games of a file, one after the other.
+#[derive(Debug)]
+pub struct PgnGames<R>(Pieces<R>);
+
+impl<R: BufRead> PgnGames<R> {
+    /// The games that a source holds.
+    pub fn new(source: R) -> Self {
+        Self(Pieces::new(source))
+    }
+}
+
+impl<R: BufRead> Iterator for PgnGames<R> {
+    type Item = io::Result<Result<GameRecord, PgnFault>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let broken = |line, what: &str| PgnFault::Broken {
+            line,
+            game: None,
+            what: what.to_owned(),
+        };
+        let piece = match self.0.next() {
+            Ok(piece) => piece?,
+            Err(error) => return Some(Err(error)),
+        };
+        Some(Ok(match piece {
+            Piece::Game { line, text, moves } => read(&text, line, moves),
+            Piece::Loose { line } => Err(broken(line, "this belongs to no game")),
+            Piece::Endless { line } => Err(broken(line, "this is longer than any game")),
+        }))
+    }
+}
+
+/// A game of which all is well.
+fn read(text: &[u8], line: u64, moves: u64) -> Result<GameRecord, PgnFault> {
+    let mut scribe = Scribe::default();
+    // The reader fails on tags that do not end; of a slice it reads everything.
+    let outcome = Reader::build(text)
+        .set_supported_tag_line_length(4096)
+        .set_supported_comment_length(4096)
+        .finish()
+        .read_game(&mut scribe);
+    let id = scribe.tags.id().map(str::to_owned);
+    let broken = |what: String| PgnFault::Broken {
+        line,
+        game: id.clone(),
+        what,
+    };
+    match outcome {
+        Err(error) => return Err(broken(error.to_string())),
+        Ok(None) => return Err(broken("nothing but blanks".to_owned())),
+        Ok(Some(())) => {}
+    }
+    if let Some(variant) = scribe.foreign() {
+        return Err(PgnFault::Foreign { line, variant });
+    }
+    if let Some(stray) = stray_word(text, &scribe) {
+        let stray: String = stray.chars().filter(|c| !c.is_control()).take(20).collect();
+        return Err(broken(format!(
+            "{stray:?} among its moves (from line {moves} on)"
+        )));
+    }
+    scribe.finish(text).map_err(broken)
+}
+
+/// Writes a record while a game is read to it.
+#[derive(Debug, Default)]
+struct Scribe {
+    tags: Tags,
+    board: Game,
+    moves: Vec<MoveRecord>,
+    result: Option<GameResult>,
+    fault: Option<String>,
+}
+
+impl Visitor for Scribe {
+    type Tags = ();
+    type Movetext = ();
+    type Output = ();
+
+    fn begin_tags(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn tag(&mut self, (): &mut (), name: &[u8], value: RawTag<'_>) -> ControlFlow<()> {
+        let name = String::from_utf8_lossy(name);
+        self.tags.add(name.trim(), &value.decode_utf8_lossy());
+        ControlFlow::Continue(())
+    }
+
+    fn begin_movetext(&mut self, (): ()) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn san(&mut self, (): &mut (), san: SanPlus) -> ControlFlow<()> {
+        if self.result.is_some() {
+            return self.give_up("moves after its end".to_owned());
+        }
+        if self.moves.len() >= MOST_PLIES {
+            return self.give_up(format!("more than {MOST_PLIES} half-moves"));
+        }
+        let position = self.board.position();
+        match position.parse_san(&san.to_string()) {
+            Ok(mv) => {
+                self.moves.push(MoveRecord::bare(mv.to_string()));
+                self.board.push(mv);
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                let ply = self.moves.len() + 1;
+                self.give_up(format!("half-move {ply}: {error}"))
+            }
+        }
+    }
+
+    fn comment(&mut self, (): &mut (), comment: RawComment<'_>) -> ControlFlow<()> {
+        let ply = self.moves.len().saturating_sub(1);
+        if let Some(made) = self.moves.last_mut() {
+            let comment = String::from_utf8_lossy(comment.as_bytes());
+            understand(&comment, GameRecord::mover(ply), made);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn outcome(&mut self, (): &mut (), outcome: Outcome) -> ControlFlow<()> {
+        if self.result.is_some() {
+            return self.give_up("it ends twice".to_owned());
+        }
+        self.result = Some(match outcome {
+            Outcome::Known(KnownOutcome::Decisive { winner }) => {
+                GameResult::Won(winner.fold_wb(Side::White, Side::Black))
+            }
+            Outcome::Known(KnownOutcome::Draw) => GameResult::Drawn,
+            Outcome::Unknown => GameResult::None,
+        });
+        ControlFlow::Continue(())
+    }
+
+    fn end_game(&mut self, (): ()) {}
+}
+
+impl Scribe {
+    fn give_up(&mut self, what: String) -> ControlFlow<()> {
+        self.fault = Some(what);
+        ControlFlow::Break(())
+    }
+
+    /// What is played, if that is not atomic chess from the usual place.
+    fn foreign(&self) -> Option<String> {
+        let variant = self.tags.get("Variant").unwrap_or("Standard");
+        if !variant.eq_ignore_ascii_case("atomic") {
+            return Some(variant.chars().take(30).collect());
+        }
+        let start = self.tags.get("FEN")?;
+        let usual = self.board.positions()[0].fen();
+        let same = |one: &str, other: &str| {
+            one.split_whitespace()
+                .take(4)
+                .eq(other.split_whitespace().take(4))
+        };
+        (!same(start, &usual)).then(|| "atomic chess from another position".to_owned())
+    }
+
+    /// The record, if the game is whole.
+    fn finish(self, text: &[u8]) -> Result<GameRecord, String> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        for name in ["White", "Black"] {
+            self.tags
+                .get(name)
+                .ok_or_else(|| format!("nobody is named as {name}"))?;
+        }
+        let Some(result) = self.result else {
+            return Err("cut off: no result after its moves".to_owned());
+        };
+        let told = match self.tags.get("Result") {
+            Some("1-0") => Some(GameResult::Won(Side::White)),
+            Some("0-1") => Some(GameResult::Won(Side::Black)),
+            Some("1/2-1/2") => Some(GameResult::Drawn),
+            Some("*") => Some(GameResult::None),
+            _ => None,
+        };
+        if told.is_some_and(|told| told != result) {
+            return Err("its last word is not the result in its tags".to_owned());
+        }
+        let on_board = on_board(&self.board);
+        if let Some((status, winner)) = on_board
+            && status != Status::Draw
+            && result != winner.map_or(GameResult::Drawn, GameResult::Won)
+        {
+            return Err("its result is not what the board shows".to_owned());
+        }
+        let mut game = self.tags.record();
+        let ending = self.tags.ending(result, on_board.map(|(status, _)| status));
+        game.id = match self.tags.id() {
+            Some(id) => id.to_owned(),
+            None => made_up_id(&self.tags, &self.moves, text),
+        };
+        game.moves = self.moves;
+        spend(&mut game);
+        game.ending = ending.map(|ending| {
+            let took: Millis = game.moves.iter().filter_map(|made| made.spent).sum();
+            let at = self.tags.ended();
+            ending.at(at.unwrap_or_else(|| game.began().saturating_add(took)))
+        });
+        Ok(game)
+    }
+}
+
+/// How the game ended on the board, if it did so by itself; draws by repetition and the like may be
+/// left unclaimed.
+fn on_board(board: &Game) -> Option<(Status, Option<Side>)> {
+    let side = |color| match color {
+        Color::White => Side::White,
+        Color::Black => Side::Black,
+    };
+    Some(match board.outcome(RepetitionRule::Threefold)? {
+        Ended::Win { winner, by } => {
+            let status = match by {
+                Win::Explosion => Status::VariantEnd,
+                Win::Mate => Status::Mate,
+            };
+            (status, Some(side(winner)))
+        }
+        Ended::Draw(Draw::Stalemate) => (Status::Stalemate, None),
+        Ended::Draw(_) => (Status::Draw, None),
+    })
+}
+
+/// What each move took off its clock, where the clocks tell and nobody else did.
+fn spend(game: &mut GameRecord) {
+    let Control::Clock { increment, .. } = game.control else {
+        return;
+    };
+    for ply in (2..game.moves.len()).rev() {
+        let (before, after) = (game.moves[ply - 2].clock, game.moves[ply].clock);
+        if let (None, Some(before), Some(after)) = (game.moves[ply].spent, before, after) {
+            game.moves[ply].spent = (before + increment).checked_sub(after);
+        }
+    }
+}
+
+/// An id for a game of a server that gives none: the same game gets the same one.
+fn made_up_id(tags: &Tags, moves: &[MoveRecord], text: &[u8]) -> String {
+    let mut sum = Sum::new();
+    for name in [
+        "White", "Black", "UTCDate", "Date", "UTCTime", "Round", "Site",
+    ] {
+        sum.take(tags.get(name).unwrap_or_default().as_bytes());
+    }
+    for made in moves {
+        sum.take(made.uci.as_bytes());
+    }
+    if moves.is_empty() {
+        sum.take(text);
+    }
+    format!("pgn{:016x}", sum.0)
+}
+
+/// Fowler, Noll and Vo's sum (FNV-1a): the same on every machine and in every version.
+struct Sum(u64);
+
+impl Sum {
+    const fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        for byte in bytes.iter().chain(&[0xff]) {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+/// The first word among the moves that is neither a move nor anything else that PGN has. The reader
+/// passes over such words in silence.
+fn stray_word(text: &[u8], scribe: &Scribe) -> Option<String> {
+    if scribe.fault.is_some() {
+        return None;
+    }
+    let text = String::from_utf8_lossy(text);
+    let mut rest = String::with_capacity(text.len());
+    let mut depth = 0_usize;
+    let mut in_comment = false;
+    for line in text.lines().filter(|line| !line.starts_with('%')) {
+        if !in_comment && rest.is_empty() && line.trim_start().starts_with('[') {
+            continue;
+        }
+        for letter in line.chars() {
+            match letter {
+                '}' if in_comment => in_comment = false,
+                _ if in_comment => {}
+                '{' => in_comment = true,
+                ';' => break,
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                letter if depth == 0 => rest.push(letter),
+                _ => {}
+            }
+        }
+        rest.push(' ');
+    }
+    if in_comment || depth > 0 {
+        return Some("a comment that does not end".to_owned());
+    }
+    let mut words = rest.split_whitespace();
+    words.find(|word| !is_move_text(word)).map(str::to_owned)
+}
+
+fn is_move_text(word: &str) -> bool {
+    if matches!(word, "1-0" | "0-1" | "1/2-1/2" | "*") {
+        return true;
+    }
+    if let Some(sign) = word.strip_prefix('$') {
+        return sign.bytes().all(|digit| digit.is_ascii_digit());
+    }
+    let castles = word.starts_with("0-0");
+    let unnumbered = word.trim_start_matches(|c: char| c.is_ascii_digit());
+    let body = if castles {
+        word
+    } else {
+        unnumbered.trim_start_matches('.')
+    };
+    // A bare number, or dots alone.
+    let body = body.trim_end_matches(['!', '?']);
+    body.is_empty() || castles || body.parse::<SanPlus>().is_ok()
+}

@@ -1,0 +1,255 @@
+//! A file of PGN in single games, each with the line it begins at.
+//!
+//! Knows only lines: tags, moves, blank ones. Whatever a file holds, no more than one game's share of
+//! it is in memory, and a game begins anew at every tag that follows something else.
+
+use std::io::{self, BufRead};
+
+/// No game of 600 half-moves with every comment is longer.
+const LONGEST: usize = 1 << 18;
+
+/// A piece of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// What looks like a game.
+    Game {
+        /// The line of its first tag.
+        line: u64,
+        /// All of it.
+        text: Vec<u8>,
+        /// The line of its first move.
+        moves: u64,
+    },
+    /// Text that belongs to no game.
+    Loose {
+        /// Its first line.
+        line: u64,
+    },
+    /// More than any game takes, with no tag in between.
+    Endless {
+        /// Its first line.
+        line: u64,
+    },
+}
+
+/// Where the reading is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Between,
+    Tags,
+    Moves { in_comment: bool },
+    Loose,
+}
+
+/// The pieces of a file, one after the other.
+#[derive(Debug)]
+pub(super) struct Pieces<R> {
+    source: R,
+    /// Lines read.
+    lines: u64,
+    /// A line that begins the next piece.
+    kept: Option<Vec<u8>>,
+}
+
+impl<R: BufRead> Pieces<R> {
+    pub(super) fn new(source: R) -> Self {
+        Self {
+            source,
+            lines: 0,
+            kept: None,
+        }
+    }
+
+    /// The next piece; none at the end of the file.
+    pub(super) fn next(&mut self) -> io::Result<Option<Piece>> {
+        let mut place = Place::Between;
+        let (mut first, mut moves) = (0, 0);
+        let mut text = Vec::new();
+        let mut endless = false;
+        while let Some(line) = self.line()? {
+            let blank = line.trim_ascii().is_empty();
+            let tag = is_tag(&line);
+            let ends = match place {
+                Place::Between => false,
+                Place::Tags => false,
+                Place::Moves { in_comment } => tag || blank && !in_comment,
+                Place::Loose => tag,
+            };
+            if ends {
+                if tag {
+                    self.lines -= 1;
+                    self.kept = Some(line);
+                }
+                break;
+            }
+            if blank && place == Place::Between {
+                continue;
+            }
+            if place == Place::Between {
+                first = self.lines;
+            }
+            place = match place {
+                Place::Between if tag => Place::Tags,
+                Place::Between | Place::Loose => Place::Loose,
+                Place::Tags if tag || blank => Place::Tags,
+                Place::Tags => {
+                    moves = self.lines;
+                    let in_comment = stays_open(&line, false);
+                    Place::Moves { in_comment }
+                }
+                Place::Moves { in_comment } => {
+                    let in_comment = stays_open(&line, in_comment);
+                    Place::Moves { in_comment }
+                }
+            };
+            if text.len() + line.len() > LONGEST {
+                endless = true;
+            } else if place != Place::Loose {
+                text.extend_from_slice(&line);
+                text.push(b'\n');
+            }
+        }
+        Ok(match place {
+            Place::Between => None,
+            Place::Loose => Some(Piece::Loose { line: first }),
+            _ if endless => Some(Piece::Endless { line: first }),
+            _ => Some(Piece::Game {
+                line: first,
+                text,
+                moves,
+            }),
+        })
+    }
+
+    /// The next line without its end; of one that is longer than any game the rest is dropped.
+    fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        if let Some(line) = self.kept.take() {
+            self.lines += 1;
+            return Ok(Some(line));
+        }
+        let mut line = Vec::new();
+        let mut any = false;
+        loop {
+            let ready = match self.source.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                ready => ready?,
+            };
+            if ready.is_empty() {
+                break;
+            }
+            any = true;
+            let end = ready.iter().position(|byte| *byte == b'\n');
+            let part = &ready[..end.unwrap_or(ready.len())];
+            let room = (LONGEST + 1).saturating_sub(line.len());
+            line.extend_from_slice(&part[..part.len().min(room)]);
+            let used = part.len() + usize::from(end.is_some());
+            self.source.consume(used);
+            if end.is_some() {
+                break;
+            }
+        }
+        if !any {
+            return Ok(None);
+        }
+        self.lines += 1;
+        if self.lines == 1 && line.starts_with(b"\xef\xbb\xbf") {
+            line.drain(..3);
+        }
+        Ok(Some(line))
+    }
+}
+
+/// Whether a line is a tag: `[Name "`. A comment broken over lines may begin with a bracket too.
+fn is_tag(line: &[u8]) -> bool {
+    let Some(line) = line.trim_ascii_start().strip_prefix(b"[") else {
+        return false;
+    };
+    let name = line
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_');
+    let name = name.count();
+    name > 0 && line[name..].trim_ascii_start().starts_with(b"\"")
+}
+
+/// Whether a comment is open at the end of a line.
+fn stays_open(line: &[u8], open: bool) -> bool {
+    let brace = line.iter().rev().find(|byte| matches!(byte, b'{' | b'}'));
+    brace.map_or(open, |brace| *brace == b'{')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(text: &[u8]) -> Vec<Piece> {
+        let mut pieces = Pieces::new(text);
+        let mut all = Vec::new();
+        while let Some(piece) = pieces.next().unwrap() {
+            all.push(piece);
+        }
+        all
+    }
+
+    fn game(line: u64, moves: u64, text: &str) -> Piece {
+        Piece::Game {
+            line,
+            text: text.into(),
+            moves,
+        }
+    }
+
+    #[test]
+    fn games_are_parted_at_their_tags_and_at_blank_lines() {
+        let text = b"\xef\xbb\xbf[A \"1\"]\r\n\r\n1. e4 *\r\n\r\n\r\n[A \"2\"]\n[B \"3\"]\n\n1. d4\n{ a\n\n[%clk 0:00:01] b } *\n[A \"4\"]\n*";
+        assert_eq!(
+            pieces(text),
+            [
+                game(1, 3, "[A \"1\"]\r\n\r\n1. e4 *\r\n"),
+                game(
+                    6,
+                    9,
+                    "[A \"2\"]\n[B \"3\"]\n\n1. d4\n{ a\n\n[%clk 0:00:01] b } *\n"
+                ),
+                game(13, 14, "[A \"4\"]\n*\n"),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_game_is_one_piece_with_its_line() {
+        let text = b"\xff\xfe\0\n\n?\n[A \"1\"]\n\n*\n\nhello\nyou\n";
+        assert_eq!(
+            pieces(text),
+            [
+                Piece::Loose { line: 1 },
+                game(4, 6, "[A \"1\"]\n\n*\n"),
+                Piece::Loose { line: 8 }
+            ]
+        );
+        assert_eq!(pieces(b""), []);
+        assert_eq!(pieces(b"\n \n"), []);
+    }
+
+    #[test]
+    fn an_endless_line_and_an_endless_game_take_no_more_memory_than_a_game() {
+        let mut text = b"[A \"1\"]\n\n".to_vec();
+        text.extend(vec![b'x'; 3 * LONGEST]);
+        text.extend(b"\n\n[A \"2\"]\n\n*\n\n[A \"3\"]\n\n");
+        for _ in 0..LONGEST {
+            text.extend(b"e4\n");
+        }
+        text.extend(b"[A \"4\"]\n\n*\n");
+        let pieces = pieces(&text);
+        assert_eq!(pieces[0], Piece::Endless { line: 1 });
+        assert_eq!(pieces[1], game(5, 7, "[A \"2\"]\n\n*\n"));
+        assert_eq!(pieces[2], Piece::Endless { line: 9 });
+        assert!(matches!(pieces[3], Piece::Game { .. }));
+        assert_eq!(pieces.len(), 4);
+    }
+
+    #[test]
+    fn an_unclosed_comment_costs_only_its_own_game() {
+        let text = b"[A \"1\"]\n\n1. e4 { oh\n\n1. d4 *\n\n[A \"2\"]\n\n*\n";
+        assert_eq!(pieces(text).len(), 2);
+    }
+}

@@ -1,0 +1,385 @@
+//! What stands above a game: its tags, from a record and back into one.
+//!
+//! The names are those of Lichess' own exports, so that either program reads the other's; three are
+//! ours (`Status`, `UTCEndDate`, `UTCEndTime`) and nobody minds them.
+
+use std::collections::BTreeMap;
+
+use super::write::PgnOptions;
+use crate::archive::calendar;
+use crate::archive::record::{Control, EndingRecord, GameRecord, Millis, Origin, PlayerRecord};
+use crate::lichess::{Side, Speed, Status};
+
+const DAY_SECONDS: u64 = 24 * 3600;
+/// Nobody's name is longer.
+const LONGEST_NAME: usize = 60;
+/// Ratings beyond are no ratings.
+const RATINGS: std::ops::RangeInclusive<i32> = 0..=5000;
+
+/// The tags of a record, in order.
+pub(super) fn of_record(game: &GameRecord, options: &PgnOptions) -> Vec<(&'static str, String)> {
+    let site = options.site.trim_end_matches('/');
+    let began = game.began();
+    let mode = if game.rated { "rated" } else { "casual" };
+    let event = match &game.tournament {
+        Some(_) => format!("{mode} atomic tournament"),
+        None => format!("{mode} atomic game"),
+    };
+    let mut tags = vec![
+        ("Event", event),
+        ("Site", format!("{site}/{}", game.id)),
+        ("Date", calendar::dotted_date(began)),
+        ("Round", "-".to_owned()),
+        ("White", shown(&game.white)),
+        ("Black", shown(&game.black)),
+        ("Result", game.result().to_owned()),
+        ("GameId", game.id.clone()),
+        ("UTCDate", calendar::dotted_date(began)),
+        ("UTCTime", calendar::time_of_day(began)),
+        ("WhiteElo", rating(&game.white)),
+        ("BlackElo", rating(&game.black)),
+    ];
+    let mut add = |name, value: Option<String>| tags.extend(value.map(|value| (name, value)));
+    let diff = |player: &PlayerRecord| player.rating_diff.map(|diff| format!("{diff:+}"));
+    add("WhiteRatingDiff", diff(&game.white));
+    add("BlackRatingDiff", diff(&game.black));
+    add("WhiteTitle", game.white.title.clone());
+    add("BlackTitle", game.black.title.clone());
+    add("Variant", Some("Atomic".to_owned()));
+    add("TimeControl", Some(control(game.control)));
+    let tournament = game.tournament.as_ref();
+    add(
+        "TournamentURL",
+        tournament.map(|id| format!("{site}/tournament/{id}")),
+    );
+    if let Some(fen) = &game.initial_fen {
+        add("FEN", Some(fen.clone()));
+        add("SetUp", Some("1".to_owned()));
+    }
+    add("Termination", Some(termination(game).to_owned()));
+    if let Some(ending) = &game.ending {
+        add("Status", Some(ending.status.as_str().to_owned()));
+        add("UTCEndDate", Some(calendar::dotted_date(ending.at)));
+        add("UTCEndTime", Some(calendar::time_of_day(ending.at)));
+    }
+    add("Annotator", game.program.clone());
+    tags
+}
+
+fn shown(player: &PlayerRecord) -> String {
+    if player.name.is_empty() {
+        "?".to_owned()
+    } else {
+        player.name.clone()
+    }
+}
+
+fn rating(player: &PlayerRecord) -> String {
+    player
+        .rating
+        .map_or_else(|| "?".to_owned(), |rating| rating.to_string())
+}
+
+fn control(control: Control) -> String {
+    match control {
+        Control::Clock { initial, increment } => {
+            format!("{}+{}", initial / 1000, increment / 1000)
+        }
+        Control::Days(days) => format!("1/{}", u64::from(days) * DAY_SECONDS),
+        Control::Unlimited => "-".to_owned(),
+        Control::Unknown => "?".to_owned(),
+    }
+}
+
+/// How it ended, in the words that Lichess has for it.
+fn termination(game: &GameRecord) -> &'static str {
+    let status = game.ending.as_ref().map(|ending| ending.status);
+    match status {
+        None | Some(Status::Created | Status::Started) => "Unterminated",
+        Some(Status::Aborted | Status::NoStart) => "Abandoned",
+        Some(Status::Timeout | Status::OutOfTime) => "Time forfeit",
+        Some(Status::Cheat) => "Rules infraction",
+        Some(Status::Unknown | Status::UnknownFinish) => "Unknown",
+        Some(_) => "Normal",
+    }
+}
+
+/// The tags above a game, as they were read.
+#[derive(Debug, Default)]
+pub(super) struct Tags(BTreeMap<String, String>);
+
+impl Tags {
+    /// One more; of two with one name the first counts.
+    pub(super) fn add(&mut self, name: &str, value: &str) {
+        let clean: String = value
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(400)
+            .collect();
+        self.0.entry(name.to_owned()).or_insert(clean);
+    }
+
+    /// The value of a tag, where it says something.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let value = self.0.get(name)?.trim();
+        (!matches!(value, "" | "?" | "-")).then_some(value)
+    }
+
+    /// The server's id of the game.
+    pub(super) fn id(&self) -> Option<&str> {
+        let is_id = |id: &&str| id.len() == 8 && id.bytes().all(|c| c.is_ascii_alphanumeric());
+        let of_site = || {
+            let path = self.get("Site")?.split(['?', '#']).next()?;
+            path.split('/').skip(3).find(is_id)
+        };
+        let named = self.get("GameId").filter(|id| {
+            (4..=20).contains(&id.len()) && id.bytes().all(|c| c.is_ascii_alphanumeric())
+        });
+        named.or_else(of_site)
+    }
+
+    /// When it began.
+    pub(super) fn began(&self) -> Option<Millis> {
+        let date = self.get("UTCDate").or_else(|| self.get("Date"))?;
+        calendar::of_tags(date, self.get("UTCTime"))
+    }
+
+    /// When it ended.
+    pub(super) fn ended(&self) -> Option<Millis> {
+        calendar::of_tags(self.get("UTCEndDate")?, self.get("UTCEndTime"))
+    }
+
+    /// A record with all that stands above the moves.
+    pub(super) fn record(&self) -> GameRecord {
+        let control = self.control();
+        let event = self.get("Event").unwrap_or_default().to_ascii_lowercase();
+        let mut words = event.split(|c: char| !c.is_ascii_alphanumeric());
+        let began = self.began();
+        let tournament = self.get("TournamentURL").or_else(|| self.get("Event"));
+        let tournament = tournament.and_then(|url| url.split_once("/tournament/"));
+        GameRecord {
+            white: self.player(Side::White),
+            black: self.player(Side::Black),
+            rated: words.any(|word| word == "rated"),
+            speed: speed(control),
+            control,
+            created: began,
+            joined: began.unwrap_or_default(),
+            origin: Origin::Imported,
+            tournament: tournament.map(|(_, id)| id.to_owned()),
+            program: self.get("Annotator").map(str::to_owned),
+            ..GameRecord::default()
+        }
+    }
+
+    fn player(&self, side: Side) -> PlayerRecord {
+        let of = |white, black| match side {
+            Side::White => self.get(white),
+            Side::Black => self.get(black),
+        };
+        let name: String = of("White", "Black")
+            .unwrap_or("?")
+            .chars()
+            .take(LONGEST_NAME)
+            .collect();
+        let account = name
+            .bytes()
+            .all(|c| c.is_ascii_alphanumeric() || b"-_".contains(&c));
+        let number = |text: &str| text.trim_end_matches('?').parse::<i32>().ok();
+        let rating = of("WhiteElo", "BlackElo");
+        PlayerRecord {
+            id: account.then(|| name.to_lowercase()),
+            name,
+            title: of("WhiteTitle", "BlackTitle").map(|title| title.chars().take(6).collect()),
+            rating: rating
+                .and_then(number)
+                .filter(|rating| RATINGS.contains(rating)),
+            provisional: rating.is_some_and(|rating| rating.ends_with('?')),
+            rating_diff: of("WhiteRatingDiff", "BlackRatingDiff")
+                .and_then(number)
+                .filter(|diff| diff.abs() <= *RATINGS.end()),
+        }
+    }
+
+    fn control(&self) -> Control {
+        // A dash means days or no limit: nobody knows which.
+        let Some(text) = self.get("TimeControl") else {
+            return Control::Unknown;
+        };
+        if let Some((initial, increment)) = text.split_once('+') {
+            return match (initial.parse::<u32>(), increment.parse::<u32>()) {
+                (Ok(initial), Ok(increment)) => Control::Clock {
+                    initial: Millis::from(initial) * 1000,
+                    increment: Millis::from(increment) * 1000,
+                },
+                _ => Control::Unknown,
+            };
+        }
+        let seconds = text
+            .strip_prefix("1/")
+            .and_then(|seconds| seconds.parse::<u64>().ok());
+        let days = seconds.map(|seconds| seconds / DAY_SECONDS);
+        match days.and_then(|days| u32::try_from(days).ok()) {
+            Some(days @ 1..=1000) => Control::Days(days),
+            _ => Control::Unknown,
+        }
+    }
+
+    /// How it ended: by its own words where they are known, else by what Lichess tells and what the
+    /// board shows.
+    pub(super) fn ending(&self, result: GameResult, on_board: Option<Status>) -> Option<Ended> {
+        let winner = match result {
+            GameResult::Won(side) => Some(side),
+            GameResult::Drawn | GameResult::None => None,
+        };
+        let told = self.get("Status").map(Status::from_word);
+        let status = match (told, self.get("Termination")) {
+            (Some(status), _) if status != Status::Unknown => status,
+            (_, Some("Unterminated")) => return None,
+            (_, Some("Abandoned")) => Status::Aborted,
+            (_, Some("Time forfeit")) => Status::OutOfTime,
+            (_, Some("Rules infraction")) => Status::Cheat,
+            _ => match (on_board, result) {
+                (Some(status), _) => status,
+                (None, GameResult::Won(_)) => Status::Resign,
+                (None, GameResult::Drawn) => Status::Draw,
+                (None, GameResult::None) => return None,
+            },
+        };
+        (!status.is_playing()).then_some(Ended { status, winner })
+    }
+}
+
+/// What the last word of a game says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GameResult {
+    Won(Side),
+    Drawn,
+    None,
+}
+
+/// How a game ended, without the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ended {
+    pub(super) status: Status,
+    pub(super) winner: Option<Side>,
+}
+
+impl Ended {
+    pub(super) fn at(self, at: Millis) -> EndingRecord {
+        EndingRecord {
+            status: self.status,
+            winner: self.winner,
+            at,
+        }
+    }
+}
+
+/// The speed class that Lichess gives a time control: by the time that forty moves may take.
+fn speed(control: Control) -> Speed {
+    match control {
+        Control::Clock { initial, increment } => match (initial + 40 * increment) / 1000 {
+            0..=29 => Speed::UltraBullet,
+            30..=179 => Speed::Bullet,
+            180..=479 => Speed::Blitz,
+            480..=1499 => Speed::Rapid,
+            1500..=21_599 => Speed::Classical,
+            _ => Speed::Correspondence,
+        },
+        Control::Days(_) | Control::Unlimited | Control::Unknown => Speed::Correspondence,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tags(rows: &[(&str, &str)]) -> Tags {
+        let mut tags = Tags::default();
+        for (name, value) in rows {
+            tags.add(name, value);
+        }
+        tags
+    }
+
+    #[test]
+    fn the_id_is_found_in_the_address_too() {
+        let site = |site| tags(&[("Site", site)]).id().map(str::to_owned);
+        assert_eq!(
+            site("https://lichess.org/q7ZxVt2B").as_deref(),
+            Some("q7ZxVt2B")
+        );
+        assert_eq!(
+            site("https://lichess.org/q7ZxVt2B/black#9").as_deref(),
+            Some("q7ZxVt2B")
+        );
+        assert_eq!(site("https://lichess.org/"), None);
+        assert_eq!(site("Sometown1"), None);
+        let both = tags(&[
+            ("Site", "https://lichess.org/q7ZxVt2B"),
+            ("GameId", "abcdEFGH"),
+        ]);
+        assert_eq!(both.id(), Some("abcdEFGH"));
+        assert_eq!(tags(&[("GameId", "../../etc")]).id(), None);
+    }
+
+    #[test]
+    fn a_time_control_has_a_speed() {
+        let rows = [
+            ("15+0", Speed::UltraBullet),
+            ("60+0", Speed::Bullet),
+            ("180+2", Speed::Blitz),
+            ("600+5", Speed::Rapid),
+            ("1800+20", Speed::Classical),
+            ("1/172800", Speed::Correspondence),
+            ("-", Speed::Correspondence),
+            ("99999999999+0", Speed::Correspondence),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(
+                tags(&[("TimeControl", text)]).record().speed,
+                expected,
+                "{text}"
+            );
+        }
+        assert_eq!(
+            tags(&[("TimeControl", "1/172800")]).control(),
+            Control::Days(2)
+        );
+    }
+
+    #[test]
+    fn how_it_ended_is_told_by_the_tags_or_by_the_board() {
+        use GameResult::{Drawn, None as Open, Won};
+        let white = Won(Side::White);
+        let rows = [
+            (
+                "Normal",
+                white,
+                Some(Status::VariantEnd),
+                Some(Status::VariantEnd),
+            ),
+            ("Normal", white, None, Some(Status::Resign)),
+            ("Normal", Drawn, None, Some(Status::Draw)),
+            (
+                "Normal",
+                Drawn,
+                Some(Status::Stalemate),
+                Some(Status::Stalemate),
+            ),
+            ("Time forfeit", white, None, Some(Status::OutOfTime)),
+            ("Time forfeit", Drawn, None, Some(Status::OutOfTime)),
+            ("Abandoned", Open, None, Some(Status::Aborted)),
+            ("Rules infraction", white, None, Some(Status::Cheat)),
+            ("Unterminated", Open, None, None),
+            ("?", Open, None, None),
+        ];
+        for (told, result, on_board, expected) in rows {
+            let ended = tags(&[("Termination", told)]).ending(result, on_board);
+            assert_eq!(ended.map(|ended| ended.status), expected, "{told}");
+        }
+        let own = tags(&[("Status", "noStart"), ("Termination", "Abandoned")]);
+        let ended = own.ending(Open, None).map(|ended| ended.status);
+        assert_eq!(ended, Some(Status::NoStart));
+    }
+}

@@ -1,0 +1,237 @@
+//! A record as PGN.
+//!
+//! A record whose moves do not fit the rules ends where they stop fitting: what is left says so.
+
+use crate::archive::record::{GameRecord, MoveRecord};
+use crate::rules::{Game, Position};
+
+use super::comment::comment;
+use super::tags;
+
+/// Where a line is broken, between words.
+const WIDTH: usize = 100;
+
+/// What a PGN is to hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PgnOptions {
+    /// The address of the server, for links to the games.
+    pub site: String,
+    /// Clocks, scores and sources behind the moves.
+    pub comments: bool,
+    /// The lines that the search expected, where another reply came.
+    pub lines: bool,
+}
+
+impl Default for PgnOptions {
+    fn default() -> Self {
+        Self {
+            site: "https://lichess.org".to_owned(),
+            comments: true,
+            lines: false,
+        }
+    }
+}
+
+/// A game as PGN, with a blank line after it.
+pub fn pgn(game: &GameRecord, options: &PgnOptions) -> String {
+    let mut text = String::with_capacity(1024 + 64 * game.moves.len());
+    for (name, value) in tags::of_record(game, options) {
+        text.push('[');
+        text.push_str(name);
+        text.push_str(" \"");
+        for letter in value.chars().filter(|letter| !letter.is_control()) {
+            if matches!(letter, '"' | '\\') {
+                text.push('\\');
+            }
+            text.push(letter);
+        }
+        text.push_str("\"]\n");
+    }
+    text.push('\n');
+    let mut words = moves(game, options);
+    words.push(game.result().to_owned());
+    let mut column = 0;
+    for word in words {
+        if column > 0 && column + word.len() >= WIDTH {
+            text.push('\n');
+            column = 0;
+        } else if column > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(&word);
+        column += word.len();
+    }
+    text.push_str("\n\n");
+    text
+}
+
+/// The board that a game begins on.
+pub(super) fn board(game: &GameRecord) -> Option<Game> {
+    let start = match &game.initial_fen {
+        Some(fen) => Position::from_fen(fen).ok()?,
+        None => Position::default(),
+    };
+    Some(Game::from_position(start))
+}
+
+/// The moves in words; a comment is one, so that no line begins with its bracket.
+fn moves(game: &GameRecord, options: &PgnOptions) -> Vec<String> {
+    let mut words = Vec::with_capacity(2 * game.moves.len() + 1);
+    let Some(mut board) = board(game) else {
+        words.push("{ the start position is unknown }".to_owned());
+        return words;
+    };
+    // After a comment or a variation the number of Black's move is said again.
+    let mut numbered = false;
+    for (ply, made) in game.moves.iter().enumerate() {
+        let before = *board.position();
+        let Ok(mv) = board.push_uci(&made.uci) else {
+            words.push("{ here the record breaks off }".to_owned());
+            break;
+        };
+        words.extend(number(&before, ply == 0 || numbered));
+        words.push(before.san(mv));
+        numbered = false;
+        if options.comments {
+            let said = comment(made, GameRecord::mover(ply));
+            numbered = !said.is_empty();
+            words.extend((!said.is_empty()).then_some(said));
+        }
+        if options.lines {
+            let earlier = ply
+                .checked_sub(1)
+                .and_then(|earlier| game.moves.get(earlier));
+            if let Some(line) = earlier.and_then(|earlier| expected(&before, earlier, made)) {
+                words.extend(line);
+                numbered = true;
+            }
+        }
+    }
+    words
+}
+
+fn number(position: &Position, always: bool) -> Option<String> {
+    match position.turn() {
+        crate::rules::Color::White => Some(format!("{}.", position.fullmoves())),
+        crate::rules::Color::Black => always.then(|| format!("{}...", position.fullmoves())),
+    }
+}
+
+/// The line that the search behind the move before expected, if it was not this reply.
+fn expected(before: &Position, earlier: &MoveRecord, reply: &MoveRecord) -> Option<Vec<String>> {
+    let mut line = earlier.line.split_ascii_whitespace();
+    if line.next()? != earlier.uci {
+        return None;
+    }
+    let line: Vec<&str> = line.collect();
+    if *line.first()? == reply.uci {
+        return None;
+    }
+    let mut board = Game::from_position(*before);
+    let mut words = Vec::new();
+    for uci in line {
+        let position = *board.position();
+        let Ok(mv) = board.push_uci(uci) else {
+            break;
+        };
+        words.extend(number(&position, words.is_empty()));
+        words.push(position.san(mv));
+    }
+    words.first_mut()?.insert(0, '(');
+    words.last_mut()?.push(')');
+    Some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::record::{EndingRecord, PlayerRecord, ScoreRecord, Source};
+    use crate::lichess::{Side, Status};
+
+    fn game() -> GameRecord {
+        let own = |uci: &str, clock, score, line: &str| MoveRecord {
+            clock: Some(clock),
+            score: Some(ScoreRecord::Cp(score)),
+            depth: Some(9),
+            source: Source::Engine,
+            line: line.to_owned(),
+            ..MoveRecord::bare(uci)
+        };
+        GameRecord {
+            id: "q7ZxVt2B".to_owned(),
+            white: PlayerRecord {
+                name: "Mega \"ton\\".to_owned(),
+                ..PlayerRecord::default()
+            },
+            us: Some(Side::White),
+            moves: vec![
+                own("g1f3", 180_000, 35, "g1f3 f7f6 e2e4"),
+                MoveRecord::bare("a7a6"),
+                own("f3g5", 179_500, 900, "f3g5 a6a5 g5f7"),
+                MoveRecord::bare("a6a5"),
+                own("g5f7", 179_000, 32_000, ""),
+            ],
+            ending: Some(EndingRecord {
+                status: Status::VariantEnd,
+                winner: Some(Side::White),
+                at: 5000,
+            }),
+            ..GameRecord::default()
+        }
+    }
+
+    #[test]
+    fn a_game_is_written_as_lichess_writes_it() {
+        let text = pgn(&game(), &PgnOptions::default());
+        assert!(text.contains("[White \"Mega \\\"ton\\\\\"]\n"), "{text}");
+        assert!(
+            text.contains("[Variant \"Atomic\"]\n[TimeControl \"?\"]\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("[Site \"https://lichess.org/q7ZxVt2B\"]\n"),
+            "{text}"
+        );
+        let moves = text.split_once("\n\n").unwrap().1;
+        let moves = moves.replace('\n', " ");
+        assert_eq!(
+            moves,
+            "1. Nf3 { [%eval 0.35,9] [%clk 0:03:00] } 1... a6 \
+             2. Ng5 { [%eval 9.00,9] [%clk 0:02:59.5] } 2... a5 \
+             3. Nxf7# { [%eval 320.00,9] [%clk 0:02:59] } 1-0  "
+        );
+        assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
+    }
+
+    #[test]
+    fn the_line_that_was_expected_stands_beside_the_reply_that_came() {
+        let options = PgnOptions {
+            comments: false,
+            lines: true,
+            ..PgnOptions::default()
+        };
+        let text = pgn(&game(), &options);
+        assert!(
+            text.ends_with("1. Nf3 a6 (1... f6 2. e4) 2. Ng5 a5 3. Nxf7# 1-0\n\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_broken_record_ends_where_it_breaks() {
+        let mut broken = game();
+        broken.moves[2].uci = "e1e8".to_owned();
+        let text = pgn(&broken, &PgnOptions::default());
+        assert!(
+            text.ends_with("1... a6 { here the record breaks off } 1-0\n\n"),
+            "{text}"
+        );
+        broken.initial_fen = Some("nonsense".to_owned());
+        let text = pgn(&broken, &PgnOptions::default());
+        assert!(
+            text.contains("{ the start position is unknown } 1-0"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,484 @@
+//! Records through the file and back, files that cannot be used, and a disk that fills up.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use super::*;
+use crate::lichess::{Side, Speed, Status};
+
+pub(super) fn ground() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(FILE_NAME);
+    (folder, path)
+}
+
+/// A blitz game that we won as White, begun at that many seconds.
+pub(super) fn game(id: &str, began: Millis, opponent: &str) -> GameRecord {
+    let own = |uci: &str, at, clock| MoveRecord {
+        at: Some(at),
+        clock: Some(clock),
+        spent: Some(900),
+        score: Some(ScoreRecord::Cp(35)),
+        depth: Some(12),
+        seldepth: Some(20),
+        nodes: Some(123_456),
+        time: Some(800),
+        source: Source::Engine,
+        lag: Some(40),
+        line: "g1f3 f7f6".to_owned(),
+        ..MoveRecord::bare(uci)
+    };
+    let began = began * 1000;
+    GameRecord {
+        id: id.to_owned(),
+        white: PlayerRecord {
+            id: Some("megaton".to_owned()),
+            name: "Megaton".to_owned(),
+            title: Some("BOT".to_owned()),
+            rating: Some(2000),
+            provisional: false,
+            rating_diff: Some(5),
+        },
+        black: PlayerRecord {
+            id: Some(opponent.to_lowercase()),
+            name: opponent.to_owned(),
+            rating: Some(1900),
+            ..PlayerRecord::default()
+        },
+        us: Some(Side::White),
+        rated: true,
+        speed: Speed::Blitz,
+        control: Control::Clock {
+            initial: 180_000,
+            increment: 2000,
+        },
+        created: Some(began),
+        joined: began + 50,
+        origin: Origin::Incoming,
+        program: Some("Megaton 0.1.0".to_owned()),
+        moves: vec![
+            own("g1f3", began + 1000, 180_000),
+            MoveRecord::bare("a7a6"),
+            own("f3g5", began + 3000, 9_000),
+            MoveRecord::bare("a6a5"),
+            own("g5f7", began + 5000, 8_000),
+        ],
+        ending: Some(EndingRecord {
+            status: Status::VariantEnd,
+            winner: Some(Side::White),
+            at: began + 6000,
+        }),
+        ..GameRecord::default()
+    }
+}
+
+pub(super) fn keep(disk: &mut Disk, game: &GameRecord) {
+    disk.commit(&[Entry::Game(Arc::new(game.clone()))]).unwrap();
+}
+
+#[test]
+fn everything_that_is_kept_comes_back() {
+    let (_folder, path) = ground();
+    let mut disk = Disk::open(&path, 1).unwrap();
+    let won = game("abcdefgh", 1000, "Nuke");
+    let asked = ChallengeRecord {
+        id: "abcdefgh".to_owned(),
+        at: 999,
+        direction: Direction::Out,
+        user: won.black.clone(),
+        rated: true,
+        variant: "atomic".to_owned(),
+        speed: Speed::Blitz,
+        control: won.control,
+        color: Some(Side::White),
+        verdict: Verdict::Waiting,
+        reason: None,
+        rule: None,
+        why: None,
+        settled: None,
+    };
+    let answered = ChallengeRecord {
+        verdict: Verdict::Declined,
+        reason: Some("later".to_owned()),
+        settled: Some(1005),
+        ..asked.clone()
+    };
+    let event = EventRecord {
+        at: 1_003_000,
+        kind: "stream".to_owned(),
+        text: "lost: reset".to_owned(),
+        game: Some("abcdefgh".to_owned()),
+    };
+    disk.commit(&[
+        Entry::Game(Arc::new(won.clone())),
+        Entry::Challenge(Arc::new(asked)),
+        Entry::Challenge(Arc::new(answered.clone())),
+        Entry::Event(Arc::new(event.clone())),
+    ])
+    .unwrap();
+    let library = Library::open(&path).unwrap();
+    let mut known = library.game("abcdefgh").unwrap().unwrap();
+    assert_eq!(known.moves[4].san.as_deref(), Some("Nxf7#"));
+    for made in &mut known.moves {
+        made.san = None;
+    }
+    assert_eq!(known, won);
+    assert_eq!(library.game("other").unwrap(), None);
+    assert_eq!(library.challenges(9).unwrap(), [answered]);
+    assert_eq!(library.events(9).unwrap(), std::slice::from_ref(&event));
+    assert_eq!(library.events_of(&won).unwrap(), [event]);
+    assert_eq!(library.account().unwrap().as_deref(), Some("megaton"));
+    assert_eq!(library.ids_like("abc").unwrap(), ["abcdefgh"]);
+    let line = &library
+        .games(&Filter::default(), Order::Newest, 9, None)
+        .unwrap()[0];
+    assert_eq!(line.result, Some(Outcome::Win));
+    assert_eq!(
+        (line.plies, line.hurried, line.least_clock),
+        (5, 2, Some(8_000))
+    );
+    assert_eq!(
+        (line.opening.as_str(), line.lag),
+        ("g1f3 a7a6 f3g5 a6a5 g5f7", Some(40))
+    );
+}
+
+#[test]
+fn a_game_written_again_keeps_what_only_the_earlier_record_knew() {
+    let (_folder, path) = ground();
+    let mut disk = Disk::open(&path, 1).unwrap();
+    let mut first = game("abcdefgh", 1000, "Nuke");
+    first.ending = None;
+    first.moves.truncate(4);
+    keep(&mut disk, &first);
+    // Started anew: the server states the moves, and nothing else is known of them.
+    let mut again = first.clone();
+    again.joined += 9000;
+    again.origin = Origin::Unknown;
+    again.moves = ["g1f3", "a7a6", "f3g5", "a6a5", "g5f7"]
+        .map(MoveRecord::bare)
+        .into();
+    keep(&mut disk, &again);
+    let known = disk.game("abcdefgh").unwrap().unwrap();
+    assert_eq!(known.moves[..4], first.moves[..]);
+    assert_eq!(known.moves[4], MoveRecord::bare("g5f7"));
+    assert_eq!(
+        (known.joined, known.origin),
+        (first.joined, Origin::Incoming)
+    );
+    // A takeback shortens it, and another move takes the place of the old one.
+    again.moves.truncate(2);
+    again.moves.push(MoveRecord::bare("e2e4"));
+    keep(&mut disk, &again);
+    let known = disk.game("abcdefgh").unwrap().unwrap();
+    assert_eq!(known.moves.len(), 3);
+    assert_eq!(known.moves[2], MoveRecord::bare("e2e4"));
+    assert_eq!(Library::open(&path).unwrap().unfinished().unwrap(), [known]);
+}
+
+#[test]
+fn games_are_found_by_every_condition_and_listed_page_by_page() {
+    let (_folder, path) = ground();
+    let mut disk = Disk::open(&path, 1).unwrap();
+    for number in 0..10_u64 {
+        let mut one = game(&format!("game{number:04}"), 1000 + number / 2, "Nuke");
+        if number == 3 {
+            one.us = Some(Side::Black);
+            one.speed = Speed::Bullet;
+            one.rated = false;
+        }
+        if number == 4 {
+            one.ending = Some(EndingRecord {
+                status: Status::OutOfTime,
+                winner: Some(Side::Black),
+                at: 9,
+            });
+        }
+        if number == 5 {
+            one.ending = None;
+        }
+        keep(&mut disk, &one);
+    }
+    let library = Library::open(&path).unwrap();
+    let find = |filter: &Filter| -> Vec<String> {
+        let lines = library.games(filter, Order::Oldest, 99, None).unwrap();
+        lines.into_iter().map(|line| line.game.id).collect()
+    };
+    let count = |filter: Filter| find(&filter).len();
+    let any = Filter::default;
+    assert_eq!(count(any()), 10);
+    assert_eq!(
+        count(Filter {
+            opponent: Some("NUKE".into()),
+            ..any()
+        }),
+        9
+    );
+    assert_eq!(
+        count(Filter {
+            us: Some(Side::Black),
+            ..any()
+        }),
+        1
+    );
+    assert_eq!(
+        count(Filter {
+            speed: Some(Speed::Bullet),
+            ..any()
+        }),
+        1
+    );
+    assert_eq!(
+        count(Filter {
+            rated: Some(true),
+            ..any()
+        }),
+        9
+    );
+    assert_eq!(
+        count(Filter {
+            bots: Some(true),
+            ..any()
+        }),
+        1
+    );
+    assert_eq!(
+        count(Filter {
+            result: Some(Wanted::Running),
+            ..any()
+        }),
+        1
+    );
+    assert_eq!(
+        count(Filter {
+            result: Some(Wanted::Void),
+            ..any()
+        }),
+        0
+    );
+    assert_eq!(
+        count(Filter {
+            result: Some(Wanted::Result(Outcome::Loss)),
+            ..any()
+        }),
+        2
+    );
+    let lost_on_time = Filter {
+        result: Some(Wanted::Result(Outcome::Loss)),
+        status: vec![Status::OutOfTime, Status::Timeout],
+        ..any()
+    };
+    assert_eq!(find(&lost_on_time), ["game0004"]);
+    assert_eq!(
+        count(Filter {
+            since: Some(1_004_000),
+            ..any()
+        }),
+        2
+    );
+    assert_eq!(
+        count(Filter {
+            until: Some(1_004_000),
+            ..any()
+        }),
+        8
+    );
+    assert_eq!(
+        count(Filter {
+            opening: Some("g1f3 a7a6".into()),
+            ..any()
+        }),
+        10
+    );
+    assert_eq!(
+        count(Filter {
+            opening: Some("g1f3 a7a5".into()),
+            ..any()
+        }),
+        0
+    );
+    assert_eq!(
+        count(Filter {
+            opening: Some("g1f".into()),
+            ..any()
+        }),
+        0
+    );
+    assert_eq!(
+        count(Filter {
+            opponent: Some("' OR 1 --".into()),
+            ..any()
+        }),
+        0
+    );
+    for order in [Order::Newest, Order::Oldest] {
+        let all = library.games(&any(), order, 99, None).unwrap();
+        let mut paged: Vec<GameLine> = Vec::new();
+        loop {
+            let mark = paged.last().map(GameLine::mark);
+            let page = library.games(&any(), order, 3, mark.as_ref()).unwrap();
+            if page.is_empty() {
+                break;
+            }
+            paged.extend(page);
+        }
+        assert_eq!(paged, all);
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_used_is_named_and_left_as_it_is() {
+    let (folder, path) = ground();
+    assert_eq!(
+        Library::open(&path).unwrap_err(),
+        ArchiveError::Missing(path.clone())
+    );
+    fs::write(
+        &path,
+        "this is no database, whatever its name says; it is only text",
+    )
+    .unwrap();
+    let before = fs::read(&path).unwrap();
+    for error in [
+        Disk::open(&path, 1).unwrap_err(),
+        Library::open(&path).unwrap_err(),
+    ] {
+        assert!(matches!(error, ArchiveError::Damaged { .. }), "{error}");
+        assert!(error.to_string().contains("put a backup back"), "{error}");
+    }
+    assert_eq!(fs::read(&path).unwrap(), before);
+    // Of another program.
+    let other = folder.path().join("other.db");
+    let db = Connection::open(&other).unwrap();
+    db.execute_batch("CREATE TABLE notes (x)").unwrap();
+    drop(db);
+    let error = Disk::open(&other, 1).unwrap_err();
+    assert!(error.to_string().contains("another program"), "{error}");
+    // Of a later version.
+    let later = folder.path().join("later.db");
+    drop(Disk::open(&later, 1).unwrap());
+    let db = Connection::open(&later).unwrap();
+    db.execute("INSERT INTO schema (version, at) VALUES (99, 0)", [])
+        .unwrap();
+    drop(db);
+    for error in [
+        Disk::open(&later, 1).unwrap_err(),
+        Library::open(&later).unwrap_err(),
+    ] {
+        assert!(
+            matches!(error, ArchiveError::Newer { found: 99, .. }),
+            "{error}"
+        );
+    }
+    // Where nothing can be written.
+    let error = Disk::open(&folder.path().join("no/such/folder.db"), 1).unwrap_err();
+    assert!(error.may_pass(), "{error}");
+}
+
+#[test]
+fn a_page_that_rotted_is_an_error_and_never_a_new_file() {
+    let (_folder, path) = ground();
+    let mut disk = Disk::open(&path, 1).unwrap();
+    for number in 0..200 {
+        keep(
+            &mut disk,
+            &game(&format!("game{number:04}"), number, "Nuke"),
+        );
+    }
+    drop(disk);
+    let mut bytes = fs::read(&path).unwrap();
+    let length = bytes.len();
+    bytes[8192..length / 2].fill(0x55);
+    fs::write(&path, &bytes).unwrap();
+    let error = Disk::open(&path, 1).unwrap_err();
+    assert!(matches!(error, ArchiveError::Damaged { .. }), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+}
+
+#[test]
+fn a_full_disk_costs_what_is_new_and_nothing_that_is_kept() {
+    let (_folder, path) = ground();
+    let mut disk = Disk::open(&path, 1).unwrap();
+    keep(&mut disk, &game("first000", 1, "Nuke"));
+    disk.limit(40);
+    let mut refused = None;
+    for number in 0..2000 {
+        let entry = Entry::Game(Arc::new(game(&format!("more{number:04}"), 2, "Nuke")));
+        if let Err(error) = disk.commit(&[entry]) {
+            refused = Some(error);
+            break;
+        }
+    }
+    let error = refused.expect("the disk is full");
+    assert!(
+        error.may_pass() && error.to_string().contains("full"),
+        "{error}"
+    );
+    assert!(disk.game("first000").unwrap().is_some());
+    disk.limit(100_000);
+    keep(&mut disk, &game("last0000", 3, "Nuke"));
+    assert!(
+        Library::open(&path)
+            .unwrap()
+            .game("last0000")
+            .unwrap()
+            .is_some()
+    );
+}
+
+#[test]
+fn old_games_go_and_running_ones_stay() {
+    let (_folder, path) = ground();
+    let mut disk = Disk::open(&path, 1).unwrap();
+    for number in 0..700 {
+        keep(&mut disk, &game(&format!("old{number:05}"), number, "Nuke"));
+    }
+    let mut running = game("running0", 5, "Nuke");
+    running.ending = None;
+    keep(&mut disk, &running);
+    keep(&mut disk, &game("new00000", 5000, "Nuke"));
+    let told = disk.prune(1_000_000, Prune::Details).unwrap();
+    assert_eq!(told.games, 700);
+    let thin = disk.game("old00003").unwrap().unwrap();
+    assert_eq!(thin.moves[0].clock, Some(180_000));
+    assert!(thin.moves[0].score.is_none() && thin.moves[0].line.is_empty());
+    assert_eq!(disk.prune(1_000_000, Prune::Details).unwrap().games, 0);
+    assert_eq!(disk.prune(1_000_000, Prune::Games).unwrap().games, 700);
+    let library = Library::open(&path).unwrap();
+    assert_eq!(library.count().unwrap(), 2);
+    assert!(
+        library.game("new00000").unwrap().unwrap().moves[0]
+            .score
+            .is_some()
+    );
+}
+
+#[test]
+fn a_backup_is_whole_and_replaces_nothing() {
+    let (folder, path) = ground();
+    let mut disk = Disk::open(&path, 1).unwrap();
+    keep(&mut disk, &game("abcdefgh", 1, "Nuke"));
+    let library = Library::open(&path).unwrap();
+    let to = folder.path().join("copy.db");
+    fs::write(folder.path().join("copy.db.partial"), "cut off").unwrap();
+    assert!(library.backup(&to).unwrap() > 0);
+    assert!(
+        Library::open(&to)
+            .unwrap()
+            .game("abcdefgh")
+            .unwrap()
+            .is_some()
+    );
+    assert!(Disk::open(&to, 1).is_ok());
+    let error = library.backup(&to).unwrap_err();
+    assert!(
+        error.to_string().contains("there is such a file"),
+        "{error}"
+    );
+    assert!(!folder.path().join("copy.db.partial").exists());
+    assert!(library.backup(&folder.path().join("no/copy.db")).is_err());
+}

@@ -1,0 +1,327 @@
+//! Why a game that was lost on the clock was lost: what the record and the events around it tell.
+//!
+//! Pure. It names the first cause that the evidence bears out and says what the evidence is; where
+//! there is none it says that too.
+
+use serde::Serialize;
+
+use super::record::{EventRecord, GameRecord, Millis, MoveRecord};
+use crate::lichess::Status;
+
+/// After this little time on the clock a flag is nobody's accident.
+const SCRAMBLE: Millis = 3_000;
+/// An event this long before the last move still matters.
+const AROUND: Millis = 5_000;
+
+/// What a game was lost through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// Nobody was there: the bot did not run, or did not know of the game.
+    Away,
+    /// The game's stream or the account's was lost.
+    Stream,
+    /// The opponent's last move came late to us.
+    Delivery,
+    /// The server would not take our move.
+    Refused,
+    /// The search did not answer in time.
+    Search,
+    /// The first move was never made.
+    NoStart,
+    /// There was hardly any time left.
+    Scramble,
+    /// One move took most of the time that was left.
+    Overspent,
+    /// Nothing tells.
+    Unknown,
+}
+
+impl Cause {
+    /// A few words for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Away => "not there",
+            Self::Stream => "stream lost",
+            Self::Delivery => "move came late",
+            Self::Refused => "server refused",
+            Self::Search => "search late",
+            Self::NoStart => "never moved",
+            Self::Scramble => "scramble",
+            Self::Overspent => "one long move",
+            Self::Unknown => "no trace",
+        }
+    }
+}
+
+/// A game lost on the clock and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TimeLoss {
+    /// Which game.
+    pub id: String,
+    /// When it ended.
+    pub at: Millis,
+    /// Against whom.
+    pub opponent: String,
+    /// Half-moves made.
+    pub plies: usize,
+    /// What our clock showed after our last move.
+    pub clock: Option<Millis>,
+    /// What it was lost through.
+    pub cause: Cause,
+    /// What tells so.
+    pub evidence: String,
+}
+
+/// Why a game was lost on the clock; none if it was not.
+pub fn time_loss(game: &GameRecord, events: &[EventRecord]) -> Option<TimeLoss> {
+    let ending = game.ending.as_ref()?;
+    let us = game.us?;
+    let on_time = matches!(ending.status, Status::OutOfTime | Status::Timeout);
+    if !on_time || ending.winner != Some(us.other()) {
+        return None;
+    }
+    let scene = Scene::of(game, ending.at, events);
+    let (cause, evidence) = scene.cause();
+    Some(TimeLoss {
+        id: game.id.clone(),
+        at: ending.at,
+        opponent: game.player(us.other()).name.clone(),
+        plies: game.moves.len(),
+        clock: scene.clock,
+        cause,
+        evidence,
+    })
+}
+
+/// The last moments of a game.
+struct Scene<'g> {
+    game: &'g GameRecord,
+    ended: Millis,
+    /// Our moves.
+    ours: Vec<&'g MoveRecord>,
+    /// What our clock showed after the last of them.
+    clock: Option<Millis>,
+    /// When we saw the opponent's last move.
+    seen: Option<Millis>,
+    /// What happened from shortly before that on.
+    events: Vec<&'g EventRecord>,
+}
+
+impl<'g> Scene<'g> {
+    fn of(game: &'g GameRecord, ended: Millis, events: &'g [EventRecord]) -> Self {
+        let moves = game.moves.iter().enumerate();
+        let ours = moves.filter(|(ply, _)| Some(GameRecord::mover(*ply)) == game.us);
+        let ours: Vec<&MoveRecord> = ours.map(|(_, made)| made).collect();
+        let clock = ours.iter().rev().find_map(|made| made.clock);
+        let seen = game.moves.last().and_then(|made| made.at);
+        let from = ours.last().and_then(|made| made.at).or(seen);
+        let from = from.unwrap_or(game.joined).saturating_sub(AROUND);
+        let near = |event: &&EventRecord| (from..=ended + AROUND).contains(&event.at);
+        Self {
+            game,
+            ended,
+            ours,
+            clock,
+            seen,
+            events: events.iter().filter(near).collect(),
+        }
+    }
+
+    fn event(&self, kinds: &[&str]) -> Option<&'g EventRecord> {
+        let mut events = self.events.iter();
+        events
+            .find(|event| kinds.contains(&event.kind.as_str()))
+            .copied()
+    }
+
+    fn cause(&self) -> (Cause, String) {
+        self.absence()
+            .or_else(|| self.trouble())
+            .or_else(|| self.clocks())
+            .unwrap_or_else(|| {
+                (
+                    Cause::Unknown,
+                    "nothing out of order is on record".to_owned(),
+                )
+            })
+    }
+
+    /// What can be told from when things were seen.
+    fn absence(&self) -> Option<(Cause, String)> {
+        if self.game.origin == super::record::Origin::Imported {
+            return None;
+        }
+        if self.game.joined > self.ended {
+            let late = (self.game.joined - self.ended) / 1000;
+            return Some((Cause::Away, format!("first seen {late} s after its end")));
+        }
+        if !self.game.moves.is_empty() && self.seen.is_none() {
+            let what = "the opponent's last move was never seen while the game ran";
+            return Some((Cause::Away, what.to_owned()));
+        }
+        None
+    }
+
+    /// What was written down when it happened.
+    fn trouble(&self) -> Option<(Cause, String)> {
+        let said = |event: &EventRecord| {
+            let before = self.ended.saturating_sub(event.at);
+            format!("{}, {} s before the end", event.text, tenths(before))
+        };
+        if let Some(event) = self.event(&["stream", "offline"]) {
+            return Some((Cause::Stream, said(event)));
+        }
+        if let Some(event) = self.event(&["limited"]) {
+            return Some((Cause::Refused, said(event)));
+        }
+        if let Some(event) = self.event(&["search"]) {
+            return Some((Cause::Search, said(event)));
+        }
+        None
+    }
+
+    /// What the clocks tell.
+    fn clocks(&self) -> Option<(Cause, String)> {
+        if self.ours.is_empty() {
+            return Some((Cause::NoStart, "we made no move at all".to_owned()));
+        }
+        let clock = self.clock?;
+        if clock <= SCRAMBLE {
+            let lag = self.ours.iter().filter_map(|made| made.lag).max();
+            let lag = lag.map(|lag| format!("; a move cost up to {lag} ms beside thinking"));
+            return Some((
+                Cause::Scramble,
+                format!(
+                    "{} s left after our last move{}",
+                    tenths(clock),
+                    lag.unwrap_or_default()
+                ),
+            ));
+        }
+        if let Some(seen) = self.seen {
+            let had = self.ended.saturating_sub(seen);
+            if had < clock / 2 {
+                return Some((
+                    Cause::Delivery,
+                    format!(
+                        "{} s were on our clock, but the move was seen {} s before the end",
+                        tenths(clock),
+                        tenths(had)
+                    ),
+                ));
+            }
+        }
+        let last = self.ours.last()?;
+        let spent = last.spent?;
+        (spent > clock).then(|| {
+            (
+                Cause::Overspent,
+                format!(
+                    "our last move took {} s and left {} s",
+                    tenths(spent),
+                    tenths(clock)
+                ),
+            )
+        })
+    }
+}
+
+/// Seconds with a tenth.
+fn tenths(time: Millis) -> String {
+    format!("{}.{}", time / 1000, time % 1000 / 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::record::{EndingRecord, Origin};
+    use crate::lichess::Side;
+
+    /// A game that we lost on the clock at 100 s as White, our clock showing this after each move.
+    fn lost(clock: Millis) -> GameRecord {
+        let made = |uci: &str, at, clock| MoveRecord {
+            at: Some(at),
+            clock: Some(clock),
+            spent: Some(1000),
+            ..MoveRecord::bare(uci)
+        };
+        GameRecord {
+            id: "abcdefgh".to_owned(),
+            us: Some(Side::White),
+            joined: 1000,
+            moves: vec![made("e2e4", 50_000, clock), made("e7e5", 60_000, 90_000)],
+            ending: Some(EndingRecord {
+                status: Status::OutOfTime,
+                winner: Some(Side::Black),
+                at: 100_000,
+            }),
+            ..GameRecord::default()
+        }
+    }
+
+    fn event(kind: &str, at: Millis) -> EventRecord {
+        EventRecord {
+            at,
+            kind: kind.to_owned(),
+            text: format!("{kind} happened"),
+            game: None,
+        }
+    }
+
+    fn cause(game: &GameRecord, events: &[EventRecord]) -> Cause {
+        time_loss(game, events).unwrap().cause
+    }
+
+    #[test]
+    fn the_first_cause_that_is_borne_out_is_named() {
+        let long = lost(40_000);
+        assert_eq!(cause(&long, &[]), Cause::Unknown);
+        for (kind, expected) in [
+            ("stream", Cause::Stream),
+            ("offline", Cause::Stream),
+            ("limited", Cause::Refused),
+            ("search", Cause::Search),
+            ("operator", Cause::Unknown),
+        ] {
+            assert_eq!(cause(&long, &[event(kind, 70_000)]), expected, "{kind}");
+            assert_eq!(
+                cause(&long, &[event(kind, 20_000)]),
+                Cause::Unknown,
+                "{kind}"
+            );
+        }
+        assert_eq!(cause(&lost(1_200), &[]), Cause::Scramble);
+        assert_eq!(cause(&lost(90_000), &[]), Cause::Delivery);
+        let mut overspent = lost(40_000);
+        overspent.moves[0].spent = Some(80_000);
+        assert_eq!(cause(&overspent, &[]), Cause::Overspent);
+        let mut away = lost(40_000);
+        away.moves[1].at = None;
+        assert_eq!(cause(&away, &[event("stream", 70_000)]), Cause::Away);
+        away.joined = 200_000;
+        assert_eq!(
+            time_loss(&away, &[]).unwrap().evidence,
+            "first seen 100 s after its end"
+        );
+        let mut never = lost(40_000);
+        never.moves.clear();
+        assert_eq!(cause(&never, &[]), Cause::NoStart);
+        let mut imported = lost(900);
+        imported.origin = Origin::Imported;
+        imported.moves[1].at = None;
+        assert_eq!(cause(&imported, &[]), Cause::Scramble);
+    }
+
+    #[test]
+    fn other_games_are_none_of_its_business() {
+        let mut game = lost(40_000);
+        game.ending.as_mut().unwrap().winner = Some(Side::White);
+        assert_eq!(time_loss(&game, &[]), None);
+        game.ending.as_mut().unwrap().status = Status::Mate;
+        game.ending.as_mut().unwrap().winner = Some(Side::Black);
+        assert_eq!(time_loss(&game, &[]), None);
+        game.ending = None;
+        assert_eq!(time_loss(&game, &[]), None);
+    }
+}

@@ -1,0 +1,145 @@
+//! The words that stand in the file for the values of closed kinds.
+//!
+//! A word that nobody knows is the unknown value, never an error: a later program may have written it.
+
+use super::record::{Control, Direction, Origin, Outcome, Verdict};
+use crate::lichess::Side;
+
+/// The side of that name.
+pub(super) fn side(word: &str) -> Option<Side> {
+    [Side::White, Side::Black]
+        .into_iter()
+        .find(|side| side.as_str() == word)
+}
+
+/// The word for how a game came about.
+pub(super) const fn of_origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Incoming => "incoming",
+        Origin::Outgoing => "outgoing",
+        Origin::Arena => "arena",
+        Origin::Imported => "imported",
+        Origin::Unknown => "unknown",
+    }
+}
+
+/// How a game of that word came about.
+pub(super) fn origin(word: &str) -> Origin {
+    [
+        Origin::Incoming,
+        Origin::Outgoing,
+        Origin::Arena,
+        Origin::Imported,
+    ]
+    .into_iter()
+    .find(|origin| of_origin(*origin) == word)
+    .unwrap_or_default()
+}
+
+/// The word for how a game ended for a side.
+pub const fn of_outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Win => "win",
+        Outcome::Draw => "draw",
+        Outcome::Loss => "loss",
+    }
+}
+
+/// The outcome of that word.
+pub(super) fn outcome(word: &str) -> Option<Outcome> {
+    [Outcome::Win, Outcome::Draw, Outcome::Loss]
+        .into_iter()
+        .find(|outcome| of_outcome(*outcome) == word)
+}
+
+/// The word for which way a challenge goes.
+pub(super) const fn of_direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::In => "in",
+        Direction::Out => "out",
+    }
+}
+
+/// The way of that word.
+pub(super) fn direction(word: &str) -> Direction {
+    if word == "out" {
+        Direction::Out
+    } else {
+        Direction::In
+    }
+}
+
+/// The verdict of that word.
+pub(super) fn verdict(word: &str) -> Verdict {
+    [
+        Verdict::Accepted,
+        Verdict::Declined,
+        Verdict::Canceled,
+        Verdict::Failed,
+    ]
+    .into_iter()
+    .find(|verdict| verdict.as_str() == word)
+    .unwrap_or_default()
+}
+
+/// A time control in a word: `180000+2000` in milliseconds, `2d`, `unlimited`, `unknown`.
+pub(super) fn of_control(control: Control) -> String {
+    match control {
+        Control::Clock { initial, increment } => format!("{initial}+{increment}"),
+        Control::Days(days) => format!("{days}d"),
+        Control::Unlimited => "unlimited".to_owned(),
+        Control::Unknown => "unknown".to_owned(),
+    }
+}
+
+/// The time control of that word.
+pub(super) fn control(word: &str) -> Control {
+    if word == "unlimited" {
+        return Control::Unlimited;
+    }
+    if let Some(days) = word.strip_suffix('d').and_then(|days| days.parse().ok()) {
+        return Control::Days(days);
+    }
+    let clock = word.split_once('+');
+    match clock.map(|(initial, increment)| (initial.parse(), increment.parse())) {
+        Some((Ok(initial), Ok(increment))) => Control::Clock { initial, increment },
+        _ => Control::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_leads_back_to_its_value() {
+        for value in [
+            Origin::Incoming,
+            Origin::Outgoing,
+            Origin::Arena,
+            Origin::Imported,
+        ] {
+            assert_eq!(origin(of_origin(value)), value);
+        }
+        assert_eq!(origin("new"), Origin::Unknown);
+        for value in [Outcome::Win, Outcome::Draw, Outcome::Loss] {
+            assert_eq!(outcome(of_outcome(value)), Some(value));
+        }
+        for value in [
+            Control::Clock {
+                initial: 180_000,
+                increment: 2000,
+            },
+            Control::Days(3),
+            Control::Unlimited,
+            Control::Unknown,
+        ] {
+            assert_eq!(control(&of_control(value)), value);
+        }
+        for value in [Direction::In, Direction::Out] {
+            assert_eq!(direction(of_direction(value)), value);
+        }
+        assert_eq!(verdict(Verdict::Failed.as_str()), Verdict::Failed);
+        assert_eq!(verdict("new"), Verdict::Waiting);
+    }
+}
