@@ -1,13 +1,18 @@
-//! The practice page in a headless browser: a person plays the bot on it to the end.
+//! The practice page in a headless browser, where a person plays the bot to the end, and the
+//! operator's page, in a browser and without.
 //!
-//! Needs Chromium and its driver; says SKIPPED and passes where they are not installed.
+//! What needs Chromium and its driver says SKIPPED and passes where they are not installed.
 
 #![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
 
 #[path = "page/browser.rs"]
 mod browser;
+#[path = "page/door.rs"]
+mod door;
 #[path = "page/house.rs"]
 mod house;
+#[path = "page/panel.rs"]
+mod panel;
 #[path = "page/visitor.rs"]
 mod visitor;
 

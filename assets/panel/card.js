@@ -114,11 +114,11 @@ export class Card {
     clock.classList.toggle("urgent", urgent);
   }
 
-  #score({ scores, ending }) {
-    const latest = scores.at(-1)?.[1] ?? null;
+  #score({ scores, ending, thought }) {
+    const latest = thought?.live && !thought.pondering ? thought.score : (scores.at(-1)?.[1] ?? null);
     const won = ending?.winner ? (ending.winner === "white" ? 1 : 0) : null;
     const part = won ?? share(latest);
-    this.bar.firstElementChild.style.height = `${(part * 100).toFixed(1)}%`;
+    this.bar.style.setProperty("--white", `${(part * 100).toFixed(1)}%`);
     this.bar.lastElementChild.textContent = ending ? "" : scoreText(latest);
     this.bar.classList.toggle("white-ahead", part >= 0.5);
     this.bar.setAttribute("aria-label", ending ? "over" : spokenScore(latest));

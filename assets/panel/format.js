@@ -77,7 +77,8 @@ export function span(ms) {
 /** How long ago a moment was. */
 export function ago(at, now) {
   const gone = now - at;
-  return gone < 2000 ? "just now" : `${span(gone)} ago`;
+  if (gone < 2000) return "just now";
+  return gone < 10_000 ? `${Math.round(gone / 1000)} s ago` : `${span(gone)} ago`;
 }
 
 /** A moment in the reader's own time. */

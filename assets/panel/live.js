@@ -1,6 +1,7 @@
 // The live page: games under way as boards, and beside them how the bot is. Everything comes over
 // one stream of news; nothing is asked for again and again.
 
+import { endReason } from "/assets/board/words.js";
 import { Card } from "./card.js";
 import { ago, clockTime, day, link, make, signed, span } from "./format.js";
 import { drawHistory } from "./graph.js";
@@ -69,6 +70,9 @@ function showGame(game) {
     arrange();
   }
   entry.card.apply(game);
+  if (game.ending && !entry.timer) {
+    find("announcer").textContent = `${game.white.name} against ${game.black.name}: ${endReason({ ...game.ending, moves: [] })}.`;
+  }
   if (game.ending && !entry.timer) entry.timer = setTimeout(() => drop(game.id), LINGER);
   gameDeeds(entry.card.deeds, game, shell);
 }
@@ -88,8 +92,9 @@ function keepOnly(ids) {
   arrange();
 }
 
+/** What a screen reader says: each move while there is one game, else only how games end. */
 function announce(text) {
-  find("announcer").textContent = text;
+  if (cards.size < 2) find("announcer").textContent = text;
 }
 
 // ---------------------------------------------------------------------------------- how it is ---
@@ -128,7 +133,6 @@ function showHealth() {
 function meter(name, spent, limit) {
   const part = limit > 0 ? Math.min(1, spent / limit) : 0;
   const bar = make("div", "meter", make("i"));
-  bar.firstElementChild.setAttribute("width", "");
   bar.setAttribute("role", "meter");
   for (const [key, value] of [["min", 0], ["max", limit], ["now", spent]]) bar.setAttribute(`aria-value${key}`, value);
   bar.setAttribute("aria-label", name);
@@ -201,7 +205,10 @@ function showLog(list) {
   renew(find("log"), ...(items.length > 0 ? items : [make("li", "soft", "Nothing worth a line yet.")]));
 }
 
+let recent = [];
+
 function showRecent(list) {
+  recent = list;
   const host = find("recent");
   if (list.length === 0) renew(host, make("p", "soft", "Games that are over will stand here."));
   else host.replaceChildren(gameTable(list, news.now()));
@@ -240,3 +247,4 @@ shell.onSteering = () => {
   for (const { card } of cards.values()) if (card.game) gameDeeds(card.deeds, card.game, shell);
 };
 arrange();
+setInterval(() => !document.hidden && recent.length > 0 && showRecent(recent), 20_000);

@@ -1,1 +1,64 @@
-// To come.
+// Tables of games that are over, wherever they stand.
+
+import { ago, day, link, make, outcome, signed } from "./format.js";
+import { endReason } from "/assets/board/words.js";
+
+const MARKS = { win: "won", loss: "lost", draw: "draw", none: "–" };
+
+function cell(className, ...content) {
+  return make("td", className, ...content);
+}
+
+function gameRow(game, now) {
+  const us = game.us ?? "white";
+  const them = us === "white" ? game.black : game.white;
+  const ours = us === "white" ? game.white : game.black;
+  const how = outcome({ us: game.us, ...game.ending });
+  const name = link(`/game/${game.id}`, "", make("b", "", them.name || "Anonymous"));
+  const when = make("time", "", ago(game.ending?.at ?? game.began, now));
+  when.title = day(game.ending?.at ?? game.began);
+  const men = make("span", `man-dot ${us}`);
+  men.title = `we had ${us}`;
+  const change = ours.diff ? make("span", ours.diff > 0 ? "up" : "down", signed(ours.diff)) : "";
+  const row = make(
+    "tr",
+    how,
+    cell("how", make("span", `result ${how}`, MARKS[how])),
+    cell("who", men, them.title ? make("span", "title", `${them.title} `) : null, name, them.rating ? make("span", "rating", ` ${them.rating}`) : null),
+    cell("change", change),
+    cell("clocked", `${game.time}${game.rated ? "" : " casual"}`),
+    cell("why", game.ending ? endReason({ ...game.ending, moves: [] }) : "under way"),
+    cell("length", `${Math.ceil(game.plies / 2)}`),
+    cell("when", when),
+  );
+  if (game.review) row.querySelector(".why").append(make("span", "reviewed", " · reviewed"));
+  return row;
+}
+
+/** A table of games, the newest first. */
+export function gameTable(games, now) {
+  const heads = ["Result", "Opponent", "±", "Clock", "How it ended", "Moves", "When"];
+  const classes = ["how", "who", "change", "clocked", "why", "length", "when"];
+  const head = make("tr", "", ...heads.map((text, index) => {
+    const made = make("th", classes[index], text);
+    made.scope = "col";
+    return made;
+  }));
+  return make("table", "games-table", make("thead", "", head), make("tbody", "", ...games.map((game) => gameRow(game, now))));
+}
+
+/** How many were won, drawn and lost, as a bar. */
+export function scoreBar({ wins, draws, losses }) {
+  const all = Math.max(1, wins + draws + losses);
+  const bar = make("div", "score-bar");
+  bar.setAttribute("role", "img");
+  bar.setAttribute("aria-label", `${wins} won, ${draws} drawn, ${losses} lost`);
+  for (const [kind, number] of [["win", wins], ["draw", draws], ["loss", losses]]) {
+    if (number === 0) continue;
+    const part = make("i", kind, number / all > 0.12 ? String(number) : "");
+    part.style.width = `${(number / all) * 100}%`;
+    bar.append(part);
+  }
+  return bar;
+}
+

@@ -1,1 +1,93 @@
-// To come.
+// What every page of the panel has at its top: where one is, how the bot is, its alarms, and the
+// operator's button.
+
+import { button, link, make, span } from "./format.js";
+import { Desk } from "./steer.js";
+import { get } from "./wire.js";
+
+const PAGES = [
+  ["live", "/", "Live"],
+  ["games", "/games", "Games"],
+  ["opponents", "/opponents", "Opponents"],
+];
+
+const STATES = {
+  connecting: "connecting",
+  playing: "playing",
+  paused: "paused",
+  alarmed: "alarmed",
+  draining: "ending",
+};
+
+export class Shell {
+  #status = null;
+
+  /** `bar` is the header, `alarms` the strip below it; `page` names this page. */
+  constructor(bar, alarms, { page }) {
+    this.alarms = alarms;
+    this.me = { steerable: false, steers: false, server: "https://lichess.org" };
+    /** Called when somebody begins or ends to steer. */
+    this.onSteering = () => {};
+    this.desk = new Desk(this);
+    this.state = make("p", "state", "…");
+    this.state.setAttribute("role", "status");
+    this.account = make("span", "account");
+    const logo = make("img");
+    Object.assign(logo, { src: "/assets/board/logo.svg", alt: "", width: 32, height: 32 });
+    const brand = link("/", "brand", logo, make("span", "wordmark", "Megaton"), this.account);
+    const nav = make("nav");
+    nav.setAttribute("aria-label", "Pages");
+    for (const [name, href, text] of PAGES) {
+      const item = link(href, "", text);
+      if (name === page) item.setAttribute("aria-current", "page");
+      nav.append(item);
+    }
+    this.operate = button("Steer", "quiet", () => this.desk.open());
+    bar.append(brand, nav, this.state, this.operate);
+    this.refresh();
+  }
+
+  /** Asks who is looking. */
+  async refresh() {
+    const me = await get("/api/me");
+    if (me.server) this.me = me;
+    this.operate.classList.toggle("primary", this.me.steers);
+    this.onSteering();
+  }
+
+  /** Takes over how the bot is. */
+  status(status) {
+    this.#status = status;
+    this.account.textContent = status.account ?? "";
+    this.state.className = `state ${status.state}`;
+    this.state.textContent = STATES[status.state] ?? status.state;
+    this.#entitle();
+    const alarms = status.alarms ?? [];
+    const key = alarms.map(({ kind, text }) => kind + text).join();
+    this.alarms.hidden = alarms.length === 0;
+    if (this.alarms.dataset.key === key) return;
+    this.alarms.dataset.key = key;
+    this.alarms.replaceChildren(
+      ...alarms.map(({ kind, text, since }) => make("p", "alarm", make("b", "", kind), ` ${text}`, make("span", "soft", ` for ${span(since * 1000)}`))),
+    );
+  }
+
+  /** Whether the page hears from the bot. */
+  connected(open) {
+    document.body.classList.toggle("deaf", !open);
+    if (open) {
+      if (this.#status) this.status(this.#status);
+      return;
+    }
+    this.state.className = "state deaf";
+    this.state.textContent = "no word from the bot";
+  }
+
+  #entitle() {
+    const { account, games, alarms } = this.#status;
+    if (this.fixedTitle) return;
+    const warning = alarms?.length ? "⚠ " : "";
+    const running = games?.length ? `${games.length} game${games.length === 1 ? "" : "s"} · ` : "";
+    document.title = `${warning}${running}${account ?? "Megaton"}`;
+  }
+}

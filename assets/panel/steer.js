@@ -1,1 +1,190 @@
-// To come.
+// What an operator does from the page: a desk of verbs behind a password, and the deeds of a game.
+// What cannot be undone asks first. The bot decides; here its answer is shown.
+
+import { button, make } from "./format.js";
+import { post } from "./wire.js";
+
+function field(name, label, attributes = {}) {
+  const input = make("input");
+  Object.assign(input, { name, id: `desk-${name}-${Math.random().toString(36).slice(2, 7)}`, autocomplete: "off", ...attributes });
+  const caption = make("label", "", label);
+  caption.htmlFor = input.id;
+  return make("span", "field", caption, input);
+}
+
+function choice(name, label, options) {
+  const select = make("select");
+  Object.assign(select, { name, id: `desk-${name}` });
+  for (const [value, text] of options) {
+    const option = make("option", "", text);
+    option.value = value;
+    select.append(option);
+  }
+  const caption = make("label", "", label);
+  caption.htmlFor = select.id;
+  return make("span", "field", caption, select);
+}
+
+/** A form of one line: what it asks for, and the order that comes of it. */
+function form(title, verb, fields, order, act) {
+  const made = make("form", "desk-form", make("h3", "", title), ...fields);
+  const submit = make("button", "", verb);
+  made.append(submit);
+  made.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const given = Object.fromEntries([...new FormData(made)].map(([key, value]) => [key, value.trim()]).filter(([, value]) => value));
+    act(order(given), () => made.reset());
+  });
+  return made;
+}
+
+/** Asks before what cannot be undone; resolves to whether it is meant. */
+export function confirmed(question, verb) {
+  return new Promise((resolve) => {
+    const dialog = make("dialog", "desk ask");
+    const close = (meant) => {
+      dialog.close();
+      dialog.remove();
+      resolve(meant);
+    };
+    const yes = button(verb, "danger", () => close(true));
+    const no = button("Leave it", "quiet", () => close(false));
+    dialog.append(make("p", "", question), make("div", "desk-buttons", yes, no));
+    dialog.addEventListener("cancel", () => resolve(false));
+    dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+    no.focus();
+  });
+}
+
+/** The dialog with every verb. */
+export class Desk {
+  constructor(shell) {
+    this.shell = shell;
+    this.dialog = make("dialog", "desk");
+    this.dialog.setAttribute("aria-label", "Steer the bot");
+    this.said = make("p", "desk-said");
+    this.said.setAttribute("role", "status");
+    document.body.append(this.dialog);
+  }
+
+  open() {
+    this.#fill();
+    if (!this.dialog.open) this.dialog.showModal();
+  }
+
+  /** Tells the bot something; its answer stands on the desk. */
+  async tell(order, done = () => {}) {
+    const answer = await post("/api/control", order);
+    this.say(answer.text || (answer.ok ? "done" : "refused"), answer.ok);
+    if (answer.ok) done();
+    return answer;
+  }
+
+  say(text, good = true) {
+    this.said.textContent = text;
+    this.said.classList.toggle("bad", !good);
+  }
+
+  #fill() {
+    const { steerable, steers } = this.shell.me;
+    const close = button("Close", "quiet", () => this.dialog.close());
+    this.say("");
+    const content = steers ? this.#verbs() : [steerable ? this.#password() : closed()];
+    this.dialog.replaceChildren(make("header", "desk-head", make("h2", "", "Steer the bot"), close), ...content, this.said);
+  }
+
+  #password() {
+    const login = async (given) => {
+      const answer = await post("/api/login", given);
+      if (!answer.ok) {
+        this.say(answer.text, false);
+        return;
+      }
+      await this.shell.refresh();
+      this.#fill();
+    };
+    return form("Show that you may", "Come in", [field("password", "Password", { type: "password", required: true })], (given) => given, login);
+  }
+
+  #verbs() {
+    const act = (order, done) => this.tell(order, done);
+    const simple = (text, order, style = "") => button(text, style, () => act(order));
+    const asked = (text, question, order) =>
+      button(text, "danger", async () => (await confirmed(question, text)) && act(order));
+    const row = (title, ...buttons) => make("section", "desk-row", make("h3", "", title), make("div", "desk-buttons", ...buttons));
+    const rated = (given) => ({ ...given, ...(given.rated ? { rated: given.rated === "yes" } : {}) });
+    const leave = button("Lock the desk", "quiet", async () => {
+      await post("/api/logout", {});
+      await this.shell.refresh();
+      this.#fill();
+    });
+    return [
+      row("New games", simple("Pause", { do: "pause" }), simple("Resume", { do: "resume" }), simple("Rechallenge", { do: "rechallenge" })),
+      row("Matchmaking", simple("On", { do: "matchmaking", on: true }), simple("Off", { do: "matchmaking", on: false }), simple("Cancel our challenge", { do: "cancel" })),
+      form(
+        "Challenge",
+        "Challenge",
+        [
+          field("user", "Account", { required: true, maxLength: 30 }),
+          field("what", "Clock or profile", { placeholder: "3+2", maxLength: 40, size: 8 }),
+          choice("rated", "Rated", [["", "as the profile"], ["yes", "rated"], ["no", "casual"]]),
+          choice("color", "Colour", [["", "any"], ["white", "white"], ["black", "black"]]),
+        ],
+        (given) => ({ do: "challenge", ...rated(given) }),
+        act,
+      ),
+      form("Join an arena", "Join", [field("arena", "Its eight letters", { required: true, maxLength: 8 }), field("password", "Password", { type: "password" }), field("team", "Team")], (given) => ({ do: "join", ...given }), act),
+      form("Block an account", "Block", [field("user", "Account", { required: true, maxLength: 30 })], (given) => ({ do: "block", ...given }), async (order, done) => {
+        if (await confirmed(`No challenge of ${order.user} is accepted any more.`, "Block")) act(order, done);
+      }),
+      row("The bot", simple("Reload the config", { do: "reload" }), asked("Drain", "It takes nothing new, finishes its games and ends. This cannot be undone from here.", { do: "drain" }), leave),
+    ];
+  }
+}
+
+function closed() {
+  return make(
+    "p",
+    "",
+    "Nothing is steered from this page: put a password of 16 characters or more into a file, name it in ",
+    make("code", "", "[panel] token_file"),
+    " and start the bot anew. Meanwhile ",
+    make("code", "", "megaton status"),
+    " and its like do it in a terminal.",
+  );
+}
+
+/** The deeds of a game, for who steers. */
+export function gameDeeds(host, game, shell) {
+  const wanted = shell.me.steers && !game.ending ? (game.ply < 2 ? "early" : "late") : "none";
+  if (host.dataset.deeds === wanted) return;
+  host.dataset.deeds = wanted;
+  host.replaceChildren();
+  if (wanted === "none") return;
+  const said = make("span", "deed-said");
+  said.setAttribute("role", "status");
+  const tell = async (order) => {
+    const answer = await post("/api/control", order);
+    said.textContent = answer.text;
+    said.classList.toggle("bad", !answer.ok);
+  };
+  const opponent = game.us === "white" ? game.black.name : game.white.name;
+  const asked = (text, question, order) => button(text, "small danger", async () => (await confirmed(question, text)) && tell(order));
+  const say = button("Say", "small", async () => {
+    const dialog = make("dialog", "desk ask");
+    const line = form(`To ${opponent}`, "Say it", [field("text", "A line of chat", { required: true, maxLength: 140 })], (given) => ({ do: "say", game: game.id, ...given }), (order) => {
+      dialog.close();
+      tell(order);
+    });
+    dialog.append(line);
+    dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+  const end = wanted === "early"
+    ? asked("Abort", `The game against ${opponent} is called off.`, { do: "abort", game: game.id })
+    : asked("Resign", `The game against ${opponent} is given up for lost.`, { do: "resign", game: game.id });
+  host.append(say, end, said);
+}

@@ -24,6 +24,8 @@ mod logging;
 mod manual;
 mod openings;
 mod outlook;
+#[cfg(unix)]
+mod page;
 mod perft;
 mod places;
 mod practice;

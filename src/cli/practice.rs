@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use megaton::bot::{
-    self, BotOptions, ListSources, Listeners, Memory, MemoryRules, Pace, Settings, Shutdown,
+    self, BotOptions, Chronicle, Commands, Control, ListSources, Listeners, Memory, MemoryRules,
+    Pace, Settings, Shutdown,
 };
 use megaton::config::{Challenge, Config, Level, Log, Visitors};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
@@ -21,6 +22,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::failure::Failure;
 use super::logging;
+#[cfg(unix)]
+use super::page;
 use super::run;
 use super::runtime;
 use super::setup::{ConfigArgs, LogArgs};
@@ -176,8 +179,18 @@ async fn practise(
     server: &Handle,
     signals: &Shutdown,
 ) -> Result<(), Failure> {
-    let mut bot = put_on(args, config, server, signals)?;
+    let (control, commands) = bot::channel();
+    let listeners = Listeners::default();
+    let chronicle = listeners.chronicle().clone();
+    let mut bot = put_on(args, config, server, signals, (listeners, commands))?;
+    let looking_on = async {
+        if !args.headless {
+            look_on(config, control, chronicle, server.url()).await;
+        }
+        std::future::pending::<()>().await;
+    };
     tokio::select! {
+        () = looking_on => Ok(()),
         ended = &mut bot => {
             let ended = ended.map_err(|error| Failure::failed(format!("the bot broke: {error}")))?;
             ended.map_err(|error| Failure::failed(error.to_string()))
@@ -194,6 +207,7 @@ fn put_on(
     config: &Config,
     server: &Handle,
     signals: &Shutdown,
+    (listeners, commands): (Listeners, Commands),
 ) -> Result<JoinHandle<Result<(), bot::BotError>>, Failure> {
     let token = server.open_bot(BOT).unwrap_or_default();
     let token = Token::parse(&token, "practice").map_err(|error| Failure::Setup(error.into()))?;
@@ -213,7 +227,7 @@ fn put_on(
         pool: run::pool(&config)?,
         settings: Settings::from(&config),
         pace: Pace::default(),
-        listeners: Listeners::default(),
+        listeners,
         memory: open_memory(),
         lists: ListSources::default(),
     };
@@ -221,7 +235,24 @@ fn put_on(
         drain: CancellationToken::new(),
         now: signals.now.clone(),
     };
-    Ok(tokio::spawn(bot::run(options, shutdown)))
+    Ok(tokio::spawn(bot::run_commanded(
+        options, shutdown, commands,
+    )))
+}
+
+#[cfg(not(unix))]
+async fn look_on(_: &Config, _: Control, _: Chronicle, _: &str) {}
+
+/// Opens the operator's page of this bot and says where it is.
+#[cfg(unix)]
+async fn look_on(config: &Config, control: Control, chronicle: Chronicle, server: &str) {
+    let Some(http) = page::open_for_practice(&config.panel).await else {
+        return;
+    };
+    // A terminal that is gone is noticed where games are told.
+    let _ = writeln!(io::stdout(), "See what its operator sees at {}", http.url());
+    http.serve(page::sources(&control, None, chronicle, server, None))
+        .await;
 }
 
 /// Nothing is kept, and no day's limit or run of losses ends a practice.

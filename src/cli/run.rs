@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
+use megaton::archive::FILE_NAME;
+#[cfg(unix)]
 use megaton::bot::Control;
 use megaton::bot::{
     self, BotError, BotOptions, ListSources, Listeners, Memory, MemoryRules, Pace, Settings,
@@ -11,10 +13,12 @@ use megaton::bot::{
 use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool, Tables};
 #[cfg(unix)]
-use megaton::panel::{Http, Panel, Reload, Reloader, Sources};
+use megaton::panel::{Panel, Reload, Reloader};
 use megaton::store::Store;
 
 use super::failure::Failure;
+#[cfg(unix)]
+use super::page;
 use super::setup::{ConfigArgs, LogArgs, evaluator, tables};
 use super::{identity, logging, report, runtime};
 
@@ -89,11 +93,16 @@ async fn commanded(
             }
         }
     };
+    let chronicle = options.listeners.chronicle().clone();
+    let url = &config.lichess.url;
+    let archive = config.data.home(&config.lichess);
+    let archive = archive.map(|home| home.join(FILE_NAME));
+    let sources = page::sources(&control, Some(reload.clone()), chronicle, url, archive);
     tokio::select! {
         outcome = bot::run_commanded(options, shutdown, commands) => Ok(outcome),
         () = hung_up => unreachable!("it listens for ever"),
-        () = panel(config, control.clone(), reload.clone()) => unreachable!("it serves for ever"),
-        () = page(config, control, reload) => unreachable!("it serves for ever"),
+        () = panel(config, control, reload) => unreachable!("it serves for ever"),
+        () = page::serve(config, sources) => unreachable!("it serves for ever"),
     }
 }
 
@@ -106,25 +115,6 @@ async fn panel(config: &Config, control: Control, reload: Reload) {
         Some(Ok(panel)) => panel.serve(control, reload).await,
         Some(Err(error)) => tracing::warn!("the bot cannot be told anything: {error}"),
         None => {}
-    }
-    std::future::pending::<()>().await;
-}
-
-/// Serves the page, if there is to be one and its port is free.
-#[cfg(unix)]
-async fn page(config: &Config, control: Control, reload: Reload) {
-    match Http::open(&config.panel).await {
-        Ok(Some(http)) => {
-            tracing::info!(url = http.url(), "the page is open");
-            let sources = Sources {
-                control,
-                reload,
-                server: config.lichess.url.clone(),
-            };
-            http.serve(sources).await;
-        }
-        Ok(None) => {}
-        Err(error) => tracing::warn!("the bot plays on without its page: {error}"),
     }
     std::future::pending::<()>().await;
 }

@@ -1,15 +1,24 @@
-//! The practice server with the bot on it, in this process.
+//! The practice server with the bot on it, in this process, and the operator's page of that bot.
+
+use std::path::Path;
+use std::time::Duration;
 
 use megaton::bot::{
     self, BotOptions, ListSources, Listeners, Memory, Pace, SearchLimits, Settings, Shutdown,
+    channel,
 };
+use megaton::config::{Config, Panel};
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
-use megaton::practice::{Handle, Options, Server};
+use megaton::panel::{Http, Reloader, Sources, Watch};
+use megaton::practice::{Handle, Options, Partner, Schedule, Server, TimeControl};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 /// Enough to see an explosion coming, little enough to answer at once.
 const NODES: u64 = 2_000;
+/// The password of the page, where it has one.
+pub(crate) const PASSWORD: &str = "open-sesame-open-sesame";
 
 /// A server, and the bot that plays on it.
 #[derive(Debug)]
@@ -17,10 +26,17 @@ pub(crate) struct House {
     server: Handle,
     bot: JoinHandle<()>,
     shutdown: Shutdown,
+    /// The address of the operator's page.
+    panel: String,
 }
 
 impl House {
     pub(crate) async fn open() -> Self {
+        Self::open_with(&local()).await
+    }
+
+    /// With the operator's page as this config has it.
+    pub(crate) async fn open_with(panel: &Panel) -> Self {
         let options = Options {
             bot: Some("Megaton".to_owned()),
             seed: 5,
@@ -29,12 +45,30 @@ impl House {
         let server = Server::start(options).await.unwrap();
         let token = server.open_bot("Megaton").unwrap();
         let shutdown = Shutdown::default();
-        let running = bot::run(bot_options(server.url(), &token), shutdown.clone());
+        let (control, commands) = channel();
+        let options = bot_options(server.url(), &token);
+        let chronicle = options.listeners.chronicle().clone();
+        let (watch, watcher) = Watch::new(control.clone());
+        tokio::spawn(watcher.run());
+        let (reloader, reload) = Reloader::new(None, Config::default(), control.clone());
+        tokio::spawn(reloader.run());
+        let http = Http::open(panel).await.unwrap().unwrap();
+        let url = http.url();
+        tokio::spawn(http.serve(Sources {
+            control,
+            reload,
+            chronicle,
+            archive: None,
+            watch,
+            server: server.url().to_owned(),
+        }));
+        let running = bot::run_commanded(options, shutdown.clone(), commands);
         let bot = tokio::spawn(async move { running.await.unwrap() });
         Self {
             server,
             bot,
             shutdown,
+            panel: url,
         }
     }
 
@@ -42,10 +76,52 @@ impl House {
         self.server.url()
     }
 
+    /// Where the operator's page is, without a path.
+    pub(crate) fn panel(&self) -> &str {
+        self.panel.trim_end_matches('/')
+    }
+
+    /// Has so many games played against a partner that takes its time over a move, until `stop`.
+    pub(crate) async fn spar(&self, games: usize, concurrency: usize, pace: Duration) {
+        let schedule = Schedule {
+            games,
+            concurrency,
+            partners: vec![Partner::Greedy, Partner::Random],
+            people: false,
+            time: TimeControl::Clock {
+                limit: 60,
+                increment: 1,
+            },
+            rated: true,
+            pause: Duration::ZERO,
+            pace,
+        };
+        let stop = CancellationToken::new();
+        self.server.play("Megaton", schedule, stop).await;
+    }
+
     pub(crate) async fn close(self) {
         self.shutdown.now.cancel();
         self.bot.await.unwrap();
         self.server.shutdown().await;
+    }
+}
+
+/// A page on the loopback that steers nothing.
+pub(crate) fn local() -> Panel {
+    Panel {
+        listen: Some("127.0.0.1:0".parse().unwrap()),
+        ..Panel::default()
+    }
+}
+
+/// The same with a password, kept in this folder.
+pub(crate) fn locked(folder: &Path) -> Panel {
+    let file = folder.join("password");
+    std::fs::write(&file, format!("{PASSWORD}\n")).unwrap();
+    Panel {
+        token_file: Some(file),
+        ..local()
     }
 }
 

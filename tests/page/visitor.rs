@@ -51,7 +51,7 @@ impl Visitor<'_> {
             .unwrap_or_else(|error| panic!("waited in vain for {condition}: {error}"));
     }
 
-    async fn click(&self, selector: &str) {
+    pub(crate) async fn click(&self, selector: &str) {
         let found = self.client.find(Locator::Css(selector)).await;
         let found = found.unwrap_or_else(|error| panic!("nothing is {selector}: {error}"));
         found.click().await.unwrap();

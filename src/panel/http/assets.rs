@@ -47,12 +47,18 @@ static PANEL: &[Asset] = assets![
     "panel":
     "card.js",
     "format.js",
+    "game.html",
+    "games.html",
+    "games.js",
     "graph.js",
     "live.html",
     "live.js",
     "login.html",
     "login.js",
+    "opponents.html",
+    "opponents.js",
     "panel.css",
+    "record.js",
     "results.js",
     "shell.js",
     "steer.js",
@@ -61,6 +67,18 @@ static PANEL: &[Asset] = assets![
 
 pub(super) async fn live() -> Response {
     file(PANEL, "live.html")
+}
+
+pub(super) async fn game() -> Response {
+    file(PANEL, "game.html")
+}
+
+pub(super) async fn games() -> Response {
+    file(PANEL, "games.html")
+}
+
+pub(super) async fn opponents() -> Response {
+    file(PANEL, "opponents.html")
 }
 
 /// The page that asks for the password, in the place of the one that was asked for.

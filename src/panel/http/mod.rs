@@ -6,15 +6,23 @@
 //! * `door`: the listener and its limits; `gate`: who may ask; `key`: the password and sessions
 //! * `site`: what the addresses share; `routes`: the addresses
 //! * `assets`: the files of the pages; `steer`: what an operator tells the bot
+//! * `feed`: what is new, put together once for everybody; `sse`: the stream of it to one page
+//! * `shelf`: games that are over; `opponents`: how they went against each; `replay`: a game played again; `view`: what the pages are told
 
 mod assets;
 mod door;
+mod feed;
 mod gate;
 mod key;
+mod opponents;
+mod replay;
 mod routes;
 mod server;
+mod shelf;
 mod site;
+mod sse;
 mod steer;
+mod view;
 
 pub use key::KeyError;
 pub use server::{Http, HttpError, Sources};

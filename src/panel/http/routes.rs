@@ -9,7 +9,7 @@ use axum::routing::{get, post};
 
 use super::gate::{self, refusal};
 use super::site::Site;
-use super::{assets, steer};
+use super::{assets, shelf, sse, steer};
 use crate::panel::wire::LONGEST;
 
 /// All of them.
@@ -38,6 +38,13 @@ fn open() -> Router<Site> {
 fn guarded() -> Router<Site> {
     Router::new()
         .route("/", get(assets::live))
+        .route("/games", get(assets::games))
+        .route("/game/{id}", get(assets::game))
+        .route("/opponents", get(assets::opponents))
+        .route("/api/live", get(sse::live))
+        .route("/api/games", get(shelf::games))
+        .route("/api/game/{id}", get(shelf::game))
+        .route("/api/opponents", get(shelf::opponents))
         .route("/api/me", get(steer::me))
 }
 

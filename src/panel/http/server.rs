@@ -2,14 +2,17 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::door::Door;
 use super::key::{Key, KeyError};
 use super::routes;
 use super::site::Site;
-use crate::bot::Control;
+use crate::bot::{Chronicle, Control};
 use crate::config::Panel;
 use crate::panel::reload::Reload;
+use crate::panel::watch::Watch;
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +37,12 @@ pub struct Sources {
     pub control: Control,
     /// Reads the config again.
     pub reload: Reload,
+    /// What happens.
+    pub chronicle: Chronicle,
+    /// The file of games that were kept, if they are.
+    pub archive: Option<PathBuf>,
+    /// How the bot is.
+    pub watch: Watch,
     /// The address of the server that games are played on.
     pub server: String,
 }
@@ -85,6 +94,8 @@ impl Http {
     /// Serves for ever.
     pub async fn serve(self, sources: Sources) {
         let site = Site::new(self.address, self.hosts, self.key, sources);
-        self.door.serve(routes::router(site)).await;
+        let feed = Arc::clone(site.feed());
+        let watcher = feed.run(site.clone());
+        tokio::join!(watcher, self.door.serve(routes::router(site)));
     }
 }

@@ -3,8 +3,15 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::feed::Feed;
 use super::key::Key;
 use super::server::Sources;
+use super::shelf::Shelf;
+
+/// Pages that may follow the news at the same time.
+const MOST_STREAMS: usize = 100;
 
 /// What all addresses share. Clones are the same.
 #[derive(Clone, Debug)]
@@ -16,6 +23,9 @@ struct Inner {
     hosts: Vec<String>,
     key: Key,
     sources: Sources,
+    feed: Arc<Feed>,
+    shelf: Shelf,
+    streams: Arc<Semaphore>,
 }
 
 impl Site {
@@ -24,7 +34,10 @@ impl Site {
             address,
             hosts,
             key,
+            shelf: Shelf::new(sources.archive.clone()),
             sources,
+            feed: Feed::new(),
+            streams: Arc::new(Semaphore::new(MOST_STREAMS)),
         }))
     }
 
@@ -41,6 +54,21 @@ impl Site {
     /// The password and the sessions.
     pub(super) fn key(&self) -> &Key {
         &self.0.key
+    }
+
+    /// What is new, for everybody who looks.
+    pub(super) fn feed(&self) -> &Arc<Feed> {
+        &self.0.feed
+    }
+
+    /// Games that are over.
+    pub(super) fn shelf(&self) -> &Shelf {
+        &self.0.shelf
+    }
+
+    /// A place for a page that follows the news, if there is one.
+    pub(super) fn take_place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.0.streams).try_acquire_owned().ok()
     }
 
     /// Where the page's news come from.

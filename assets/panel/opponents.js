@@ -1,0 +1,88 @@
+// The page of everybody we have played: how it went against each, sorted as the reader likes.
+
+import { ago, button, count, link, make } from "./format.js";
+import { scoreBar } from "./results.js";
+import { Shell } from "./shell.js";
+import { get, News } from "./wire.js";
+
+const find = (id) => document.getElementById(id);
+const form = find("filters");
+let all = [];
+let order = { by: "games", down: true };
+
+const points = ({ wins, draws, losses }) => {
+  const played = wins + draws + losses;
+  return played > 0 ? (wins + draws / 2) / played : 0;
+};
+
+const COLUMNS = [
+  ["name", "Opponent", (one) => one.name.toLowerCase()],
+  ["games", "Games", (one) => one.games],
+  ["score", "Score", points],
+  ["results", "Won, drawn, lost", (one) => one.wins - one.losses],
+  ["rating", "Rating", (one) => one.rating ?? 0],
+  ["change", "± ours", (one) => one.change ?? 0],
+  ["flagged", "Lost on time", (one) => one.timeouts ?? 0],
+  ["last", "Last game", (one) => one.last],
+];
+
+function row(one) {
+  const name = link(`/games?opponent=${encodeURIComponent(one.id)}`, "", make("b", "", one.name));
+  const change = one.change ? make("span", one.change > 0 ? "up" : "down", one.change > 0 ? `+${one.change}` : `−${-one.change}`) : "";
+  return make(
+    "tr",
+    "",
+    make("td", "name", one.title ? make("span", "title", `${one.title} `) : null, name),
+    make("td", "played", count(one.games)),
+    make("td", "score", `${(points(one) * 100).toFixed(0)} %`),
+    make("td", "results", scoreBar(one)),
+    make("td", "rating", one.rating ? String(one.rating) : "–"),
+    make("td", "change", change),
+    make("td", "flagged", one.timeouts ? String(one.timeouts) : "–"),
+    make("td", "last", ago(one.last, news.now())),
+  );
+}
+
+function heads() {
+  return COLUMNS.map(([by, text]) => {
+    const head = make("th", `by-${by}`);
+    head.scope = "col";
+    const current = order.by === by;
+    head.setAttribute("aria-sort", current ? (order.down ? "descending" : "ascending") : "none");
+    head.append(
+      button(text, "sorter", () => {
+        order = { by, down: current ? !order.down : by !== "name" };
+        show();
+        find("opponents").querySelector(`th.by-${by} button`).focus();
+      }),
+    );
+    return head;
+  });
+}
+
+function show() {
+  const { name, kind } = Object.fromEntries(new FormData(form));
+  const key = COLUMNS.find(([by]) => by === order.by)[2];
+  const fits = (one) => one.name.toLowerCase().includes(name.trim().toLowerCase()) && (!kind || (kind === "bot") === (one.title === "BOT"));
+  const list = all.filter(fits).sort((a, b) => {
+    const [one, two] = [key(a), key(b)];
+    const way = one < two ? -1 : one > two ? 1 : 0;
+    return order.down ? -way : way;
+  });
+  const table = make("table", "opponents-table", make("thead", "", make("tr", "", ...heads())), make("tbody", "", ...list.slice(0, 500).map(row)));
+  const none = make("p", "soft", all.length > 0 ? "Nobody fits." : "Nobody yet.");
+  find("opponents").replaceChildren(list.length > 0 ? table : none);
+}
+
+const shell = new Shell(find("bar"), find("alarms"), { page: "opponents" });
+shell.fixedTitle = true;
+const news = new News("/api/live?brief", { status: (status) => shell.status(status) }, (open) => shell.connected(open));
+form.addEventListener("input", show);
+form.addEventListener("submit", (event) => event.preventDefault());
+const answer = await get("/api/opponents");
+if (Array.isArray(answer)) {
+  all = answer;
+  show();
+} else {
+  find("opponents").replaceChildren(make("p", "bad", `${answer.text}.`));
+}

@@ -1,0 +1,307 @@
+// The page of one game, running or over: replay by buttons, keys and graphs, and what was thought of
+// each move. A game under way is followed; what is looked at stays where the reader left it.
+
+import { Board } from "/assets/board/board.js";
+import { Clocks } from "/assets/board/clock.js";
+import { START } from "/assets/board/fen.js";
+import { MoveList } from "/assets/board/moves.js";
+import { Seat, seating } from "/assets/board/seats.js";
+import { announceMove, endReason, other, score as result } from "/assets/board/words.js";
+import { count, day, link, make, scoreText, share, span, spokenScore } from "./format.js";
+import { drawClocks, drawScores, pickPly } from "./graph.js";
+import { Shell } from "./shell.js";
+import { gameDeeds } from "./steer.js";
+import { get, News } from "./wire.js";
+
+const find = (id) => document.getElementById(id);
+const id = location.pathname.split("/").at(-1);
+
+class Page {
+  #game = null;
+  /** The ply looked at, or null for the game as it stands. */
+  #browsed = null;
+  #shown = -1;
+  #showing = false;
+  #settled = "";
+
+  constructor(shell) {
+    this.shell = shell;
+    this.board = new Board(find("board"), { label: "The game" });
+    this.seats = { top: new Seat(find("seat-top")), bottom: new Seat(find("seat-bottom")) };
+    this.clocks = new Clocks((color, face) => this.seat[color].time(face));
+    this.moves = new MoveList(
+      { list: find("move-list"), first: find("move-first"), back: find("move-back"), forward: find("move-forward"), last: find("move-last") },
+      (ply) => this.browse(ply),
+    );
+    this.deeds = make("div", "card-deeds");
+    find("line").after(this.deeds);
+    this.#seat("white");
+    find("flip").addEventListener("click", () => this.flip());
+    document.addEventListener("keydown", (event) => {
+      const plain = !event.altKey && !event.ctrlKey && !event.metaKey && !event.target.closest?.("input, select");
+      if (plain && event.key.toLowerCase() === "f" && !document.querySelector("dialog[open]")) this.flip();
+    });
+    for (const name of ["score-graph", "clock-graph"]) {
+      pickPly(find(name), () => this.#live(), (ply) => this.browse(ply));
+    }
+  }
+
+  /** Takes over the game; `now` is the server's clock. */
+  apply(game, now) {
+    const before = this.#game;
+    this.#game = game;
+    if (!before) {
+      const bottom = game.us ?? "white";
+      this.board.turnTo(bottom);
+      this.#seat(bottom);
+      if (game.ending) this.#browsed = null;
+    }
+    const ending = game.ending ? { ...game.ending, moves: game.moves } : null;
+    this.moves.update(game.moves, ending ? { score: result(ending), reason: endReason(ending) } : null);
+    this.now = now;
+    this.heard = performance.now();
+    this.#settle();
+    gameDeeds(this.deeds, game, this.shell);
+    if (before && game.moves.length > before.moves.length) {
+      const index = game.moves.length - 1;
+      find("announcer").textContent = announceMove(game.moves[index], index % 2 === 0 ? "white" : "black");
+    }
+    this.#catchUp();
+    this.#details();
+  }
+
+  /** Takes over what the engine thinks of the game as it stands. */
+  ponder(thought) {
+    if (!this.#game) return;
+    this.#game.thought = thought;
+    this.#details();
+  }
+
+  /** What changes with the moves alone: left as it is while they are the same. */
+  #settle() {
+    const { moves, ending, review } = this.#game;
+    const key = JSON.stringify([moves.map(({ uci, score, clock }) => [uci, score, clock]), ending, review]);
+    if (key === this.#settled) return;
+    this.#settled = key;
+    this.#annotate();
+    this.#title();
+    this.#graphs();
+    this.#review();
+    this.#foot();
+  }
+
+  /** Shows the position after so many plies; the last one means the game as it stands. */
+  browse(ply) {
+    this.#browsed = ply >= this.#live() ? null : ply;
+    this.#catchUp();
+    this.#details();
+  }
+
+  flip() {
+    this.board.turnTo(other(this.board.orientation));
+    this.#seat(this.board.orientation);
+    this.#details();
+  }
+
+  steering() {
+    if (this.#game) gameDeeds(this.deeds, this.#game, this.shell);
+  }
+
+  #live() {
+    return this.#game?.moves.length ?? 0;
+  }
+
+  #looksAt() {
+    return this.#browsed ?? this.#live();
+  }
+
+  #seat(orientation) {
+    this.seat = seating(this.seats.top, this.seats.bottom, orientation);
+    find("eval-bar").classList.toggle("turned", orientation === "black");
+  }
+
+  #fenAt(ply) {
+    return ply === 0 ? (this.#game?.start ?? START) : this.#game.moves[ply - 1].fen;
+  }
+
+  #view(ply) {
+    const move = ply > 0 ? this.#game.moves[ply - 1] : null;
+    const last = move ? [move.uci.slice(0, 2), move.uci.slice(2, 4)] : [];
+    return { fen: this.#fenAt(ply), last, blast: move?.blast ?? [], check: move?.check ?? null };
+  }
+
+  async #catchUp() {
+    this.moves.at(this.#looksAt());
+    if (this.#showing) return;
+    this.#showing = true;
+    try {
+      while (this.#shown !== this.#looksAt()) await this.#step(this.#looksAt());
+    } finally {
+      this.#showing = false;
+    }
+  }
+
+  #step(goal) {
+    const way = goal - this.#shown;
+    const near = this.#shown >= 0 && way > 0 && way <= 2;
+    const next = near ? this.#shown + 1 : goal;
+    let motion = "none";
+    if (near) motion = "forward";
+    else if (this.#shown >= 0 && way === -1) motion = "back";
+    this.#shown = next;
+    return this.board.show(this.#view(next), { motion });
+  }
+
+  /** Everything beside the board that belongs to the ply looked at. */
+  #details() {
+    const game = this.#game;
+    if (!game) return;
+    const ply = this.#looksAt();
+    const move = ply > 0 ? game.moves[ply - 1] : null;
+    const live = this.#browsed === null && !game.ending;
+    for (const side of ["white", "black"]) {
+      const { name, title, rating, diff } = game[side];
+      this.seat[side].sit(side, { name: name || "Anonymous", title, rating }, diff);
+      this.seat[side].tally(this.#fenAt(ply));
+      this.seat[side].turn(!game.ending && game.turn === side);
+    }
+    this.#clocksAt(ply, live);
+    this.#scoreAt(ply);
+    this.#facts(move, live ? game.thought : null);
+    const part = game.moves.length > 0 ? (ply / game.moves.length) * 100 : 0;
+    for (const cursor of document.querySelectorAll(".cursor")) cursor.style.left = `${part}%`;
+  }
+
+  /** The clocks as they stood then, or as they run now. */
+  #clocksAt(ply, live) {
+    const { clocks, moves, initial } = this.#game;
+    if (live && clocks && clocks.white !== null && clocks.black !== null) {
+      const now = this.now + performance.now() - this.heard;
+      const gone = clocks.running ? Math.max(0, now - clocks.at) : 0;
+      const left = (color) => clocks[color] - (color === clocks.running ? gone : 0);
+      this.clocks.set({ white: left("white"), black: left("black"), running: clocks.running, initial: initial ?? 0 });
+      return;
+    }
+    const last = (parity) => {
+      for (let index = ply - 1; index >= 0; index -= 1) {
+        if (index % 2 === parity && moves[index].clock !== undefined) return moves[index].clock;
+      }
+      return initial ?? null;
+    };
+    const [white, black] = [last(0), last(1)];
+    if (white === null || black === null) return;
+    this.clocks.set({ white, black, running: null, initial: initial ?? 0 });
+  }
+
+  #scoreAt(ply) {
+    const { moves, ending } = this.#game;
+    const scored = moves.slice(0, ply).findLast((move) => move.score);
+    const over = ending?.winner && ply === moves.length;
+    const part = over ? (ending.winner === "white" ? 1 : 0) : share(scored?.score);
+    const bar = find("eval-bar");
+    bar.style.setProperty("--white", `${(part * 100).toFixed(1)}%`);
+    bar.lastElementChild.textContent = over ? "" : scoreText(scored?.score);
+    bar.classList.toggle("white-ahead", part >= 0.5);
+    bar.setAttribute("aria-label", spokenScore(scored?.score));
+  }
+
+  #facts(move, thought) {
+    const source = thought ?? move ?? {};
+    const fact = (name, value, title = "") => {
+      const made = make("div", "fact", make("dt", "", name), make("dd", "", value));
+      made.title = title;
+      return made;
+    };
+    const nps = source.nps ?? (source.nodes && source.time ? (source.nodes / source.time) * 1000 : null);
+    find("facts").replaceChildren(
+      fact("score", scoreText(source.score) || "–", spokenScore(source.score)),
+      fact("depth", source.depth ? `${source.depth}${source.seldepth ? `/${source.seldepth}` : ""}` : "–"),
+      fact("nodes", count(source.nodes)),
+      fact("nodes/s", count(nps)),
+      fact("took", span(move?.spent), "what the server took off the clock"),
+      fact("lag", span(move?.lag), "of that, the way to the server and back"),
+      fact("source", move?.source ?? "–"),
+    );
+    const line = source.line ?? [];
+    find("line").replaceChildren(make("b", "", line.length > 0 ? "Line" : ""), line.length > 0 ? ` ${line.join(" ")}` : "");
+  }
+
+  /** Puts each move's score beside it. */
+  #annotate() {
+    this.#game.moves.forEach((move, index) => {
+      const cell = find("move-list").querySelector(`[data-ply="${index + 1}"]`);
+      if (!cell || !move.score) return;
+      cell.dataset.score = scoreText(move.score);
+    });
+    const losing = this.#game.review?.ply;
+    find("move-list").querySelector(".losing")?.classList.remove("losing");
+    if (losing) find("move-list").querySelector(`[data-ply="${losing}"]`)?.classList.add("losing");
+  }
+
+  #title() {
+    const { white, black, time, rated, ending } = this.#game;
+    const names = `${white.name || "Anonymous"} – ${black.name || "Anonymous"}`;
+    const what = `${time} ${rated ? "rated" : "casual"}`;
+    const state = ending ? `${result(ending)} · ${endReason({ ...ending, moves: this.#game.moves })}` : "under way";
+    find("game-title").replaceChildren(names, make("span", "soft", `${what} · ${state}`));
+    this.shell.fixedTitle = true;
+    document.title = `${names} · Megaton`;
+  }
+
+  #graphs() {
+    const { moves, initial } = this.#game;
+    drawScores(find("score-graph"), moves.map((move) => move.score ?? null), "The score after each move");
+    drawClocks(find("clock-graph"), moves, initial, "Both clocks over the game");
+  }
+
+  #review() {
+    const { review } = this.#game;
+    find("review").hidden = !review;
+    if (!review) return;
+    const parts = [make("p", "", review.text)];
+    if (review.line?.length > 0) parts.push(make("p", "line", make("b", "", "Better"), ` ${review.line.join(" ")}`));
+    if (review.ply) {
+      const show = make("button", "small", "Show the position");
+      show.type = "button";
+      show.addEventListener("click", () => this.browse(review.ply - 1));
+      parts.push(show);
+    }
+    find("review-text").replaceChildren(...parts);
+  }
+
+  #foot() {
+    const { began, url, program, origin, speed } = this.#game;
+    const lichess = link(url, "", `On ${new URL(url).host}`);
+    lichess.rel = "noreferrer";
+    const parts = [lichess, ` · ${speed} · ${day(began)}`];
+    if (origin && origin !== "unknown") parts.push(` · ${origin}`);
+    if (program) parts.push(` · ${program}`);
+    if (this.#game.ending) {
+      const pgn = link(`/api/game/${id}.pgn`, "", "PGN");
+      pgn.download = `${id}.pgn`;
+      parts.push(" · ", pgn);
+    }
+    find("foot").replaceChildren(...parts);
+  }
+}
+
+const shell = new Shell(find("bar"), find("alarms"), { page: "games" });
+const page = new Page(shell);
+shell.onSteering = () => page.steering();
+const first = await get(`/api/game/${encodeURIComponent(id)}`);
+if (first.ok === false) {
+  find("game-title").textContent = first.text;
+  find("arena").hidden = true;
+  document.querySelector(".graphs").hidden = true;
+} else {
+  page.apply(first, first.now);
+}
+const news = new News(
+  `/api/live?game=${encodeURIComponent(id)}`,
+  {
+    status: (status) => shell.status(status),
+    game: (game) => page.apply(game, news.now()),
+    thought: (thought) => page.ponder(thought),
+  },
+  (open) => shell.connected(open),
+);

@@ -1,0 +1,61 @@
+//! The operator's page beside a running bot: opened if it can be, and served.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use megaton::bot::{Chronicle, Control};
+use megaton::config::{self, Config};
+use megaton::panel::{Http, Reload, Reloader, Sources, Watch};
+
+/// Serves the page for ever, if there is to be one and its port is free.
+pub(super) async fn serve(config: &Config, sources: Sources) {
+    match Http::open(&config.panel).await {
+        Ok(Some(http)) => {
+            tracing::info!(url = http.url(), "the page is open");
+            http.serve(sources).await;
+        }
+        Ok(None) => {}
+        Err(error) => tracing::warn!("the bot plays on without its page: {error}"),
+    }
+    std::future::pending::<()>().await;
+}
+
+/// Opens the page of a practice: where the config has it, or at any port if that is taken.
+pub(super) async fn open_for_practice(config: &config::Panel) -> Option<Http> {
+    let anywhere = config::Panel {
+        listen: config
+            .listen
+            .map(|address| SocketAddr::new(address.ip(), 0)),
+        ..config.clone()
+    };
+    for wanted in [config, &anywhere] {
+        match Http::open(wanted).await {
+            Ok(http) => return http,
+            Err(error) => tracing::debug!("no page there: {error}"),
+        }
+    }
+    None
+}
+
+/// What a page needs of a bot that plays at `server`; the state of the bot is watched from now on.
+pub(super) fn sources(
+    control: &Control,
+    reload: Option<Reload>,
+    chronicle: Chronicle,
+    server: &str,
+    archive: Option<PathBuf>,
+) -> Sources {
+    let (watch, watcher) = Watch::new(control.clone());
+    tokio::spawn(watcher.run());
+    Sources {
+        reload: reload.unwrap_or_else(|| {
+            let (_, reload) = Reloader::new(None, Config::default(), control.clone());
+            reload
+        }),
+        control: control.clone(),
+        chronicle,
+        archive,
+        watch,
+        server: server.to_owned(),
+    }
+}

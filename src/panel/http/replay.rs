@@ -1,0 +1,133 @@
+//! A game's record played again on a board: what a page needs of each position. Pure.
+//!
+//! A record may hold what cannot be played; then the game ends there.
+
+use serde::Serialize;
+
+use crate::archive::GameRecord;
+use crate::rules::{Bitboard, Move, Position, Square};
+
+/// A position after a move, and the move.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Shown {
+    pub(super) uci: String,
+    pub(super) san: String,
+    pub(super) fen: String,
+    /// The landing square of a capture and every neighbour that lost a man.
+    pub(super) blast: Vec<String>,
+    /// The square of a king in check.
+    pub(super) check: Option<String>,
+}
+
+/// A game played again.
+#[derive(Clone, Debug)]
+pub(super) struct Replay {
+    pub(super) start: Position,
+    pub(super) shown: Vec<Shown>,
+    /// The expected line after each move as people write it.
+    pub(super) lines: Vec<Vec<String>>,
+    pub(super) position: Position,
+}
+
+impl Replay {
+    pub(super) fn of(record: &GameRecord) -> Self {
+        let fen = record.initial_fen.as_deref();
+        let start = fen.and_then(|fen| Position::from_fen(fen).ok());
+        let start = start.unwrap_or_default();
+        let mut replay = Self {
+            start,
+            shown: Vec::with_capacity(record.moves.len()),
+            lines: Vec::with_capacity(record.moves.len()),
+            position: start,
+        };
+        for made in &record.moves {
+            let Ok(mv) = replay.position.parse_uci(&made.uci) else {
+                break;
+            };
+            replay.lines.push(line(replay.position, &made.line));
+            let after = replay.position.play(mv);
+            replay.shown.push(shown(&replay.position, &after, mv));
+            replay.position = after;
+        }
+        replay
+    }
+}
+
+fn shown(before: &Position, after: &Position, mv: Move) -> Shown {
+    let checked = after.in_check().then(|| after.king(after.turn())).flatten();
+    let blast = if before.is_capture(mv) {
+        blast(before, after, mv)
+    } else {
+        Vec::new()
+    };
+    Shown {
+        uci: mv.to_string(),
+        san: before.san(mv),
+        fen: after.fen(),
+        blast: blast.iter().map(ToString::to_string).collect(),
+        check: checked.map(|square| square.to_string()),
+    }
+}
+
+fn blast(before: &Position, after: &Position, mv: Move) -> Vec<Square> {
+    let near = |square: Square| {
+        square.file().abs_diff(mv.to().file()) <= 1 && square.rank().abs_diff(mv.to().rank()) <= 1
+    };
+    let lost = Bitboard(before.occupied().0 & !after.occupied().0);
+    let around = lost
+        .into_iter()
+        .filter(|&square| square != mv.from() && square != mv.to() && near(square));
+    std::iter::once(mv.to()).chain(around).collect()
+}
+
+/// Moves in UCI with blanks between, as people write them, as far as they can be played.
+pub(super) fn line(mut position: Position, moves: &str) -> Vec<String> {
+    let mut line = Vec::new();
+    for word in moves.split_whitespace() {
+        let Ok(mv) = position.parse_uci(word) else {
+            break;
+        };
+        line.push(position.san(mv));
+        position = position.play(mv);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::MoveRecord;
+
+    fn replay(moves: &[&str]) -> Replay {
+        let moves = moves.iter().map(|uci| MoveRecord {
+            line: (*uci).to_owned(),
+            ..MoveRecord::bare(*uci)
+        });
+        Replay::of(&GameRecord {
+            moves: moves.collect(),
+            ..GameRecord::default()
+        })
+    }
+
+    #[test]
+    fn a_game_is_shown_move_by_move() {
+        let shot = replay(&["g1f3", "a7a6", "f3g5", "h7h6", "g5f7"]);
+        let last = shot.shown.last().unwrap();
+        assert_eq!(last.san, "Nxf7#");
+        let mut blast = last.blast.clone();
+        blast.sort();
+        assert_eq!(blast, ["e8", "f7", "f8", "g8"]);
+        assert_eq!(shot.lines[4], ["Nxf7#"]);
+        assert_eq!(shot.shown[0].check, None);
+        let check = replay(&["e2e4", "e7e5", "f1b5", "a7a6", "b5d7"]);
+        assert_eq!(check.shown.len(), 5);
+    }
+
+    #[test]
+    fn what_cannot_be_played_ends_it() {
+        let broken = replay(&["e2e4", "e2e4", "e7e5"]);
+        assert_eq!(broken.shown.len(), 1);
+        assert!(replay(&["hello"]).shown.is_empty());
+        assert_eq!(line(Position::default(), "e2e4 e7e5 x"), ["e4", "e5"]);
+    }
+}

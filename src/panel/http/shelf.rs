@@ -1,0 +1,323 @@
+//! Games that are over, for the pages: the latest from the chronicle, the rest from the archive.
+//!
+//! The archive is read where blocking is allowed, by one page at a time: however many ask, the bot
+//! and its writer notice nothing. Without an archive there are the latest games.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use tokio::sync::Semaphore;
+
+use super::feed::now;
+use super::gate::refusal;
+use super::opponents::{Opponent, Tally};
+use super::site::Site;
+use super::view::{Head, Whole};
+use crate::archive::{
+    ArchiveError, Filter, GameRecord, Library, Millis, Order, Outcome, PgnOptions, Wanted, pgn,
+};
+use crate::lichess::{Side, Speed};
+
+/// Games that are given at once.
+const MOST_GAMES: usize = 200;
+/// Games that the rating is drawn from, and that opponents are counted in.
+const MOST_RATED: usize = 3000;
+const MOST_COUNTED: usize = 100_000;
+
+/// The archive, opened when it is first asked.
+#[derive(Debug)]
+pub(super) struct Shelf {
+    path: Option<PathBuf>,
+    open: Arc<Mutex<Option<Library>>>,
+    /// One reader at a time.
+    turn: Semaphore,
+}
+
+impl Shelf {
+    pub(super) fn new(path: Option<PathBuf>) -> Self {
+        Self {
+            path,
+            open: Arc::default(),
+            turn: Semaphore::new(1),
+        }
+    }
+
+    /// What the archive answers; nothing if there is none, or none that can be read.
+    async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Library) -> Result<T, ArchiveError> + Send + 'static,
+    ) -> Option<T> {
+        let path = self.path.clone()?;
+        let _turn = self.turn.acquire().await.ok()?;
+        let open = Arc::clone(&self.open);
+        let asked = tokio::task::spawn_blocking(move || {
+            let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+            let library = match open.take() {
+                Some(library) => library,
+                None => Library::open(&path)?,
+            };
+            let answer = question(&library)?;
+            // Only one that answers is kept.
+            *open = Some(library);
+            Ok::<T, ArchiveError>(answer)
+        });
+        match asked.await {
+            Ok(Ok(answer)) => Some(answer),
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "the page cannot read the archive");
+                None
+            }
+            Err(_) => None,
+        }
+    }
+}
+
+/// Which games are wanted.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Wish {
+    opponent: Option<String>,
+    result: Option<Outcome>,
+    speed: Option<String>,
+    color: Option<Side>,
+    /// Begun before this moment.
+    before: Option<Millis>,
+    limit: Option<usize>,
+}
+
+impl Wish {
+    fn fits(&self, record: &GameRecord) -> bool {
+        let opponent = record.opponent();
+        let named = |wanted: &String| {
+            let wanted = wanted.to_lowercase();
+            opponent.is_some_and(|it| it.name.to_lowercase() == wanted)
+        };
+        self.opponent.as_ref().is_none_or(named)
+            && self
+                .result
+                .is_none_or(|it| record.our_outcome() == Some(it))
+            && self
+                .speed
+                .as_ref()
+                .is_none_or(|it| record.speed.as_str() == it)
+            && self.color.is_none_or(|it| record.us == Some(it))
+            && self.before.is_none_or(|before| record.began() < before)
+    }
+
+    fn filter(&self) -> Filter {
+        let speed = |word: &String| {
+            let all = [
+                Speed::UltraBullet,
+                Speed::Bullet,
+                Speed::Blitz,
+                Speed::Rapid,
+                Speed::Classical,
+                Speed::Correspondence,
+            ];
+            all.into_iter().find(|speed| speed.as_str() == word)
+        };
+        Filter {
+            opponent: self.opponent.clone(),
+            result: self.result.map(Wanted::Result),
+            speed: self.speed.as_ref().and_then(speed),
+            us: self.color,
+            until: self.before,
+            ..Filter::default()
+        }
+    }
+}
+
+/// The latest games that are over.
+pub(super) async fn recent(site: &Site, most: usize) -> Vec<Head> {
+    let wish = Wish {
+        limit: Some(most),
+        ..Wish::default()
+    };
+    find(site, &wish).await
+}
+
+async fn find(site: &Site, wish: &Wish) -> Vec<Head> {
+    let limit = wish.limit.unwrap_or(MOST_GAMES).min(MOST_GAMES);
+    let latest = site.sources().chronicle.recent();
+    let fitting = latest.iter().filter(|record| wish.fits(record));
+    let mut heads: Vec<Head> = fitting.map(|record| Head::of(record)).collect();
+    let known: BTreeSet<String> = latest.iter().map(|record| record.id.clone()).collect();
+    let filter = wish.filter();
+    // As many more as may be known already.
+    let most = limit + known.len();
+    let kept = site
+        .shelf()
+        .ask(move |library| library.games(&filter, Order::Newest, most, None))
+        .await;
+    let kept = kept.unwrap_or_default().into_iter();
+    let kept = kept.filter(|line| line.game.ending.is_some() && !known.contains(&line.game.id));
+    heads.extend(kept.map(|line| Head::with_plies(&line.game, line.plies as usize)));
+    heads.sort_by_key(|head| std::cmp::Reverse(head.began));
+    heads.truncate(limit);
+    heads
+}
+
+/// Our rating after each rated game, the earliest first.
+pub(super) async fn ratings(site: &Site) -> Vec<(Millis, i32)> {
+    let rated = Filter {
+        rated: Some(true),
+        played: true,
+        ..Filter::default()
+    };
+    let kept = site
+        .shelf()
+        .ask(move |library| library.games(&rated, Order::Newest, MOST_RATED, None))
+        .await;
+    let kept = kept.unwrap_or_default().into_iter().map(|line| line.game);
+    let latest = site.sources().chronicle.recent();
+    let mut steps: Vec<Step> = latest
+        .iter()
+        .filter_map(|record| Step::of(record))
+        .collect();
+    let known: BTreeSet<String> = steps.iter().map(|step| step.id.clone()).collect();
+    let earlier = kept.filter_map(|record| Step::of(&record));
+    steps.extend(earlier.filter(|step| !known.contains(&step.id)));
+    follow(steps)
+}
+
+/// What a rated game did to our rating.
+#[derive(Debug)]
+struct Step {
+    id: String,
+    began: Millis,
+    ended: Millis,
+    before: i32,
+    diff: i32,
+}
+
+impl Step {
+    fn of(record: &GameRecord) -> Option<Self> {
+        let player = record.player(record.us?);
+        Some(Self {
+            id: record.id.clone(),
+            began: record.began(),
+            ended: record.ending.as_ref()?.at,
+            before: player.rating?,
+            diff: player.rating_diff?,
+        })
+    }
+}
+
+/// The rating after each game. Of games at the same time each knows only the rating that it began
+/// with, so that there the differences count.
+fn follow(mut steps: Vec<Step>) -> Vec<(Millis, i32)> {
+    steps.sort_by_key(|step| step.ended);
+    let mut last: Option<(Millis, i32)> = None;
+    let points = steps.iter().map(|step| {
+        let rating = match last {
+            Some((ended, rating)) if step.began < ended => rating + step.diff,
+            _ => step.before + step.diff,
+        };
+        last = Some((step.ended, rating));
+        (step.ended, rating)
+    });
+    points.collect()
+}
+
+/// A game with all its moves, running or over.
+pub(super) async fn whole(site: &Site, id: &str) -> Option<Whole> {
+    let sources = site.sources();
+    let running = sources.chronicle.running();
+    if let Some(live) = running.iter().find(|live| live.record.id == id) {
+        let whole = Whole::of(&live.record, Some(live), None, &sources.server, now());
+        return Some(whole);
+    }
+    let record = record(site, id).await?;
+    Some(Whole::of(&record, None, None, &sources.server, now()))
+}
+
+/// A game that is over, or runs.
+async fn record(site: &Site, id: &str) -> Option<Arc<GameRecord>> {
+    if let Some(record) = site.sources().chronicle.game(id) {
+        return Some(record);
+    }
+    let id = id.to_owned();
+    let found = site.shelf().ask(move |library| library.game(&id)).await;
+    found.flatten().map(Arc::new)
+}
+
+/// Everybody we have played, as far back as is counted.
+async fn everybody(site: &Site) -> Vec<Opponent> {
+    let mut tally = Tally::default();
+    let latest = site.sources().chronicle.recent();
+    latest.iter().for_each(|record| tally.count(record));
+    let known: BTreeSet<String> = latest.iter().map(|record| record.id.clone()).collect();
+    let counted = site.shelf().ask(move |library| {
+        let mut tally = Tally::default();
+        let all = Filter::default();
+        library.each_line::<ArchiveError>(&all, Order::Newest, MOST_COUNTED, None, |line| {
+            if !known.contains(&line.game.id) {
+                tally.count(&line.game);
+            }
+            Ok(true)
+        })?;
+        Ok(tally)
+    });
+    if let Some(counted) = counted.await {
+        tally.add(counted);
+    }
+    tally.opponents()
+}
+
+pub(super) async fn games(State(site): State<Site>, Query(wish): Query<Wish>) -> Response {
+    Json(find(&site, &wish).await).into_response()
+}
+
+/// A game as JSON, or with `.pgn` behind its id as PGN.
+pub(super) async fn game(State(site): State<Site>, Path(id): Path<String>) -> Response {
+    let unknown = || refusal(StatusCode::NOT_FOUND, "no such game is known here");
+    let Some(id) = id.strip_suffix(".pgn") else {
+        let found = whole(&site, &id).await;
+        return found.map_or_else(unknown, |whole| Json(whole).into_response());
+    };
+    let Some(record) = record(&site, id).await else {
+        return unknown();
+    };
+    let options = PgnOptions {
+        site: site.sources().server.clone(),
+        ..PgnOptions::default()
+    };
+    let kind = [(header::CONTENT_TYPE, "application/x-chess-pgn")];
+    (kind, pgn(&record, &options)).into_response()
+}
+
+pub(super) async fn opponents(State(site): State<Site>) -> Response {
+    Json(everybody(&site).await).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rating_follows_games_that_were_played_at_the_same_time() {
+        let step = |began, ended, before, diff| Step {
+            id: format!("{began}-{ended}"),
+            began,
+            ended,
+            before,
+            diff,
+        };
+        let steps = vec![
+            step(40, 50, 1530, -5),
+            step(0, 10, 1500, 10),
+            step(20, 30, 1510, 8),
+            step(21, 35, 1510, 12),
+        ];
+        assert_eq!(
+            follow(steps),
+            [(10, 1510), (30, 1518), (35, 1530), (50, 1525)]
+        );
+    }
+}

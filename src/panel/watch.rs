@@ -1,0 +1,119 @@
+//! One look at the bot a second, for everybody who wants to know how it is.
+//!
+//! Whoever looks here asks nobody: however many scrapes, probes and pages there are, the bot answers
+//! one question a second, and one that does not answer is known by the age of its last answer.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+use crate::bot::{Command, Control, Reply, Status, Unheard};
+
+/// From one look to the next.
+const EVERY: Duration = Duration::from_secs(1);
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How the bot was when it last answered.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// What it said.
+    pub status: Arc<Status>,
+    /// When.
+    pub at: Instant,
+}
+
+/// What was last seen of the bot. Clones see the same.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    begun: Instant,
+    seen: watch::Receiver<Option<Seen>>,
+}
+
+/// Looks at the bot.
+#[derive(Debug)]
+pub struct Watcher {
+    control: Control,
+    seen: watch::Sender<Option<Seen>>,
+}
+
+impl Watch {
+    /// A watch, and who keeps it.
+    pub fn new(control: Control) -> (Self, Watcher) {
+        let (sender, seen) = watch::channel(None);
+        let begun = Instant::now();
+        let watcher = Watcher {
+            control,
+            seen: sender,
+        };
+        (Self { begun, seen }, watcher)
+    }
+
+    /// The last answer, if there was any.
+    pub fn seen(&self) -> Option<Seen> {
+        self.seen.borrow().clone()
+    }
+
+    /// How the bot was when it last answered.
+    pub fn status(&self) -> Option<Arc<Status>> {
+        self.seen().map(|seen| seen.status)
+    }
+
+    /// How long ago it last answered, or has been asked in vain.
+    pub fn age(&self) -> Duration {
+        self.seen().map_or(self.begun, |seen| seen.at).elapsed()
+    }
+
+    /// Wakes at each new answer.
+    pub fn changes(&self) -> watch::Receiver<Option<Seen>> {
+        self.seen.clone()
+    }
+}
+
+impl Watcher {
+    /// Looks for as long as there is a bot.
+    pub async fn run(self) {
+        loop {
+            match self.control.ask(Command::Status, PATIENCE).await {
+                Ok(Reply::Status(status)) => {
+                    let seen = Seen {
+                        status: Arc::from(status),
+                        at: Instant::now(),
+                    };
+                    self.seen.send_replace(Some(seen));
+                }
+                Ok(_) | Err(Unheard::Busy | Unheard::Silent) => {}
+                Err(Unheard::Gone) => return,
+            }
+            tokio::time::sleep(EVERY).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bot::channel;
+
+    #[tokio::test]
+    async fn the_last_answer_is_there_for_everybody() {
+        let (control, mut commands) = channel();
+        let (watch, watcher) = Watch::new(control);
+        assert!(watch.status().is_none());
+        let task = tokio::spawn(watcher.run());
+        let mut changes = watch.changes();
+        let order = commands.next().await;
+        let status = Status {
+            uptime: 7,
+            ..Status::default()
+        };
+        order.answer(Reply::Status(Box::new(status)));
+        changes.changed().await.unwrap();
+        assert_eq!(watch.status().unwrap().uptime, 7);
+        assert!(watch.age() < Duration::from_secs(60));
+        drop(commands);
+        task.await.unwrap();
+        assert_eq!(watch.status().unwrap().uptime, 7);
+    }
+}

@@ -1,0 +1,369 @@
+//! The operator's page as HTTP has it: who is let in, who steers, and what hostile clients get.
+
+use std::time::Duration;
+
+use megaton::config::Panel;
+use megaton::panel::Http;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::bounded;
+use super::house::{House, PASSWORD, local, locked};
+
+/// What came back: status, head and body.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
+    }
+}
+
+fn address(house: &House) -> &str {
+    house.panel().trim_start_matches("http://")
+}
+
+/// Sends bytes and reads until the other end hangs up.
+async fn exchange(address: &str, bytes: &[u8]) -> Answer {
+    let mut client = TcpStream::connect(address).await.unwrap();
+    // Who is refused half-way may be hung up on.
+    let _ = client.write_all(bytes).await;
+    let mut answer = Vec::new();
+    let _ = client.read_to_end(&mut answer).await;
+    let text = String::from_utf8_lossy(&answer).into_owned();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head.split_whitespace().nth(1).unwrap_or("0");
+    Answer {
+        status: status.parse().unwrap(),
+        head: head.to_lowercase(),
+        body: body.to_owned(),
+    }
+}
+
+/// A request with these further headers.
+async fn ask(house: &House, request: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    let address = address(house);
+    let mut text = format!("{request} HTTP/1.1\r\nconnection: close\r\n");
+    if !headers.iter().any(|(name, _)| *name == "host") {
+        text.push_str(&format!("host: {address}\r\n"));
+    }
+    for (name, value) in headers {
+        text.push_str(&format!("{name}: {value}\r\n"));
+    }
+    if !body.is_empty() {
+        let length = body.len();
+        text.push_str(&format!(
+            "content-type: application/json\r\ncontent-length: {length}\r\n"
+        ));
+    }
+    exchange(address, format!("{text}\r\n{body}").as_bytes()).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_pages_are_served_with_strict_rules() {
+    bounded(async {
+        let house = House::open().await;
+        for path in ["/", "/games", "/opponents", "/game/abcdefgh"] {
+            let page = ask(&house, &format!("GET {path}"), &[], "").await;
+            assert_eq!(page.status, 200, "{page:?}");
+            assert!(page.body.starts_with("<!doctype html>"), "{path}");
+            for rule in [
+                "content-security-policy: default-src 'none'; script-src 'self'",
+                "x-content-type-options: nosniff",
+                "x-frame-options: deny",
+            ] {
+                assert!(page.head.contains(rule), "{path}: {}", page.head);
+            }
+        }
+        for (path, status) in [
+            ("/assets/board/board.js", 200),
+            ("/assets/panel/live.js", 200),
+            ("/assets/panel/../../Cargo.toml", 404),
+            ("/assets/panel/%2e%2e%2fCargo.toml", 404),
+            ("/api/game/nosuch12", 404),
+            ("/nothing", 404),
+        ] {
+            let got = ask(&house, &format!("GET {path}"), &[], "").await;
+            assert_eq!(got.status, status, "{path}");
+        }
+        assert_eq!(
+            ask(&house, "GET /api/games", &[], "").await.json(),
+            json!([])
+        );
+        assert_eq!(ask(&house, "DELETE /", &[], "").await.status, 405);
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn other_names_and_other_pages_are_refused() {
+    bounded(async {
+        let house = House::open().await;
+        let own = format!("http://{}", address(&house));
+        for headers in [
+            &[("host", "evil.example")][..],
+            &[("host", "localhost.evil.example")],
+            &[("origin", "http://evil.example")],
+            &[("origin", "null")],
+        ] {
+            let refused = ask(&house, "GET /api/me", headers, "").await;
+            assert_eq!(refused.status, 403, "{headers:?}: {refused:?}");
+        }
+        for headers in [
+            &[][..],
+            &[("host", "localhost")],
+            &[("origin", own.as_str())],
+        ] {
+            assert_eq!(ask(&house, "GET /api/me", headers, "").await.status, 200);
+        }
+        // Without a password nothing is steered, whatever is shown.
+        let pause = r#"{"do":"pause"}"#;
+        for headers in [
+            &[][..],
+            &[("authorization", "Bearer "), ("origin", own.as_str())],
+        ] {
+            let refused = ask(&house, "POST /api/control", headers, pause).await;
+            assert_eq!(refused.status, 403, "{refused:?}");
+            assert!(refused.body.contains("[panel] token_file"), "{refused:?}");
+        }
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_password_steers_and_nothing_else_does() {
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let house = House::open_with(&locked(folder.path())).await;
+        let own = format!("http://{}", address(&house));
+        let bearer = format!("Bearer {PASSWORD}");
+        let control = async |headers: &[(&str, &str)], body: &str| {
+            ask(&house, "POST /api/control", headers, body).await
+        };
+        let pause = r#"{"do":"pause"}"#;
+        assert_eq!(control(&[], pause).await.status, 401);
+        let wrong = [("authorization", "Bearer open-sesame-open-sesamE")];
+        assert_eq!(control(&wrong, pause).await.status, 401);
+        let shown = [("authorization", bearer.as_str())];
+        let paused = loop {
+            let paused = control(&shown, pause).await;
+            // It has to reach its server first.
+            if !paused.body.contains("not reached") {
+                break paused;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        };
+        assert_eq!(
+            (paused.status, &paused.json()["ok"]),
+            (200, &json!(true)),
+            "{paused:?}"
+        );
+        let status = control(&shown, r#"{"do":"status"}"#).await.json();
+        assert_eq!(status["status"]["state"], "paused", "{status}");
+        for bad in ["{}", r#"{"do":"fly"}"#, "[", r#"{"do":"pause","x":1}"#] {
+            let refused = control(&shown, bad).await;
+            assert_eq!(refused.status, 400, "{refused:?}");
+        }
+
+        let login = |word: &str| json!({ "password": word }).to_string();
+        let from_here = [("origin", own.as_str())];
+        let wrong = ask(&house, "POST /api/login", &from_here, &login("open-sesame")).await;
+        assert_eq!(wrong.json()["ok"], json!(false));
+        let right = ask(&house, "POST /api/login", &from_here, &login(PASSWORD)).await;
+        assert_eq!(right.json()["ok"], json!(true), "{right:?}");
+        let cookie = right
+            .head
+            .lines()
+            .find(|line| line.starts_with("set-cookie: "));
+        let cookie = cookie.unwrap().trim_start_matches("set-cookie: ");
+        assert!(
+            cookie.contains("; httponly; samesite=strict; path=/"),
+            "{cookie}"
+        );
+        let session = cookie.split(';').next().unwrap();
+        let known = [("cookie", session), ("origin", own.as_str())];
+        let resumed = control(&known, r#"{"do":"resume"}"#).await;
+        assert_eq!(resumed.json()["ok"], json!(true), "{resumed:?}");
+        assert_eq!(
+            ask(&house, "GET /api/me", &known, "").await.json()["steers"],
+            json!(true)
+        );
+        let elsewhere = [("cookie", session), ("origin", "http://evil.example")];
+        assert_eq!(control(&elsewhere, pause).await.status, 403);
+        assert_eq!(control(&[("cookie", session)], pause).await.status, 403);
+        ask(&house, "POST /api/logout", &known, "").await;
+        assert_eq!(control(&known, pause).await.status, 401);
+
+        for _ in 0..12 {
+            control(&[("authorization", "Bearer guess")], pause).await;
+        }
+        assert_eq!(control(&shown, pause).await.status, 429, "guessing is slow");
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn beyond_the_loopback_nothing_is_shown_without_the_password() {
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let panel = Panel {
+            listen: Some("0.0.0.0:0".parse().unwrap()),
+            hosts: vec!["bot.example.org".to_owned()],
+            ..locked(folder.path())
+        };
+        let house = House::open_with(&panel).await;
+        for path in ["/api/games", "/api/live", "/api/me", "/"] {
+            let refused = ask(&house, &format!("GET {path}"), &[], "").await;
+            assert_eq!(refused.status, 401, "{path}: {refused:?}");
+        }
+        let page = ask(&house, "GET /", &[("accept", "text/html")], "").await;
+        assert_eq!(page.status, 401);
+        assert!(page.body.contains("password"), "{page:?}");
+        assert_eq!(
+            ask(&house, "GET /assets/panel/login.js", &[], "")
+                .await
+                .status,
+            200
+        );
+        let bearer = format!("Bearer {PASSWORD}");
+        let shown = [
+            ("authorization", bearer.as_str()),
+            ("host", "bot.example.org"),
+        ];
+        assert_eq!(ask(&house, "GET /api/games", &shown, "").await.status, 200);
+        house.close().await;
+
+        let unreadable = Panel {
+            token_file: Some(folder.path().join("none")),
+            ..panel
+        };
+        let error = Http::open(&unreadable).await.unwrap_err().to_string();
+        assert!(error.contains("cannot read the password in"), "{error}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_busy_port_is_said_and_no_port_is_no_page() {
+    let first = Http::open(&local()).await.unwrap().unwrap();
+    let taken = first.url();
+    let taken = taken.trim_start_matches("http://").trim_end_matches('/');
+    let panel = Panel {
+        listen: Some(taken.parse().unwrap()),
+        ..Panel::default()
+    };
+    let error = Http::open(&panel).await.unwrap_err().to_string();
+    assert!(
+        error.starts_with(&format!("cannot listen at {taken}: ")),
+        "{error}"
+    );
+    let none = Panel {
+        listen: None,
+        ..Panel::default()
+    };
+    assert!(Http::open(&none).await.unwrap().is_none());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn giant_and_hostile_requests_are_refused() {
+    bounded(async {
+        let house = House::open().await;
+        let there = address(&house);
+        let filler = "x".repeat(64 << 10);
+        let many: String = (0..200).map(|number| format!("x-{number}: y\r\n")).collect();
+        let rows = [
+            (format!("GET / HTTP/1.1\r\nhost: {there}\r\nx: {filler}\r\n\r\n"), 431),
+            (format!("GET / HTTP/1.1\r\nhost: {there}\r\n{many}\r\n"), 431),
+            (format!("GET /{filler} HTTP/1.1\r\nhost: {there}\r\n\r\n"), 414),
+            (format!("GET / HTTP/1.1\r\nhost: {there}\r\nhost: a\r\nconnection: close\r\n\r\n"), 403),
+            ("GET / HTTP/1.1\r\nconnection: close\r\n\r\n".to_owned(), 403),
+            ("\u{0}\u{1}\u{2}\r\n\r\n".to_owned(), 400),
+            (
+                format!(
+                    "POST /api/login HTTP/1.1\r\nhost: {there}\r\ncontent-type: application/json\r\n\
+                     connection: close\r\ncontent-length: 66000\r\n\r\n{filler}"
+                ),
+                413,
+            ),
+            (
+                format!(
+                    "POST /api/login HTTP/1.1\r\nhost: {there}\r\nconnection: close\r\n\
+                     content-length: 2\r\n\r\n{{}}"
+                ),
+                415,
+            ),
+        ];
+        for (request, status) in rows {
+            let answer = exchange(there, request.as_bytes()).await;
+            let shown: String = request.chars().take(60).collect();
+            // Hung up on without a word is refused too, where the request never ended.
+            let refused = [status, 431, 0].contains(&answer.status);
+            assert!(refused, "{shown:?}: {answer:?}");
+        }
+        assert_eq!(ask(&house, "GET /api/me", &[], "").await.status, 200);
+        house.close().await;
+    })
+    .await;
+}
+
+/// Reads the first line of what comes.
+async fn first_line(client: &mut TcpStream) -> String {
+    let mut bytes = vec![0; 64];
+    let read = client.read(&mut bytes).await.unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes[..read]).into_owned();
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_tabs_get_a_bounded_answer_each() {
+    bounded(async {
+        let house = House::open().await;
+        let there = address(&house).to_owned();
+        let request = format!("GET /api/live HTTP/1.1\r\nhost: {there}\r\n\r\n");
+        let mut tabs = Vec::new();
+        for _ in 0..400 {
+            let mut tab = TcpStream::connect(&there).await.unwrap();
+            let _ = tab.write_all(request.as_bytes()).await;
+            tabs.push(tab);
+        }
+        let (mut streams, mut refused) = (0, 0);
+        for tab in &mut tabs {
+            match first_line(tab).await.as_str() {
+                "HTTP/1.1 200 OK" => streams += 1,
+                // Said, or hung up on: nobody waits.
+                "" | "HTTP/1.1 503 Service Unavailable" => refused += 1,
+                other => panic!("{other}"),
+            }
+        }
+        assert_eq!((streams, refused), (100, 300));
+        drop(tabs);
+        // Their places are free as soon as it is seen that they left.
+        let mut tab = loop {
+            let mut tab = TcpStream::connect(&there).await.unwrap();
+            let _ = tab.write_all(request.as_bytes()).await;
+            if first_line(&mut tab).await == "HTTP/1.1 200 OK" {
+                break tab;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        };
+        let mut heard = String::new();
+        while !heard.contains("event: status") {
+            let mut bytes = vec![0; 4096];
+            let read = tab.read(&mut bytes).await.unwrap();
+            assert!(read > 0, "the stream goes on: {heard}");
+            heard.push_str(&String::from_utf8_lossy(&bytes[..read]));
+        }
+        assert!(heard.contains("event: hello"), "{heard}");
+        house.close().await;
+    })
+    .await;
+}
