@@ -214,6 +214,7 @@ pub(crate) fn start(server: &Handle, token: &str, change: impl FnOnce(&mut Setti
     let mut settings = Settings {
         search: SearchLimits {
             movetime: Some(Duration::from_millis(10)),
+            nodes: Some(800),
             ..SearchLimits::default()
         },
         ..Settings::default().faster(SPEED)
