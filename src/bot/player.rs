@@ -285,12 +285,15 @@ impl Player {
                     self.house.meter.learn(cost);
                     self.house.memory.move_cost(cost);
                     self.minutes.cost(cost);
+                    self.house.listeners.tell(BotEvent::Overhead { cost });
                 }
                 Action::Remember(deed) => self.voice.remember(&self.table, deed),
                 Action::Tell(told) => self.tell(told),
                 Action::Note(oddity) => {
                     tracing::warn!(ply = self.table.ply(), "{oddity}");
                     self.minutes.oddity(&oddity);
+                    let game = self.table.seat().game.clone();
+                    self.house.listeners.tell(BotEvent::Odd { game, oddity });
                 }
                 Action::Finish(ending) => return Some(self.finish(ending)),
             }

@@ -4,13 +4,14 @@
 //! the oldest news.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::broadcast;
 
 use super::alarm::AlarmKind;
 use super::challenge::Rule;
 use super::chronicle::Chronicle;
-use super::table::{Ending, Moved};
+use super::table::{Ending, Moved, Oddity};
 use crate::lichess::{ChallengeId, DeclineReason, GameId, Side};
 
 /// News kept for the slowest listener.
@@ -69,6 +70,18 @@ pub enum BotEvent {
         game: GameId,
         /// The move.
         moved: Arc<Moved>,
+    },
+    /// What an own move cost on the clock beside our thinking.
+    Overhead {
+        /// How much.
+        cost: Duration,
+    },
+    /// Something in a game is not as it should be; the game goes on.
+    Odd {
+        /// In which game.
+        game: GameId,
+        /// What.
+        oddity: Oddity,
     },
     /// A game is over.
     Finished {

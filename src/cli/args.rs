@@ -7,6 +7,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use super::failure::Failure;
 #[cfg(unix)]
+use super::healthcheck;
+#[cfg(unix)]
 use super::intervene;
 #[cfg(unix)]
 use super::remote;
@@ -53,6 +55,8 @@ enum Command {
     ExplainChallenge(explain::Args),
     #[cfg(unix)]
     Status(remote::Status),
+    #[cfg(unix)]
+    Healthcheck(healthcheck::Args),
     #[cfg(unix)]
     Pause(remote::Pause),
     #[cfg(unix)]
@@ -127,6 +131,8 @@ impl Command {
             Self::ExplainChallenge(args) => explain::execute(&args),
             #[cfg(unix)]
             Self::Status(args) => args.execute(),
+            #[cfg(unix)]
+            Self::Healthcheck(args) => args.execute(),
             #[cfg(unix)]
             Self::Pause(args) => args.execute(),
             #[cfg(unix)]

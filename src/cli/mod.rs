@@ -8,6 +8,8 @@
 mod args;
 mod ask;
 mod bench;
+#[cfg(unix)]
+mod beside;
 mod check;
 mod club;
 mod contest;
@@ -16,6 +18,8 @@ mod datagen;
 mod draft;
 mod explain;
 mod failure;
+#[cfg(unix)]
+mod healthcheck;
 mod identity;
 mod init;
 #[cfg(unix)]

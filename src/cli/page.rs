@@ -1,11 +1,10 @@
 //! The operator's page beside a running bot: opened if it can be, and served.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use megaton::bot::{Chronicle, Control};
 use megaton::config::{self, Config};
-use megaton::panel::{Http, Reload, Reloader, Sources, Watch};
+use megaton::panel::{Health, Http, Reloader, SelfTest, Sources, Watch};
 
 /// Serves the page for ever, if there is to be one and its port is free.
 pub(super) async fn serve(config: &Config, sources: Sources) {
@@ -37,24 +36,18 @@ pub(super) async fn open_for_practice(config: &config::Panel) -> Option<Http> {
     None
 }
 
-/// What a page needs of a bot that plays at `server`; the state of the bot is watched from now on.
-pub(super) fn sources(
-    control: &Control,
-    reload: Option<Reload>,
-    chronicle: Chronicle,
-    server: &str,
-    archive: Option<PathBuf>,
-) -> Sources {
+/// What the page of a practice needs of its bot; the state of the bot is watched from now on.
+pub(super) fn sources(control: &Control, chronicle: Chronicle, server: &str) -> Sources {
     let (watch, watcher) = Watch::new(control.clone());
     tokio::spawn(watcher.run());
+    let (_, reload) = Reloader::new(None, Config::default(), control.clone());
     Sources {
-        reload: reload.unwrap_or_else(|| {
-            let (_, reload) = Reloader::new(None, Config::default(), control.clone());
-            reload
-        }),
+        reload,
         control: control.clone(),
         chronicle,
-        archive,
+        archive: None,
+        health: Health::new(watch.clone(), SelfTest::default(), None),
+        metrics: None,
         watch,
         server: server.to_owned(),
     }

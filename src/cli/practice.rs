@@ -251,8 +251,7 @@ async fn look_on(config: &Config, control: Control, chronicle: Chronicle, server
     };
     // A terminal that is gone is noticed where games are told.
     let _ = writeln!(io::stdout(), "See what its operator sees at {}", http.url());
-    http.serve(page::sources(&control, None, chronicle, server, None))
-        .await;
+    http.serve(page::sources(&control, chronicle, server)).await;
 }
 
 /// Nothing is kept, and no day's limit or run of losses ends a practice.

@@ -2,23 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-#[cfg(unix)]
-use megaton::archive::FILE_NAME;
-#[cfg(unix)]
-use megaton::bot::Control;
 use megaton::bot::{
     self, BotError, BotOptions, ListSources, Listeners, Memory, MemoryRules, Pace, Settings,
     Shutdown,
 };
 use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool, Tables};
-#[cfg(unix)]
-use megaton::panel::{Panel, Reload, Reloader};
 use megaton::store::Store;
 
-use super::failure::Failure;
 #[cfg(unix)]
-use super::page;
+use super::beside::Beside;
+use super::failure::Failure;
 use super::setup::{ConfigArgs, LogArgs, evaluator, tables};
 use super::{identity, logging, report, runtime};
 
@@ -70,7 +64,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     })
 }
 
-/// Plays, and meanwhile does what the operator says over the control socket and with SIGHUP.
+/// Plays, and meanwhile does what the operator says, and tells how things are.
 #[cfg(unix)]
 async fn commanded(
     options: BotOptions,
@@ -79,44 +73,12 @@ async fn commanded(
     path: Option<PathBuf>,
 ) -> Result<Result<(), BotError>, Failure> {
     let (control, commands) = bot::channel();
-    let (reloader, reload) = Reloader::new(path, config.clone(), control.clone());
-    tokio::spawn(reloader.run());
-    let mut hangups = runtime::Hangups::listen()?;
-    let hung_up = {
-        let reload = reload.clone();
-        async move {
-            loop {
-                hangups.next().await;
-                if let Ok(said) = reload.now().await {
-                    tracing::info!(said, "SIGHUP: the config is read again");
-                }
-            }
-        }
-    };
-    let chronicle = options.listeners.chronicle().clone();
-    let url = &config.lichess.url;
-    let archive = config.data.home(&config.lichess);
-    let archive = archive.map(|home| home.join(FILE_NAME));
-    let sources = page::sources(&control, Some(reload.clone()), chronicle, url, archive);
+    let hangups = runtime::Hangups::listen()?;
+    let beside = Beside::new(&options, control, config, path)?;
     tokio::select! {
         outcome = bot::run_commanded(options, shutdown, commands) => Ok(outcome),
-        () = hung_up => unreachable!("it listens for ever"),
-        () = panel(config, control, reload) => unreachable!("it serves for ever"),
-        () = page::serve(config, sources) => unreachable!("it serves for ever"),
+        () = beside.run(hangups) => unreachable!("it runs for ever"),
     }
-}
-
-/// Serves the control socket, if there is to be one and it can be opened.
-#[cfg(unix)]
-async fn panel(config: &Config, control: Control, reload: Reload) {
-    let path = config.data.socket_path(&config.lichess);
-    let opened = path.as_deref().map(Panel::open);
-    match opened {
-        Some(Ok(panel)) => panel.serve(control, reload).await,
-        Some(Err(error)) => tracing::warn!("the bot cannot be told anything: {error}"),
-        None => {}
-    }
-    std::future::pending::<()>().await;
 }
 
 #[cfg(not(unix))]

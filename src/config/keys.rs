@@ -356,6 +356,16 @@ const PANEL: &[Key] = &[
     key("hosts", Takes::Hosts),
 ];
 
+const ALERTS: &[Key] = &[
+    text(
+        "webhook_file",
+        "the path of a file that holds the address of a webhook, in quotes",
+    ),
+    choice("format", &["json", "text"]),
+    whole("per_hour", (1, 1000), "messages an hour"),
+    whole("deaf", (10, 86_400), "seconds"),
+];
+
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
 
 const LOG: &[Key] = &[choice("level", LEVELS), choice("format", &["text", "json"])];
@@ -387,6 +397,7 @@ pub const SECTIONS: &[Section] = &[
     one("guard", GUARD),
     one("shutdown", SHUTDOWN),
     one("panel", PANEL),
+    one("alerts", ALERTS),
     one("log", LOG),
 ];
 

@@ -103,6 +103,7 @@ impl Config {
             &mut self.lichess.token_file,
             &mut self.data.folder,
             &mut self.panel.token_file,
+            &mut self.alerts.webhook_file,
         ];
         for path in paths {
             *path = path.take().map(|path| folder.join(path));

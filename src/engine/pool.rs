@@ -114,6 +114,11 @@ impl Pool {
         }
     }
 
+    /// Thousandths of the table that the latest search has written.
+    pub fn table_fill(&self) -> u32 {
+        self.0.table.fullness()
+    }
+
     /// Forget every position stored, of all games.
     pub fn clear_hash(&self) {
         self.0.table.clear();

@@ -1,11 +1,11 @@
-//! Pages that are not Lichess': a list of names that somebody keeps somewhere.
+//! Pages that are not Lichess': a list of names that somebody keeps somewhere, a webhook.
 //!
 //! A client of its own that knows no token, no cookie and no name of ours, so that none of them can
 //! ever reach a foreign server. A page is short, comes soon, or does not come.
 
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, ETAG, IF_NONE_MATCH, USER_AGENT};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, IF_NONE_MATCH, USER_AGENT};
 use reqwest::{StatusCode, redirect};
 
 use super::answer::Body;
@@ -19,7 +19,7 @@ const LONGEST_MARK: usize = 200;
 /// How often a server may send us on.
 const MOST_HOPS: usize = 3;
 
-/// Reads public pages.
+/// Reads public pages, and hands texts in.
 #[derive(Clone, Debug)]
 pub struct Pages {
     client: reqwest::Client,
@@ -90,6 +90,24 @@ impl Pages {
         let all = tokio::time::timeout(self.time, self.ask(url, known));
         let late = |_| PageError::NoAnswer("no answer in time".to_owned());
         all.await.map_err(late)?
+    }
+
+    /// Hands a text in; any success will do, and what is answered is not read.
+    ///
+    /// # Errors
+    /// When it was not taken; says why, without the address.
+    pub async fn post(&self, url: &str, kind: &'static str, body: String) -> Result<(), PageError> {
+        let agent = concat!("megaton/", env!("CARGO_PKG_VERSION"));
+        let request = self.client.post(url);
+        let request = request.header(USER_AGENT, agent).header(CONTENT_TYPE, kind);
+        let no_answer = |error: reqwest::Error| PageError::NoAnswer(describe(&error.without_url()));
+        let sent = tokio::time::timeout(self.time, request.body(body).send());
+        let late = |_| PageError::NoAnswer("no answer in time".to_owned());
+        let response = sent.await.map_err(late)?.map_err(no_answer)?;
+        match response.status() {
+            status if status.is_success() => Ok(()),
+            other => Err(PageError::Status(other.as_u16())),
+        }
     }
 
     async fn ask(&self, url: &str, known: Option<&str>) -> Result<Page, PageError> {

@@ -7,19 +7,28 @@
 //! * `wire`: what goes over the socket
 //! * `server`: the bot's end; `client`: the end of a command
 //! * `reload`: the config, read again
-//! * `watch`: one look at the bot a second, for everybody
 //! * `http`: the page
+//! * `watch`: one look at the bot a second, for whoever wants to know how it is; `health`: what it
+//!   means; `metrics`: figures; `service`: what systemd is told; `alerts`: messages to a webhook
 
+mod alerts;
 mod client;
+mod health;
 mod http;
+mod metrics;
 mod reload;
 mod server;
+mod service;
 mod watch;
 mod wire;
 
+pub use alerts::{Address, AddressError, Alerter, Alerts, WEBHOOK_VARIABLE};
 pub use client::{Unreachable, ask};
+pub use health::{Check, Health, Report, SelfTest};
 pub use http::{Http, HttpError, KeyError, Sources};
+pub use metrics::{MetricSources, Metrics};
 pub use reload::{Reload, Reloader};
 pub use server::{Panel, PanelError};
+pub use service::attend;
 pub use watch::{Seen, Watch, Watcher};
 pub use wire::{Answer, LONGEST, Password, Request};

@@ -15,6 +15,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 
+use super::health::Health;
 use super::reload::Reload;
 use super::wire::{Answer, LONGEST, Request};
 use crate::bot::Control;
@@ -110,7 +111,7 @@ impl Panel {
     }
 
     /// Serves clients for ever.
-    pub async fn serve(self, control: Control, reload: Reload) {
+    pub async fn serve(self, control: Control, reload: Reload, health: Health) {
         let places = Arc::new(Semaphore::new(MOST_CLIENTS));
         loop {
             let Ok((client, _)) = self.listener.accept().await else {
@@ -122,9 +123,9 @@ impl Panel {
                 drop(client);
                 continue;
             };
-            let (control, reload) = (control.clone(), reload.clone());
+            let (control, reload, health) = (control.clone(), reload.clone(), health.clone());
             tokio::spawn(async move {
-                if let Err(error) = serve(client, &control, &reload).await {
+                if let Err(error) = serve(client, &control, &reload, &health).await {
                     tracing::debug!(%error, "a client of the control socket is lost");
                 }
                 drop(place);
@@ -139,7 +140,12 @@ impl Drop for Panel {
     }
 }
 
-async fn serve(client: UnixStream, control: &Control, reload: &Reload) -> io::Result<()> {
+async fn serve(
+    client: UnixStream,
+    control: &Control,
+    reload: &Reload,
+    health: &Health,
+) -> io::Result<()> {
     let (input, mut output) = client.into_split();
     let mut line = Vec::new();
     let mut input = BufReader::new(input.take(MOST_READ));
@@ -148,7 +154,7 @@ async fn serve(client: UnixStream, control: &Control, reload: &Reload) -> io::Re
         Answer::refused(format!("a request has {LONGEST} bytes at most"))
     } else {
         match serde_json::from_slice::<Request>(&line) {
-            Ok(request) => answer(request, control, reload).await,
+            Ok(request) => answer(request, control, reload, health).await,
             Err(error) => Answer::refused(format!("no request that is known: {error}")),
         }
     };
@@ -162,7 +168,18 @@ async fn serve(client: UnixStream, control: &Control, reload: &Reload) -> io::Re
 }
 
 /// Has a request carried out.
-pub(super) async fn answer(request: Request, control: &Control, reload: &Reload) -> Answer {
+pub(super) async fn answer(
+    request: Request,
+    control: &Control,
+    reload: &Reload,
+    health: &Health,
+) -> Answer {
+    if request == (Request::Health {}) {
+        return Answer {
+            health: Some(health.report()),
+            ..Answer::done("")
+        };
+    }
     let Some(command) = request.command() else {
         return match reload.now().await {
             Ok(text) => Answer::done(text),
@@ -180,7 +197,12 @@ mod tests {
     use super::*;
     use crate::bot::{Command, Reply, channel};
     use crate::config::Config;
-    use crate::panel::{Reloader, ask};
+    use crate::panel::{Reloader, SelfTest, Watch, ask};
+
+    fn well(control: &Control) -> Health {
+        let (watch, _) = Watch::new(control.clone());
+        Health::new(watch, SelfTest::default(), None)
+    }
 
     fn open(path: &Path) -> (Panel, Control, crate::bot::Commands, Reload) {
         let (control, commands) = channel();
@@ -204,7 +226,8 @@ mod tests {
         let (panel, control, mut commands, reload) = open(&path);
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        tokio::spawn(panel.serve(control, reload));
+        let health = well(&control);
+        tokio::spawn(panel.serve(control, reload, health));
         tokio::spawn(async move {
             loop {
                 let order = commands.next().await;
@@ -229,7 +252,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control.sock");
         let (panel, control, commands, reload) = open(&path);
-        tokio::spawn(panel.serve(control, reload));
+        let health = well(&control);
+        tokio::spawn(panel.serve(control, reload, health));
         let mut idle = Vec::new();
         for _ in 0..MOST_CLIENTS {
             idle.push(UnixStream::connect(&path).await.unwrap());

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::health::Report;
 use crate::bot::{Command, Reply, Status, Wish};
 use crate::config::ColorWish;
 use crate::lichess::{ChallengeId, Entrance, GameId, Room};
@@ -18,6 +19,8 @@ pub const LONGEST: usize = 4096;
 pub enum Request {
     /// How are things?
     Status {},
+    /// Are you well?
+    Health {},
     /// Take nothing new.
     Pause {},
     /// Take challenges again.
@@ -120,7 +123,7 @@ impl Request {
             Self::Pause {} => Command::Pause,
             Self::Resume {} => Command::Resume,
             Self::Drain {} => Command::Drain,
-            Self::Reload {} => return None,
+            Self::Reload {} | Self::Health {} => return None,
             Self::Challenge {
                 user,
                 what,
@@ -179,6 +182,9 @@ pub struct Answer {
     /// How things are, where that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Box<Status>>,
+    /// Whether it is well, where that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub health: Option<Report>,
 }
 
 impl Answer {
@@ -187,7 +193,7 @@ impl Answer {
         Self {
             ok: true,
             text: text.into(),
-            status: None,
+            ..Self::default()
         }
     }
 
@@ -196,7 +202,7 @@ impl Answer {
         Self {
             ok: false,
             text: text.into(),
-            status: None,
+            ..Self::default()
         }
     }
 }

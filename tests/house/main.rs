@@ -19,5 +19,6 @@ mod soak;
 mod state;
 mod told;
 mod variety;
+mod watched;
 mod whole;
 mod words;

@@ -18,7 +18,14 @@ pub(super) struct Ran {
 pub(super) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_megaton"));
     command.args(arguments).stdin(Stdio::null());
-    for name in ["LICHESS_BOT_TOKEN", "MEGATON_LOG", "RUST_LOG"] {
+    for name in [
+        "LICHESS_BOT_TOKEN",
+        "MEGATON_LOG",
+        "MEGATON_WEBHOOK",
+        "NOTIFY_SOCKET",
+        "RUST_LOG",
+        "WATCHDOG_USEC",
+    ] {
         command.env_remove(name);
     }
     command.env("RUST_BACKTRACE", "1");

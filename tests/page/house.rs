@@ -10,7 +10,7 @@ use megaton::bot::{
 use megaton::config::{Config, Panel};
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
-use megaton::panel::{Http, Reloader, Sources, Watch};
+use megaton::panel::{Health, Http, Reloader, SelfTest, Sources, Watch};
 use megaton::practice::{Handle, Options, Partner, Schedule, Server, TimeControl};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -59,6 +59,8 @@ impl House {
             reload,
             chronicle,
             archive: None,
+            health: Health::new(watch.clone(), SelfTest::default(), None),
+            metrics: None,
             watch,
             server: server.url().to_owned(),
         }));

@@ -274,6 +274,8 @@ impl Chronicle {
             | BotEvent::Declined { .. }
             | BotEvent::Joined { .. }
             | BotEvent::Moved { .. }
+            | BotEvent::Overhead { .. }
+            | BotEvent::Odd { .. }
             | BotEvent::Finished { .. } => {}
         }
     }

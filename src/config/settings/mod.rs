@@ -3,6 +3,7 @@
 //! Plain data with public fields: whoever is handed a section reads it, nobody writes it back.
 //! Ranges are in `keys`, next to the words that explain them. A file here is one subject.
 
+mod alerts;
 mod challenge;
 mod chat;
 mod endings;
@@ -14,6 +15,7 @@ mod matchmaking;
 mod panel;
 mod play;
 
+pub use alerts::{AlertFormat, Alerts};
 pub use challenge::{Challenge, ColorWish, Limits, Visitors};
 pub use chat::Chat;
 pub use endings::{Draw, Resign, Takeback};
@@ -68,6 +70,8 @@ pub struct Config {
     pub shutdown: ShutdownRules,
     /// Where its page is.
     pub panel: Panel,
+    /// Whom it tells when something is wrong.
+    pub alerts: Alerts,
     /// What is written down while it runs.
     pub log: Log,
 }

@@ -5,6 +5,7 @@
 //!
 //! * `door`: the listener and its limits; `gate`: who may ask; `key`: the password and sessions
 //! * `site`: what the addresses share; `routes`: the addresses
+//! * `health`: what probes and monitoring systems ask for
 //! * `assets`: the files of the pages; `steer`: what an operator tells the bot
 //! * `feed`: what is new, put together once for everybody; `sse`: the stream of it to one page
 //! * `shelf`: games that are over; `opponents`: how they went against each; `replay`: a game played again; `view`: what the pages are told
@@ -13,6 +14,7 @@ mod assets;
 mod door;
 mod feed;
 mod gate;
+mod health;
 mod key;
 mod opponents;
 mod replay;

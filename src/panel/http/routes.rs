@@ -9,7 +9,7 @@ use axum::routing::{get, post};
 
 use super::gate::{self, refusal};
 use super::site::Site;
-use super::{assets, shelf, sse, steer};
+use super::{assets, health, shelf, sse, steer};
 use crate::panel::wire::LONGEST;
 
 /// All of them.
@@ -32,6 +32,8 @@ fn open() -> Router<Site> {
         .route("/assets/panel/{file}", get(assets::panel))
         .route("/api/login", post(steer::login))
         .route("/api/logout", post(steer::logout))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
 }
 
 /// To look at: for everybody on this machine, and from others with the password.
@@ -46,6 +48,7 @@ fn guarded() -> Router<Site> {
         .route("/api/game/{id}", get(shelf::game))
         .route("/api/opponents", get(shelf::opponents))
         .route("/api/me", get(steer::me))
+        .route("/metrics", get(health::metrics))
 }
 
 /// To steer with: never without the password.

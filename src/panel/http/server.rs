@@ -11,6 +11,8 @@ use super::routes;
 use super::site::Site;
 use crate::bot::{Chronicle, Control};
 use crate::config::Panel;
+use crate::panel::health::Health;
+use crate::panel::metrics::Metrics;
 use crate::panel::reload::Reload;
 use crate::panel::watch::Watch;
 
@@ -43,6 +45,10 @@ pub struct Sources {
     pub archive: Option<PathBuf>,
     /// How the bot is.
     pub watch: Watch,
+    /// Whether the bot is well.
+    pub health: Health,
+    /// What monitoring systems ask for, where there is any.
+    pub metrics: Option<Metrics>,
     /// The address of the server that games are played on.
     pub server: String,
 }

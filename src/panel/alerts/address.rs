@@ -1,0 +1,132 @@
+//! The address of a webhook: a secret that comes from the environment or from a file.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use reqwest::Url;
+use secrecy::{ExposeSecret, SecretString};
+
+/// The variable that holds it.
+pub const WEBHOOK_VARIABLE: &str = "MEGATON_WEBHOOK";
+
+/// Longer than any address.
+const MAX_LENGTH: usize = 2048;
+
+/// Where messages go. `Debug` shows the host and nothing else.
+#[derive(Clone)]
+pub struct Address {
+    url: SecretString,
+    host: String,
+}
+
+/// Why there is no address.
+#[derive(Debug, thiserror::Error)]
+pub enum AddressError {
+    /// The file cannot be read.
+    #[error("[alerts] webhook_file: cannot read {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// There is something, but no address.
+    #[error("{origin} holds no address of a webhook: {problem}")]
+    Unusable {
+        /// The variable or the file.
+        origin: String,
+        /// What is wrong, without quoting it.
+        problem: &'static str,
+    },
+}
+
+impl Address {
+    /// The address of the environment, else of `file`; none where neither is given.
+    ///
+    /// # Errors
+    /// When there is something that cannot be used; says what, without quoting it.
+    pub fn from_env_or_file(file: Option<&Path>) -> Result<Option<Self>, AddressError> {
+        let variable = std::env::var_os(WEBHOOK_VARIABLE);
+        let variable = variable.map(|value| value.to_string_lossy().into_owned());
+        if let Some(value) = variable.filter(|value| !value.trim().is_empty()) {
+            let origin = format!("the variable {WEBHOOK_VARIABLE}");
+            return Self::parse(&value, &origin).map(Some);
+        }
+        let Some(path) = file else { return Ok(None) };
+        let text = std::fs::read_to_string(path).map_err(|source| AddressError::Unreadable {
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::parse(&text, &format!("the file {}", path.display())).map(Some)
+    }
+
+    /// Takes a text for an address, white space around it removed.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn parse(text: &str, origin: &str) -> Result<Self, AddressError> {
+        let unusable = |problem| AddressError::Unusable {
+            origin: origin.to_owned(),
+            problem,
+        };
+        let text = text.trim();
+        if text.len() > MAX_LENGTH {
+            return Err(unusable("it is far too long"));
+        }
+        let url = Url::parse(text).map_err(|_| unusable("write it like https://host/path"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(unusable("it must begin with https:// or http://"));
+        }
+        let host = url.host_str().ok_or_else(|| unusable("it names no host"))?;
+        Ok(Self {
+            host: host.to_owned(),
+            url: SecretString::from(text),
+        })
+    }
+
+    /// The host, which may be shown.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The whole of it, for the one call that goes there.
+    pub(super) fn expose(&self) -> &str {
+        self.url.expose_secret()
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Address({}/***)", self.host)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_shows_more_than_the_host() {
+        let text = " https://hooks.example.org/services/T0/verysecret?key=verysecret\n";
+        let address = Address::parse(text, "here").unwrap();
+        assert_eq!(address.host(), "hooks.example.org");
+        assert!(!format!("{address:?}").contains("verysecret"));
+        assert_eq!(address.expose(), text.trim());
+        for bad in [
+            "verysecret",
+            "ftp://verysecret/x",
+            "mailto:verysecret@x",
+            "",
+        ] {
+            let error = Address::parse(bad, "here").unwrap_err().to_string();
+            assert!(!error.contains("verysecret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named() {
+        let error = Address::from_env_or_file(Some(Path::new("/nowhere/hook"))).unwrap_err();
+        assert!(error.to_string().contains("/nowhere/hook"), "{error}");
+        assert!(Address::from_env_or_file(None).unwrap().is_none());
+    }
+}

@@ -1,0 +1,122 @@
+//! Messages to a webhook when something is wrong, and when it is well again.
+//!
+//! They never hold anybody up: few wait, the rest are counted; an address that hangs costs its own
+//! task alone. The address is a secret and is shown nowhere.
+//!
+//! * `rules`: what is worth a message; `limit`: how many there may be; both pure
+//! * `address`: where they go; `post`: how they get there
+
+mod address;
+mod limit;
+mod post;
+mod rules;
+
+pub use address::{Address, AddressError, WEBHOOK_VARIABLE};
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{broadcast, mpsc};
+
+use self::limit::{Limit, Passed};
+use self::post::Postman;
+use self::rules::{Message, Rules};
+use super::watch::Watch;
+use crate::bot::BotEvent;
+use crate::config::Alerts as Settings;
+
+/// How often it is looked how the bot is.
+const LOOK: Duration = Duration::from_secs(5);
+/// Messages of others that may wait.
+const MOST_WAITING: usize = 16;
+
+/// Hands in messages that something else than the bot's news gives rise to. Clones hand in at the
+/// same place; without a webhook they go nowhere.
+#[derive(Clone, Debug)]
+pub struct Alerter(mpsc::Sender<Message>);
+
+/// Tells a webhook what is wrong.
+#[derive(Debug)]
+pub struct Alerts {
+    rules: Rules,
+    limit: Limit,
+    postman: Option<Postman>,
+    handed_in: mpsc::Receiver<Message>,
+}
+
+impl Alerter {
+    /// A message of its own, such as the summary of a day. Never waits.
+    pub fn say(&self, kind: &'static str, text: impl Into<String>) {
+        // Too many of them, or nobody to take them: then there is no message.
+        let _ = self.0.try_send(Message::new(kind, text));
+    }
+}
+
+impl Alerts {
+    /// For this address, if there is one, by these settings.
+    ///
+    /// # Errors
+    /// When connections cannot be set up at all.
+    pub fn new(settings: &Settings, address: Option<Address>) -> Result<(Alerter, Self), String> {
+        let (sender, handed_in) = mpsc::channel(MOST_WAITING);
+        let postman = address.map(|address| Postman::new(address, settings.format));
+        let alerts = Self {
+            rules: Rules::new(settings.deaf),
+            limit: Limit::new(settings.per_hour),
+            postman: postman.transpose()?,
+            handed_in,
+        };
+        Ok((Alerter(sender), alerts))
+    }
+
+    /// Listens for as long as there is a bot.
+    pub async fn run(mut self, mut news: broadcast::Receiver<BotEvent>, watch: Watch) {
+        let Some(postman) = self.postman.take() else {
+            return;
+        };
+        let (post, letters) = mpsc::channel(MOST_WAITING);
+        let posting = tokio::spawn(postman.run(letters));
+        let mut looking = tokio::time::interval(LOOK);
+        loop {
+            let messages = tokio::select! {
+                event = news.recv() => match event {
+                    Ok(event) => self.rules.hear(&event),
+                    Err(broadcast::error::RecvError::Lagged(_)) => Vec::new(),
+                    Err(broadcast::error::RecvError::Closed) => break,
+                },
+                Some(message) = self.handed_in.recv() => vec![message],
+                _ = looking.tick() => match watch.status() {
+                    Some(status) => self.rules.look(&status, Instant::now()),
+                    None => Vec::new(),
+                },
+            };
+            let account = watch.status().and_then(|status| status.account.clone());
+            let account: Arc<str> = account.unwrap_or_else(|| "megaton".to_owned()).into();
+            for message in messages {
+                self.send(&post, &account, message);
+            }
+        }
+        drop(post);
+        // What is on its way may get there; the program's end does not wait for it.
+        let _ = posting.await;
+    }
+
+    fn send(&mut self, post: &mpsc::Sender<post::Letter>, account: &Arc<str>, message: Message) {
+        match self.limit.pass(&message, Instant::now()) {
+            Passed::No => {}
+            Passed::Yes { held_back } => {
+                let letter = post::Letter {
+                    account: Arc::clone(account),
+                    message,
+                    held_back,
+                };
+                if post.try_send(letter).is_err() {
+                    tracing::warn!("the webhook is too slow: a message is dropped");
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

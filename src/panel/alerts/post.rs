@@ -1,0 +1,160 @@
+//! How messages get to a webhook: one after the other, each tried a few times, none for ever.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use super::address::Address;
+use super::rules::Message;
+use crate::config::AlertFormat;
+use crate::lichess::Pages;
+
+/// For one try, from asking to the end of the answer.
+const TIME: Duration = Duration::from_secs(10);
+/// How often a message is tried, and the pause after the first try that failed; it doubles.
+const TRIES: u32 = 3;
+const PAUSE: Duration = Duration::from_secs(2);
+/// Longest text that is sent, in characters; chat services take no more than twice that.
+const LONGEST: usize = 900;
+
+/// A message on its way.
+#[derive(Clone, Debug)]
+pub(super) struct Letter {
+    pub(super) account: Arc<str>,
+    pub(super) message: Message,
+    pub(super) held_back: u64,
+}
+
+/// Brings messages to an address.
+#[derive(Debug)]
+pub(super) struct Postman {
+    address: Address,
+    format: AlertFormat,
+    pages: Pages,
+    pause: Duration,
+    failing: bool,
+}
+
+impl Postman {
+    pub(super) fn new(address: Address, format: AlertFormat) -> Result<Self, String> {
+        let pages = Pages::new(TIME).map_err(|error| error.to_string())?;
+        Ok(Self {
+            address,
+            format,
+            pages,
+            pause: PAUSE,
+            failing: false,
+        })
+    }
+
+    /// With other waiting times, for tests.
+    #[cfg(test)]
+    pub(super) fn hasty(mut self, time: Duration) -> Result<Self, String> {
+        self.pages = Pages::new(time).map_err(|error| error.to_string())?;
+        self.pause = time / 10;
+        Ok(self)
+    }
+
+    /// Brings what is handed in, until nobody can hand in any more.
+    pub(super) async fn run(mut self, mut letters: mpsc::Receiver<Letter>) {
+        while let Some(letter) = letters.recv().await {
+            self.bring(&letter).await;
+        }
+    }
+
+    async fn bring(&mut self, letter: &Letter) {
+        let (kind, body) = self.written(letter);
+        let mut pause = self.pause;
+        for number in 1..=TRIES {
+            let sent = self.pages.post(self.address.expose(), kind, body.clone());
+            match sent.await {
+                Ok(()) => {
+                    if std::mem::take(&mut self.failing) {
+                        tracing::info!(
+                            host = self.address.host(),
+                            "the webhook takes messages again"
+                        );
+                    }
+                    return;
+                }
+                Err(error) if number == TRIES => self.complain(&error.to_string()),
+                Err(_) => tokio::time::sleep(pause).await,
+            }
+            pause *= 2;
+        }
+    }
+
+    /// Said once, until it is well again.
+    fn complain(&mut self, error: &str) {
+        if !std::mem::replace(&mut self.failing, true) {
+            let host = self.address.host();
+            tracing::warn!(host, error, "the webhook takes no messages: they are lost");
+        }
+    }
+
+    /// The body of a message, and what kind of text that is.
+    fn written(&self, letter: &Letter) -> (&'static str, String) {
+        let line = line(letter);
+        match self.format {
+            AlertFormat::Text => ("text/plain; charset=utf-8", line),
+            AlertFormat::Json => {
+                let Letter {
+                    account, message, ..
+                } = letter;
+                let body = json!({
+                    "text": line,
+                    "content": line,
+                    "account": &**account,
+                    "kind": message.kind,
+                    "over": message.over,
+                });
+                ("application/json", body.to_string())
+            }
+        }
+    }
+}
+
+fn line(letter: &Letter) -> String {
+    let Letter {
+        account,
+        message,
+        held_back,
+    } = letter;
+    let mark = if message.over {
+        "well again"
+    } else {
+        message.kind
+    };
+    let more = match held_back {
+        0 => String::new(),
+        1 => " (one message was held back before)".to_owned(),
+        many => format!(" ({many} messages were held back before)"),
+    };
+    let text: String = message.text.chars().take(LONGEST).collect();
+    format!("{account}: [{mark}] {text}{more}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_line_that_says_who_speaks() {
+        let mut letter = Letter {
+            account: "Megaton".into(),
+            message: Message::new("token", "revoked"),
+            held_back: 0,
+        };
+        assert_eq!(line(&letter), "Megaton: [token] revoked");
+        letter.held_back = 2;
+        letter.message = Message::over("token", "the alarm token is over");
+        assert_eq!(
+            line(&letter),
+            "Megaton: [well again] the alarm token is over (2 messages were held back before)"
+        );
+        letter.message = Message::new("token", "é".repeat(5000));
+        assert!(line(&letter).chars().count() < 1000);
+    }
+}

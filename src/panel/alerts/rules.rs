@@ -1,0 +1,225 @@
+//! What is worth a message. Pure: news and looks go in, messages come out.
+
+use std::time::{Duration, Instant};
+
+use crate::bot::table::{Ending, Oddity};
+use crate::bot::{BotEvent, State, Status};
+use crate::lichess;
+
+/// Something to be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Message {
+    /// One word for it.
+    pub(super) kind: &'static str,
+    /// What there is to say.
+    pub(super) text: String,
+    /// Whether it says that something is well again.
+    pub(super) over: bool,
+}
+
+impl Message {
+    pub(super) fn new(kind: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            kind,
+            text: text.into(),
+            over: false,
+        }
+    }
+
+    pub(super) fn over(kind: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            over: true,
+            ..Self::new(kind, text)
+        }
+    }
+}
+
+/// What was told and is not over yet.
+#[derive(Debug)]
+pub(super) struct Rules {
+    deaf_after: Duration,
+    /// Since when nobody can challenge the bot.
+    closed: Option<Instant>,
+    deaf: bool,
+    spent: bool,
+}
+
+impl Rules {
+    pub(super) fn new(deaf_after: Duration) -> Self {
+        Self {
+            deaf_after,
+            closed: None,
+            deaf: false,
+            spent: false,
+        }
+    }
+
+    /// Takes in news.
+    pub(super) fn hear(&mut self, event: &BotEvent) -> Vec<Message> {
+        let message = match event {
+            BotEvent::Alarm { kind, text } => Some(Message::new(kind.as_str(), text.as_str())),
+            BotEvent::AlarmOver { kind } => {
+                let kind = kind.as_str();
+                Some(Message::over(kind, format!("the alarm {kind} is over")))
+            }
+            BotEvent::Finished { ending } => lost_on_time(ending),
+            BotEvent::Odd { game, oddity } => match oddity {
+                Oddity::Late | Oddity::NoThought => {
+                    Some(Message::new("engine", format!("in game {game}: {oddity}")))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        message.into_iter().collect()
+    }
+
+    /// Takes in how the bot is.
+    pub(super) fn look(&mut self, status: &Status, now: Instant) -> Vec<Message> {
+        let mut messages = Vec::new();
+        self.listen(status, now, &mut messages);
+        self.count(status, &mut messages);
+        messages
+    }
+
+    /// Whether it can be challenged at all.
+    fn listen(&mut self, status: &Status, now: Instant, out: &mut Vec<Message>) {
+        if status.stream.open {
+            self.closed = None;
+            if std::mem::take(&mut self.deaf) {
+                out.push(Message::over("deaf", "it can be challenged again"));
+            }
+            return;
+        }
+        let closed = *self.closed.get_or_insert(now);
+        let long = now.saturating_duration_since(closed) >= self.deaf_after;
+        if long && !self.deaf && status.state != State::Draining {
+            self.deaf = true;
+            let seconds = self.deaf_after.as_secs();
+            let text = format!("nobody can challenge it: no event stream for {seconds} s");
+            out.push(Message::new("deaf", text));
+        }
+    }
+
+    /// Whether the day's games against bots are used up.
+    fn count(&mut self, status: &Status, out: &mut Vec<Message>) {
+        let Some(ledger) = &status.ledger else { return };
+        let spent = ledger.bot_games_limit > 0 && ledger.bot_games >= ledger.bot_games_limit;
+        if spent && !self.spent {
+            let limit = ledger.bot_games_limit;
+            let text = format!("all {limit} games against bots of the last 24 hours are played");
+            out.push(Message::new("spent", text));
+        }
+        self.spent = spent;
+    }
+}
+
+fn lost_on_time(ending: &Ending) -> Option<Message> {
+    let on_time = ending.status == Some(lichess::Status::OutOfTime);
+    let lost = ending.winner.is_some() && ending.winner != ending.us;
+    (on_time && lost).then(|| {
+        let Ending { game, opponent, .. } = ending;
+        Message::new(
+            "time",
+            format!("game {game} against {opponent} is lost on time"),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bot::{AlarmKind, LedgerStatus, Stream};
+    use crate::lichess::{GameId, Side};
+
+    const DEAF: Duration = Duration::from_secs(120);
+
+    fn ending(status: lichess::Status, winner: Side) -> BotEvent {
+        let ending = Ending {
+            game: GameId::new("q7ZxVt2B"),
+            status: Some(status),
+            winner: Some(winner),
+            us: Some(Side::White),
+            opponent: "Nuke".to_owned(),
+            plies: 9,
+            fen: String::new(),
+        };
+        BotEvent::Finished {
+            ending: ending.into(),
+        }
+    }
+
+    #[test]
+    fn a_game_lost_on_time_is_told_and_others_are_not() {
+        let mut rules = Rules::new(DEAF);
+        let told = rules.hear(&ending(lichess::Status::OutOfTime, Side::Black));
+        assert_eq!(told[0].text, "game q7ZxVt2B against Nuke is lost on time");
+        let won = ending(lichess::Status::OutOfTime, Side::White);
+        assert!(rules.hear(&won).is_empty());
+        let mated = ending(lichess::Status::Mate, Side::Black);
+        assert!(rules.hear(&mated).is_empty());
+    }
+
+    #[test]
+    fn alarms_and_faults_of_the_engine_are_told() {
+        let mut rules = Rules::new(DEAF);
+        let kind = AlarmKind::Token;
+        let text = "revoked".to_owned();
+        let told = rules.hear(&BotEvent::Alarm { kind, text });
+        assert_eq!(told, [Message::new("token", "revoked")]);
+        assert!(rules.hear(&BotEvent::AlarmOver { kind })[0].over);
+        let game = GameId::new("q7ZxVt2B");
+        let odd = |oddity| BotEvent::Odd {
+            game: game.clone(),
+            oddity,
+        };
+        assert_eq!(rules.hear(&odd(Oddity::Late))[0].kind, "engine");
+        assert!(rules.hear(&odd(Oddity::Stale)).is_empty());
+    }
+
+    #[test]
+    fn a_closed_door_is_told_once_and_once_when_it_is_open_again() {
+        let now = Instant::now();
+        let mut rules = Rules::new(DEAF);
+        let closed = Status::default();
+        assert!(rules.look(&closed, now).is_empty());
+        assert!(rules.look(&closed, now + DEAF / 2).is_empty());
+        assert_eq!(rules.look(&closed, now + DEAF).len(), 1);
+        assert!(rules.look(&closed, now + DEAF * 2).is_empty());
+        let open = Status {
+            stream: Stream {
+                open: true,
+                ..Stream::default()
+            },
+            ..Status::default()
+        };
+        assert!(rules.look(&open, now + DEAF * 3)[0].over);
+        assert!(
+            rules.look(&closed, now + DEAF * 3).is_empty(),
+            "it counts anew"
+        );
+    }
+
+    #[test]
+    fn a_spent_day_is_told_once() {
+        let now = Instant::now();
+        let mut rules = Rules::new(DEAF);
+        let with = |games| Status {
+            ledger: Some(LedgerStatus {
+                bot_games: games,
+                bot_games_limit: 100,
+                ..LedgerStatus::default()
+            }),
+            stream: Stream {
+                open: true,
+                ..Stream::default()
+            },
+            ..Status::default()
+        };
+        assert!(rules.look(&with(99), now).is_empty());
+        assert_eq!(rules.look(&with(100), now)[0].kind, "spent");
+        assert!(rules.look(&with(100), now).is_empty());
+        assert!(rules.look(&with(98), now).is_empty());
+        assert_eq!(rules.look(&with(100), now).len(), 1);
+    }
+}

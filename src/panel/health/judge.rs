@@ -1,0 +1,244 @@
+//! What the evidence means. Pure.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::selftest::Tested;
+use crate::bot::{State, Status, Stream};
+
+/// An answer older than this is none: the bot answers every second.
+const FRESH: Duration = Duration::from_secs(30);
+/// Silence on the event stream that is too long, in milliseconds. The server blinks every 7 s.
+const SILENCE: u64 = 30_000;
+/// Less room than this is none, in bytes.
+const ROOM: u64 = 16 << 20;
+
+/// How a bot is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Report {
+    /// Whether it lives; if not, it should be started anew.
+    pub alive: bool,
+    /// Whether it would take a game now.
+    pub ready: bool,
+    /// What was looked at.
+    pub checks: Vec<Check>,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Check {
+    /// What, in one word.
+    pub name: String,
+    /// Whether it is well.
+    pub ok: bool,
+    /// How it is, in words.
+    pub text: String,
+}
+
+/// What is known of a bot.
+#[derive(Clone, Debug)]
+pub(super) struct Evidence {
+    /// Its last answer.
+    pub(super) status: Option<Arc<Status>>,
+    /// How long ago it last answered, or has been asked in vain.
+    pub(super) age: Duration,
+    /// What came of the engine's last test.
+    pub(super) engine: Option<Tested>,
+    /// Bytes of room where it keeps its things; none where it keeps none, or nobody knows.
+    pub(super) free: Option<u64>,
+}
+
+pub(super) fn judge(evidence: &Evidence) -> Report {
+    let answers = evidence.age < FRESH;
+    let engine_failed = matches!(evidence.engine, Some(Tested::Failed(_)));
+    let mut checks = vec![check("bot", answers, answering(evidence))];
+    if let Some(status) = &evidence.status {
+        checks.push(taking(status));
+        checks.push(stream(&status.stream));
+        let accepted = status.accepted_ago;
+        let accepted = accepted.map_or("none yet".to_owned(), |ago| format!("{ago} s ago"));
+        checks.push(check("accepted", true, accepted));
+        let alarms: Vec<&str> = status.alarms.iter().map(|it| it.kind.as_str()).collect();
+        let said = if alarms.is_empty() {
+            "none".to_owned()
+        } else {
+            alarms.join(", ")
+        };
+        checks.push(check("alarms", status.state != State::Alarmed, said));
+    }
+    checks.push(engine(evidence.engine.as_ref()));
+    checks.push(disk(evidence));
+    Report {
+        alive: answers && !engine_failed,
+        ready: evidence.status.is_some() && checks.iter().all(|check| check.ok),
+        checks,
+    }
+}
+
+fn check(name: &str, ok: bool, text: impl Into<String>) -> Check {
+    Check {
+        name: name.to_owned(),
+        ok,
+        text: text.into(),
+    }
+}
+
+fn answering(evidence: &Evidence) -> String {
+    let seconds = evidence.age.as_secs();
+    match &evidence.status {
+        Some(_) => format!("answered {seconds} s ago"),
+        None => format!("has not answered for {seconds} s"),
+    }
+}
+
+fn taking(status: &Status) -> Check {
+    let full = status.seats.taken >= status.seats.all;
+    let mut text = status.state.describe().to_owned();
+    if status.state == State::Playing && full {
+        text.push_str("; every seat is taken");
+    }
+    check("state", status.state == State::Playing, text)
+}
+
+fn stream(stream: &Stream) -> Check {
+    let (ok, text) = match stream.heard_ago {
+        Some(ago) if ago < SILENCE => (true, format!("heard {} s ago", ago / 1000)),
+        Some(ago) => (false, format!("silent for {} s", ago / 1000)),
+        None => (false, format!("not open; lost {} times", stream.lost)),
+    };
+    check("stream", ok, text)
+}
+
+fn engine(tested: Option<&Tested>) -> Check {
+    match tested {
+        None => check("engine", true, "not tested yet"),
+        Some(Tested::Passed(took)) => {
+            let text = format!("found its move in {} ms", took.as_millis());
+            check("engine", true, text)
+        }
+        Some(Tested::Failed(why)) => check("engine", false, why.as_str()),
+    }
+}
+
+fn disk(evidence: &Evidence) -> Check {
+    let alarms = evidence.status.iter().flat_map(|status| &status.alarms);
+    let unwritten = alarms.clone().any(|it| it.kind == "store");
+    match evidence.free {
+        _ if unwritten => check("disk", false, "cannot be written: see the alarm"),
+        None => check("disk", true, "not asked"),
+        Some(free) => check("disk", free >= ROOM, format!("{} MB free", free >> 20)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bot::AlarmLine;
+
+    fn well() -> Evidence {
+        let status = Status {
+            state: State::Playing,
+            stream: Stream {
+                open: true,
+                heard_ago: Some(3000),
+                ..Stream::default()
+            },
+            ..Status::default()
+        };
+        Evidence {
+            status: Some(Arc::new(status)),
+            age: Duration::from_secs(1),
+            engine: Some(Tested::Passed(Duration::from_millis(4))),
+            free: Some(5 << 30),
+        }
+    }
+
+    fn with(change: impl FnOnce(&mut Status)) -> Evidence {
+        let mut evidence = well();
+        let mut status = Status::clone(evidence.status.as_ref().unwrap());
+        change(&mut status);
+        evidence.status = Some(Arc::new(status));
+        evidence
+    }
+
+    fn wrong(evidence: &Evidence) -> Vec<String> {
+        let report = judge(evidence);
+        assert_eq!(report.ready, report.checks.iter().all(|check| check.ok));
+        let wrong = report.checks.into_iter().filter(|check| !check.ok);
+        wrong.map(|check| check.name).collect()
+    }
+
+    #[test]
+    fn all_is_well() {
+        let report = judge(&well());
+        assert!(report.alive && report.ready, "{report:?}");
+        assert_eq!(wrong(&well()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_bot_without_a_network_is_alive_and_not_ready() {
+        let offline = with(|status| {
+            status.state = State::Connecting;
+            status.stream = Stream::default();
+        });
+        let report = judge(&offline);
+        assert!(report.alive && !report.ready);
+        assert_eq!(wrong(&offline), ["state", "stream"]);
+        let silent = with(|status| status.stream.heard_ago = Some(SILENCE));
+        assert_eq!(wrong(&silent), ["stream"]);
+    }
+
+    #[test]
+    fn who_takes_nothing_new_is_not_ready() {
+        for state in [State::Paused, State::Draining] {
+            assert_eq!(wrong(&with(|status| status.state = state)), ["state"]);
+        }
+        let alarmed = with(|status| {
+            status.state = State::Alarmed;
+            status.alarms.push(AlarmLine {
+                kind: "token".to_owned(),
+                ..AlarmLine::default()
+            });
+        });
+        assert_eq!(wrong(&alarmed), ["state", "alarms"]);
+        assert!(judge(&alarmed).checks.iter().any(|it| it.text == "token"));
+    }
+
+    #[test]
+    fn who_does_not_answer_or_cannot_think_is_not_alive() {
+        let mut deaf = well();
+        deaf.age = FRESH;
+        assert!(!judge(&deaf).alive);
+        let never = Evidence {
+            status: None,
+            ..well()
+        };
+        assert!(
+            judge(&never).alive && !judge(&never).ready,
+            "it has just begun"
+        );
+        let mut dull = well();
+        dull.engine = Some(Tested::Failed("it plays a2a3".to_owned()));
+        assert!(!judge(&dull).alive);
+        assert_eq!(wrong(&dull), ["engine"]);
+    }
+
+    #[test]
+    fn a_disk_that_is_full_is_not_ready() {
+        let mut full = well();
+        full.free = Some(ROOM - 1);
+        assert_eq!(wrong(&full), ["disk"]);
+        let unwritten = with(|status| {
+            status.alarms.push(AlarmLine {
+                kind: "store".to_owned(),
+                ..AlarmLine::default()
+            });
+        });
+        assert_eq!(wrong(&unwritten), ["disk"]);
+        assert!(judge(&unwritten).alive, "the games go on");
+    }
+}

@@ -1,0 +1,164 @@
+//! What a monitoring system asks for, in the text of OpenMetrics.
+//!
+//! What happens is counted from the bot's news by a task that nobody waits for; how things are is
+//! read at the scrape from what is known already. A scrape asks the bot nothing.
+//!
+//! * `counted`: what happens; `observed`: how things are; `process`: what the system says
+
+mod counted;
+mod observed;
+mod process;
+
+use std::sync::Arc;
+
+use prometheus_client::encoding::text;
+use prometheus_client::registry::Registry;
+use tokio::sync::broadcast;
+
+use self::counted::Counted;
+use self::observed::Observed;
+use self::process::Process;
+use super::health::Health;
+use super::watch::Watch;
+use crate::bot::BotEvent;
+use crate::engine::Pool;
+use crate::lichess::Client;
+
+/// What the text is.
+pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Where figures come from, beside the bot's news.
+#[derive(Clone, Debug)]
+pub struct MetricSources {
+    /// How the bot is.
+    pub watch: Watch,
+    /// Whether it is well.
+    pub health: Health,
+    /// The calls to the server.
+    pub client: Client,
+    /// The engine.
+    pub pool: Pool,
+}
+
+/// All figures of a running bot. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    registry: Arc<Registry>,
+    counted: Counted,
+}
+
+impl Metrics {
+    /// Nothing has happened yet.
+    pub fn new(sources: MetricSources) -> Self {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(Process));
+        let ours = registry.sub_registry_with_prefix("megaton");
+        let counted = Counted::register(ours);
+        ours.register_collector(Box::new(Observed(sources)));
+        Self {
+            registry: Arc::new(registry),
+            counted,
+        }
+    }
+
+    /// Counts what happens for as long as there is news.
+    pub async fn run(self, mut news: broadcast::Receiver<BotEvent>) {
+        loop {
+            match news.recv().await {
+                Ok(event) => self.counted.count(&event),
+                Err(broadcast::error::RecvError::Lagged(missed)) => self.counted.missed(missed),
+                Err(broadcast::error::RecvError::Closed) => return,
+            }
+        }
+    }
+
+    /// Every figure as a text.
+    ///
+    /// # Errors
+    /// Never in practice: the text is built in memory.
+    pub fn text(&self) -> Result<String, std::fmt::Error> {
+        let mut text = String::new();
+        text::encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::bot::{Command, Listeners, Reply, State, Status, channel};
+    use crate::engine::EngineOptions;
+    use crate::lichess::{ClientOptions, Timing, Token};
+    use crate::panel::health::SelfTest;
+
+    fn metrics(watch: Watch) -> Metrics {
+        let client = Client::new(ClientOptions {
+            base_url: "http://127.0.0.1:9".to_owned(),
+            token: Token::parse("lip_verysecret", "here").unwrap(),
+            contact: None,
+            timing: Timing::default(),
+        });
+        let options = EngineOptions {
+            hash_mb: 1,
+            ..EngineOptions::default()
+        };
+        Metrics::new(MetricSources {
+            health: Health::new(watch.clone(), SelfTest::default(), None),
+            watch,
+            client: client.unwrap(),
+            pool: Pool::new(&options),
+        })
+    }
+
+    #[tokio::test]
+    async fn a_scrape_of_a_bot_that_has_said_nothing_is_whole() {
+        let (control, _commands) = channel();
+        let (watch, _watcher) = Watch::new(control);
+        let text = metrics(watch).text().unwrap();
+        assert!(text.ends_with("# EOF\n"), "{text}");
+        assert!(text.contains("megaton_ready 0"), "{text}");
+        assert!(!text.contains("verysecret"));
+    }
+
+    #[tokio::test]
+    async fn how_things_are_is_in_the_text_once_each() {
+        let (control, mut commands) = channel();
+        let (watch, watcher) = Watch::new(control);
+        tokio::spawn(watcher.run());
+        let mut changes = watch.changes();
+        let order = commands.next().await;
+        assert!(matches!(order.command, Command::Status));
+        let status = Status {
+            state: State::Playing,
+            rating: Some(2100),
+            ..Status::default()
+        };
+        order.answer(Reply::Status(Box::new(status)));
+        changes.changed().await.unwrap();
+        let metrics = metrics(watch);
+        let listeners = Listeners::default();
+        let counting = tokio::spawn(metrics.clone().run(listeners.subscribe()));
+        let text = metrics.text().unwrap();
+        for line in [
+            "megaton_state{state=\"playing\"} 1.0",
+            "megaton_state{state=\"paused\"} 0.0",
+            "megaton_rating 2100.0",
+            "megaton_requests_total{kind=\"move\",status=\"429\"} 0",
+            "megaton_overhead_seconds_count 0",
+        ] {
+            assert!(text.lines().any(|it| it == line), "{line} in {text}");
+        }
+        let mut kinds: Vec<&str> = text.lines().filter(|it| it.starts_with("# TYPE")).collect();
+        let all = kinds.len();
+        kinds.sort_unstable();
+        kinds.dedup();
+        assert_eq!(kinds.len(), all, "{text}");
+        drop(listeners);
+        tokio::time::timeout(Duration::from_secs(60), counting)
+            .await
+            .unwrap()
+            .unwrap();
+    }
+}

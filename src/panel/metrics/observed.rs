@@ -1,0 +1,257 @@
+//! How things are, read when somebody asks.
+
+use std::fmt;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+
+use super::MetricSources;
+use crate::bot::{State, Status};
+use crate::lichess::{Outcome, Scope, Tally};
+
+/// Where it is read from.
+#[derive(Debug)]
+pub(super) struct Observed(pub(super) MetricSources);
+
+/// One figure of several under one name: its labels and its value.
+type Row<'l, V> = (Vec<(&'static str, &'l str)>, V);
+
+impl Collector for Observed {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let out = &mut encoder;
+        let MetricSources {
+            watch,
+            health,
+            client,
+            pool,
+        } = &self.0;
+        let version = [("version", env!("CARGO_PKG_VERSION"))].to_vec();
+        gauges(out, "build", "The program that runs", vec![(version, 1.0)])?;
+        let report = health.report();
+        gauge(
+            out,
+            "ready",
+            "Whether it would take a game",
+            f64::from(u8::from(report.ready)),
+        )?;
+        gauge(
+            out,
+            "alive",
+            "Whether it should be left running",
+            f64::from(u8::from(report.alive)),
+        )?;
+        let checks = report.checks.iter();
+        let checks = checks.map(|it| (vec![("check", it.name.as_str())], truth(it.ok)));
+        gauges(
+            out,
+            "check_ok",
+            "What readiness is made of",
+            checks.collect(),
+        )?;
+        if let Some(free) = health.free() {
+            gauge(
+                out,
+                "disk_free_bytes",
+                "Room where it keeps its things",
+                free as f64,
+            )?;
+        }
+        let age = watch.age().as_secs_f64();
+        gauge(
+            out,
+            "answer_age_seconds",
+            "Since the bot last said how it is",
+            age,
+        )?;
+        let fill = f64::from(pool.table_fill()) / 1000.0;
+        let help = "Part of the transposition table that the last search wrote";
+        gauge(out, "table_fill_ratio", help, fill)?;
+        requests(out, &client.tally())?;
+        match watch.status() {
+            Some(status) => told(out, &status),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What the bot says of itself.
+fn told(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
+    let states = [
+        (State::Connecting, "connecting"),
+        (State::Playing, "playing"),
+        (State::Paused, "paused"),
+        (State::Alarmed, "alarmed"),
+        (State::Draining, "draining"),
+    ];
+    let rows = states.map(|(state, word)| (vec![("state", word)], truth(state == status.state)));
+    gauges(out, "state", "What it is about", rows.to_vec())?;
+    gauge(
+        out,
+        "uptime_seconds",
+        "Since it began",
+        status.uptime as f64,
+    )?;
+    stream(out, status)?;
+    let seats = &status.seats;
+    gauge(out, "seats", "Seats for games", seats.all as f64)?;
+    gauge(out, "seats_taken", "Seats taken", seats.taken as f64)?;
+    gauge(
+        out,
+        "seats_for_humans",
+        "Seats only humans get",
+        seats.for_humans as f64,
+    )?;
+    gauge(
+        out,
+        "games_running",
+        "Games under way",
+        status.games.len() as f64,
+    )?;
+    gauge(
+        out,
+        "games_parked",
+        "Games of days a move",
+        status.parked as f64,
+    )?;
+    gauge(
+        out,
+        "challenges_waiting",
+        "Challenges that wait for a seat",
+        status.waiting as f64,
+    )?;
+    if let Some(ledger) = &status.ledger {
+        let spent = [
+            (vec![("what", "bot_games")], f64::from(ledger.bot_games)),
+            (vec![("what", "credits")], f64::from(ledger.credits)),
+        ];
+        gauges(
+            out,
+            "ledger_spent",
+            "Spent in the last 24 hours",
+            spent.to_vec(),
+        )?;
+        let limits = [
+            (
+                vec![("what", "bot_games")],
+                f64::from(ledger.bot_games_limit),
+            ),
+            (vec![("what", "credits")], f64::from(ledger.credits_limit)),
+        ];
+        gauges(
+            out,
+            "ledger_limit",
+            "What the server allows in 24 hours",
+            limits.to_vec(),
+        )?;
+    }
+    if let Some(overhead) = status.overhead {
+        let help = "Held back on the clock for the way to the server, as learned";
+        gauge(out, "overhead_learned_seconds", help, overhead as f64 / 1e3)?;
+    }
+    if let Some(rating) = status.rating {
+        gauge(out, "rating", "Our rating in atomic", f64::from(rating))?;
+    }
+    if let Some(ago) = status.accepted_ago {
+        gauge(
+            out,
+            "accepted_age_seconds",
+            "Since a challenge was accepted",
+            ago as f64,
+        )?;
+    }
+    gauge(
+        out,
+        "accounts_blocked",
+        "Accounts blocked by command",
+        status.blocked.len() as f64,
+    )?;
+    let alarms = status.alarms.iter();
+    let alarms = alarms.map(|alarm| (vec![("kind", alarm.kind.as_str())], 1.0));
+    gauges(out, "alarm", "Alarms that are on", alarms.collect())
+}
+
+fn stream(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
+    let stream = &status.stream;
+    gauge(
+        out,
+        "event_stream_open",
+        "Whether it can be challenged",
+        truth(stream.open),
+    )?;
+    if let Some(ago) = stream.heard_ago {
+        let help = "Since anything came over the event stream";
+        gauge(out, "event_stream_age_seconds", help, ago as f64 / 1e3)?;
+    }
+    let lost = vec![(Vec::new(), stream.lost)];
+    counters(out, "event_streams_lost", "Event streams lost", lost)?;
+    let games = status.games.iter();
+    let open = games.clone().filter(|game| game.stream.open).count();
+    gauge(
+        out,
+        "game_streams_open",
+        "Streams of games that are open",
+        open as f64,
+    )?;
+    let again: u64 = games.map(|game| game.stream.reopened).sum();
+    let help = "Reopenings of the streams of the games under way";
+    gauge(out, "game_streams_reopened", help, again as f64)
+}
+
+/// Calls to the server.
+fn requests(out: &mut DescriptorEncoder<'_>, tally: &Tally) -> fmt::Result {
+    let ended = Scope::ALL.into_iter().flat_map(|scope| {
+        let row = move |outcome: Outcome| {
+            let labels = vec![("kind", scope.as_str()), ("status", outcome.as_str())];
+            (labels, tally.ended(scope, outcome))
+        };
+        Outcome::ALL.into_iter().map(row)
+    });
+    counters(
+        out,
+        "requests",
+        "Calls to the server, by kind and end",
+        ended.collect(),
+    )?;
+    let held = Scope::ALL.into_iter();
+    let held = held.map(|scope| (vec![("kind", scope.as_str())], tally.held(scope)));
+    let help = "Calls kept back so that no limit is overdrawn";
+    counters(out, "requests_held", help, held.collect())
+}
+
+const fn truth(so: bool) -> f64 {
+    if so { 1.0 } else { 0.0 }
+}
+
+fn gauge(out: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: f64) -> fmt::Result {
+    let encoder = out.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    ConstGauge::new(value).encode(encoder)
+}
+
+fn gauges(
+    out: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    rows: Vec<Row<'_, f64>>,
+) -> fmt::Result {
+    let mut encoder = out.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    for (labels, value) in rows {
+        ConstGauge::new(value).encode(encoder.encode_family(&labels)?)?;
+    }
+    Ok(())
+}
+
+fn counters(
+    out: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    rows: Vec<Row<'_, u64>>,
+) -> fmt::Result {
+    let mut encoder = out.encode_descriptor(name, help, None, MetricType::Counter)?;
+    for (labels, value) in rows {
+        ConstCounter::new(value).encode(encoder.encode_family(&labels)?)?;
+    }
+    Ok(())
+}
