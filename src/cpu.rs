@@ -1,4 +1,5 @@
-//! Whether this processor has what the program was compiled for.
+//! Whether this processor has what the program was compiled for, and whether a faster build beside it
+//! would suit it better.
 //!
 //! It asks the processor itself: the standard library's feature macro answers "yes" at compile time
 //! to whatever the target promises. Nothing here may format, allocate or compute more than it
@@ -88,6 +89,47 @@ const FEATURES: [Feature; 14] = [
         w.basic_ecx & (1 << 22) != 0
     }),
 ];
+
+/// A build of this program for newer processors goes by this name beside it.
+const FASTER: &str = "megaton-fast";
+/// Whoever sets this wants this build and no other.
+const STAY: &str = "MEGATON_PORTABLE";
+
+/// Whether a processor with these answers has all that a level-3 one has.
+fn is_level_3(words: &Words) -> bool {
+    FEATURES.iter().all(|feature| (feature.had)(words))
+}
+
+/// Goes on as the build for newer processors, if this is not it, this processor can run it and it
+/// lies beside this one. The process stays the same; comes back only if nothing came of it.
+pub(crate) fn hand_over() {
+    #[cfg(all(unix, target_arch = "x86_64", not(target_feature = "avx2")))]
+    if let Some(faster) = faster() {
+        use std::os::unix::process::CommandExt;
+
+        let mut arguments = std::env::args_os();
+        let name = arguments.next().unwrap_or_else(|| FASTER.into());
+        // What cannot be started is done without: this build can do all that the other can.
+        let _ = std::process::Command::new(faster)
+            .arg0(name)
+            .args(arguments)
+            .exec();
+    }
+}
+
+/// The build for newer processors, where it can be used.
+#[cfg_attr(
+    any(not(unix), not(target_arch = "x86_64"), target_feature = "avx2"),
+    allow(dead_code, reason = "this is it already")
+)]
+fn faster() -> Option<std::path::PathBuf> {
+    if std::env::var_os(STAY).is_some() || !is_level_3(&ask()) {
+        return None;
+    }
+    let own = std::env::current_exe().ok()?;
+    let beside = own.with_file_name(FASTER);
+    (beside != own && beside.is_file()).then_some(beside)
+}
 
 /// The first feature that this program uses and a processor with these answers lacks.
 fn missing(words: &Words) -> Option<&'static str> {
@@ -206,6 +248,18 @@ mod tests {
             missing(&no_lzcnt),
             cfg!(target_feature = "lzcnt").then_some("LZCNT")
         );
+    }
+
+    #[test]
+    fn the_faster_build_is_for_those_who_have_everything() {
+        assert!(is_level_3(&HASWELL));
+        assert!(!is_level_3(&NEHALEM));
+        let no_bmi2 = Words {
+            extended_ebx: HASWELL.extended_ebx & !(1 << 8),
+            ..HASWELL
+        };
+        assert!(!is_level_3(&no_bmi2));
+        assert_eq!(faster(), None, "there is none beside a test");
     }
 
     #[test]

@@ -11,5 +11,6 @@ fn main() -> ExitCode {
     if cpu::refuses() {
         return ExitCode::from(cli::EXIT_SETUP);
     }
+    cpu::hand_over();
     cli::start()
 }
