@@ -1,8 +1,9 @@
 //! The account's event stream, kept open for good.
 //!
 //! Every kind of loss is the same event: the stream is opened anew under the rules of
-//! [`EventReopening`], which never overdraw the server's budget of openings. A token that is no
-//! longer accepted is an alarm and asked about slowly; it may be put right.
+//! [`EventReopening`], which never overdraw the server's budget of openings. While a server is out of
+//! order small calls ask whether it is well again, and the stream is opened as soon as it is. A token
+//! that is no longer accepted is an alarm and asked about slowly; it may be put right.
 
 use std::time::{Duration, Instant};
 
@@ -10,13 +11,17 @@ use futures::future::BoxFuture;
 
 use super::alarm::{AlarmKind, Alarms};
 use super::status::Stream;
-use crate::lichess::{Client, Event, EventReopening, EventStream, StreamLoss};
+use crate::lichess::{Client, Event, EventReopening, EventStream, Knocking, StreamLoss};
 
 /// Ends in good order, in a row and each soon after the opening, that tell of somebody else who
 /// holds the same account.
 const STOLEN_AFTER: u32 = 3;
 /// A stream that lives for so many healthy lives is ours alone again.
 const CALM: u32 = 2;
+
+/// So often in one trouble a small call is believed that the server is well again; where only the
+/// stream is out of order it says nothing.
+const MOST_BELIEVED: u32 = 2;
 
 /// What the doorbell brings.
 #[derive(Debug)]
@@ -37,10 +42,23 @@ pub(super) struct Doorbell {
     alarms: Alarms,
     short_lives: u32,
     lost: u64,
+    trouble: Option<Trouble>,
+}
+
+/// A server that is out of order.
+#[derive(Clone, Copy)]
+struct Trouble {
+    since: Instant,
+    /// How often a small call was answered all the same.
+    believed: u32,
 }
 
 enum Phase {
-    Waiting { until: Instant },
+    Waiting {
+        until: Instant,
+        /// Done once a server that is out of order answers a small call.
+        well_again: Option<BoxFuture<'static, ()>>,
+    },
     Opening(BoxFuture<'static, Result<EventStream, StreamLoss>>),
     Live(Box<EventStream>),
 }
@@ -52,10 +70,12 @@ impl Doorbell {
             client,
             phase: Phase::Waiting {
                 until: Instant::now(),
+                well_again: None,
             },
             alarms,
             short_lives: 0,
             lost: 0,
+            trouble: None,
         }
     }
 
@@ -77,13 +97,17 @@ impl Doorbell {
     pub(super) async fn next(&mut self) -> Rung {
         loop {
             match &mut self.phase {
-                Phase::Waiting { until } => {
-                    tokio::time::sleep_until((*until).into()).await;
+                Phase::Waiting { until, well_again } => {
+                    tokio::select! {
+                        () = tokio::time::sleep_until((*until).into()) => {}
+                        () = done(well_again) => self.believe(),
+                    }
                     self.open();
                 }
                 Phase::Opening(opening) => {
                     return match opening.await {
                         Ok(stream) => {
+                            self.trouble = None;
                             self.phase = Phase::Live(Box::new(stream));
                             Rung::Open
                         }
@@ -132,9 +156,45 @@ impl Doorbell {
                 .event_backoff_max
                 .mul_f64(0.5 + chance / 2.0);
         }
-        self.phase = Phase::Waiting { until: now + wait };
+        self.phase = Phase::Waiting {
+            until: now + wait,
+            well_again: self.asking(&loss, now),
+        };
         tracing::warn!(%loss, ?wait, "the event stream is lost");
         Rung::Lost(loss)
+    }
+
+    /// Asks whether a server that is out of order is well again, if it is and an opening would fit.
+    fn asking(&mut self, loss: &StreamLoss, now: Instant) -> Option<BoxFuture<'static, ()>> {
+        let out_of_order = matches!(loss, StreamLoss::Unopened(error) if error.is_out_of_order());
+        if !out_of_order {
+            self.trouble = None;
+            return None;
+        }
+        let trouble = *self.trouble.get_or_insert(Trouble {
+            since: now,
+            believed: 0,
+        });
+        if trouble.believed >= MOST_BELIEVED || !self.reopening.has_room(now) {
+            return None;
+        }
+        let client = self.client.clone();
+        let knocking = Knocking::new(client.timing(), trouble.since);
+        Some(Box::pin(async move {
+            loop {
+                let wait = knocking.wait(Instant::now(), fastrand::f64());
+                tokio::time::sleep(wait).await;
+                if client.knock().await {
+                    return;
+                }
+            }
+        }))
+    }
+
+    fn believe(&mut self) {
+        if let Some(trouble) = &mut self.trouble {
+            trouble.believed += 1;
+        }
     }
 
     /// Whether somebody else takes the stream away, again and again.
@@ -154,5 +214,12 @@ impl Doorbell {
             self.alarms.raise(AlarmKind::Stolen, text);
         }
         stolen
+    }
+}
+
+async fn done(future: &mut Option<BoxFuture<'static, ()>>) {
+    match future {
+        Some(future) => future.await,
+        None => std::future::pending().await,
     }
 }

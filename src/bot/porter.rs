@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures::FutureExt;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -35,6 +36,8 @@ use super::table::{Ending, Past, Seat};
 use super::upkeep::{mind_archive, mind_store, say_rests, say_tripped};
 use crate::lichess::{Account, Event, GameId, GameInfo, StreamLoss, UserId};
 
+/// Lines of the event stream that are taken in one after another before calls go out.
+const BURST: usize = 1024;
 /// Words of players that may wait to be heard.
 const WORDS: usize = 64;
 
@@ -183,7 +186,7 @@ impl Porter {
                     self.drain();
                     None
                 }
-                rung = self.doorbell.next() => self.rung(rung)?,
+                rung = self.doorbell.next() => self.rung_all(rung)?,
                 Some(news) = self.errands.next() => Some(news),
                 Some(news) = self.words.recv() => Some(news),
                 Some(left) = self.games.join_next_with_id() => Some(self.left(&left)),
@@ -259,6 +262,21 @@ impl Porter {
                 true
             }
         }
+    }
+
+    /// A burst is heard out before anything is done about it: much of it may be taken back in it.
+    fn rung_all(&mut self, first: Rung) -> Result<Option<News>, BotError> {
+        let mut news = self.rung(first)?;
+        for _ in 0..BURST {
+            let Some(rung) = self.doorbell.next().now_or_never() else {
+                break;
+            };
+            if let Some(news) = news.take() {
+                self.take_in(news);
+            }
+            news = self.rung(rung)?;
+        }
+        Ok(news)
     }
 
     fn rung(&mut self, rung: Rung) -> Result<Option<News>, BotError> {

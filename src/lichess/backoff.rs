@@ -19,6 +19,8 @@ const PATIENT_AFTER: i32 = 3;
 const MOST_GROWTHS: i32 = 40;
 /// While nothing answers at all, the wait is this part of the time it has been so.
 const ABSENCE_SHARE: u32 = 8;
+/// While a server is out of order, the wait between two questions is this part of that time.
+const KNOCK_SHARE: u32 = 16;
 
 /// The reopening of one game's stream.
 #[derive(Clone, Debug)]
@@ -89,6 +91,11 @@ impl EventReopening {
         self.budget.spent(now)
     }
 
+    /// Whether one more opening fits at `now`.
+    pub fn has_room(&self, now: Instant) -> bool {
+        self.budget.wait(now).is_zero()
+    }
+
     /// How long to wait at `now` before the next opening, after `loss` of a stream that lived for
     /// `lived` (nought if it never opened). `chance` is a random number in `0.0..1.0`.
     pub fn after_loss(
@@ -131,6 +138,33 @@ impl EventReopening {
         let share = now.saturating_duration_since(since) / ABSENCE_SHARE;
         let longest = self.longest_unreached.max(self.first);
         jittered(share.clamp(self.first, longest), chance)
+    }
+}
+
+/// When a server that is out of order is asked whether it is well again: by a small call, which
+/// spends none of the openings.
+#[derive(Clone, Copy, Debug)]
+pub struct Knocking {
+    first: Duration,
+    longest: Duration,
+    since: Instant,
+}
+
+impl Knocking {
+    /// The rules of `timing`, for trouble that began at `since`.
+    pub fn new(timing: &Timing, since: Instant) -> Self {
+        Self {
+            first: timing.knock,
+            longest: timing.knock_max.max(timing.knock),
+            since,
+        }
+    }
+
+    /// How long to wait at `now` before the next question. `chance` is a random number in
+    /// `0.0..1.0`.
+    pub fn wait(&self, now: Instant, chance: f64) -> Duration {
+        let share = now.saturating_duration_since(self.since) / KNOCK_SHARE;
+        jittered(share.clamp(self.first, self.longest), chance)
     }
 }
 
@@ -302,6 +336,37 @@ mod tests {
         reopening.opening(now);
         let wait = reopening.after_loss(&StreamLoss::Ended, secs(0), now, 1.0);
         assert_eq!((wait, reopening.openings(now)), (secs(1), 1));
+    }
+
+    #[test]
+    fn a_server_out_of_order_is_asked_every_second_at_first_and_never_rarer_than_every_ten() {
+        let since = Instant::now();
+        let knocking = Knocking::new(&Timing::default(), since);
+        for (after, wait) in [
+            (0, 1000),
+            (16, 1000),
+            (20, 1250),
+            (80, 5000),
+            (3600, 10_000),
+        ] {
+            let now = since + secs(after);
+            assert_eq!(knocking.wait(now, 1.0), ms(wait), "after {after} s");
+            assert_eq!(knocking.wait(now, 0.0), ms(wait / 2), "after {after} s");
+        }
+    }
+
+    #[test]
+    fn an_opening_is_due_only_where_the_budget_has_room() {
+        let timing = Timing::default();
+        let mut reopening = EventReopening::new(&timing);
+        let now = Instant::now();
+        for _ in 1..timing.openings {
+            reopening.opening(now);
+        }
+        assert!(reopening.has_room(now));
+        reopening.opening(now);
+        assert!(!reopening.has_room(now));
+        assert!(reopening.has_room(now + timing.opening_window));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! the caller's. The server answers yes to many a command that did nothing; only the streams tell
 //! what happened.
 
+use reqwest::Url;
 use serde_json::value::RawValue;
 
 use super::challenge::{self, Challenge, ChallengeOptions, Challenges};
@@ -155,12 +156,24 @@ impl Client {
         }
         // Said beforehand, so that of several games only one warms.
         self.use_moves();
-        let mut url = self.url(&["api", "account", "playing"]);
-        url.query_pairs_mut().append_pair("nb", "1");
-        if let Err(error) = self.call(Call::get(Scope::Warm, url)).await {
+        if let Err(error) = self.call(Call::get(Scope::Warm, self.smallest())).await {
             tracing::debug!(%error, "warming the connection for moves");
         }
         true
+    }
+
+    /// Whether the server answers a small call: over the connection of the moves, which is warm then.
+    pub async fn knock(&self) -> bool {
+        self.use_moves();
+        let outcome = self.call(Call::get(Scope::Warm, self.smallest())).await;
+        outcome.is_ok()
+    }
+
+    /// What costs the server least.
+    fn smallest(&self) -> Url {
+        let mut url = self.url(&["api", "account", "playing"]);
+        url.query_pairs_mut().append_pair("nb", "1");
+        url
     }
 
     /// Makes a call whose answer says no more than that it worked.

@@ -35,7 +35,7 @@ mod token;
 mod words;
 
 pub use arena::{Arena, Arenas, Entry};
-pub use backoff::{EventReopening, GameReopening, OpeningBudget};
+pub use backoff::{EventReopening, GameReopening, Knocking, OpeningBudget};
 pub use calls::{OfferDraw, Reply};
 pub use challenge::{Challenge, ChallengeOptions, ChallengeUpdate, Challenges, TimeControl};
 pub use client::{Client, ClientOptions, SetupError};

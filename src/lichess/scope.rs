@@ -159,7 +159,7 @@ impl Scope {
             // 30 in five minutes.
             Self::Account => vec![per(20, minute * 5)],
             Self::Team => vec![per(10, minute * 10)],
-            Self::Warm => vec![per(30, minute)],
+            Self::Warm => vec![per(60, minute)],
         }
     }
 

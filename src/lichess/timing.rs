@@ -41,6 +41,10 @@ pub struct Timing {
     pub event_backoff_max: Duration,
     /// Longest such wait while no connection comes about: knocking there costs nobody anything.
     pub unreached_backoff_max: Duration,
+    /// First wait between two questions whether a server that is out of order is well again.
+    pub knock: Duration,
+    /// Longest such wait.
+    pub knock_max: Duration,
     /// The span over which openings of the event stream are counted.
     pub opening_window: Duration,
     /// How many openings that span may hold.
@@ -71,6 +75,8 @@ impl Default for Timing {
             event_backoff: seconds(1),
             event_backoff_max: seconds(60),
             unreached_backoff_max: seconds(10),
+            knock: seconds(1),
+            knock_max: seconds(10),
             opening_window: seconds(600),
             openings: 20,
         }
@@ -100,6 +106,8 @@ impl Timing {
             event_backoff: self.event_backoff / factor,
             event_backoff_max: self.event_backoff_max / factor,
             unreached_backoff_max: self.unreached_backoff_max / factor,
+            knock: self.knock / factor,
+            knock_max: self.knock_max / factor,
             opening_window: self.opening_window / factor,
             openings: self.openings,
         }

@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use megaton::bot::{
-    BotError, BotEvent, BotOptions, ListSources, Listeners, Memory, Pace, SearchLimits, Settings,
-    Shutdown, run,
+    BotError, BotEvent, BotOptions, Command, Control, ListSources, Listeners, Memory, Pace, Reply,
+    SearchLimits, Settings, Shutdown, channel, run_commanded,
 };
 use megaton::config::Profile;
 use megaton::engine::{EngineOptions, Evaluator, Pool};
@@ -32,6 +32,7 @@ async fn lichess(rules: practice::Rules) -> Handle {
 struct Bot {
     client: Client,
     listeners: Listeners,
+    control: Control,
     shutdown: Shutdown,
     task: JoinHandle<Result<(), BotError>>,
 }
@@ -80,10 +81,12 @@ impl Bot {
             memory: Memory::nowhere(),
             lists: ListSources::default(),
         };
-        let task = tokio::spawn(run(options, shutdown.clone()));
+        let (control, commands) = channel();
+        let task = tokio::spawn(run_commanded(options, shutdown.clone(), commands));
         Self {
             client,
             listeners,
+            control,
             shutdown,
             task,
         }
@@ -127,6 +130,37 @@ async fn a_partner_is_found_and_met_with_both_colours() {
         colors.push(us);
     }
     assert_eq!(colors, [Some(Side::White), Some(Side::Black)]);
+    bot.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_last_opponent_is_challenged_again_when_the_operator_says_so() {
+    let server = lichess(practice::Rules::default()).await;
+    server.invite(Partner::Random, Duration::ZERO);
+    let bot = Bot::seeking(&server, "Seeker", |settings| {
+        settings.matchmaking.color_pairs = false;
+    });
+    let mut events = bot.listeners.subscribe();
+    let joined = |it: &BotEvent| matches!(it, BotEvent::Joined { .. });
+    let first = next(&mut events, joined).await;
+    // From here on nothing is looked for but what is ordered.
+    let off = bot.control.ask(Command::Matchmaking(false), PATIENCE).await;
+    assert!(matches!(off, Ok(Reply::Done(_))), "{off:?}");
+    next(&mut events, |it| matches!(it, BotEvent::Finished { .. })).await;
+    let again = bot.control.ask(Command::Rechallenge, PATIENCE).await;
+    assert!(matches!(again, Ok(Reply::Done(_))), "{again:?}");
+    let second = next(&mut events, joined).await;
+    let (
+        BotEvent::Joined { us: then, .. },
+        BotEvent::Joined {
+            us: now, opponent, ..
+        },
+    ) = (first, second)
+    else {
+        unreachable!()
+    };
+    assert_eq!(opponent, "RandomPartner");
+    assert_eq!(now, then.map(Side::other), "with the other colour");
     bot.end().await;
 }
 

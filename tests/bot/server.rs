@@ -65,6 +65,10 @@ pub(crate) struct World {
     pub(crate) stream_faults: VecDeque<(u16, &'static str)>,
     /// Answers instead of the next openings of the event stream.
     pub(crate) event_faults: VecDeque<(u16, &'static str)>,
+    /// How many of the next questions for the running games are answered with a 503.
+    pub(crate) playing_faults: usize,
+    /// The paths of the calls that only look.
+    pub(crate) looks: Vec<String>,
     /// Answers instead of the next questions about the account.
     pub(crate) account_faults: VecDeque<(u16, &'static str)>,
     /// Answers instead of the next calls whose path ends so; an answer of status 0 never comes.
@@ -100,6 +104,8 @@ pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     world: Arc<Mutex<World>>,
     pub(crate) changed: Arc<Notify>,
+    /// How long its clients wait, and for what.
+    pub(crate) timing: Timing,
     task: JoinHandle<()>,
 }
 
@@ -145,6 +151,7 @@ impl Server {
             address,
             world,
             changed,
+            timing: timing(),
             task,
         }
     }
@@ -154,7 +161,7 @@ impl Server {
             base_url: format!("http://{}", self.address),
             token: Token::parse("lip_test", "the test").expect("a token"),
             contact: None,
-            timing: timing(),
+            timing: self.timing.clone(),
         })
         .expect("a client")
     }
@@ -227,6 +234,19 @@ impl World {
         self.tell(&Piece::Line(line));
     }
 
+    /// What is told meanwhile goes out in one piece.
+    pub(crate) fn in_one_piece(&mut self, tell: impl FnOnce(&mut Self)) {
+        let (sender, mut told) = mpsc::unbounded_channel();
+        let events = std::mem::replace(&mut self.events, vec![sender]);
+        tell(self);
+        self.events = events;
+        let mut lines = Vec::new();
+        while let Ok(Piece::Line(line)) = told.try_recv() {
+            lines.push(line);
+        }
+        self.tell(&Piece::Line(lines.join("\n")));
+    }
+
     /// To everybody who holds the event stream.
     pub(crate) fn tell(&mut self, piece: &Piece) {
         self.events
@@ -285,6 +305,9 @@ impl World {
     pub(crate) fn answer(&mut self, method: &str, path: &str, body: &str) -> Reply {
         let bare = path.split('?').next().unwrap_or_default();
         let parts: Vec<&str> = bare.trim_matches('/').split('/').collect();
+        if method == "GET" {
+            self.looks.push(bare.to_owned());
+        }
         match (method, &parts[..]) {
             ("GET", ["api", "account"]) => self.account(),
             ("GET", ["api", "account", "playing"]) => self.playing(),
@@ -356,7 +379,11 @@ impl World {
         Reply::Body(200, "application/json", account.to_string())
     }
 
-    fn playing(&self) -> Reply {
+    fn playing(&mut self) -> Reply {
+        if self.playing_faults > 0 {
+            self.playing_faults -= 1;
+            return error(503, "<html>maintenance</html>");
+        }
         let running = self.rounds.iter().filter(|(_, r)| r.status == "started");
         let games: Vec<_> = running.map(|(id, _)| self.info(id)).collect();
         let list = json!({ "nowPlaying": games }).to_string();

@@ -248,6 +248,41 @@ async fn an_event_stream_that_fails_in_any_way_leaves_nobody_deaf() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_well_again_is_found_without_spending_openings() {
+    let mut server = Server::start().await;
+    // Only a small call that is answered can open the stream again while this test runs.
+    server.timing.event_backoff = Duration::from_secs(3600);
+    server.timing.event_backoff_max = Duration::from_secs(3600);
+    {
+        let mut world = server.world();
+        world.playing_faults = 10;
+        // The stream comes back a moment after the rest.
+        world.event_faults.extend([(503, HTML); 2]);
+    }
+    let bot = Bot::start(&server);
+    server
+        .until("online", |world| !world.events.is_empty())
+        .await;
+    server.world().begin("late", true, 6);
+    all_over(&server).await;
+    let world = server.world();
+    let looks = world.looks.iter().filter(|path| **path != "/api/account");
+    let looks: Vec<_> = looks
+        .map(|path| path.rsplit('/').next().unwrap_or_default())
+        .collect();
+    let mut expected = vec!["event"];
+    expected.extend(["playing"; 11]);
+    expected.extend(["event", "playing", "event"]);
+    assert_eq!(
+        looks[..expected.len()],
+        expected,
+        "small calls between the openings"
+    );
+    drop(world);
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_storm_of_challenges_is_answered_without_a_storm_of_ours() {
     let server = Server::start().await;
     let bot = Bot::start(&server);
@@ -276,21 +311,24 @@ async fn challenges_taken_back_in_a_storm_keep_nobody_from_a_seat() {
     server
         .until("online", |world| !world.events.is_empty())
         .await;
-    for n in 0..500 {
-        let id = format!("c{n}");
-        server.world().challenge(&id, "atomic");
-        server.world().take_back(&id);
-    }
-    server.world().challenge("good", "atomic");
+    server.world().in_one_piece(|world| {
+        for n in 0..500 {
+            let id = format!("c{n}");
+            world.challenge(&id, "atomic");
+            world.take_back(&id);
+        }
+        world.challenge("good", "atomic");
+    });
     let accepted = |call: &&String| call.ends_with("/accept");
     server
         .until("the good one", |world| {
             world.calls.iter().any(|call| call.ends_with("good/accept"))
         })
         .await;
-    // Only what was under way already is asked for in vain.
+    // A burst arrives in a few pieces; only at their edges is something asked for in vain, and never
+    // so much that the server's limit (64 in five seconds for everybody) comes near.
     let asked = server.world().calls.iter().filter(accepted).count();
-    assert!(asked < 100, "{asked} acceptances");
+    assert!(asked <= 20, "{asked} acceptances");
     server.world().begin("good", true, 6);
     all_over(&server).await;
     bot.stop().await;

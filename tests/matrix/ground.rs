@@ -259,7 +259,7 @@ pub(crate) fn schedule(games: usize, concurrency: usize) -> Schedule {
     Schedule {
         games,
         concurrency,
-        partners: vec![Partner::Engine { nodes: 1500 }],
+        partners: vec![Partner::Engine { nodes: 400 }],
         time: TimeControl::Clock {
             limit: 180,
             increment: 2,
@@ -335,7 +335,7 @@ fn open_arena(server: &Handle) -> String {
     let id = server.open_arena(ArenaPlan::default()).unwrap();
     for name in ["OnePartner", "OtherPartner"] {
         let pace = Duration::from_millis(5);
-        server.enter(&id, name, Partner::Engine { nodes: 1500 }, pace);
+        server.enter(&id, name, Partner::Engine { nodes: 400 }, pace);
     }
     id
 }

@@ -17,6 +17,7 @@ use crate::lichess::{
 use crate::store::{Moment, Store};
 
 mod anything;
+mod listing;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const START: Moment = Moment::from_millis(1_700_000_000_000);
@@ -149,29 +150,35 @@ impl World {
         self.hear(Heard::Tick)
     }
 
+    /// What comes of the answer to a look-up; nothing if something else is to be done.
+    fn answer(&mut self, duties: &[Duty]) -> Option<Vec<Duty>> {
+        Some(match duties {
+            [Duty::List] => {
+                let listed = accounts(&self.bots);
+                self.hear(Heard::Listed(listed))
+            }
+            [Duty::Look(users)] => {
+                let seen = users
+                    .iter()
+                    .map(|id| Presence {
+                        id: id.clone(),
+                        title: Some("BOT".to_owned()),
+                        online: !self.offline.contains(&id.as_str()),
+                        playing: false,
+                    })
+                    .collect();
+                self.hear(Heard::Seen(seen))
+            }
+            _ => return None,
+        })
+    }
+
     /// Answers look-ups until something else is to be done; says what, if anything.
     fn until_something(&mut self, mut duties: Vec<Duty>) -> Vec<Duty> {
-        loop {
-            duties = match duties.as_slice() {
-                [Duty::List] => {
-                    let listed = accounts(&self.bots);
-                    self.hear(Heard::Listed(listed))
-                }
-                [Duty::Look(users)] => {
-                    let seen = users
-                        .iter()
-                        .map(|id| Presence {
-                            id: id.clone(),
-                            title: Some("BOT".to_owned()),
-                            online: !self.offline.contains(&id.as_str()),
-                            playing: false,
-                        })
-                        .collect();
-                    self.hear(Heard::Seen(seen))
-                }
-                _ => return duties,
-            };
+        while let Some(next) = self.answer(&duties) {
+            duties = next;
         }
+        duties
     }
 
     /// Passes time until a challenge is to be made.
