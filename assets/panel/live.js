@@ -110,7 +110,7 @@ function showHealth() {
   const rows = [
     row(
       "Event stream",
-      stream.open ? `open, heard ${heard === null ? "nothing yet" : `${span(heard)} ago`}` : "NOT OPEN",
+      stream.open ? `open, heard ${heard === null ? "nothing yet" : ago(0, heard)}` : "NOT OPEN",
       stream.open && !quiet ? "good" : state === "connecting" ? "" : "bad",
     ),
     row("Lost", stream.lost === 0 ? "never" : `${stream.lost} times`, stream.lost > 0 ? "worn" : "good"),
@@ -150,7 +150,7 @@ function showBudget() {
   const endless = ledger.bot_games_limit > 1_000_000;
   const host = find("budget");
   const fresh = [
-    endless ? make("p", "soft", `${ledger.bot_games} games against bots, without a limit here`) : meter("Games against bots", ledger.bot_games, ledger.bot_games_limit),
+    endless ? make("p", "soft", `Games against bots: ${ledger.bot_games}, without a limit here`) : meter("Games against bots", ledger.bot_games, ledger.bot_games_limit),
     meter("Challenge credits", ledger.credits, ledger.credits_limit),
     make("p", "soft", ledger.forecast),
   ];

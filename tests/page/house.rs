@@ -1,5 +1,6 @@
 //! The practice server with the bot on it, in this process, and the operator's page of that bot.
 
+use std::future::Future;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,6 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Enough to see an explosion coming, little enough to answer at once.
 const NODES: u64 = 2_000;
+/// A partner's time over a move: games last long enough to be looked at.
+const PACE: Duration = Duration::from_millis(150);
 /// The password of the page, where it has one.
 pub(crate) const PASSWORD: &str = "open-sesame-open-sesame";
 
@@ -83,10 +86,11 @@ impl House {
         self.panel.trim_end_matches('/')
     }
 
-    /// Has so many games played against a partner that takes its time over a move, until `stop`.
-    pub(crate) async fn spar(&self, games: usize, concurrency: usize, pace: Duration) {
+    /// Has games played, so many at a time, against partners that take their time over a move, until
+    /// `watched` is done and the last game is over.
+    pub(crate) async fn spar_while(&self, concurrency: usize, watched: impl Future<Output = ()>) {
         let schedule = Schedule {
-            games,
+            games: usize::MAX,
             concurrency,
             partners: vec![Partner::Greedy, Partner::Random],
             people: false,
@@ -95,11 +99,15 @@ impl House {
                 increment: 1,
             },
             rated: true,
-            pause: Duration::ZERO,
-            pace,
+            pause: Duration::from_millis(100),
+            pace: PACE,
         };
         let stop = CancellationToken::new();
-        self.server.play("Megaton", schedule, stop).await;
+        let watched = async {
+            watched.await;
+            stop.cancel();
+        };
+        tokio::join!(self.server.play("Megaton", schedule, stop.clone()), watched);
     }
 
     pub(crate) async fn close(self) {

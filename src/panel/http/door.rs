@@ -3,7 +3,7 @@
 //! A request that is too long or too slow in coming is refused, an answer that nobody takes is
 //! dropped, and who comes when the house is full is told so. None of it reaches the bot.
 
-use std::io;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -61,7 +61,9 @@ impl Door {
             };
             let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
                 // As much of it as fits at once: nobody waits for one who is turned away.
-                let _ = client.try_write(FULL);
+                if let Ok(mut client) = client.into_std() {
+                    let _ = client.write(FULL);
+                }
                 continue;
             };
             let _ = client.set_nodelay(true);
