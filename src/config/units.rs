@@ -134,11 +134,7 @@ pub(super) mod address {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    #[expect(
-        clippy::ref_option,
-        clippy::trivially_copy_pass_by_ref,
-        reason = "as serde calls it"
-    )]
+    #[expect(clippy::ref_option, reason = "the shape that serde calls")]
     pub(in crate::config) fn serialize<S: Serializer>(
         address: &Option<SocketAddr>,
         out: S,

@@ -46,21 +46,24 @@ async fn exchange(address: &str, bytes: &[u8]) -> Answer {
     }
 }
 
+fn line(name: &str, value: &str) -> String {
+    format!("{name}: {value}\r\n")
+}
+
 /// A request with these further headers.
 async fn ask(house: &House, request: &str, headers: &[(&str, &str)], body: &str) -> Answer {
     let address = address(house);
     let mut text = format!("{request} HTTP/1.1\r\nconnection: close\r\n");
     if !headers.iter().any(|(name, _)| *name == "host") {
-        text.push_str(&format!("host: {address}\r\n"));
+        text += &line("host", address);
     }
     for (name, value) in headers {
-        text.push_str(&format!("{name}: {value}\r\n"));
+        text += &line(name, value);
     }
     if !body.is_empty() {
         let length = body.len();
-        text.push_str(&format!(
-            "content-type: application/json\r\ncontent-length: {length}\r\n"
-        ));
+        text += &line("content-type", "application/json");
+        text += &line("content-length", &length.to_string());
     }
     exchange(address, format!("{text}\r\n{body}").as_bytes()).await
 }
@@ -279,7 +282,7 @@ async fn giant_and_hostile_requests_are_refused() {
         let house = House::open().await;
         let there = address(&house);
         let filler = "x".repeat(64 << 10);
-        let many: String = (0..200).map(|number| format!("x-{number}: y\r\n")).collect();
+        let many = line("x", "y").repeat(200);
         let rows = [
             (format!("GET / HTTP/1.1\r\nhost: {there}\r\nx: {filler}\r\n\r\n"), 431),
             (format!("GET / HTTP/1.1\r\nhost: {there}\r\n{many}\r\n"), 431),

@@ -159,14 +159,18 @@ impl Feed {
     }
 }
 
+/// The game that ended last, if any did: which, when, and what it did to our rating.
+#[derive(PartialEq)]
+struct Latest(Option<(String, Millis, Option<i32>)>);
+
 /// Makes pictures.
 struct Painter<'s> {
     site: &'s Site,
     picture: Picture,
     /// Games already played again.
     replays: BTreeMap<String, (Arc<GameRecord>, Arc<Replay>)>,
-    /// The last game that ended, as far as the lists of them know.
-    latest: Option<Option<(String, Millis, Option<i32>)>>,
+    /// The last game that ended when the lists of them were made, if they were.
+    lists_of: Option<Latest>,
 }
 
 impl<'s> Painter<'s> {
@@ -178,7 +182,7 @@ impl<'s> Painter<'s> {
                 ..Picture::default()
             },
             replays: BTreeMap::new(),
-            latest: None,
+            lists_of: None,
         }
     }
 
@@ -242,10 +246,11 @@ impl<'s> Painter<'s> {
             let at = record.ending.as_ref().map_or(0, |ending| ending.at);
             (record.id.clone(), at, diff)
         });
-        if self.latest.as_ref() == Some(&latest) {
+        let latest = Latest(latest);
+        if self.lists_of.as_ref() == Some(&latest) {
             return;
         }
-        self.latest = Some(latest);
+        self.lists_of = Some(latest);
         let recent = shelf::recent(self.site, MOST_RECENT).await;
         self.put(Part::Recent, &recent);
         let ratings = shelf::ratings(self.site).await;

@@ -251,7 +251,9 @@ async fn record(site: &Site, id: &str) -> Option<Arc<GameRecord>> {
 async fn everybody(site: &Site) -> Vec<Opponent> {
     let mut tally = Tally::default();
     let latest = site.sources().chronicle.recent();
-    latest.iter().for_each(|record| tally.count(record));
+    for record in &latest {
+        tally.count(record);
+    }
     let known: BTreeSet<String> = latest.iter().map(|record| record.id.clone()).collect();
     let counted = site.shelf().ask(move |library| {
         let mut tally = Tally::default();

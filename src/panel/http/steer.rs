@@ -53,7 +53,7 @@ struct Login {
 pub(super) async fn login(State(site): State<Site>, headers: HeaderMap, body: Bytes) -> Response {
     let login = match read::<Login>(&headers, &body) {
         Ok(login) => login,
-        Err(refused) => return refused,
+        Err((status, text)) => return refusal(status, &text),
     };
     let now = Instant::now();
     if !site.key().is_set() {
@@ -97,7 +97,7 @@ pub(super) async fn logout(State(site): State<Site>, headers: HeaderMap) -> Resp
 pub(super) async fn control(State(site): State<Site>, headers: HeaderMap, body: Bytes) -> Response {
     let request = match read::<Request>(&headers, &body) {
         Ok(request) => request,
-        Err(refused) => return refused,
+        Err((status, text)) => return refusal(status, &text),
     };
     if !matches!(request, Request::Status {}) {
         tracing::info!(?request, "told over HTTP");
@@ -107,20 +107,20 @@ pub(super) async fn control(State(site): State<Site>, headers: HeaderMap, body: 
     Json(answer).into_response()
 }
 
-fn read<T: for<'de> Deserialize<'de>>(headers: &HeaderMap, body: &[u8]) -> Result<T, Response> {
+fn read<T: for<'de> Deserialize<'de>>(
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<T, (StatusCode, String)> {
     let kind = headers.get(header::CONTENT_TYPE);
     if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json")) {
-        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-        return Err(refusal(
-            status,
-            "a request is JSON: content-type: application/json",
-        ));
+        let text = "a request is JSON: content-type: application/json";
+        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, text.to_owned()));
     }
     serde_json::from_slice(body).map_err(|error| {
         // What was sent is not repeated: it may hold the password.
         let place = format!("line {}, column {}", error.line(), error.column());
         let text = format!("no request that is known ({place})");
-        refusal(StatusCode::BAD_REQUEST, &text)
+        (StatusCode::BAD_REQUEST, text)
     })
 }
 
