@@ -36,7 +36,7 @@ pub(super) struct Args {
     /// Where the files go
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
-    /// The server [default: https://lichess.org]
+    /// The address of the server [default: Lichess]
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     /// How Lichess' people reach you: a mail address or a link

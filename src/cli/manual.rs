@@ -50,7 +50,9 @@ impl Completions {
 impl Man {
     pub(super) fn execute(&self) -> Result<(), Failure> {
         if let Some(folder) = &self.out {
-            return write_all(folder);
+            let count = write_all(folder)?;
+            writeln!(io::stdout().lock(), "{count} pages in {}", folder.display())?;
+            return Ok(());
         }
         let program = pages();
         let page = match &self.command {
@@ -87,7 +89,8 @@ fn render(page: clap::Command) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-fn write_all(folder: &Path) -> Result<(), Failure> {
+/// Says how many pages there are.
+fn write_all(folder: &Path) -> Result<usize, Failure> {
     let failed = |error: io::Error| Failure::failed(format!("{}: {error}", folder.display()));
     fs::create_dir_all(folder).map_err(failed)?;
     let program = pages();
@@ -102,8 +105,7 @@ fn write_all(folder: &Path) -> Result<(), Failure> {
         fs::write(folder.join(format!("{name}.1")), text).map_err(failed)?;
         count += 1;
     }
-    writeln!(io::stdout().lock(), "{count} pages in {}", folder.display())?;
-    Ok(())
+    Ok(count)
 }
 
 #[cfg(test)]

@@ -80,7 +80,7 @@ impl Alerts {
         loop {
             let messages = tokio::select! {
                 event = news.recv() => match event {
-                    Ok(event) => self.rules.hear(&event),
+                    Ok(event) => Rules::of(&event).into_iter().collect(),
                     Err(broadcast::error::RecvError::Lagged(_)) => Vec::new(),
                     Err(broadcast::error::RecvError::Closed) => break,
                 },

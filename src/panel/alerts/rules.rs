@@ -54,9 +54,9 @@ impl Rules {
         }
     }
 
-    /// Takes in news.
-    pub(super) fn hear(&mut self, event: &BotEvent) -> Vec<Message> {
-        let message = match event {
+    /// What news give rise to.
+    pub(super) fn of(event: &BotEvent) -> Option<Message> {
+        match event {
             BotEvent::Alarm { kind, text } => Some(Message::new(kind.as_str(), text.as_str())),
             BotEvent::AlarmOver { kind } => {
                 let kind = kind.as_str();
@@ -70,8 +70,7 @@ impl Rules {
                 _ => None,
             },
             _ => None,
-        };
-        message.into_iter().collect()
+        }
     }
 
     /// Takes in how the bot is.
@@ -151,30 +150,31 @@ mod tests {
 
     #[test]
     fn a_game_lost_on_time_is_told_and_others_are_not() {
-        let mut rules = Rules::new(DEAF);
-        let told = rules.hear(&ending(lichess::Status::OutOfTime, Side::Black));
-        assert_eq!(told[0].text, "game q7ZxVt2B against Nuke is lost on time");
+        let told = Rules::of(&ending(lichess::Status::OutOfTime, Side::Black));
+        assert_eq!(
+            told.unwrap().text,
+            "game q7ZxVt2B against Nuke is lost on time"
+        );
         let won = ending(lichess::Status::OutOfTime, Side::White);
-        assert!(rules.hear(&won).is_empty());
+        assert_eq!(Rules::of(&won), None);
         let mated = ending(lichess::Status::Mate, Side::Black);
-        assert!(rules.hear(&mated).is_empty());
+        assert_eq!(Rules::of(&mated), None);
     }
 
     #[test]
     fn alarms_and_faults_of_the_engine_are_told() {
-        let mut rules = Rules::new(DEAF);
         let kind = AlarmKind::Token;
         let text = "revoked".to_owned();
-        let told = rules.hear(&BotEvent::Alarm { kind, text });
-        assert_eq!(told, [Message::new("token", "revoked")]);
-        assert!(rules.hear(&BotEvent::AlarmOver { kind })[0].over);
+        let told = Rules::of(&BotEvent::Alarm { kind, text });
+        assert_eq!(told, Some(Message::new("token", "revoked")));
+        assert!(Rules::of(&BotEvent::AlarmOver { kind }).unwrap().over);
         let game = GameId::new("q7ZxVt2B");
         let odd = |oddity| BotEvent::Odd {
             game: game.clone(),
             oddity,
         };
-        assert_eq!(rules.hear(&odd(Oddity::Late))[0].kind, "engine");
-        assert!(rules.hear(&odd(Oddity::Stale)).is_empty());
+        assert_eq!(Rules::of(&odd(Oddity::Late)).unwrap().kind, "engine");
+        assert_eq!(Rules::of(&odd(Oddity::Stale)), None);
     }
 
     #[test]

@@ -79,14 +79,14 @@ impl Collector for Observed {
 
 /// What the bot says of itself.
 fn told(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
-    let states = [
+    let words = [
         (State::Connecting, "connecting"),
         (State::Playing, "playing"),
         (State::Paused, "paused"),
         (State::Alarmed, "alarmed"),
         (State::Draining, "draining"),
     ];
-    let rows = states.map(|(state, word)| (vec![("state", word)], truth(state == status.state)));
+    let rows = words.map(|(state, word)| (vec![("state", word)], truth(state == status.state)));
     gauges(out, "state", "What it is about", rows.to_vec())?;
     gauge(
         out,
@@ -215,10 +215,10 @@ fn requests(out: &mut DescriptorEncoder<'_>, tally: &Tally) -> fmt::Result {
         "Calls to the server, by kind and end",
         ended.collect(),
     )?;
-    let held = Scope::ALL.into_iter();
-    let held = held.map(|scope| (vec![("kind", scope.as_str())], tally.held(scope)));
+    let rows = Scope::ALL.into_iter();
+    let rows = rows.map(|scope| (vec![("kind", scope.as_str())], tally.held(scope)));
     let help = "Calls kept back so that no limit is overdrawn";
-    counters(out, "requests_held", help, held.collect())
+    counters(out, "requests_held", help, rows.collect())
 }
 
 const fn truth(so: bool) -> f64 {
