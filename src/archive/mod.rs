@@ -10,9 +10,12 @@
 //! * `schema`: the tables; `rows`, `packed` and `words`: how records stand in them
 //! * `why`: what games were lost on the clock through
 //! * `pgn`: games as other programs read and write them
+//! * `clerk`: the thread at the file; `review`: what a second look found; `day`: a day in numbers
 //! * `error`: what can be wrong, in the operator's words
 
 pub mod calendar;
+mod clerk;
+mod day;
 mod disk;
 mod error;
 mod filter;
@@ -20,6 +23,7 @@ mod library;
 mod packed;
 mod pgn;
 mod record;
+mod review;
 mod rows;
 mod schema;
 #[cfg(test)]
@@ -27,6 +31,8 @@ mod tests;
 mod why;
 mod words;
 
+pub use clerk::Clerk;
+pub use day::{Day, Speeds};
 pub use disk::{Disk, Entry, FILE_NAME, Prune, Pruned};
 pub use error::ArchiveError;
 pub use filter::{Filter, Wanted};
@@ -36,6 +42,7 @@ pub use record::{
     ChallengeRecord, Control, Direction, EndingRecord, EventRecord, GameRecord, Millis, MoveRecord,
     Origin, Outcome, PlayerRecord, ScoreRecord, Source, Verdict,
 };
+pub use review::{Mistake, ReviewRecord};
 pub use rows::OPENING_PLIES;
 pub use why::{Cause, TimeLoss, time_loss};
 pub use words::of_outcome;

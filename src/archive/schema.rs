@@ -51,6 +51,11 @@ pub(super) const STEPS: &[&str] = &["
     );
     CREATE INDEX event_by_time ON event (at);
     CREATE INDEX event_by_game ON event (game, at) WHERE game IS NOT NULL;
+", "
+    CREATE TABLE review (game TEXT PRIMARY KEY, at INTEGER NOT NULL, data TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TRIGGER review_goes AFTER DELETE ON game BEGIN
+        DELETE FROM review WHERE game = old.id;
+    END;
 "];
 
 /// What a file is, before anything is changed in it.

@@ -130,6 +130,7 @@ impl Acceptor {
             }),
             Err(error) => {
                 tracing::warn!(challenge = %id, %error, "cannot accept");
+                note_limit(&self.listeners, error);
                 self.memory
                     .refused(Asking::Accept, error, opponent.as_ref());
             }
@@ -156,9 +157,21 @@ async fn decline(client: Client, listeners: Listeners, refusal: Refusal) -> News
             reason: *reason,
             rule: refusal.rule,
         }),
-        Err(error) => tracing::debug!(challenge = %id, %error, "cannot decline"),
+        Err(error) => {
+            tracing::debug!(challenge = %id, %error, "cannot decline");
+            note_limit(&listeners, &error);
+        }
     }
     News::Tick
+}
+
+/// A call refused for the rate is worth a line in the archive.
+fn note_limit(listeners: &Listeners, error: &Error) {
+    if matches!(error, Error::RateLimited { .. }) {
+        listeners
+            .chronicle()
+            .note("limited", error.to_string(), None);
+    }
 }
 
 async fn cancel(client: Client, id: ChallengeId) -> News {

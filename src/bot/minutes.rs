@@ -115,15 +115,11 @@ impl Minutes {
     }
 
     fn start(&self, engine: &Engine, game: &Game, limits: Limits, pondering: bool) -> Search {
-        match self.chronicle.audience() {
-            Some(news) => {
-                let reporter = self.desk.reporter(game, pondering, news);
-                engine.think_with(game, limits, reporter)
-            }
-            None => {
-                self.desk.done();
-                engine.think(game, limits)
-            }
+        if let Some(news) = self.chronicle.audience() {
+            let reporter = self.desk.reporter(game, pondering, news);
+            return engine.think_with(game, limits, reporter);
         }
+        self.desk.done();
+        engine.think(game, limits)
     }
 }

@@ -28,6 +28,7 @@
 //!   people, `blocked` whom they block; `alarm`: what an operator should look at;
 //!   `chronicle`: the full record for those who read; `minutes`: what a player writes into it;
 //!   `roll`: the games that run; `shelf`: what was thought of those that were left; `upkeep`: alarms about what is remembered
+//! * `scribe`: those who work for the archive, beside all this
 //! * `answer`: from the outcome of a call to what the core cares about
 //! * `report`: what those who listen are told
 
@@ -64,6 +65,7 @@ mod porter;
 mod report;
 mod roll;
 mod run;
+mod scribe;
 mod settings;
 mod shelf;
 mod status;
@@ -88,6 +90,7 @@ pub use overhead::{Lag, Meter, Overhead, Sending};
 pub use report::{BotEvent, Listeners};
 pub use roll::Roll;
 pub use run::{BotError, BotOptions, Shutdown, run, run_commanded};
+pub use scribe::{ArchiveRules, ReviewRules, Scribe};
 pub use settings::{Pace, SearchLimits, Settings};
 pub use status::{
     AlarmLine, Game, GameStreamStatus, Ledger as LedgerStatus, Matchmaking as MatchmakingStatus,

@@ -14,6 +14,8 @@ use megaton::panel::{
     Sources, Watch, Watcher, attend,
 };
 
+use tokio::sync::watch;
+
 use super::failure::Failure;
 use super::page;
 use super::runtime::Hangups;
@@ -74,10 +76,17 @@ impl Beside {
         })
     }
 
-    /// Hands in messages for the webhook.
-    #[expect(dead_code, reason = "for the summary of a day")]
-    pub(super) fn alerter(&self) -> Alerter {
-        self.alerter.clone()
+    /// Tells the webhook the summary of each day.
+    pub(super) fn tell_days(&self, mut days: watch::Receiver<Option<String>>) {
+        let alerter = self.alerter.clone();
+        tokio::spawn(async move {
+            while days.changed().await.is_ok() {
+                let day = days.borrow_and_update().clone();
+                if let Some(day) = day {
+                    alerter.say("day", day);
+                }
+            }
+        });
     }
 
     /// Runs for ever.

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use megaton::archive::FILE_NAME;
 use megaton::bot::{
-    self, BotError, BotOptions, ListSources, Listeners, Memory, MemoryRules, Pace, Settings,
-    Shutdown,
+    self, ArchiveRules, BotError, BotOptions, Chronicle, ListSources, Listeners, Memory,
+    MemoryRules, Pace, Scribe, Settings, Shutdown,
 };
 use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool, Tables};
@@ -47,22 +48,38 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     runtime::block_on(async {
         let shutdown = runtime::listen()?;
         tokio::spawn(log.watch());
+        let listeners = Listeners::default();
+        let chronicle = listeners.chronicle().clone();
+        let scribe = scribe(&config, &chronicle, &pool).await;
+        chronicle.note(
+            "start",
+            concat!("megaton ", env!("CARGO_PKG_VERSION")),
+            None,
+        );
         let options = BotOptions {
             client,
             pool,
             settings: Settings::from(&config),
             pace: Pace::default(),
-            listeners: Listeners::default(),
+            listeners,
             memory: memory.clone(),
             lists: ListSources {
                 data: config.data.home(&config.lichess),
             },
         };
-        let outcome = Box::pin(commanded(options, shutdown, &config, path)).await;
+        let days = scribe.as_ref().map(Scribe::days);
+        let outcome = Box::pin(commanded(options, shutdown, &config, path, days)).await;
         memory.settle().await;
+        chronicle.note("stop", "it ends", None);
+        if let Some(scribe) = scribe {
+            scribe.finish().await;
+        }
         outcome?.map_err(|error| cannot_play(&error, &config.lichess.url))
     })
 }
+
+/// The summary of each day once it is over.
+type Days = tokio::sync::watch::Receiver<Option<String>>;
 
 /// Plays, and meanwhile does what the operator says, and tells how things are.
 #[cfg(unix)]
@@ -71,10 +88,14 @@ async fn commanded(
     shutdown: Shutdown,
     config: &Config,
     path: Option<PathBuf>,
+    days: Option<Days>,
 ) -> Result<Result<(), BotError>, Failure> {
     let (control, commands) = bot::channel();
     let hangups = runtime::Hangups::listen()?;
     let beside = Beside::new(&options, control, config, path)?;
+    if let Some(days) = days {
+        beside.tell_days(days);
+    }
     tokio::select! {
         outcome = bot::run_commanded(options, shutdown, commands) => Ok(outcome),
         () = beside.run(hangups) => unreachable!("it runs for ever"),
@@ -87,6 +108,7 @@ async fn commanded(
     shutdown: Shutdown,
     _config: &Config,
     _path: Option<PathBuf>,
+    _days: Option<Days>,
 ) -> Result<Result<(), BotError>, Failure> {
     Ok(bot::run(options, shutdown).await)
 }
@@ -99,6 +121,18 @@ fn memory(config: &Config) -> Result<Memory, Failure> {
     };
     let rules = MemoryRules::from(&Settings::from(config));
     Ok(Memory::new(store, kept, rules))
+}
+
+/// Those who keep what happens, if it is to be kept.
+async fn scribe(config: &Config, chronicle: &Chronicle, pool: &Pool) -> Option<Scribe> {
+    let home = config.data.home(&config.lichess);
+    let home = home.filter(|_| config.archive.keep)?;
+    let rules = ArchiveRules::from(&config.archive);
+    let scribe = Scribe::start(&home.join(FILE_NAME), chronicle, pool, &rules).await;
+    if let Err(error) = &scribe {
+        tracing::error!(%error, "nothing is archived: no thread for it");
+    }
+    scribe.ok()
 }
 
 /// The cores and the memory that the config gives to searches.

@@ -76,7 +76,7 @@ impl Place {
         let section = &SECTIONS[self.section];
         let key = section.keys[self.key].name;
         match section.path {
-            "lichess" | "data" | "panel" | "alerts" | "log" => true,
+            "lichess" | "data" | "panel" | "alerts" | "archive" | "log" => true,
             "engine" => matches!(key, "hash" | "threads" | "eval_file" | "syzygy_path"),
             _ => false,
         }

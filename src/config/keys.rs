@@ -366,6 +366,15 @@ const ALERTS: &[Key] = &[
     whole("deaf", (10, 86_400), "seconds"),
 ];
 
+const ARCHIVE: &[Key] = &[
+    flag("keep"),
+    whole("games", (1, 36_500), "days"),
+    whole("details", (1, 36_500), "days"),
+    whole("events", (1, 36_500), "days"),
+    flag("review"),
+    whole("review_time", (10, 600_000), "milliseconds a position"),
+];
+
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
 
 const LOG: &[Key] = &[choice("level", LEVELS), choice("format", &["text", "json"])];
@@ -398,6 +407,7 @@ pub const SECTIONS: &[Section] = &[
     one("shutdown", SHUTDOWN),
     one("panel", PANEL),
     one("alerts", ALERTS),
+    one("archive", ARCHIVE),
     one("log", LOG),
 ];
 

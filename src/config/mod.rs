@@ -18,9 +18,9 @@ pub use diff::Changed;
 pub use error::{ConfigError, Fault};
 pub use keys::{Key, SECTIONS, Section, Takes};
 pub use settings::{
-    AlertFormat, Alerts, Arena, Challenge, Chat, Clock, ColorWish, Config, Correspondence, Data,
-    Draw, Engine, Format, Game, Guard, Level, Lichess, Limits, Log, Matchmaking, Panel, Prefer,
-    Profile, Resign, ShutdownRules, Takeback, Variety, Visitors,
+    AlertFormat, Alerts, Archive, Arena, Challenge, Chat, Clock, ColorWish, Config, Correspondence,
+    Data, Draw, Engine, Format, Game, Guard, Level, Lichess, Limits, Log, Matchmaking, Panel,
+    Prefer, Profile, Resign, ShutdownRules, Takeback, Variety, Visitors,
 };
 pub use values::{
     ArenaId, Entry, Hours, LONGEST_LINE, Template, TimeRule, Words, estimate, is_offered,

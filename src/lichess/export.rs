@@ -3,12 +3,13 @@
 //! Other words than on the streams: the variant is a bare key, moves are in SAN, and a player's
 //! account is one level deeper. Never for play: of a game under way the last moves are withheld.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+use super::game_event::ClockSetting;
 use super::ids::GameId;
 use super::player::{Player, from_epoch_ms};
 use super::reading::{FromObject, Misfit, Object};
-use super::words::{BySide, Side, Status, Variant};
+use super::words::{BySide, Side, Speed, Status, Variant};
 
 /// A game, finished or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +18,14 @@ pub struct ExportedGame {
     pub id: GameId,
     /// What was played.
     pub variant: Variant,
+    /// The speed class.
+    pub speed: Speed,
     /// Whether ratings were at stake.
     pub rated: bool,
+    /// The clock; none in correspondence and unlimited games.
+    pub clock: Option<ClockSetting>,
+    /// Days a move, in correspondence games.
+    pub days_per_turn: Option<u32>,
     /// How it stands or how it ended.
     pub status: Option<Status>,
     /// Who won.
@@ -51,7 +58,10 @@ impl FromObject for ExportedGame {
             variant: object
                 .word_within("variant", "key")
                 .unwrap_or(Variant::Unknown),
+            speed: object.word("speed").unwrap_or(Speed::Unknown),
             rated: object.flag("rated"),
+            clock: object.object("clock").as_ref().and_then(clock),
+            days_per_turn: object.small("daysPerTurn"),
             status: object.word_within("status", "name"),
             winner: object.optional("winner"),
             players: BySide {
@@ -65,6 +75,14 @@ impl FromObject for ExportedGame {
             arena: arena || object.optional::<String>("source").as_deref() == Some("arena"),
         })
     }
+}
+
+/// The clock, in seconds here.
+fn clock(object: &Object<'_>) -> Option<ClockSetting> {
+    Some(ClockSetting {
+        initial: Duration::from_secs(object.count("initial")?),
+        increment: Duration::from_secs(object.count("increment")?),
+    })
 }
 
 /// One side: the account within, and what the game did to its rating beside it.
@@ -104,6 +122,12 @@ mod tests {
         assert_eq!(foe.id, Some(UserId::new("foe")));
         assert!(foe.is_bot() && !us.is_bot() && us.provisional);
         assert_eq!((foe.rating_diff, us.rating_diff), (Some(-6), Some(7)));
+        assert_eq!(game.speed, Speed::Blitz);
+        let clock = game.clock.unwrap();
+        assert_eq!(
+            (clock.initial.as_secs(), clock.increment.as_secs()),
+            (180, 2)
+        );
         assert_eq!(game.moves, "Nf3 f6");
         assert!(game.last_move_at > game.created_at);
     }

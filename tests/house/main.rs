@@ -8,6 +8,7 @@ mod faulty;
 mod features;
 mod games;
 mod interventions;
+mod kept;
 mod layers;
 mod limits;
 mod operator;

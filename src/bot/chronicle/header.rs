@@ -7,8 +7,8 @@ use crate::archive::{
     PlayerRecord, Verdict,
 };
 use crate::lichess::{
-    Challenge, ColorChoice, ExportedGame, GameFull, GameId, Player, Side, Speed, Status,
-    TimeControl, UserId, Variant,
+    Challenge, ClockSetting, ColorChoice, ExportedGame, GameFull, GameId, Player, Side, Speed,
+    Status, TimeControl, UserId, Variant,
 };
 use crate::rules::Game;
 
@@ -23,15 +23,6 @@ impl Header {
         if !atomic || !full.starts_as_usual() {
             return None;
         }
-        let control = match (full.clock, full.days_per_turn) {
-            (Some(clock), _) => Control::Clock {
-                initial: millis(clock.initial),
-                increment: millis(clock.increment),
-            },
-            (None, Some(days)) => Control::Days(days),
-            (None, None) if full.speed == Speed::Correspondence => Control::Unlimited,
-            (None, None) => Control::Unknown,
-        };
         let arena = full.tournament.is_some();
         Some(Self(GameRecord {
             id: game.to_string(),
@@ -39,7 +30,7 @@ impl Header {
             black: player(&full.black),
             rated: full.rated,
             speed: full.speed,
-            control,
+            control: control_of(full.clock, full.days_per_turn, full.speed),
             created: full.created_at.map(epoch),
             origin: if arena {
                 Origin::Arena
@@ -50,6 +41,18 @@ impl Header {
             program: Some(concat!("megaton ", env!("CARGO_PKG_VERSION")).to_owned()),
             ..GameRecord::default()
         }))
+    }
+}
+
+fn control_of(clock: Option<ClockSetting>, days: Option<u32>, speed: Speed) -> Control {
+    match (clock, days) {
+        (Some(clock), _) => Control::Clock {
+            initial: millis(clock.initial),
+            increment: millis(clock.increment),
+        },
+        (None, Some(days)) => Control::Days(days),
+        (None, None) if speed == Speed::Correspondence => Control::Unlimited,
+        (None, None) => Control::Unknown,
     }
 }
 
@@ -122,7 +125,8 @@ pub(super) fn exported(export: &ExportedGame, us: Side, game: &Game, now: Millis
         black: player(export.players.of(Side::Black)),
         us: Some(us),
         rated: export.rated,
-        speed: Speed::Unknown,
+        speed: export.speed,
+        control: control_of(export.clock, export.days_per_turn, export.speed),
         initial_fen: export.initial_fen.clone(),
         created,
         joined: created.unwrap_or(now),

@@ -7,8 +7,8 @@ use crate::archive::{GameRecord, Origin, Outcome, ScoreRecord, Source, Verdict};
 use crate::bot::table::{Ending, Moved};
 use crate::engine::{Ended, Score, Thought};
 use crate::lichess::{
-    BySide, ExportedGame, GameEvent, GameFull, GameId, GameState, Player, Side, Status, UserId,
-    Variant,
+    BySide, ExportedGame, GameEvent, GameFull, GameId, GameState, Player, Side, Speed, Status,
+    UserId, Variant,
 };
 use crate::rules::Game;
 
@@ -63,7 +63,7 @@ fn play(chronicle: &Chronicle, moves: &str, clocks: (u64, u64)) {
         ranking: Vec::new(),
         ended: Ended::Time,
     });
-    let moved = Moved {
+    let made = Moved {
         ply,
         before: game.positions()[ply],
         played,
@@ -77,7 +77,7 @@ fn play(chronicle: &Chronicle, moves: &str, clocks: (u64, u64)) {
         lag: ours.then(|| Duration::from_millis(80)),
         safe: false,
     };
-    chronicle.moved(&GameId::new(ID), &moved, note);
+    chronicle.moved(&GameId::new(ID), &made, note);
     chronicle.stated(&GameId::new(ID), &game, &state);
 }
 
@@ -235,7 +235,10 @@ fn a_game_that_ended_unseen_keeps_what_was_seen_of_it() {
     let export = ExportedGame {
         id: GameId::new(ID),
         variant: Variant::Atomic,
+        speed: Speed::Blitz,
         rated: true,
+        clock: None,
+        days_per_turn: None,
         status: Some(Status::OutOfTime),
         winner: Some(Side::Black),
         players: BySide {

@@ -102,7 +102,7 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use super::*;
-    use crate::lichess::{BySide, GameId};
+    use crate::lichess::{BySide, GameId, Speed};
 
     const NOW: Moment = Moment::from_millis(1_800_000_000_000);
 
@@ -120,7 +120,10 @@ mod tests {
         ExportedGame {
             id: GameId::new("q7ZxVt2B"),
             variant: Variant::Atomic,
+            speed: Speed::Blitz,
             rated: true,
+            clock: None,
+            days_per_turn: None,
             status: Some(Status::Resign),
             winner: Some(Side::Black),
             players: BySide {

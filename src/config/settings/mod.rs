@@ -4,6 +4,7 @@
 //! Ranges are in `keys`, next to the words that explain them. A file here is one subject.
 
 mod alerts;
+mod archive;
 mod challenge;
 mod chat;
 mod endings;
@@ -16,6 +17,7 @@ mod panel;
 mod play;
 
 pub use alerts::{AlertFormat, Alerts};
+pub use archive::Archive;
 pub use challenge::{Challenge, ColorWish, Limits, Visitors};
 pub use chat::Chat;
 pub use endings::{Draw, Resign, Takeback};
@@ -72,6 +74,8 @@ pub struct Config {
     pub panel: Panel,
     /// Whom it tells when something is wrong.
     pub alerts: Alerts,
+    /// Games, challenges and events for good.
+    pub archive: Archive,
     /// What is written down while it runs.
     pub log: Log,
 }

@@ -1,0 +1,125 @@
+//! A day in a few numbers, for the log.
+
+use std::fmt;
+
+use rusqlite::params;
+
+use super::disk::Disk;
+use super::error::ArchiveError;
+use super::record::Millis;
+use super::rows;
+
+/// What a span of time brought.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Day {
+    /// The games of each speed, the most played first.
+    pub speeds: Vec<Speeds>,
+    /// Games lost on the clock.
+    pub flagged: u64,
+    /// The most that a move cost beside our thinking.
+    pub lag: Option<Millis>,
+    /// Losses of streams.
+    pub streams: u64,
+    /// Refusals for the rate.
+    pub limited: u64,
+    /// Alarms raised.
+    pub alarms: u64,
+    /// Challenges declined.
+    pub declined: u64,
+}
+
+/// The games of one speed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Speeds {
+    /// Which.
+    pub speed: String,
+    /// Games won.
+    pub wins: u64,
+    /// Games drawn.
+    pub draws: u64,
+    /// Games lost.
+    pub losses: u64,
+    /// What they did to our rating.
+    pub rating: i64,
+}
+
+impl Disk {
+    /// What happened from a moment until before another.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn day(&mut self, from: Millis, until: Millis) -> Result<Day, ArchiveError> {
+        let span = params![rows::number(from), rows::number(until)];
+        self.change(|batch| {
+            let mut speeds = batch.prepare_cached(
+                "SELECT speed, sum(result = 'win'), sum(result = 'draw'), sum(result = 'loss'),
+                coalesce(sum(diff), 0) FROM game
+                WHERE began >= ?1 AND began < ?2 AND result IS NOT NULL
+                AND origin <> 'imported' GROUP BY speed ORDER BY count(*) DESC",
+            )?;
+            let speeds = speeds.query_map(span, |row| {
+                Ok(Speeds {
+                    speed: row.get(0)?,
+                    wins: row.get::<_, i64>(1)?.unsigned_abs(),
+                    draws: row.get::<_, i64>(2)?.unsigned_abs(),
+                    losses: row.get::<_, i64>(3)?.unsigned_abs(),
+                    rating: row.get(4)?,
+                })
+            })?;
+            let number = |sql: &str| {
+                let number = batch.query_row(sql, span, |row| row.get::<_, Option<i64>>(0));
+                number.map(|number| number.map(i64::unsigned_abs))
+            };
+            let games = "FROM game WHERE began >= ?1 AND began < ?2 AND origin <> 'imported'";
+            let events = "SELECT count(*) FROM event WHERE at >= ?1 AND at < ?2 AND kind =";
+            let count = |kind: &str| number(&format!("{events} '{kind}'"));
+            Ok(Day {
+                speeds: speeds.collect::<rusqlite::Result<_>>()?,
+                flagged: number(&format!(
+                    "SELECT count(*) {games} AND result = 'loss' AND status = 'outoftime'"
+                ))?
+                .unwrap_or(0),
+                lag: number(&format!("SELECT max(lag) {games}"))?,
+                streams: count("stream")?.unwrap_or(0) + count("offline")?.unwrap_or(0),
+                limited: count("limited")?.unwrap_or(0),
+                alarms: count("alarm")?.unwrap_or(0),
+                declined: number(
+                    "SELECT count(*) FROM challenge WHERE at >= ?1 AND at < ?2
+                    AND verdict = 'declined' AND direction = 'in'",
+                )?
+                .unwrap_or(0),
+            })
+        })
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.speeds.is_empty() {
+            f.write_str("no games")?;
+        }
+        for (index, it) in self.speeds.iter().enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
+            let (speed, wins, draws, losses) = (&it.speed, it.wins, it.draws, it.losses);
+            write!(f, "{comma}{speed} +{wins} ={draws} -{losses}")?;
+            if it.rating != 0 {
+                write!(f, " ({:+} points)", it.rating)?;
+            }
+        }
+        if let Some(lag) = self.lag {
+            write!(f, "; longest way of a move {lag} ms")?;
+        }
+        for (count, what) in [
+            (self.flagged, "lost on the clock"),
+            (self.streams, "losses of streams"),
+            (self.limited, "refusals for the rate"),
+            (self.alarms, "alarms"),
+            (self.declined, "challenges declined"),
+        ] {
+            if count > 0 {
+                write!(f, "; {count} {what}")?;
+            }
+        }
+        Ok(())
+    }
+}

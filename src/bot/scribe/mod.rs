@@ -1,0 +1,163 @@
+//! Those who work for the archive, beside the bot and never in its way.
+//!
+//! What changes in the chronicle is on disk within half a second; while nothing is played, games that
+//! were not won are looked at again. Trouble with the file is an alarm, and the bot plays on.
+//!
+//! * `keeping`: from the chronicle to the file
+//! * `caretaker`: what is too old goes; once a day its summary
+//! * `inquiry`: which move cost a game; pure
+//! * `reviewer`: searches for it in idle time
+
+mod caretaker;
+mod inquiry;
+mod keeping;
+mod reviewer;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+pub use self::reviewer::ReviewRules;
+use super::chronicle::Chronicle;
+use crate::archive::{Clerk, Millis};
+use crate::config;
+use crate::engine::Pool;
+
+/// How long the start waits for what the file knows of games under way.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the end waits for the file.
+const FAREWELL: Duration = Duration::from_secs(3);
+/// Games that began earlier are not taken up again.
+const STILL_RUNNING: Duration = Duration::from_secs(200 * 24 * 3600);
+/// How often a file that cannot be written is tried.
+const RETRY: Duration = Duration::from_secs(10);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// How the archive is kept.
+#[derive(Clone, Debug)]
+pub struct ArchiveRules {
+    /// What the operator says.
+    pub settings: config::Archive,
+    /// When games are looked at again.
+    pub review: ReviewRules,
+    /// How often a file that cannot be written is tried.
+    pub retry: Duration,
+}
+
+impl From<&config::Archive> for ArchiveRules {
+    fn from(settings: &config::Archive) -> Self {
+        Self {
+            settings: settings.clone(),
+            review: ReviewRules {
+                time: settings.review_time,
+                ..ReviewRules::default()
+            },
+            retry: RETRY,
+        }
+    }
+}
+
+/// The work for the archive. Dropping it ends that work where it stands.
+#[derive(Debug)]
+pub struct Scribe {
+    clerk: Clerk,
+    stop: CancellationToken,
+    keeping: JoinSet<()>,
+    days: watch::Receiver<Option<String>>,
+    _side_tasks: JoinSet<()>,
+}
+
+impl Scribe {
+    /// Begins to keep what the chronicle says in this file, and tells the chronicle what the file
+    /// knows of games that had not ended. To be called before the bot begins.
+    ///
+    /// # Errors
+    /// When the system gives no thread. A file that cannot be used is an alarm, no error.
+    pub async fn start(
+        path: &Path,
+        chronicle: &Chronicle,
+        pool: &Pool,
+        rules: &ArchiveRules,
+    ) -> std::io::Result<Self> {
+        let clerk = Clerk::start(path)?;
+        let since = now().saturating_sub(millis(STILL_RUNNING));
+        let unfinished = clerk.ask(move |disk| disk.unfinished(since));
+        let unfinished = match tokio::time::timeout(PATIENCE, unfinished).await {
+            Ok(Ok(unfinished)) => unfinished,
+            Ok(Err(error)) => {
+                chronicle.set_trouble(Some(keeping::trouble(&error, 0)));
+                Vec::new()
+            }
+            Err(_) => {
+                chronicle.set_trouble(Some(keeping::slow(clerk.path())));
+                Vec::new()
+            }
+        };
+        chronicle.archive(unfinished);
+        let stop = CancellationToken::new();
+        let mut keeping = JoinSet::new();
+        keeping.spawn(keeping::keep(
+            chronicle.clone(),
+            clerk.clone(),
+            rules.retry,
+            stop.clone(),
+        ));
+        let (say_day, days) = watch::channel(None);
+        let mut side_tasks = JoinSet::new();
+        side_tasks.spawn(caretaker::mind(
+            clerk.clone(),
+            chronicle.clone(),
+            rules.settings.clone(),
+            say_day,
+        ));
+        if rules.settings.review {
+            let (clerk, chronicle) = (clerk.clone(), chronicle.clone());
+            side_tasks.spawn(reviewer::review(
+                clerk,
+                chronicle,
+                pool.clone(),
+                rules.review.clone(),
+            ));
+        }
+        Ok(Self {
+            clerk,
+            stop,
+            keeping,
+            days,
+            _side_tasks: side_tasks,
+        })
+    }
+
+    /// The thread at the file.
+    pub fn clerk(&self) -> &Clerk {
+        &self.clerk
+    }
+
+    /// The summary of each day once it is over.
+    pub fn days(&self) -> watch::Receiver<Option<String>> {
+        self.days.clone()
+    }
+
+    /// Keeps what is left and ends, in a few seconds at most.
+    pub async fn finish(mut self) {
+        self.stop.cancel();
+        let kept = self.keeping.join_next();
+        if tokio::time::timeout(FAREWELL, kept).await.is_err() {
+            tracing::error!("the archive does not answer: what it had not kept is lost");
+        }
+    }
+}
+
+fn now() -> Millis {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.map_or(0, millis)
+}
+
+fn millis(time: Duration) -> Millis {
+    Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX)
+}

@@ -1,0 +1,172 @@
+//! Searches lost and drawn games again, while nothing is played and only then.
+//!
+//! The moment a game begins the search is dropped; what was found so far waits for the next quiet
+//! hour. Its searches use what others leave of the cores.
+
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use super::inquiry::Inquiry;
+use super::{DAY, millis, now};
+use crate::archive::{ArchiveError, Clerk, GameRecord, Millis, ReviewRecord};
+use crate::bot::chronicle::Chronicle;
+use crate::engine::{Engine, Limits, Pool, Search, Thought};
+use crate::rules::Game;
+
+/// Games that began earlier are not looked at again.
+const RECENT: Duration = Duration::from_secs(30 * 24 * 3600);
+/// A search that says nothing for so many of its times is given up.
+const PATIENCE: u32 = 30;
+
+/// When and how long games are looked at again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReviewRules {
+    /// How long each position is searched.
+    pub time: Duration,
+    /// How long nothing must have been played.
+    pub idle: Duration,
+    /// How long is waited after there was nothing to do.
+    pub again: Duration,
+}
+
+impl Default for ReviewRules {
+    fn default() -> Self {
+        Self {
+            time: Duration::from_secs(1),
+            idle: Duration::from_secs(20),
+            again: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Reviews for as long as the archive is kept.
+pub(super) async fn review(clerk: Clerk, chronicle: Chronicle, pool: Pool, rules: ReviewRules) {
+    let since = now().saturating_sub(millis(RECENT.max(DAY)));
+    let reviewer = Reviewer {
+        clerk,
+        chronicle,
+        pool,
+        rules,
+    };
+    loop {
+        reviewer.wait_for_quiet().await;
+        match reviewer.one(since).await {
+            Ok(true) => {}
+            Ok(false) => tokio::time::sleep(reviewer.rules.again).await,
+            Err(error) => {
+                tracing::debug!(%error, "no game is reviewed");
+                tokio::time::sleep(reviewer.rules.again).await;
+            }
+        }
+    }
+}
+
+struct Reviewer {
+    clerk: Clerk,
+    chronicle: Chronicle,
+    pool: Pool,
+    rules: ReviewRules,
+}
+
+impl Reviewer {
+    /// Looks at one game; false if there is none left.
+    async fn one(&self, since: Millis) -> Result<bool, ArchiveError> {
+        let next = self.clerk.ask(move |disk| disk.next_unreviewed(since));
+        let Some(game) = next.await? else {
+            return Ok(false);
+        };
+        let review = self.look_at(&game).await;
+        tracing::info!(
+            game = game.id,
+            result = game.result(),
+            found = review.describe(),
+            "a game was looked at again"
+        );
+        self.clerk
+            .ask(move |disk| disk.keep_review(&review))
+            .await?;
+        Ok(true)
+    }
+
+    async fn look_at(&self, game: &GameRecord) -> ReviewRecord {
+        let mut review = ReviewRecord {
+            game: game.id.clone(),
+            at: now(),
+            program: concat!("megaton ", env!("CARGO_PKG_VERSION")).to_owned(),
+            positions: 0,
+            mistake: None,
+        };
+        let Some(mut inquiry) = Inquiry::new(game) else {
+            return review;
+        };
+        let mut engine = None;
+        while let Some(position) = inquiry.next() {
+            let lease = engine.get_or_insert_with(|| self.pool.lease());
+            match self.search(lease, &position).await {
+                Some(thought) => inquiry.answer(&thought),
+                None => {
+                    engine = None;
+                    self.wait_for_quiet().await;
+                }
+            }
+        }
+        review.positions = inquiry.searched();
+        review.mistake = inquiry.mistake();
+        review
+    }
+
+    /// Searches a position; nothing if a game began meanwhile.
+    async fn search(&self, engine: &Engine, game: &Game) -> Option<Thought> {
+        let limits = Limits {
+            movetime: Some(self.rules.time),
+            background: true,
+            ..Limits::default()
+        };
+        let search = engine.think(game, limits);
+        let patience = self.rules.time.saturating_mul(PATIENCE);
+        tokio::select! {
+            thought = timeout(patience, answer(&search)) => thought.ok().flatten(),
+            () = self.wait_for_games() => None,
+        }
+    }
+
+    /// Until a game runs.
+    async fn wait_for_games(&self) {
+        let mut changes = self.chronicle.changes();
+        while self.chronicle.running().is_empty() {
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Until nothing has been played for a while.
+    async fn wait_for_quiet(&self) {
+        let mut changes = self.chronicle.changes();
+        loop {
+            while !self.chronicle.running().is_empty() {
+                if changes.changed().await.is_err() {
+                    return;
+                }
+            }
+            if timeout(self.rules.idle, self.wait_for_games())
+                .await
+                .is_err()
+            {
+                return;
+            }
+        }
+    }
+}
+
+/// The answer of a search, without keeping a thread waiting for it.
+async fn answer(search: &Search) -> Option<Thought> {
+    let (hand_over, answer) = oneshot::channel();
+    search.on_done(Box::new(move |thought| {
+        // Nobody waits any more: a game began.
+        let _ = hand_over.send(thought);
+    }));
+    answer.await.ok()
+}

@@ -1,0 +1,242 @@
+//! The scribe at work on a real file.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::*;
+use crate::archive::{
+    EndingRecord, Entry, FILE_NAME, GameRecord, Library, MoveRecord, ScoreRecord,
+};
+use crate::bot::chronicle::{Desk, Header};
+use crate::bot::table::Ending;
+use crate::engine::{EngineOptions, Evaluator};
+use crate::lichess::{GameEvent, GameFull, GameId, Side, Status};
+use crate::rules::Game;
+
+const ID: &str = "abcdefgh";
+/// Longer than anything here takes; a hang ends there.
+const GUARD: Duration = Duration::from_secs(60);
+
+fn rules() -> ArchiveRules {
+    ArchiveRules {
+        retry: Duration::from_millis(20),
+        review: ReviewRules {
+            time: Duration::from_millis(5),
+            idle: Duration::from_millis(1),
+            again: Duration::from_millis(20),
+        },
+        ..ArchiveRules::from(&config::Archive::default())
+    }
+}
+
+fn pool() -> Pool {
+    Pool::new(&EngineOptions {
+        hash_mb: 1,
+        evaluator: Evaluator::classical(),
+        ..EngineOptions::default()
+    })
+}
+
+async fn start(folder: &Path, chronicle: &Chronicle) -> Scribe {
+    let path = folder.join(FILE_NAME);
+    let scribe = Scribe::start(&path, chronicle, &pool(), &rules()).await;
+    scribe.expect("a thread")
+}
+
+fn full(moves: &str) -> GameFull {
+    let line = format!(
+        r#"{{"type":"gameFull","id":"{ID}","variant":{{"key":"atomic"}},"speed":"blitz",
+        "white":{{"id":"me","name":"Me"}},"black":{{"id":"foe","name":"Foe"}},
+        "clock":{{"initial":180000,"increment":2000}},
+        "state":{{"moves":"{moves}","wtime":180000,"btime":180000,"status":"started"}}}}"#
+    );
+    match GameEvent::from_line(&line).unwrap().value {
+        GameEvent::Full(full) => *full,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn open(chronicle: &Chronicle, moves: &str) {
+    let full = full(moves);
+    let game = Game::from_uci_moves(moves).unwrap();
+    let header = Header::of(&GameId::new(ID), &full).unwrap();
+    chronicle.opened(header, Side::White, &game, &full.state, &Desk::default());
+}
+
+fn lose(chronicle: &Chronicle) {
+    chronicle.over(&Ending {
+        game: GameId::new(ID),
+        status: Some(Status::Resign),
+        winner: Some(Side::Black),
+        us: Some(Side::White),
+        opponent: "Foe".to_owned(),
+        plies: 2,
+        fen: String::new(),
+    });
+}
+
+/// Looks into the file until it shows what is waited for.
+async fn until<T>(folder: &Path, look: impl Fn(&Library) -> Option<T>) -> T {
+    let path = folder.join(FILE_NAME);
+    let looking = async {
+        loop {
+            let found = Library::open(&path).ok().and_then(|library| look(&library));
+            if let Some(found) = found {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(GUARD, looking)
+        .await
+        .expect("it comes to that")
+}
+
+#[tokio::test]
+async fn a_game_is_kept_as_it_goes_and_goes_on_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let chronicle = Chronicle::default();
+    let scribe = start(folder.path(), &chronicle).await;
+    open(&chronicle, "g1f3");
+    chronicle.note("limited", "too fast", Some(&GameId::new(ID)));
+    let kept = until(folder.path(), |library| library.game(ID).ok()?).await;
+    assert_eq!((kept.moves.len(), kept.ending.is_some()), (1, false));
+    // Nothing is said good-bye to, as after a kill.
+    drop((scribe, chronicle));
+    let chronicle = Chronicle::default();
+    let scribe = start(folder.path(), &chronicle).await;
+    open(&chronicle, "g1f3 f7f6");
+    lose(&chronicle);
+    scribe.finish().await;
+    let library = Library::open(&folder.path().join(FILE_NAME)).unwrap();
+    let ended = library.game(ID).unwrap().unwrap();
+    assert_eq!((ended.moves.len(), ended.result()), (2, "0-1"));
+    assert_eq!(ended.joined, kept.joined, "one record");
+    assert_eq!(ended.moves[0].clock, Some(180_000), "known from before");
+    assert_eq!(library.count().unwrap(), 1);
+    assert_eq!(library.events(9).unwrap()[0].kind, "limited");
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_an_alarm_is_left_as_it_is_and_costs_nothing_once_it_is_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(FILE_NAME);
+    let rubbish = b"no archive at all".repeat(500);
+    fs::write(&path, &rubbish).unwrap();
+    let chronicle = Chronicle::default();
+    let mut troubles = chronicle.troubles();
+    let scribe = start(folder.path(), &chronicle).await;
+    let trouble = troubles.borrow_and_update().clone().expect("an alarm");
+    assert!(trouble.contains("is damaged"), "{trouble}");
+    open(&chronicle, "g1f3");
+    lose(&chronicle);
+    tokio::time::timeout(GUARD, troubles.changed())
+        .await
+        .expect("tried again")
+        .unwrap();
+    assert!(
+        troubles
+            .borrow()
+            .as_ref()
+            .unwrap()
+            .contains("One game waits")
+    );
+    assert_eq!(fs::read(&path).unwrap(), rubbish, "left as it is");
+    fs::rename(&path, folder.path().join("away.db")).unwrap();
+    let kept = until(folder.path(), |library| library.game(ID).ok()?).await;
+    assert_eq!(kept.result(), "0-1");
+    let over = troubles.wait_for(Option::is_none);
+    tokio::time::timeout(GUARD, over)
+        .await
+        .expect("over")
+        .unwrap();
+    scribe.finish().await;
+}
+
+#[tokio::test]
+async fn a_folder_that_is_not_there_stops_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let chronicle = Chronicle::default();
+    let scribe = start(&folder.path().join("gone"), &chronicle).await;
+    assert!(chronicle.troubles().borrow().is_some());
+    open(&chronicle, "g1f3");
+    tokio::time::timeout(GUARD, scribe.finish())
+        .await
+        .expect("it ends");
+}
+
+#[tokio::test]
+async fn lost_games_are_looked_at_again_while_nothing_is_played() {
+    let folder = tempfile::tempdir().unwrap();
+    let moves = "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1g1 f8d6 f3d4 d6h2";
+    let record = GameRecord {
+        id: ID.to_owned(),
+        us: Some(Side::White),
+        joined: now(),
+        moves: moves.split(' ').map(MoveRecord::bare).collect(),
+        ending: Some(EndingRecord {
+            status: Status::VariantEnd,
+            winner: Some(Side::Black),
+            at: now(),
+        }),
+        ..GameRecord::default()
+    };
+    let clerk = Clerk::start(&folder.path().join(FILE_NAME)).unwrap();
+    let won = GameRecord {
+        id: "wonbyus1".to_owned(),
+        us: Some(Side::Black),
+        ..record.clone()
+    };
+    let games = [record, won].map(|game| Entry::Game(Arc::new(game)));
+    clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
+    let chronicle = Chronicle::default();
+    let scribe = start(folder.path(), &chronicle).await;
+    let review = until(folder.path(), |library| library.review(ID).ok()?).await;
+    // The last move but one leaves the king to be blown up: any search sees that.
+    assert!(review.positions >= 2, "{review:?}");
+    let mistake = review.mistake.clone().expect("a losing move");
+    assert_eq!(mistake.after, ScoreRecord::Mate(-1), "{review:?}");
+    assert!(review.describe().contains(&mistake.better));
+    let library = Library::open(&folder.path().join(FILE_NAME)).unwrap();
+    assert_eq!(library.review("wonbyus1").unwrap(), None);
+    scribe.finish().await;
+}
+
+#[tokio::test]
+async fn a_day_is_summed_up_in_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let clerk = Clerk::start(&folder.path().join(FILE_NAME)).unwrap();
+    let game = |id: &str, winner, status| {
+        let mut game = GameRecord {
+            id: id.to_owned(),
+            us: Some(Side::White),
+            speed: crate::lichess::Speed::Blitz,
+            joined: 1000,
+            moves: vec![MoveRecord {
+                lag: Some(90),
+                ..MoveRecord::bare("g1f3")
+            }],
+            ending: Some(EndingRecord {
+                status,
+                winner,
+                at: 2000,
+            }),
+            ..GameRecord::default()
+        };
+        game.white.rating_diff = Some(-4);
+        Entry::Game(Arc::new(game))
+    };
+    let games = [
+        game("one", Some(Side::White), Status::VariantEnd),
+        game("two", Some(Side::Black), Status::OutOfTime),
+    ];
+    clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
+    let day = clerk.ask(|disk| disk.day(0, 5000)).await.unwrap();
+    assert_eq!(
+        day.to_string(),
+        "blitz +1 =0 -1 (-8 points); longest way of a move 90 ms; 1 lost on the clock"
+    );
+    let empty = clerk.ask(|disk| disk.day(5000, 6000)).await.unwrap();
+    assert_eq!(empty.to_string(), "no games");
+}
