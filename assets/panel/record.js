@@ -259,7 +259,9 @@ class Page {
     find("review").hidden = !review;
     if (!review) return;
     const parts = [make("p", "", review.text)];
-    if (review.line?.length > 0) parts.push(make("p", "line", make("b", "", "Better"), ` ${review.line.join(" ")}`));
+    const line = (name, moves) => moves.length > 0 && parts.push(make("p", "line", make("b", "", name), ` ${moves.join(" ")}`));
+    line("Better", review.line);
+    line("Played", review.refutation);
     if (review.ply) {
       const show = make("button", "small", "Show the position");
       show.type = "button";

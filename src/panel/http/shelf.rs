@@ -234,7 +234,11 @@ pub(super) async fn whole(site: &Site, id: &str) -> Option<Whole> {
         return Some(whole);
     }
     let record = record(site, id).await?;
-    Some(Whole::of(&record, None, None, &sources.server, now()))
+    let wanted = id.to_owned();
+    let review = site.shelf().ask(move |library| library.review(&wanted));
+    let review = review.await.flatten();
+    let review = review.as_ref().map(Into::into);
+    Some(Whole::of(&record, None, review, &sources.server, now()))
 }
 
 /// A game that is over, or runs.

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::replay::{Replay, Shown};
 use crate::archive::{
-    ChallengeRecord, Control, GameRecord, Millis, MoveRecord, Origin, PlayerRecord, ScoreRecord,
-    Source,
+    ChallengeRecord, Control, GameRecord, Millis, MoveRecord, Origin, PlayerRecord, ReviewRecord,
+    ScoreRecord, Source,
 };
 use crate::bot::{Clocks, LiveGame, ThinkingRecord};
 use crate::lichess::Side;
@@ -281,14 +281,28 @@ struct MoveView {
     line: Vec<String>,
 }
 
-/// What a search after the game found.
+/// What a second look at the game found.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ReviewView {
-    /// The move that lost it, counted from 1.
-    pub(super) ply: Option<usize>,
-    pub(super) text: String,
-    /// What was better.
-    pub(super) line: Vec<String>,
+    /// The move that cost the point, counted from 1.
+    ply: Option<usize>,
+    text: String,
+    /// What would have followed the better move.
+    line: Vec<String>,
+    /// What follows the move that was played.
+    refutation: Vec<String>,
+}
+
+impl From<&ReviewRecord> for ReviewView {
+    fn from(review: &ReviewRecord) -> Self {
+        let mistake = review.mistake.as_ref();
+        Self {
+            ply: mistake.map(|mistake| mistake.ply + 1),
+            text: review.describe(),
+            line: mistake.map_or_else(Vec::new, |mistake| mistake.line.clone()),
+            refutation: mistake.map_or_else(Vec::new, |mistake| mistake.refutation.clone()),
+        }
+    }
 }
 
 /// A game with all its moves.
