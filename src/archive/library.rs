@@ -322,6 +322,18 @@ impl Library {
         count.map(super::rows::moment)
     }
 
+    /// How many games are meant.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn count_of(&self, filter: &Filter) -> Result<u64, ArchiveError> {
+        let conditions = Conditions::of(filter);
+        let sql = format!("SELECT count(*) FROM game {}", conditions.clause());
+        let count = self
+            .ask(|db| db.query_row(&sql, params_from_iter(conditions.values), |row| row.get(0)));
+        count.map(super::rows::moment)
+    }
+
     pub(super) fn ask<T>(
         &self,
         question: impl FnOnce(&Connection) -> rusqlite::Result<T>,

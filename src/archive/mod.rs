@@ -8,8 +8,8 @@
 //! * `disk`: the file, for whoever writes; `library`: the same for whoever looks things up, by a
 //!   `filter`
 //! * `schema`: the tables; `rows`, `packed` and `words`: how records stand in them
-//! * `why`: what games were lost on the clock through
-//! * `pgn`: games as other programs read and write them
+//! * `stats`: what games add up to; `why`: what games were lost on the clock through
+//! * `pgn`: games as other programs read and write them; `merge`: one that is known already
 //! * `clerk`: the thread at the file; `review`: what a second look found; `day`: a day in numbers
 //! * `error`: what can be wrong, in the operator's words
 
@@ -20,12 +20,14 @@ mod disk;
 mod error;
 mod filter;
 mod library;
+mod merge;
 mod packed;
 mod pgn;
 mod record;
 mod review;
 mod rows;
 mod schema;
+mod stats;
 #[cfg(test)]
 mod tests;
 mod why;
@@ -37,6 +39,7 @@ pub use disk::{Disk, Entry, FILE_NAME, Prune, Pruned};
 pub use error::ArchiveError;
 pub use filter::{Filter, Wanted};
 pub use library::{GameLine, Library, Mark, Order, write_san};
+pub use merge::{Merge, merge, side_of};
 pub use pgn::{PgnFault, PgnGames, PgnOptions, pgn};
 pub use record::{
     ChallengeRecord, Control, Direction, EndingRecord, EventRecord, GameRecord, Millis, MoveRecord,
@@ -44,5 +47,6 @@ pub use record::{
 };
 pub use review::{Mistake, ReviewRecord};
 pub use rows::OPENING_PLIES;
+pub use stats::{Group, OpeningGroup, RatingDay, Stats, Tally, Trouble};
 pub use why::{Cause, TimeLoss, time_loss};
 pub use words::of_outcome;

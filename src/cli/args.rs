@@ -16,7 +16,7 @@ use super::remote;
 use super::train;
 use super::{
     bench, check, club, contest, data, datagen, explain, init, manual, openings, perft, practice,
-    run, soak, uci, upgrade,
+    records, run, soak, uci, upgrade,
 };
 
 const EXAMPLES: &str = "\
@@ -88,6 +88,13 @@ enum Command {
     #[cfg(unix)]
     Tournament(club::Tournament),
     Team(club::Team),
+    Games(records::games::Args),
+    Game(records::game::Args),
+    Stats(records::stats::Args),
+    Export(records::export::Args),
+    Import(records::import::Args),
+    Backup(records::backup::Args),
+    Prune(records::prune::Args),
     UpgradeAccount(upgrade::Args),
     #[cfg(feature = "train")]
     Train(train::Args),
@@ -164,6 +171,13 @@ impl Command {
             #[cfg(unix)]
             Self::Tournament(args) => args.execute(),
             Self::Team(args) => args.execute(),
+            Self::Games(args) => records::games::execute(&args),
+            Self::Game(args) => records::game::execute(&args),
+            Self::Stats(args) => records::stats::execute(&args),
+            Self::Export(args) => records::export::execute(&args),
+            Self::Import(args) => records::import::execute(&args),
+            Self::Backup(args) => records::backup::execute(&args),
+            Self::Prune(args) => records::prune::execute(&args),
             Self::UpgradeAccount(args) => upgrade::execute(&args),
             #[cfg(feature = "train")]
             Self::Train(args) => train::execute(&args),

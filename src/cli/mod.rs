@@ -33,6 +33,7 @@ mod page;
 mod perft;
 mod places;
 mod practice;
+mod records;
 #[cfg(unix)]
 mod remote;
 mod report;

@@ -14,6 +14,7 @@ mod limits;
 mod operator;
 mod papers;
 mod program;
+mod records;
 mod running;
 mod server;
 mod soak;

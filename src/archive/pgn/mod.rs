@@ -11,6 +11,8 @@ mod comment;
 mod read;
 mod split;
 mod tags;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use read::{PgnFault, PgnGames};

@@ -1,0 +1,128 @@
+//! A game from a file that may be known already.
+//!
+//! Pure. What we saw ourselves is never worsened by what somebody else wrote of it: a file adds only
+//! what is missing.
+
+use super::record::GameRecord;
+use super::rows::keep_known;
+use crate::lichess::Side;
+
+/// What reading a game from a file does to the archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Merge {
+    /// It is new.
+    New(Box<GameRecord>),
+    /// It adds to what was known.
+    More(Box<GameRecord>),
+    /// All of it was known.
+    Known,
+    /// It contradicts what is known of the game with this id; that stays.
+    Contradicts,
+}
+
+/// What becomes of a game that was read from a file; `known` is what the archive has under its id.
+pub fn merge(known: Option<GameRecord>, read: GameRecord) -> Merge {
+    let Some(known) = known else {
+        return Merge::New(Box::new(read));
+    };
+    let same = |one: &GameRecord, other: &GameRecord| {
+        let pairs = one.moves.iter().zip(&other.moves);
+        pairs.into_iter().all(|(one, other)| one.uci == other.uci)
+    };
+    if !same(&known, &read) || known.us.is_some() && read.us.is_some() && known.us != read.us {
+        return Merge::Contradicts;
+    }
+    let mut merged = known.clone();
+    let shorter = merged.moves.len() < read.moves.len();
+    if shorter && merged.ending.is_some() {
+        return Merge::Contradicts;
+    }
+    if shorter {
+        merged
+            .moves
+            .extend_from_slice(&read.moves[known.moves.len()..]);
+    }
+    // What is known goes first: of the read one only what is missing is taken.
+    keep_known(&mut merged, read);
+    for side in [Side::White, Side::Black] {
+        if merged.player(side).name == "?" {
+            merged.player_mut(side).name = known.player(side).name.clone();
+        }
+    }
+    merged.joined = known.joined;
+    merged.origin = known.origin;
+    if merged == known {
+        Merge::Known
+    } else {
+        Merge::More(Box::new(merged))
+    }
+}
+
+/// The side that an account has in a game.
+pub fn side_of(game: &GameRecord, account: &str) -> Option<Side> {
+    [Side::White, Side::Black].into_iter().find(|side| {
+        let player = game.player(*side);
+        player.id.as_deref() == Some(account) || player.name.eq_ignore_ascii_case(account)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::record::{MoveRecord, Origin};
+    use crate::archive::tests::game;
+
+    fn read(id: &str) -> GameRecord {
+        let mut read = game(id, 1000, "Nuke");
+        read.origin = Origin::Imported;
+        read.joined = 1_000_000;
+        for made in &mut read.moves {
+            *made = MoveRecord::bare(made.uci.clone());
+        }
+        read
+    }
+
+    #[test]
+    fn a_file_adds_what_is_missing_and_changes_nothing() {
+        let known = game("abcdefgh", 1000, "Nuke");
+        assert_eq!(merge(Some(known.clone()), read("abcdefgh")), Merge::Known);
+        assert!(matches!(merge(None, read("abcdefgh")), Merge::New(_)));
+        let mut cut = known.clone();
+        cut.moves.truncate(2);
+        cut.ending = None;
+        cut.black.rating_diff = None;
+        let Merge::More(more) = merge(Some(cut), read("abcdefgh")) else {
+            panic!("it adds an end");
+        };
+        assert_eq!(more.moves[..2], known.moves[..2]);
+        assert_eq!(more.moves.len(), 5);
+        assert_eq!(
+            (&more.ending, more.origin),
+            (&known.ending, Origin::Incoming)
+        );
+    }
+
+    #[test]
+    fn another_game_under_the_same_id_is_refused() {
+        let known = game("abcdefgh", 1000, "Nuke");
+        let mut other = read("abcdefgh");
+        other.moves[1].uci = "h7h6".to_owned();
+        assert_eq!(merge(Some(known.clone()), other), Merge::Contradicts);
+        let mut longer = read("abcdefgh");
+        longer.moves.push(MoveRecord::bare("h7h6"));
+        assert_eq!(merge(Some(known.clone()), longer), Merge::Contradicts);
+        let mut turned = read("abcdefgh");
+        turned.us = Some(Side::Black);
+        assert_eq!(merge(Some(known), turned), Merge::Contradicts);
+    }
+
+    #[test]
+    fn an_account_is_found_in_any_letter_case() {
+        let mut game = read("abcdefgh");
+        assert_eq!(side_of(&game, "megaton"), Some(Side::White));
+        game.white.id = None;
+        assert_eq!(side_of(&game, "megaton"), Some(Side::White));
+        assert_eq!(side_of(&game, "nuke"), Some(Side::Black));
+        assert_eq!(side_of(&game, "nobody"), None);
+    }
+}

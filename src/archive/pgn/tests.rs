@@ -1,0 +1,312 @@
+//! PGN out and in again: by our own reader, by shakmaty's, and with all kinds of garbage in between.
+
+use std::ops::ControlFlow;
+
+use pgn_reader::{RawComment, RawTag, Reader, SanPlus, Visitor};
+use proptest::prelude::*;
+use shakmaty::Position as _;
+use shakmaty::variant::Atomic;
+
+use super::read::{PgnFault, PgnGames};
+use super::write::{PgnOptions, pgn};
+use crate::archive::record::{Control, GameRecord, MoveRecord, Origin};
+use crate::archive::tests::game;
+use crate::lichess::{Side, Speed, Status};
+
+/// A game as Lichess exports it, with its computer's scores.
+const LICHESS: &str = r#"[Event "rated atomic game"]
+[Site "https://lichess.org/q7ZxVt2B"]
+[Date "2026.11.21"]
+[White "Nuke"]
+[Black "Megaton"]
+[Result "1-0"]
+[GameId "q7ZxVt2B"]
+[UTCDate "2026.11.21"]
+[UTCTime "13:05:59"]
+[WhiteElo "1900"]
+[BlackElo "2000"]
+[WhiteRatingDiff "+6"]
+[BlackRatingDiff "-7"]
+[BlackTitle "BOT"]
+[Variant "Atomic"]
+[TimeControl "180+2"]
+[ECO "?"]
+[Opening "?"]
+[Termination "Normal"]
+
+1. Nf3 { [%eval 0.5] [%clk 0:03:00] } 1... a6?? { (0.5 → #1) Blunder. f6 was best. } { [%eval #1] [%clk 0:03:00] } (1... f6 2. e4) 2. Ng5 { [%clk 0:02:58] } 2... a5 $6 { [%clk 0:03:01] } 3. Nxf7# { [%clk 0:02:55] } 1-0
+
+
+"#;
+
+fn all(text: &[u8]) -> Vec<Result<GameRecord, PgnFault>> {
+    PgnGames::new(text).map(Result::unwrap).collect()
+}
+
+#[track_caller]
+fn one(text: &str) -> Result<GameRecord, String> {
+    let mut games = all(text.as_bytes());
+    assert_eq!(games.len(), 1, "{games:?}");
+    games.remove(0).map_err(|fault| fault.to_string())
+}
+
+#[test]
+fn an_export_of_lichess_is_read_with_everything_in_it() {
+    let read = one(LICHESS).unwrap();
+    assert_eq!((read.id.as_str(), read.rated), ("q7ZxVt2B", true));
+    assert_eq!((read.speed, read.origin), (Speed::Blitz, Origin::Imported));
+    assert_eq!(read.created, Some(1_795_266_359_000));
+    assert!(read.black.is_bot() && read.white.title.is_none());
+    assert_eq!(
+        (read.white.rating, read.black.rating_diff),
+        (Some(1900), Some(-7))
+    );
+    assert_eq!(read.opening(9), "g1f3 a7a6 f3g5 a6a5 g5f7");
+    let ending = read.ending.as_ref().unwrap();
+    assert_eq!(
+        (ending.status, ending.winner),
+        (Status::VariantEnd, Some(Side::White))
+    );
+    assert_eq!(ending.at, 1_795_266_359_000 + 4000 + 1000 + 5000);
+    assert_eq!(read.moves[2].spent, Some(4000));
+    assert_eq!(read.moves[1].white_score(1).unwrap().to_string(), "#1");
+    assert_eq!(read.moves[4].clock, Some(175_000));
+}
+
+#[test]
+fn what_we_write_we_read_again() {
+    for (options, whole) in [
+        (PgnOptions::default(), true),
+        (
+            PgnOptions {
+                comments: true,
+                lines: true,
+                site: "http://127.0.0.1:8642/".to_owned(),
+            },
+            true,
+        ),
+        (
+            PgnOptions {
+                comments: false,
+                ..PgnOptions::default()
+            },
+            false,
+        ),
+    ] {
+        let written = game("abcdefgh", 1_795_266_359, "Nuke");
+        let mut read = one(&pgn(&written, &options)).unwrap();
+        let mut expected = written.clone();
+        // What PGN has no place for.
+        expected.us = None;
+        expected.origin = Origin::Imported;
+        expected.joined = expected.created.unwrap();
+        for made in &mut expected.moves {
+            *made = MoveRecord {
+                clock: made.clock,
+                spent: made.spent,
+                score: made.score,
+                depth: made.depth,
+                source: made.source,
+                ..MoveRecord::bare(made.uci.clone())
+            };
+            if !whole {
+                *made = MoveRecord::bare(made.uci.clone());
+            }
+        }
+        if !whole {
+            read.control = Control::Unknown;
+            expected.control = Control::Unknown;
+        }
+        assert_eq!(read, expected);
+    }
+}
+
+/// Replays a game by the rules of shakmaty's atomic chess.
+#[derive(Default)]
+struct Judge {
+    variant: String,
+    clocks: usize,
+    board: Atomic,
+    moves: Vec<String>,
+}
+
+impl Visitor for Judge {
+    type Tags = ();
+    type Movetext = ();
+    type Output = ();
+
+    fn begin_tags(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn tag(&mut self, (): &mut (), name: &[u8], value: RawTag<'_>) -> ControlFlow<()> {
+        if name == b"Variant" {
+            self.variant = value.decode_utf8().unwrap().into_owned();
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn begin_movetext(&mut self, (): ()) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn san(&mut self, (): &mut (), san: SanPlus) -> ControlFlow<()> {
+        let mv = san.san.to_move(&self.board).expect("a legal move");
+        self.moves
+            .push(mv.to_uci(shakmaty::CastlingMode::Standard).to_string());
+        self.board.play_unchecked(mv);
+        ControlFlow::Continue(())
+    }
+
+    fn comment(&mut self, (): &mut (), comment: RawComment<'_>) -> ControlFlow<()> {
+        let comment = std::str::from_utf8(comment.as_bytes()).unwrap();
+        self.clocks += usize::from(comment.contains("[%clk "));
+        ControlFlow::Continue(())
+    }
+
+    fn end_game(&mut self, (): ()) {}
+}
+
+#[test]
+fn shakmaty_reads_what_we_write() {
+    let played = include_str!("../../../tests/data/rules/games.jsonl");
+    let mut judged = 0;
+    for line in played.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let moves = line["moves"].as_str().unwrap();
+        let mut written = game("abcdefgh", 5, "Nuke");
+        written.moves = moves
+            .split_whitespace()
+            .map(|uci| MoveRecord {
+                clock: Some(61_500),
+                ..MoveRecord::bare(uci)
+            })
+            .collect();
+        let text = pgn(&written, &PgnOptions::default());
+        let mut judge = Judge::default();
+        let mut reader = Reader::new(text.as_bytes());
+        reader.read_game(&mut judge).unwrap().unwrap();
+        assert!(!reader.has_more().unwrap());
+        let ours: Vec<&str> = moves.split_whitespace().collect();
+        assert_eq!(judge.moves, ours);
+        assert_eq!(
+            (judge.variant.as_str(), judge.clocks),
+            ("Atomic", ours.len())
+        );
+        judged += 1;
+    }
+    assert!(judged > 0);
+}
+
+#[test]
+fn garbage_costs_only_the_game_that_it_is_in() {
+    let good = |id: &str| LICHESS.replace("q7ZxVt2B", id);
+    let file = [
+        good("goodgam1").into_bytes(),
+        good("badmove1").replace("2. Ng5", "2. Nh8").into_bytes(),
+        b"\xff\xfe\0\0 no PGN at all \x1b[31m\n%%%% ((((( {{{{{\n\n".to_vec(),
+        good("goodgam2").into_bytes(),
+        good("straywrd")
+            .replace("2. Ng5", "2. @@!! Ng5")
+            .into_bytes(),
+        good("cutoff00").replace(" 1-0\n\n", "\n\n").into_bytes(),
+        good("wrongend").replace(" 1-0\n", " 0-1\n").into_bytes(),
+        good("unclosed")
+            .replace("f6 was best. }", "f6 was best.")
+            .into_bytes(),
+        good("tagbroke")
+            .replace("[White \"Nuke\"]", "[White \"Nuke")
+            .into_bytes(),
+        good("nobodyis")
+            .replace("[White \"Nuke\"]\n", "")
+            .into_bytes(),
+        good("standard").replace("Atomic", "Standard").into_bytes(),
+        good("twoends0")
+            .replace(" 1-0\n\n", " 1-0 1-0\n\n")
+            .into_bytes(),
+        good("goodgam3").into_bytes(),
+    ]
+    .concat();
+    let read = all(&file);
+    let good: Vec<&str> = read.iter().flatten().map(|game| game.id.as_str()).collect();
+    assert_eq!(&good[..2], ["goodgam1", "goodgam2"]);
+    assert_eq!(good.last(), Some(&"goodgam3"));
+    for id in [
+        "badmove1", "straywrd", "cutoff00", "wrongend", "unclosed", "nobodyis", "standard",
+        "twoends0",
+    ] {
+        assert!(!good.contains(&id), "{id}");
+    }
+    let faults: Vec<String> = read
+        .iter()
+        .flat_map(|read| read.as_ref().err())
+        .map(ToString::to_string)
+        .collect();
+    let all = faults.join("\n");
+    for expected in [
+        "line 24, game badmove1: half-move 3: no legal move is written Nh8",
+        "line 47: this belongs to no game",
+        "game straywrd: \"@@!!\" among its moves",
+        "game cutoff00: cut off: no result after its moves",
+        "game wrongend: its last word is not the result in its tags",
+        "game unclosed: \"a comment that does not end\"",
+        "game nobodyis: nobody is named as White",
+        "Standard is played here, not atomic chess",
+        "game twoends0: it ends twice",
+    ] {
+        assert!(all.contains(expected), "{expected}\n{all}");
+    }
+}
+
+#[test]
+fn a_game_without_an_id_has_the_same_one_each_time() {
+    let nameless = LICHESS
+        .replace("[GameId \"q7ZxVt2B\"]\n", "")
+        .replace("https://lichess.org/q7ZxVt2B", "Sometown");
+    let first = one(&nameless).unwrap();
+    assert_eq!(first, one(&nameless).unwrap());
+    assert!(first.id.starts_with("pgn"));
+    let other = one(&nameless.replace("Nuke", "Nuke2")).unwrap();
+    assert_ne!(first.id, other.id);
+}
+
+#[test]
+fn the_end_of_a_game_is_what_its_tags_and_its_board_say() {
+    let flag = LICHESS
+        .replace(" 3. Nxf7# { [%clk 0:02:55] } 1-0", " 0-1")
+        .replace("\"1-0\"", "\"0-1\"")
+        .replace("\"Normal\"", "\"Time forfeit\"");
+    let ending = one(&flag).unwrap().ending.unwrap();
+    assert_eq!(
+        (ending.status, ending.winner),
+        (Status::OutOfTime, Some(Side::Black))
+    );
+    let aborted = LICHESS
+        .split_once("1. Nf3")
+        .map(|(tags, _)| {
+            format!(
+                "{}*\n",
+                tags.replace("\"1-0\"", "\"*\"")
+                    .replace("Normal", "Abandoned")
+            )
+        })
+        .unwrap();
+    let game = one(&aborted).unwrap();
+    assert_eq!(game.ending.unwrap().status, Status::Aborted);
+    assert!(game.moves.is_empty());
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), at in 0..LICHESS.len()) {
+        let mut text = LICHESS.as_bytes().to_vec();
+        text.splice(at..at, bytes);
+        let read = all(&text);
+        prop_assert!(!read.is_empty());
+        // Whatever it did, it is a game by the rules.
+        for game in read.into_iter().flatten() {
+            let text = pgn(&game, &PgnOptions::default());
+            prop_assert!(!text.contains("breaks off"));
+        }
+    }
+}

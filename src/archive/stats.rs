@@ -1,0 +1,461 @@
+//! What the games add up to: one walk over an index, counted here.
+//!
+//! The walk reads no game's row and no moves, so that a million games take a few seconds; only the
+//! latest games lost on the clock are looked at whole.
+
+use std::collections::HashMap;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Row, params_from_iter};
+use serde::Serialize;
+
+use super::calendar::DAY;
+use super::error::ArchiveError;
+use super::filter::{Conditions, Filter, Wanted};
+use super::library::{Library, Order};
+use super::record::{Millis, Outcome};
+use super::rows::moment;
+use super::why::{TimeLoss, time_loss};
+use crate::lichess::{Side, Status};
+
+/// So many of the latest games lost on the clock are looked into.
+const LOOKED_INTO: usize = 200;
+/// With less than this left after a move, a game hung by a thread.
+const THREAD: i64 = 2_000;
+
+/// How games went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    /// Games with a result.
+    pub games: u64,
+    /// Won.
+    pub wins: u64,
+    /// Drawn.
+    pub draws: u64,
+    /// Lost.
+    pub losses: u64,
+    /// What they did to our rating.
+    pub diff: i64,
+}
+
+impl Tally {
+    /// Points of a hundred: a win is one, a draw a half.
+    pub fn percent(&self) -> f64 {
+        if self.games == 0 {
+            return 0.0;
+        }
+        (self.wins as f64 + self.draws as f64 / 2.0) * 100.0 / self.games as f64
+    }
+
+    fn add(&mut self, outcome: Outcome, diff: i64) {
+        self.games += 1;
+        self.diff += diff;
+        match outcome {
+            Outcome::Win => self.wins += 1,
+            Outcome::Draw => self.draws += 1,
+            Outcome::Loss => self.losses += 1,
+        }
+    }
+}
+
+/// Games that have something in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Group {
+    /// What they have in common.
+    pub name: String,
+    /// How they went.
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// When the latest began.
+    pub last: Millis,
+    /// Of an opponent: its latest rating.
+    pub rating: Option<i32>,
+    /// Of an opponent: whether it is a bot.
+    pub bot: bool,
+    /// Of an opponent: games that it lost on the clock.
+    pub flagged: u64,
+}
+
+/// An opening, from one side of the board.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OpeningGroup {
+    /// The moves in UCI.
+    pub moves: String,
+    /// Our colour.
+    pub us: Side,
+    /// How the games went.
+    #[serde(flatten)]
+    pub tally: Tally,
+}
+
+/// Our rating on one day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RatingDay {
+    /// The first moment of the day.
+    pub day: Millis,
+    /// The rating after its last game.
+    pub rating: i32,
+    /// The lowest and the highest of the day.
+    pub low: i32,
+    /// The highest.
+    pub high: i32,
+    /// Rated games on it.
+    pub games: u64,
+}
+
+/// How often time ran short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Trouble {
+    /// Games of which our clock is known.
+    pub clocked: u64,
+    /// Those with at least one hurried move of ours.
+    pub games: u64,
+    /// Such moves.
+    pub moves: u64,
+    /// Games in which less than two seconds were left after a move.
+    pub by_a_thread: u64,
+    /// How the games with hurried moves went.
+    pub tally: Tally,
+    /// Games that we lost on the clock.
+    pub lost: u64,
+    /// Games that opponents lost on it.
+    pub won: u64,
+}
+
+/// What the games add up to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Stats {
+    /// All of them.
+    pub total: Tally,
+    /// Games without a result: aborted, never begun, lost sight of.
+    pub void: u64,
+    /// Games that run.
+    pub running: u64,
+    /// By our colour: white, black.
+    pub colors: [Tally; 2],
+    /// With ratings at stake, and without.
+    pub modes: [Tally; 2],
+    /// Against people, and against bots.
+    pub kinds: [Tally; 2],
+    /// By speed class, most played first.
+    pub speeds: Vec<Group>,
+    /// By opponent, most met first.
+    pub opponents: Vec<Group>,
+    /// By first moves, most played first.
+    pub openings: Vec<OpeningGroup>,
+    /// By the hour of the day in UTC at which they began.
+    pub hours: [Tally; 24],
+    /// By how they ended, most frequent first.
+    pub endings: Vec<Group>,
+    /// Our rating, day by day.
+    pub ratings: Vec<RatingDay>,
+    /// How often time ran short.
+    pub trouble: Trouble,
+    /// The latest games that we lost on the clock, and why.
+    pub time_losses: Vec<TimeLoss>,
+    /// Streams of games and of the account that were lost, by kind of event.
+    pub disconnects: Vec<(String, u64)>,
+}
+
+const COLUMNS: &str = "began, result, us, opponent, opponent_bot, speed, rated, status, opening,
+    rating, diff, opponent_rating, least_clock, hurried";
+
+impl Library {
+    /// What the games that are meant add up to.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn stats(&self, filter: &Filter) -> Result<Stats, ArchiveError> {
+        let conditions = Conditions::of(filter);
+        let sql = format!(
+            "SELECT {COLUMNS} FROM game {} ORDER BY began",
+            conditions.clause()
+        );
+        let mut count = Count::default();
+        self.ask(|db| {
+            let mut found = db.prepare(&sql)?;
+            let mut rows = found.query(params_from_iter(&conditions.values))?;
+            while let Some(row) = rows.next()? {
+                count.add(row)?;
+            }
+            Ok(())
+        })?;
+        let mut stats = count.done();
+        stats.time_losses = self.time_losses(filter)?;
+        stats.disconnects = self.disconnects(filter)?;
+        Ok(stats)
+    }
+
+    /// The latest games that we lost on the clock, and why.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn time_losses(&self, filter: &Filter) -> Result<Vec<TimeLoss>, ArchiveError> {
+        let lost = Filter {
+            result: Some(Wanted::Result(Outcome::Loss)),
+            status: vec![Status::OutOfTime, Status::Timeout],
+            ..filter.clone()
+        };
+        let of_other_kind = |wanted: &Wanted| *wanted != Wanted::Result(Outcome::Loss);
+        if filter.result.as_ref().is_some_and(of_other_kind) {
+            return Ok(Vec::new());
+        }
+        let mut games = Vec::new();
+        self.each_game(&lost, Order::Newest, LOOKED_INTO, |game| {
+            games.push(game);
+            Ok::<_, ArchiveError>(true)
+        })?;
+        let mut losses = Vec::new();
+        for game in games {
+            let events = self.events_of(&game)?;
+            losses.extend(time_loss(&game, &events));
+        }
+        Ok(losses)
+    }
+
+    fn disconnects(&self, filter: &Filter) -> Result<Vec<(String, u64)>, ArchiveError> {
+        let from = filter.since.map_or(0, super::rows::number);
+        let to = filter.until.map_or(i64::MAX, super::rows::number);
+        self.ask(|db| {
+            let mut found = db.prepare(
+                "SELECT kind, count(*) FROM event
+                 WHERE kind IN ('stream', 'offline', 'limited', 'search') AND at >= ?1 AND at < ?2
+                 GROUP BY kind ORDER BY 2 DESC",
+            )?;
+            let rows = found.query_map([from, to], |row| Ok((row.get(0)?, moment(row.get(1)?))))?;
+            rows.collect()
+        })
+    }
+}
+
+/// The counting.
+#[derive(Default)]
+struct Count {
+    stats: Stats,
+    speeds: HashMap<String, Group>,
+    opponents: HashMap<String, Group>,
+    endings: HashMap<String, Group>,
+    openings: [HashMap<String, Tally>; 2],
+}
+
+impl Count {
+    fn add(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
+        let began = moment(row.get(0)?);
+        let word = |index| -> rusqlite::Result<&str> {
+            Ok(match row.get_ref(index)? {
+                ValueRef::Text(text) => std::str::from_utf8(text).unwrap_or_default(),
+                _ => "",
+            })
+        };
+        let status = word(7)?;
+        let Some(outcome) = super::words::outcome(word(1)?) else {
+            let voids = !status.is_empty();
+            self.stats.void += u64::from(voids);
+            self.stats.running += u64::from(!voids);
+            return Ok(());
+        };
+        let diff = row.get::<_, Option<i64>>(10)?.unwrap_or_default();
+        let black = word(2)? == "black";
+        let (bot, rated): (bool, bool) = (row.get(4)?, row.get(6)?);
+        let stats = &mut self.stats;
+        let hour = (began % DAY / 3_600_000) as usize;
+        for tally in [
+            &mut stats.total,
+            &mut stats.colors[usize::from(black)],
+            &mut stats.modes[usize::from(!rated)],
+            &mut stats.kinds[usize::from(bot)],
+            &mut stats.hours[hour],
+        ] {
+            tally.add(outcome, diff);
+        }
+        let flagged = matches!(status, "outoftime" | "timeout");
+        stats.trouble.lost += u64::from(flagged && outcome == Outcome::Loss);
+        stats.trouble.won += u64::from(flagged && outcome == Outcome::Win);
+        if let Some(least) = row.get::<_, Option<i64>>(12)? {
+            let hurried = moment(row.get(13)?);
+            stats.trouble.clocked += 1;
+            stats.trouble.moves += hurried;
+            stats.trouble.by_a_thread += u64::from(least < THREAD);
+            if hurried > 0 {
+                stats.trouble.games += 1;
+                stats.trouble.tally.add(outcome, diff);
+            }
+        }
+        if let (true, Some(rating)) = (rated, row.get::<_, Option<i32>>(9)?) {
+            rate(
+                &mut stats.ratings,
+                began,
+                rating.saturating_add(diff as i32),
+            );
+        }
+        for (groups, name) in [
+            (&mut self.speeds, word(5)?),
+            (&mut self.endings, status),
+            (&mut self.opponents, word(3)?),
+        ] {
+            let group = group(groups, name);
+            group.tally.add(outcome, diff);
+            group.last = group.last.max(began);
+        }
+        let opponent = group(&mut self.opponents, word(3)?);
+        opponent.rating = row.get::<_, Option<i32>>(11)?.or(opponent.rating);
+        opponent.bot = bot;
+        opponent.flagged += u64::from(flagged && outcome == Outcome::Win);
+        let openings = &mut self.openings[usize::from(black)];
+        let opening = word(8)?;
+        match openings.get_mut(opening) {
+            Some(tally) => tally.add(outcome, diff),
+            None => openings
+                .entry(opening.to_owned())
+                .or_default()
+                .add(outcome, diff),
+        }
+        Ok(())
+    }
+
+    fn done(self) -> Stats {
+        let mut stats = self.stats;
+        stats.speeds = sorted(self.speeds);
+        stats.opponents = sorted(self.opponents);
+        stats.endings = sorted(self.endings);
+        for (openings, us) in self.openings.into_iter().zip([Side::White, Side::Black]) {
+            let openings = openings.into_iter();
+            stats
+                .openings
+                .extend(openings.map(|(moves, tally)| OpeningGroup { moves, us, tally }));
+        }
+        stats.openings.sort_by(|one, other| {
+            let by_games = other.tally.games.cmp(&one.tally.games);
+            by_games.then_with(|| one.moves.cmp(&other.moves))
+        });
+        stats
+    }
+}
+
+/// The group of a name; no text is made for one that is there.
+fn group<'g>(groups: &'g mut HashMap<String, Group>, name: &str) -> &'g mut Group {
+    if !groups.contains_key(name) {
+        let made = Group {
+            name: name.to_owned(),
+            ..Group::default()
+        };
+        groups.insert(name.to_owned(), made);
+    }
+    groups
+        .get_mut(name)
+        .expect("it was put there if it was not")
+}
+
+fn sorted(groups: HashMap<String, Group>) -> Vec<Group> {
+    let mut groups: Vec<Group> = groups.into_values().collect();
+    groups.sort_by(|one, other| {
+        let by_games = other.tally.games.cmp(&one.tally.games);
+        by_games.then_with(|| one.name.cmp(&other.name))
+    });
+    groups
+}
+
+/// A rating after a game; games come in order of time.
+fn rate(days: &mut Vec<RatingDay>, began: Millis, rating: i32) {
+    let day = began - began % DAY;
+    match days.last_mut() {
+        Some(last) if last.day == day => {
+            last.rating = rating;
+            last.low = last.low.min(rating);
+            last.high = last.high.max(rating);
+            last.games += 1;
+        }
+        _ => days.push(RatingDay {
+            day,
+            rating,
+            low: rating,
+            high: rating,
+            games: 1,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::Entry;
+    use crate::archive::disk::Disk;
+    use crate::archive::record::{EndingRecord, EventRecord};
+    use crate::archive::tests::{game, ground, keep};
+    use crate::archive::why::Cause;
+
+    #[test]
+    fn games_are_counted_under_every_heading() {
+        let (_folder, path) = ground();
+        let mut disk = Disk::open(&path, 1).unwrap();
+        let hour = 3600;
+        keep(&mut disk, &game("first000", 0, "Nuke"));
+        keep(&mut disk, &game("second00", hour, "Nuke"));
+        let mut lost = game("third000", 30 * hour, "Blast");
+        lost.ending = Some(EndingRecord {
+            status: Status::OutOfTime,
+            winner: Some(Side::Black),
+            at: (30 * hour + 20) * 1000,
+        });
+        lost.white.rating_diff = Some(-7);
+        lost.moves.pop();
+        keep(&mut disk, &lost);
+        let mut void = game("fourth00", 31 * hour, "Nuke");
+        void.ending = Some(EndingRecord {
+            status: Status::Aborted,
+            winner: None,
+            at: 1,
+        });
+        keep(&mut disk, &void);
+        let mut running = game("fifth000", 32 * hour, "Nuke");
+        running.ending = None;
+        keep(&mut disk, &running);
+        let event = EventRecord {
+            at: (30 * hour + 10) * 1000,
+            kind: "stream".to_owned(),
+            text: "lost: reset".to_owned(),
+            game: Some("third000".to_owned()),
+        };
+        disk.commit(&[Entry::Event(event.into())]).unwrap();
+        let library = Library::open(&path).unwrap();
+        let stats = library.stats(&Filter::default()).unwrap();
+        let total = Tally {
+            games: 3,
+            wins: 2,
+            draws: 0,
+            losses: 1,
+            diff: 3,
+        };
+        assert_eq!((stats.total, stats.void, stats.running), (total, 1, 1));
+        assert_eq!(
+            (stats.colors, stats.modes[0]),
+            ([total, Tally::default()], total)
+        );
+        assert_eq!(stats.kinds[0], total);
+        let names: Vec<_> = stats
+            .opponents
+            .iter()
+            .map(|group| group.name.as_str())
+            .collect();
+        assert_eq!(names, ["nuke", "blast"]);
+        assert_eq!(stats.opponents[0].tally.games, 2);
+        assert_eq!(stats.opponents[0].rating, Some(1900));
+        assert_eq!((stats.hours[1].games, stats.hours[6].losses), (1, 1));
+        assert_eq!(stats.openings.len(), 2);
+        assert_eq!(stats.openings[0].tally.games, 2);
+        let ratings: Vec<i32> = stats.ratings.iter().map(|day| day.rating).collect();
+        assert_eq!(ratings, [2005, 1993]);
+        assert_eq!(
+            (stats.trouble.lost, stats.trouble.won, stats.trouble.games),
+            (1, 0, 3)
+        );
+        assert_eq!(stats.time_losses[0].cause, Cause::Stream);
+        assert_eq!(stats.disconnects, [("stream".to_owned(), 1)]);
+        assert!((stats.total.percent() - 66.67).abs() < 0.01);
+        let since = Filter {
+            since: Some(20 * hour * 1000),
+            ..Filter::default()
+        };
+        assert_eq!(library.stats(&since).unwrap().total.games, 1);
+    }
+}

@@ -1,0 +1,39 @@
+//! `megaton backup`: a copy of the archive while the bot runs.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use megaton::archive::calendar;
+
+use super::place::{ArchiveArgs, now};
+use crate::cli::failure::Failure;
+
+/// Copy the archive to a file, whole and at one moment, while the bot plays on
+///
+/// The copy can be looked into (`--archive FILE`) and put back in the place of the archive while no
+/// bot runs. A file that is there already is not replaced.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  megaton backup /backup/games.db
+  megaton backup /backup        games-2026-11-21.db in that folder
+  megaton games --archive /backup/games.db")]
+pub(in crate::cli) struct Args {
+    #[command(flatten)]
+    archive: ArchiveArgs,
+    /// The file to write, or a folder for it
+    #[arg(value_name = "PLACE")]
+    to: PathBuf,
+}
+
+pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
+    let (library, _) = args.archive.open()?;
+    let to = if args.to.is_dir() {
+        args.to.join(format!("games-{}.db", calendar::date(now())))
+    } else {
+        args.to.clone()
+    };
+    let bytes = library.backup(&to)?;
+    let megabytes = bytes as f64 / 1e6;
+    writeln!(io::stdout().lock(), "{} ({megabytes:.1} MB)", to.display())?;
+    Ok(())
+}

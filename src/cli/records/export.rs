@@ -1,0 +1,96 @@
+//! `megaton export`: games as PGN.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use megaton::archive::{GameRecord, Order, PgnOptions, pgn};
+
+use super::place::ArchiveArgs;
+use super::wanted::WantedArgs;
+use crate::cli::ask;
+use crate::cli::failure::Failure;
+
+/// Write games as PGN, the earliest first
+///
+/// With `[Variant "Atomic"]`, clocks (`%clk`), scores as White sees them (`%eval`, with the depth) and
+/// the time that each move took (`%emt`).
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  megaton export > all.pgn
+  megaton export q7ZxVt2B --lines
+  megaton export --since 7d --result loss --out losses.pgn")]
+pub(in crate::cli) struct Args {
+    #[command(flatten)]
+    archive: ArchiveArgs,
+    #[command(flatten)]
+    wanted: WantedArgs,
+    /// These games alone
+    #[arg(value_name = "ID")]
+    games: Vec<String>,
+    /// The file to write, which is replaced once the new one is whole [default: stdout]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Moves and results only
+    #[arg(long)]
+    bare: bool,
+    /// The lines that the engine expected, as variations, where another reply came
+    #[arg(long)]
+    lines: bool,
+}
+
+pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
+    let Some(path) = &args.out else {
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        write(args, &mut out)?;
+        return Ok(out.flush()?);
+    };
+    let partial = path.with_added_extension("partial");
+    let named = |error: io::Error| Failure::failed(format!("{}: {error}", path.display()));
+    let written = fs::File::create(&partial).map_err(named).and_then(|file| {
+        let mut out = io::BufWriter::new(file);
+        let games = write(args, &mut out)?;
+        finish(out, &partial, path).map_err(named)?;
+        Ok(games)
+    });
+    if written.is_err() {
+        // What is left of it is of no use to anybody.
+        let _ = fs::remove_file(&partial);
+    }
+    ask::say(&format!(
+        "{} games written to {}\n",
+        written?,
+        path.display()
+    ))
+}
+
+fn finish(out: io::BufWriter<fs::File>, partial: &Path, path: &Path) -> io::Result<()> {
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.sync_all()?;
+    fs::rename(partial, path)
+}
+
+/// How many were written.
+fn write(args: &Args, out: &mut impl Write) -> Result<u64, Failure> {
+    let (library, place) = args.archive.open()?;
+    let options = PgnOptions {
+        site: place.site,
+        comments: !args.bare,
+        lines: args.lines,
+    };
+    let mut games = 0;
+    let mut put = |game: &GameRecord| -> Result<bool, Failure> {
+        out.write_all(pgn(game, &options).as_bytes())?;
+        games += 1;
+        Ok(true)
+    };
+    if args.games.is_empty() {
+        let filter = args.wanted.filter()?;
+        library.each_game(&filter, Order::Oldest, usize::MAX, |game| put(&game))?;
+    }
+    for id in &args.games {
+        let game = library.game(id)?;
+        put(&game.ok_or_else(|| Failure::setup(format!("there is no game {id}")))?)?;
+    }
+    Ok(games)
+}

@@ -1,0 +1,206 @@
+//! `megaton import`: games of a PGN file into the archive.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use megaton::archive::{
+    Disk, Entry, GameRecord, Library, Merge, PgnFault, PgnGames, merge, side_of,
+};
+
+use super::place::{ArchiveArgs, now};
+use crate::cli::failure::Failure;
+
+/// Games written at a time, so that a running bot writes in between.
+const AT_ONCE: usize = 200;
+/// Complaints shown; the rest is counted.
+const COMPLAINTS: u64 = 20;
+
+/// Take games from PGN files into the archive, such as an export of all games from Lichess
+///
+/// What is broken is named with its line and left out; the rest is taken. A game that is known
+/// already only gains what was missing: the same file can be read again and again. It may run beside
+/// the bot. Status 1 if anything was left out as broken.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  megaton import lichess_Megaton_2026-11-21.pgn
+  megaton import --account Megaton *.pgn
+  curl -s 'https://lichess.org/api/games/user/Megaton?perfType=atomic&clocks=true' | megaton import -")]
+pub(in crate::cli) struct Args {
+    #[command(flatten)]
+    archive: ArchiveArgs,
+    /// The files, or - for stdin
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Our account: only its games are taken [default: the one whose games are there already]
+    #[arg(long, value_name = "NAME")]
+    account: Option<String>,
+    /// Change nothing, only say what would be taken
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// What became of the games of all files.
+#[derive(Debug, Default)]
+struct Told {
+    new: u64,
+    more: u64,
+    known: u64,
+    others: u64,
+    foreign: u64,
+    broken: u64,
+}
+
+pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
+    let place = args.archive.place()?;
+    if let Some(folder) = place
+        .path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        fs::create_dir_all(folder)
+            .map_err(|error| Failure::setup(format!("{}: {error}", folder.display())))?;
+    }
+    let disk = Disk::open(&place.path, now())?;
+    let account = match &args.account {
+        Some(account) => account.to_lowercase(),
+        None => Library::open(&place.path)?.account()?.ok_or_else(|| {
+            Failure::setup("whose games are they? There are none here yet: use --account NAME")
+        })?,
+    };
+    let mut import = Import {
+        disk,
+        account,
+        dry: args.dry_run,
+        batch: Vec::new(),
+        ids: HashSet::new(),
+        told: Told::default(),
+    };
+    for file in &args.files {
+        import.file(file)?;
+    }
+    import.flush()?;
+    import.report(&place.path)
+}
+
+struct Import {
+    disk: Disk,
+    account: String,
+    dry: bool,
+    batch: Vec<Entry>,
+    /// Those of the batch.
+    ids: HashSet<String>,
+    told: Told,
+}
+
+impl Import {
+    fn file(&mut self, path: &Path) -> Result<(), Failure> {
+        let stdin = path.as_os_str() == "-";
+        let name = if stdin {
+            "stdin".to_owned()
+        } else {
+            path.display().to_string()
+        };
+        let wrong = |error: io::Error| Failure::failed(format!("{name}: {error}"));
+        let source: Box<dyn BufRead> = if stdin {
+            Box::new(io::stdin().lock())
+        } else {
+            Box::new(BufReader::with_capacity(
+                1 << 16,
+                fs::File::open(path).map_err(wrong)?,
+            ))
+        };
+        for game in PgnGames::new(source) {
+            match game.map_err(wrong)? {
+                Ok(game) => self.game(game, &name)?,
+                Err(PgnFault::Foreign { .. }) => self.told.foreign += 1,
+                Err(fault) => self.complain(&format!("{name}, {fault}"))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn game(&mut self, mut game: GameRecord, file: &str) -> Result<(), Failure> {
+        game.us = side_of(&game, &self.account);
+        if game.us.is_none() {
+            self.told.others += 1;
+            return Ok(());
+        }
+        if self.batch.len() >= AT_ONCE || self.ids.contains(&game.id) {
+            self.flush()?;
+        }
+        let known = self.disk.game(&game.id)?;
+        let id = game.id.clone();
+        let taken = match merge(known, game) {
+            Merge::New(game) => {
+                self.told.new += 1;
+                game
+            }
+            Merge::More(game) => {
+                self.told.more += 1;
+                game
+            }
+            Merge::Known => {
+                self.told.known += 1;
+                return Ok(());
+            }
+            Merge::Contradicts => {
+                let what = "contradicts what the archive has of it, which stays";
+                return self.complain(&format!("{file}, game {id}: {what}"));
+            }
+        };
+        self.ids.insert(id);
+        self.batch.push(Entry::Game(Arc::from(taken)));
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Failure> {
+        if !self.dry && !self.batch.is_empty() {
+            self.disk.commit(&self.batch)?;
+        }
+        self.batch.clear();
+        self.ids.clear();
+        Ok(())
+    }
+
+    fn complain(&mut self, what: &str) -> Result<(), Failure> {
+        self.told.broken += 1;
+        if self.told.broken <= COMPLAINTS {
+            writeln!(io::stderr().lock(), "megaton: {what}")?;
+        }
+        Ok(())
+    }
+
+    fn report(&self, path: &Path) -> Result<(), Failure> {
+        let told = &self.told;
+        let would = if self.dry { "would be " } else { "" };
+        let mut out = io::stdout().lock();
+        writeln!(
+            out,
+            "{} games {would}new, {} {would}completed, {} known already, in {}",
+            told.new,
+            told.more,
+            told.known,
+            path.display()
+        )?;
+        for (count, what) in [
+            (
+                told.others,
+                format!("left out: not played by {}", self.account),
+            ),
+            (told.foreign, "left out: not atomic chess".to_owned()),
+            (told.broken, "left out: broken".to_owned()),
+        ] {
+            if count > 0 {
+                writeln!(out, "{count} {what}")?;
+            }
+        }
+        if told.broken > 0 {
+            Err(Failure::Told)
+        } else {
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The commands that look into the archive, or add to it: one file a command.
+//!
+//! * `games`, `game`, `stats`: what was played; `export` and `import`: as PGN; `backup` and `prune`
+//! * `place`: where the archive is; `wanted`: which games are meant
+//! * `table`, `chart` and `board`: how things are drawn on a terminal
+
+pub(super) mod backup;
+mod board;
+mod chart;
+pub(super) mod export;
+pub(super) mod game;
+pub(super) mod games;
+pub(super) mod import;
+mod place;
+pub(super) mod prune;
+pub(super) mod stats;
+mod table;
+mod wanted;

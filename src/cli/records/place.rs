@@ -1,0 +1,69 @@
+//! Where the archive is, and what it means when it cannot be used.
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use megaton::archive::{ArchiveError, FILE_NAME, Library, Millis};
+
+use crate::cli::failure::Failure;
+use crate::cli::setup::ConfigArgs;
+
+/// Which archive.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct ArchiveArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// The archive itself, such as a backup, whatever the config says
+    #[arg(long, value_name = "FILE")]
+    archive: Option<PathBuf>,
+}
+
+/// An archive's file and the server whose games it holds.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) path: PathBuf,
+    pub(super) site: String,
+}
+
+impl ArchiveArgs {
+    pub(super) fn place(&self) -> Result<Place, Failure> {
+        let (config, _) = self.config.load()?;
+        let home = || config.data.home(&config.lichess);
+        let path = match &self.archive {
+            Some(path) => path.clone(),
+            None => match home() {
+                Some(home) => home.join(FILE_NAME),
+                None => {
+                    return Err(Failure::setup(
+                        "[data] folder is empty: nothing is kept, so there is no archive",
+                    ));
+                }
+            },
+        };
+        let site = config.lichess.url;
+        Ok(Place { path, site })
+    }
+
+    pub(super) fn open(&self) -> Result<(Library, Place), Failure> {
+        let place = self.place()?;
+        Ok((Library::open(&place.path)?, place))
+    }
+}
+
+impl From<ArchiveError> for Failure {
+    fn from(error: ArchiveError) -> Self {
+        if error.may_pass() {
+            Self::Failed(error.into())
+        } else {
+            Self::Setup(error.into())
+        }
+    }
+}
+
+/// The time.
+pub(super) fn now() -> Millis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
+    })
+}

@@ -1,0 +1,78 @@
+//! `megaton prune`: what is old goes.
+
+use std::io::{self, Write};
+
+use megaton::archive::{Disk, Filter, Prune, calendar};
+
+use super::place::{ArchiveArgs, now};
+use super::wanted::when;
+use crate::cli::ask;
+use crate::cli::failure::Failure;
+
+/// Let go of old games, or of what the engine thought in them
+///
+/// It may run beside the bot. What has gone is gone: see `megaton backup`. The bot does the same by
+/// itself, as `[archive]` of its config says.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  megaton prune --older-than 365d --dry-run
+  megaton prune --older-than 90d --details
+  megaton prune --older-than 2026-01-01 --yes")]
+pub(in crate::cli) struct Args {
+    #[command(flatten)]
+    archive: ArchiveArgs,
+    /// What began before: a date (2026-11-21) or so long ago (12h, 7d, 3w)
+    #[arg(long, value_name = "WHEN")]
+    older_than: String,
+    /// Keep the games with moves and clocks; only scores, depths and lines go
+    #[arg(long)]
+    details: bool,
+    /// Change nothing, only say how many it would be
+    #[arg(long)]
+    dry_run: bool,
+    /// Ask nothing
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
+    let before = when("--older-than", Some(&args.older_than))?.unwrap_or_default();
+    let (library, place) = args.archive.open()?;
+    let filter = Filter {
+        until: Some(before),
+        ..Filter::default()
+    };
+    let games = library.count_of(&filter)?;
+    let date = calendar::minute(before);
+    let what = if args.details {
+        format!("the details of {games} games from before {date}")
+    } else {
+        format!("{games} games from before {date}, and the challenges and events")
+    };
+    let mut out = io::stdout().lock();
+    if args.dry_run {
+        writeln!(out, "{what} would go")?;
+        return Ok(());
+    }
+    ask::confirm(
+        &format!("Delete {what} from {}?", place.path.display()),
+        args.yes,
+    )?;
+    drop(library);
+    let mut disk = Disk::open(&place.path, now())?;
+    let kind = if args.details {
+        Prune::Details
+    } else {
+        Prune::Games
+    };
+    let gone = disk.prune(before, kind)?;
+    match kind {
+        Prune::Games => writeln!(
+            out,
+            "{} games, {} challenges and {} events are gone",
+            gone.games, gone.challenges, gone.events
+        )?,
+        Prune::Details => writeln!(out, "the details of {} games are gone", gone.games)?,
+    }
+    Ok(())
+}

@@ -1,0 +1,468 @@
+//! `megaton stats`: what the games add up to.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use clap::ValueEnum;
+use megaton::archive::{Cause, Group, Stats, Tally, calendar};
+use megaton::rules::Game;
+
+use super::chart::Canvas;
+use super::game::width;
+use super::games::{Form, of_csv};
+use super::place::ArchiveArgs;
+use super::table::{Align, Table};
+use super::wanted::WantedArgs;
+use crate::cli::failure::Failure;
+
+/// Signs down of the graph of ratings.
+const HEIGHT: usize = 8;
+/// Signs before it.
+const MARGIN: usize = 8;
+
+/// Add the games up: by opponent, speed, colour, opening, hour; the rating; trouble with time
+///
+/// Games without a result (aborted, or running) are counted apart. Hours are UTC.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  megaton stats
+  megaton stats --since 30d --rated
+  megaton stats --by opponent --top 50
+  megaton stats --by time --since 7d       why games were lost on the clock
+  megaton stats --by rating --format csv > rating.csv
+  megaton stats --format json | jq .trouble")]
+pub(in crate::cli) struct Args {
+    #[command(flatten)]
+    archive: ArchiveArgs,
+    #[command(flatten)]
+    wanted: WantedArgs,
+    /// Only these parts
+    #[arg(long, value_enum, value_delimiter = ',')]
+    by: Vec<Part>,
+    /// So many rows of each part
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    top: usize,
+    /// Tables for people, JSON, or CSV (of one part)
+    #[arg(long, value_enum, default_value_t = Form::Table)]
+    format: Form,
+    /// Signs of ASCII only
+    #[arg(long)]
+    ascii: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// All games, by colour, by mode, against people and bots
+    Total,
+    Opponent,
+    Speed,
+    Opening,
+    Hour,
+    /// How games ended
+    Ending,
+    /// Our rating, day by day
+    Rating,
+    /// Trouble with time, and why games were lost on the clock
+    Time,
+    /// Streams lost, refusals, late searches
+    Disconnects,
+}
+
+impl Part {
+    const ALL: [Self; 9] = [
+        Self::Total,
+        Self::Speed,
+        Self::Opponent,
+        Self::Opening,
+        Self::Ending,
+        Self::Hour,
+        Self::Rating,
+        Self::Time,
+        Self::Disconnects,
+    ];
+}
+
+pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
+    let (library, _) = args.archive.open()?;
+    let filter = args.wanted.filter()?;
+    if args.format == Form::Csv && args.by.len() != 1 {
+        return Err(Failure::setup(
+            "CSV holds one part: name it, such as --by opponent",
+        ));
+    }
+    let stats = library.stats(&filter)?;
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match args.format {
+        Form::Json => {
+            serde_json::to_writer_pretty(&mut out, &stats).map_err(io::Error::from)?;
+            writeln!(out)?;
+        }
+        Form::Csv => {
+            let grid = grid(&stats, args.by[0], usize::MAX);
+            let mut writer = csv::Writer::from_writer(&mut out);
+            let titles = grid.columns.iter().map(|column| column.0);
+            writer.write_record(titles).map_err(of_csv)?;
+            for row in grid.rows {
+                writer.write_record(row).map_err(of_csv)?;
+            }
+            writer.flush()?;
+        }
+        Form::Table => {
+            let parts = if args.by.is_empty() {
+                &Part::ALL[..]
+            } else {
+                &args.by[..]
+            };
+            for (index, part) in parts.iter().enumerate() {
+                if index > 0 {
+                    writeln!(out)?;
+                }
+                out.write_all(section(&stats, *part, args).as_bytes())?;
+            }
+        }
+    }
+    Ok(out.flush()?)
+}
+
+/// Rows with their titles.
+struct Grid {
+    columns: Vec<(&'static str, Align)>,
+    rows: Vec<Vec<String>>,
+    /// Rows that did not fit.
+    more: usize,
+}
+
+impl Grid {
+    /// A tally behind a name, and what else there is.
+    fn of_tallies(name: &'static str, more: &[(&'static str, Align)]) -> Self {
+        let mut columns = vec![(name, Align::Left)];
+        columns.extend(
+            ["games", "won", "drawn", "lost", "points %", "rating"]
+                .map(|title| (title, Align::Right)),
+        );
+        columns.extend(more);
+        Self {
+            columns,
+            rows: Vec::new(),
+            more: 0,
+        }
+    }
+
+    fn add(&mut self, name: &str, tally: &Tally, more: Vec<String>) {
+        let mut row = vec![
+            name.to_owned(),
+            tally.games.to_string(),
+            tally.wins.to_string(),
+            tally.draws.to_string(),
+            tally.losses.to_string(),
+            format!("{:.1}", tally.percent()),
+            format!("{:+}", tally.diff),
+        ];
+        row.extend(more);
+        self.rows.push(row);
+    }
+
+    fn text(self) -> String {
+        let mut table = Table::new(&self.columns);
+        for row in self.rows {
+            table.row(row);
+        }
+        let mut text = table.finish();
+        if self.more > 0 {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "and {} more", self.more);
+        }
+        text
+    }
+}
+
+fn grid(stats: &Stats, part: Part, top: usize) -> Grid {
+    match part {
+        Part::Total => totals(stats),
+        Part::Opponent => opponents(&stats.opponents, top),
+        Part::Speed => groups("speed", &stats.speeds, top),
+        Part::Ending => groups("ended by", &stats.endings, top),
+        Part::Opening => openings(stats, top),
+        Part::Hour => hours(stats),
+        Part::Rating => ratings(stats),
+        Part::Time => losses(stats, top),
+        Part::Disconnects => disconnects(stats),
+    }
+}
+
+fn section(stats: &Stats, part: Part, args: &Args) -> String {
+    let mut text = String::new();
+    match part {
+        Part::Total => {
+            let _ = writeln!(
+                text,
+                "{} games, {} without a result, {} running",
+                stats.total.games, stats.void, stats.running
+            );
+        }
+        Part::Rating => return rating_chart(stats, args.ascii),
+        Part::Time => text.push_str(&trouble(stats)),
+        Part::Disconnects if stats.disconnects.is_empty() => {
+            return "no stream was lost, nothing refused, no search late\n".to_owned();
+        }
+        _ => {}
+    }
+    let grid = grid(stats, part, args.top);
+    if grid.rows.is_empty() {
+        return text;
+    }
+    text.push_str(&grid.text());
+    text
+}
+
+fn totals(stats: &Stats) -> Grid {
+    let mut grid = Grid::of_tallies("all", &[]);
+    let [white, black] = &stats.colors;
+    let [rated, casual] = &stats.modes;
+    let [humans, bots] = &stats.kinds;
+    for (name, tally) in [
+        ("total", &stats.total),
+        ("white", white),
+        ("black", black),
+        ("rated", rated),
+        ("casual", casual),
+        ("people", humans),
+        ("bots", bots),
+    ] {
+        grid.add(name, tally, Vec::new());
+    }
+    grid
+}
+
+fn groups(title: &'static str, groups: &[Group], top: usize) -> Grid {
+    let mut grid = Grid::of_tallies(title, &[]);
+    for group in groups.iter().take(top) {
+        grid.add(&group.name, &group.tally, Vec::new());
+    }
+    grid.more = groups.len().saturating_sub(top);
+    grid
+}
+
+fn opponents(groups: &[Group], top: usize) -> Grid {
+    let more = [
+        ("theirs", Align::Right),
+        ("kind", Align::Left),
+        ("flagged", Align::Right),
+        ("last", Align::Left),
+    ];
+    let mut grid = Grid::of_tallies("opponent", &more);
+    for group in groups.iter().take(top) {
+        let name = if group.name.is_empty() {
+            "?"
+        } else {
+            &group.name
+        };
+        let more = vec![
+            group
+                .rating
+                .map_or_else(|| "-".to_owned(), |rating| rating.to_string()),
+            if group.bot { "bot" } else { "human" }.to_owned(),
+            group.flagged.to_string(),
+            calendar::date(group.last),
+        ];
+        grid.add(name, &group.tally, more);
+    }
+    grid.more = groups.len().saturating_sub(top);
+    grid
+}
+
+fn openings(stats: &Stats, top: usize) -> Grid {
+    let mut grid = Grid::of_tallies("opening", &[("us", Align::Left)]);
+    for opening in stats.openings.iter().take(top) {
+        let name = in_words(&opening.moves);
+        grid.add(&name, &opening.tally, vec![opening.us.as_str().to_owned()]);
+    }
+    grid.more = stats.openings.len().saturating_sub(top);
+    grid
+}
+
+/// First moves as people write them.
+fn in_words(moves: &str) -> String {
+    let mut game = Game::new();
+    let mut words = String::new();
+    for (ply, uci) in moves.split_whitespace().enumerate() {
+        let before = *game.position();
+        let Ok(mv) = game.push_uci(uci) else {
+            break;
+        };
+        if ply.is_multiple_of(2) {
+            let _ = write!(words, "{}.", ply / 2 + 1);
+        }
+        words.push_str(&before.san(mv));
+        words.push(' ');
+    }
+    if words.is_empty() {
+        "(no move)".to_owned()
+    } else {
+        words.trim_end().to_owned()
+    }
+}
+
+fn hours(stats: &Stats) -> Grid {
+    let mut grid = Grid::of_tallies("hour", &[]);
+    let played = stats
+        .hours
+        .iter()
+        .enumerate()
+        .filter(|(_, tally)| tally.games > 0);
+    for (hour, tally) in played {
+        grid.add(&format!("{hour:02}"), tally, Vec::new());
+    }
+    grid
+}
+
+fn ratings(stats: &Stats) -> Grid {
+    let titles = ["rating", "low", "high", "games"].map(|title| (title, Align::Right));
+    let mut columns = vec![("day", Align::Left)];
+    columns.extend(titles);
+    let rows = stats.ratings.iter().map(|day| {
+        vec![
+            calendar::date(day.day),
+            day.rating.to_string(),
+            day.low.to_string(),
+            day.high.to_string(),
+            day.games.to_string(),
+        ]
+    });
+    Grid {
+        columns,
+        rows: rows.collect(),
+        more: 0,
+    }
+}
+
+fn rating_chart(stats: &Stats, ascii: bool) -> String {
+    let days = &stats.ratings;
+    let (Some(first), Some(last)) = (days.first(), days.last()) else {
+        return "no rated games\n".to_owned();
+    };
+    let low = days.iter().map(|day| day.low).min().unwrap_or_default();
+    let high = days.iter().map(|day| day.high).max().unwrap_or_default();
+    let mut text = format!(
+        "rating: {} on {}, {} on {}; lowest {low}, highest {high}\n",
+        first.rating,
+        calendar::date(first.day),
+        last.rating,
+        calendar::date(last.day)
+    );
+    if days.len() < 2 {
+        return text;
+    }
+    // A little room below, so that the lowest day is seen too.
+    let floor = f64::from(low) - f64::from(high - low).max(10.0) / 10.0;
+    let reach = f64::from(high) - floor;
+    let values: Vec<f64> = days
+        .iter()
+        .map(|day| (f64::from(day.rating) - floor) / reach)
+        .collect();
+    let canvas = Canvas {
+        width: width().saturating_sub(MARGIN + 1).max(10),
+        height: HEIGHT,
+        ascii,
+    };
+    for (row, line) in canvas.area(&values, 0.0).iter().enumerate() {
+        let label = match row {
+            0 => high.to_string(),
+            row if row == HEIGHT - 1 => low.to_string(),
+            _ => String::new(),
+        };
+        let _ = writeln!(text, "{label:>7} {}", line.trim_end());
+    }
+    text
+}
+
+fn trouble(stats: &Stats) -> String {
+    let trouble = &stats.trouble;
+    let share = |part: u64| part as f64 * 100.0 / (trouble.clocked.max(1)) as f64;
+    let mut text = format!(
+        "time: hurried moves in {} of {} games with a clock ({:.1} %), {} such moves; {} games hung by \
+         less than 2 s\n",
+        trouble.games,
+        trouble.clocked,
+        share(trouble.games),
+        trouble.moves,
+        trouble.by_a_thread
+    );
+    let _ = writeln!(
+        text,
+        "      in those {:.1} % of the points were made; on the clock {} games were won and {} lost",
+        trouble.tally.percent(),
+        trouble.won,
+        trouble.lost
+    );
+    let mut causes: Vec<(Cause, usize)> = Vec::new();
+    for loss in &stats.time_losses {
+        match causes.iter_mut().find(|(cause, _)| *cause == loss.cause) {
+            Some((_, count)) => *count += 1,
+            None => causes.push((loss.cause, 1)),
+        }
+    }
+    causes.sort_by_key(|(cause, count)| (std::cmp::Reverse(*count), *cause));
+    if !causes.is_empty() {
+        let words = causes
+            .iter()
+            .map(|(cause, count)| format!("{} {count}", cause.as_str()));
+        let words: Vec<String> = words.collect();
+        let _ = writeln!(text, "      lost through: {}", words.join(", "));
+    }
+    text
+}
+
+fn losses(stats: &Stats, top: usize) -> Grid {
+    let columns = [
+        "ended", "game", "opponent", "moves", "clock", "cause", "evidence",
+    ];
+    let rows = stats.time_losses.iter().take(top).map(|loss| {
+        let clock = loss
+            .clock
+            .map(|clock| format!("{}.{}", clock / 1000, clock % 1000 / 100));
+        vec![
+            calendar::minute(loss.at),
+            loss.id.clone(),
+            loss.opponent.clone(),
+            loss.plies.div_ceil(2).to_string(),
+            clock.unwrap_or_else(|| "-".to_owned()),
+            loss.cause.as_str().to_owned(),
+            loss.evidence.clone(),
+        ]
+    });
+    Grid {
+        columns: columns.map(|title| (title, Align::Left)).into(),
+        rows: rows.collect(),
+        more: stats.time_losses.len().saturating_sub(top),
+    }
+}
+
+fn disconnects(stats: &Stats) -> Grid {
+    let words = |kind: &str| match kind {
+        "stream" => "streams of games lost",
+        "offline" => "the account's stream lost",
+        "limited" => "moves or calls refused for a while (429)",
+        "search" => "searches late or without an answer",
+        _ => "other",
+    };
+    let rows = stats.disconnects.iter();
+    let rows = rows.map(|(kind, count)| vec![words(kind).to_owned(), count.to_string()]);
+    Grid {
+        columns: vec![("what happened", Align::Left), ("times", Align::Right)],
+        rows: rows.collect(),
+        more: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_opening_is_shown_as_people_write_it() {
+        assert_eq!(in_words("g1f3 f7f6 e2e4"), "1.Nf3 f6 2.e4");
+        assert_eq!(in_words(""), "(no move)");
+        assert_eq!(in_words("a1a8"), "(no move)");
+    }
+}

@@ -1,0 +1,208 @@
+//! Which games are meant: the options that several commands share.
+
+use clap::ValueEnum;
+use megaton::archive::{Filter, Millis, OPENING_PLIES, Outcome, Wanted, calendar};
+use megaton::lichess::{Side, Speed, Status};
+use megaton::rules::Game;
+
+use super::place::now;
+use crate::cli::failure::Failure;
+
+/// Which games; what is not said does not matter.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Which games")]
+pub(super) struct WantedArgs {
+    /// Against this account
+    #[arg(long, value_name = "NAME")]
+    opponent: Option<String>,
+    /// That ended so for us
+    #[arg(long, value_enum)]
+    result: Option<ResultWord>,
+    /// That were lost on the clock, or because we left
+    #[arg(long, conflicts_with_all = ["result", "ended"])]
+    lost_on_time: bool,
+    /// That ended in this way: mate, variantEnd, resign, outoftime, draw, stalemate, aborted, ...
+    #[arg(long, value_name = "WAY", value_parser = parse_status)]
+    ended: Vec<Status>,
+    /// Of this speed: bullet, blitz, rapid, classical or correspondence
+    #[arg(long, value_parser = parse_speed)]
+    speed: Option<Speed>,
+    /// In which we had this colour
+    #[arg(long, visible_alias = "colour", value_enum)]
+    color: Option<ColorWord>,
+    /// With ratings at stake
+    #[arg(long, conflicts_with = "casual")]
+    rated: bool,
+    /// Without
+    #[arg(long)]
+    casual: bool,
+    /// Against bots
+    #[arg(long, conflicts_with = "humans")]
+    bots: bool,
+    /// Against people
+    #[arg(long)]
+    humans: bool,
+    /// That began at or after: 2026-11-21, "2026-11-21 13:05" (UTC), or 90m, 12h, 7d, 3w ago
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// That began before
+    #[arg(long, value_name = "WHEN")]
+    until: Option<String>,
+    /// That began with these moves, as "Nf3 f6" or "g1f3 f7f6"; six half-moves at most
+    #[arg(long, value_name = "MOVES")]
+    opening: Option<String>,
+    /// Of this arena
+    #[arg(long, value_name = "ID")]
+    tournament: Option<String>,
+    /// That the bot played itself: none that were imported
+    #[arg(long)]
+    played: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ResultWord {
+    Win,
+    Draw,
+    Loss,
+    /// Aborted, never begun, or lost sight of
+    Void,
+    /// Not ended, as far as is known
+    Running,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ColorWord {
+    White,
+    Black,
+}
+
+impl WantedArgs {
+    pub(super) fn filter(&self) -> Result<Filter, Failure> {
+        let switch = |yes: bool, no: bool| (yes || no).then_some(yes);
+        let (result, status) = if self.lost_on_time {
+            let on_time = vec![Status::OutOfTime, Status::Timeout];
+            (Some(Wanted::Result(Outcome::Loss)), on_time)
+        } else {
+            (self.result.map(wanted), self.ended.clone())
+        };
+        let moments = (
+            when("--since", self.since.as_ref())?,
+            when("--until", self.until.as_ref())?,
+        );
+        if let (Some(since), Some(until)) = moments
+            && since >= until
+        {
+            return Err(Failure::setup(
+                "--since is not before --until: no game is meant",
+            ));
+        }
+        Ok(Filter {
+            opponent: self.opponent.clone(),
+            result,
+            status,
+            speed: self.speed,
+            us: self.color.map(|color| match color {
+                ColorWord::White => Side::White,
+                ColorWord::Black => Side::Black,
+            }),
+            rated: switch(self.rated, self.casual),
+            bots: switch(self.bots, self.humans),
+            since: moments.0,
+            until: moments.1,
+            opening: self.opening.as_deref().map(opening).transpose()?,
+            tournament: self.tournament.clone(),
+            played: self.played,
+        })
+    }
+}
+
+fn wanted(word: ResultWord) -> Wanted {
+    match word {
+        ResultWord::Win => Wanted::Result(Outcome::Win),
+        ResultWord::Draw => Wanted::Result(Outcome::Draw),
+        ResultWord::Loss => Wanted::Result(Outcome::Loss),
+        ResultWord::Void => Wanted::Void,
+        ResultWord::Running => Wanted::Running,
+    }
+}
+
+/// The moment that an option names.
+pub(super) fn when(option: &str, text: Option<&String>) -> Result<Option<Millis>, Failure> {
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    let moment = calendar::moment(text, now());
+    moment.map(Some).ok_or_else(|| {
+        Failure::setup(format!(
+            "{option} {text:?}: use a date (2026-11-21), a minute (\"2026-11-21 13:05\"), or how \
+             long ago (90m, 12h, 7d, 3w)"
+        ))
+    })
+}
+
+/// First moves in UCI, from either notation, with or without numbers.
+fn opening(text: &str) -> Result<String, Failure> {
+    let wrong = |what: String| Failure::setup(format!("--opening: {what}"));
+    let mut game = Game::new();
+    for word in text.split_whitespace() {
+        let word = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        if word.is_empty() {
+            continue;
+        }
+        if game.push_uci(word).is_err() {
+            let mv = game.position().parse_san(word);
+            let mv = mv.map_err(|error| wrong(error.to_string()))?;
+            game.push(mv);
+        }
+    }
+    match game.ply() {
+        0 => return Err(wrong("no moves are named".to_owned())),
+        plies if plies > OPENING_PLIES => {
+            return Err(wrong(format!(
+                "{OPENING_PLIES} half-moves at most are looked at"
+            )));
+        }
+        _ => {}
+    }
+    let moves: Vec<String> = game.moves().iter().map(ToString::to_string).collect();
+    Ok(moves.join(" "))
+}
+
+fn parse_status(word: &str) -> Result<Status, String> {
+    match Status::from_word(word) {
+        Status::Unknown | Status::Created | Status::Started => {
+            let words: Vec<&str> = Status::ALL
+                .iter()
+                .filter(|status| status.is_over())
+                .map(|status| status.as_str())
+                .collect();
+            Err(format!("use one of {}", words.join(", ")))
+        }
+        status => Ok(status),
+    }
+}
+
+fn parse_speed(word: &str) -> Result<Speed, String> {
+    match Speed::from_word(word) {
+        Speed::Unknown => {
+            let words: Vec<&str> = Speed::ALL.iter().map(|speed| speed.as_str()).collect();
+            Err(format!("use one of {}", words.join(", ")))
+        }
+        speed => Ok(speed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_opening_is_named_in_either_notation() {
+        for text in ["Nf3 f6", "1. Nf3 f6", "1.Nf3 f6", "g1f3 f7f6"] {
+            assert_eq!(opening(text).unwrap(), "g1f3 f7f6", "{text}");
+        }
+        for text in ["", "1.", "Nf9", "e5", "e4 e5 d4 d5 a3 a6 h3"] {
+            assert!(opening(text).is_err(), "{text}");
+        }
+    }
+}

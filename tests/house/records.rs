@@ -1,0 +1,447 @@
+//! The archive by command: lists, one game, PGN out and in, statistics, copies, what is old.
+
+use std::fs;
+use std::path::PathBuf;
+
+use megaton::archive::{
+    Control, Disk, EndingRecord, Entry, EventRecord, FILE_NAME, GameRecord, MoveRecord, Origin,
+    PlayerRecord, ScoreRecord, Source,
+};
+use megaton::lichess::{Side, Speed, Status};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::program::{Ran, megaton};
+
+const DAY: u64 = 24 * 3600 * 1000;
+/// 2026-11-21 13:05:59.
+const BEGAN: u64 = 1_795_266_359_000;
+
+/// A folder with a config, and an archive where a bot on that server keeps it.
+struct Ground {
+    folder: TempDir,
+}
+
+impl Ground {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = "[lichess]\nurl = \"http://127.0.0.1:9\"\n";
+        fs::write(folder.path().join("config.toml"), config).expect("a config");
+        Self { folder }
+    }
+
+    fn archive(&self) -> PathBuf {
+        self.folder.path().join("data/127.0.0.1_9").join(FILE_NAME)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.folder.path().join(name).display().to_string()
+    }
+
+    fn keep(&self, entries: &[Entry]) {
+        fs::create_dir_all(self.archive().parent().expect("a folder")).expect("a folder");
+        let mut disk = Disk::open(&self.archive(), BEGAN).expect("an archive");
+        disk.commit(entries).expect("it is written");
+    }
+
+    /// Runs a command on it.
+    fn run(&self, arguments: &[&str]) -> Ran {
+        let config = self.file("config.toml");
+        megaton(&[&[arguments[0], "--config", &config], &arguments[1..]].concat())
+    }
+
+    #[track_caller]
+    fn told(&self, arguments: &[&str]) -> String {
+        let ran = self.run(arguments);
+        assert_eq!(ran.status, Some(0), "{arguments:?}: {}", ran.stderr);
+        ran.stdout
+    }
+
+    /// Three games: won, lost on the clock while a stream was lost, and running.
+    fn with_games() -> Self {
+        let ground = Self::new();
+        let mut lost = game("lost0002", BEGAN + DAY);
+        lost.moves.pop();
+        lost.white.rating_diff = Some(-9);
+        lost.black.name = "Blast".to_owned();
+        lost.black.id = Some("blast".to_owned());
+        lost.ending = Some(EndingRecord {
+            status: Status::OutOfTime,
+            winner: Some(Side::Black),
+            at: BEGAN + DAY + 20_000,
+        });
+        let mut running = game("runs0003", BEGAN + 2 * DAY);
+        running.ending = None;
+        let event = EventRecord {
+            at: BEGAN + DAY + 10_000,
+            kind: "stream".to_owned(),
+            text: "lost: reset by peer".to_owned(),
+            game: Some("lost0002".to_owned()),
+        };
+        ground.keep(&[
+            Entry::Game(game("won00001", BEGAN).into()),
+            Entry::Game(lost.into()),
+            Entry::Game(running.into()),
+            Entry::Event(event.into()),
+        ]);
+        ground
+    }
+}
+
+fn game(id: &str, began: u64) -> GameRecord {
+    let own = |uci: &str, after: u64, clock: u64, score: i32| MoveRecord {
+        at: Some(began + after),
+        clock: Some(clock),
+        spent: Some(900),
+        score: Some(ScoreRecord::Cp(score)),
+        depth: Some(12),
+        source: Source::Engine,
+        line: uci.to_owned(),
+        ..MoveRecord::bare(uci)
+    };
+    let theirs = |uci: &str, after: u64| MoveRecord {
+        at: Some(began + after),
+        clock: Some(170_000),
+        ..MoveRecord::bare(uci)
+    };
+    GameRecord {
+        id: id.to_owned(),
+        white: PlayerRecord {
+            id: Some("megaton".to_owned()),
+            name: "Megaton".to_owned(),
+            title: Some("BOT".to_owned()),
+            rating: Some(2000),
+            rating_diff: Some(5),
+            ..PlayerRecord::default()
+        },
+        black: PlayerRecord {
+            id: Some("nuke".to_owned()),
+            name: "Nuke".to_owned(),
+            rating: Some(1900),
+            ..PlayerRecord::default()
+        },
+        us: Some(Side::White),
+        rated: true,
+        speed: Speed::Blitz,
+        control: Control::Clock {
+            initial: 180_000,
+            increment: 2000,
+        },
+        created: Some(began),
+        joined: began,
+        origin: Origin::Incoming,
+        moves: vec![
+            own("g1f3", 1000, 180_000, 35),
+            theirs("a7a6", 2000),
+            own("f3g5", 3000, 150_000, 600),
+            theirs("a6a5", 4000),
+            own("g5f7", 5000, 140_000, 32_000),
+        ],
+        ending: Some(EndingRecord {
+            status: Status::VariantEnd,
+            winner: Some(Side::White),
+            at: began + 6000,
+        }),
+        ..GameRecord::default()
+    }
+}
+
+#[test]
+fn games_are_listed_in_three_forms_and_by_every_filter() {
+    let ground = Ground::with_games();
+    let table = ground.told(&["games"]);
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines.len(), 4, "{table}");
+    assert!(lines[0].starts_with("began"), "{table}");
+    assert!(
+        lines[1].contains("runs0003") && lines[1].contains("runs"),
+        "{table}"
+    );
+    assert!(
+        lines[2].contains("lost") && lines[2].contains("2000 -9"),
+        "{table}"
+    );
+    assert!(
+        lines[3].starts_with("2026-11-21 13:05  won00001  won"),
+        "{table}"
+    );
+    let json: Value =
+        serde_json::from_str(&ground.told(&["games", "--format", "json"])).expect("JSON");
+    assert_eq!(json[2]["result"], "win");
+    assert_eq!(json[1]["status"], "outoftime");
+    assert_eq!(json[0]["ended"], Value::Null);
+    assert_eq!(json[2]["url"], "http://127.0.0.1:9/won00001");
+    let csv = ground.told(&["games", "--format", "csv", "--oldest", "--limit", "1"]);
+    assert!(
+        csv.starts_with("id,began,ended,result,us,opponent,"),
+        "{csv}"
+    );
+    assert!(csv.contains("\nwon00001,2026-11-21T13:05:59Z,"), "{csv}");
+    for (filter, expected) in [
+        (&["--lost-on-time"][..], "lost0002"),
+        (&["--opponent", "BLAST"], "lost0002"),
+        (&["--result", "win"], "won00001"),
+        (&["--result", "running"], "runs0003"),
+        (&["--ended", "variantEnd"], "won00001"),
+        (&["--until", "2026-11-22"], "won00001"),
+        (
+            &["--since", "2026-11-22T00:00", "--result", "loss"],
+            "lost0002",
+        ),
+        (
+            &[
+                "--color",
+                "white",
+                "--rated",
+                "--humans",
+                "--speed",
+                "blitz",
+                "--opening",
+                "1. Nf3 a6 2.Ng5 a5 3.Nxf7",
+                "--result",
+                "win",
+            ],
+            "won00001",
+        ),
+    ] {
+        let told = ground.told(&[&["games"], filter].concat());
+        assert!(
+            told.lines().count() == 2 && told.contains(expected),
+            "{filter:?}: {told}"
+        );
+    }
+    assert_eq!(ground.told(&["games", "--bots"]), "no such games\n");
+    assert_eq!(
+        ground.told(&["games", "--bots", "--format", "json"]),
+        "[]\n"
+    );
+    for wrong in [
+        &["games", "--since", "yesterday"][..],
+        &["games", "--opening", "Nf9"],
+        &["games", "--speed", "fast"],
+        &["games", "--ended", "badly"],
+    ] {
+        let ran = ground.run(wrong);
+        assert_eq!(ran.status, Some(2), "{wrong:?}");
+        assert!(
+            ran.stderr.contains(wrong[2]) || ran.stderr.contains("use one of"),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn a_game_is_shown_with_board_graphs_and_what_became_of_it() {
+    let ground = Ground::with_games();
+    let shown = ground.told(&["game", "won00001", "--ascii"]);
+    for expected in [
+        "won00001  rated blitz 3+2  2026-11-21 13:05  http://127.0.0.1:9/won00001",
+        "white  BOT Megaton  2000 +5  (us)",
+        "won: a king exploded, 1-0 after 0 min 6 s",
+        "8  r  n  b  q  *  *  *  r",
+        "score, as white stood",
+        "winning",
+        "Nxf7#",
+        "+320.00",
+    ] {
+        assert!(shown.contains(expected), "{expected}\n{shown}");
+    }
+    let part = ground.told(&[
+        "game",
+        "http://127.0.0.1:9/won00001",
+        "--ply",
+        "1",
+        "--ascii",
+    ]);
+    assert!(
+        part.contains("after half-move 1: rnbqkbnr/pppppppp/8/8/8/5N2/"),
+        "{part}"
+    );
+    let lost = ground.told(&["game", "lost"]);
+    assert!(
+        lost.contains("lost on the clock through: stream lost (lost: reset by peer, 10.0 s"),
+        "{lost}"
+    );
+    assert!(
+        !lost.contains('\u{1b}'),
+        "no colours where no terminal is: {lost}"
+    );
+    let json: Value =
+        serde_json::from_str(&ground.told(&["game", "won00001", "--json"])).expect("JSON");
+    assert_eq!(json["moves"][4]["san"], "Nxf7#");
+    for (arguments, said) in [
+        (&["game", "nothere1"][..], "there is no game nothere1"),
+        (&["game", "won00001", "--ply", "6"], "it has 5 half-moves"),
+    ] {
+        let ran = ground.run(arguments);
+        assert_eq!(ran.status, Some(2));
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_is_exported_is_imported_again_once() {
+    let ground = Ground::with_games();
+    let pgn = ground.file("all.pgn");
+    let told = ground.run(&["export", "--out", &pgn, "--lines"]);
+    assert!(told.stderr.contains("3 games written"), "{}", told.stderr);
+    assert_eq!(
+        ground.told(&["export", "--result", "win"]),
+        ground.told(&["export", "won00001"])
+    );
+    // Into the archive that they come from: nothing is new.
+    let again = ground.told(&["import", &pgn]);
+    assert!(
+        again.starts_with("0 games new, 0 completed, 3 known already"),
+        "{again}"
+    );
+    // Into another one, twice.
+    let other = Ground::new();
+    let ran = other.run(&["import", &pgn]);
+    assert_eq!(ran.status, Some(2));
+    assert!(ran.stderr.contains("--account NAME"), "{}", ran.stderr);
+    let dry = other.told(&["import", "--account", "MEGATON", "--dry-run", &pgn]);
+    assert!(dry.starts_with("3 games would be new"), "{dry}");
+    let first = other.told(&["import", "--account", "Megaton", &pgn]);
+    assert!(first.starts_with("3 games new"), "{first}");
+    let rows = other.told(&["games", "--format", "csv"]);
+    let second = other.told(&["import", &pgn]);
+    assert!(
+        second.starts_with("0 games new, 0 completed, 3 known"),
+        "{second}"
+    );
+    assert_eq!(other.told(&["games", "--format", "csv"]), rows);
+    assert!(
+        rows.contains("imported") && rows.contains("won00001"),
+        "{rows}"
+    );
+    let theirs = other.run(&["import", "--account", "somebody", &pgn]);
+    assert!(
+        theirs.stdout.contains("3 left out: not played by somebody"),
+        "{}",
+        theirs.stdout
+    );
+}
+
+#[test]
+fn garbage_in_a_pgn_is_named_and_the_rest_is_taken() {
+    let ground = Ground::with_games();
+    let text = ground.told(&["export", "--result", "win"]);
+    let good = text.replace("won00001", "fresh001");
+    let bad = text.replace("won00001", "broken02").replace("Ng5", "Ng9");
+    let file = ground.file("mixed.pgn");
+    fs::write(
+        &file,
+        format!(
+            "{good}\u{0}\u{1b}[2J garbage\n\n{bad}{}",
+            text.replace("won00001", "fresh003")
+        ),
+    )
+    .expect("a file");
+    let ran = ground.run(&["import", &file]);
+    assert_eq!(ran.status, Some(1), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("2 games new"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("2 left out: broken"), "{}", ran.stdout);
+    assert!(
+        ran.stderr.contains("game broken02: half-move 3"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("this belongs to no game"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ground.told(&["games"]).contains("fresh003"));
+    // The same moves under a known id, but for one: what is known stays.
+    let other = text
+        .replace(" a6 ", " h6 ")
+        .replace("1... a6", "1... h6")
+        .replace("2... a5", "2... h5");
+    fs::write(&file, other).expect("a file");
+    let ran = ground.run(&["import", &file]);
+    assert!(
+        ran.stderr.contains("contradicts what the archive has"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn statistics_are_told_in_tables_json_and_csv() {
+    let ground = Ground::with_games();
+    let table = ground.told(&["stats", "--ascii"]);
+    for expected in [
+        "2 games, 0 without a result, 1 running",
+        "total         2    1      0     1      50.0      -4",
+        "1.Nf3 a6 2.Ng5 a5 3.Nxf7#",
+        "rating: 2005 on 2026-11-21, 1991 on 2026-11-22",
+        "lost through: stream lost 1",
+        "streams of games lost",
+    ] {
+        assert!(table.contains(expected), "{expected}\n{table}");
+    }
+    let json: Value =
+        serde_json::from_str(&ground.told(&["stats", "--format", "json"])).expect("JSON");
+    assert_eq!(json["total"]["games"], 2);
+    assert_eq!(json["time_losses"][0]["cause"], "stream");
+    let csv = ground.told(&["stats", "--by", "opponent", "--format", "csv"]);
+    assert!(csv.starts_with("opponent,games,won,drawn,lost,"), "{csv}");
+    assert!(
+        csv.contains("\nblast,1,0,0,1,0.0,-9,1900,human,0,2026-11-22\n"),
+        "{csv}"
+    );
+    assert_eq!(ground.run(&["stats", "--format", "csv"]).status, Some(2));
+}
+
+#[test]
+fn a_backup_can_be_looked_into_and_what_is_old_goes_when_told() {
+    let ground = Ground::with_games();
+    let copy = ground.file("copy.db");
+    assert!(ground.told(&["backup", &copy]).contains("copy.db"));
+    let ran = ground.run(&["backup", &copy]);
+    assert_eq!(ran.status, Some(1));
+    assert!(
+        ran.stderr.contains("there is such a file already"),
+        "{}",
+        ran.stderr
+    );
+    let dry = ground.told(&["prune", "--older-than", "2026-11-22", "--dry-run"]);
+    assert!(
+        dry.starts_with("1 games from before 2026-11-22 00:00"),
+        "{dry}"
+    );
+    let gone = ground.told(&["prune", "--older-than", "2026-11-23", "--details"]);
+    assert_eq!(gone, "the details of 2 games are gone\n");
+    assert!(!ground.told(&["game", "won00001"]).contains("score, as"));
+    let gone = ground.told(&["prune", "--older-than", "2026-11-22", "--yes"]);
+    assert!(gone.starts_with("1 games, 0 challenges"), "{gone}");
+    assert!(!ground.told(&["games"]).contains("won00001"));
+    let kept = megaton(&["games", "--archive", &copy]);
+    assert!(kept.stdout.contains("won00001"), "{}", kept.stdout);
+}
+
+#[test]
+fn an_archive_that_cannot_be_used_is_named_and_stays() {
+    let ground = Ground::new();
+    let ran = ground.run(&["games"]);
+    assert_eq!(ran.status, Some(2));
+    assert!(ran.stderr.contains("there is no archive"), "{}", ran.stderr);
+    let file = ground.file("broken.db");
+    fs::write(&file, "no database, but somebody's only copy of something").expect("a file");
+    for command in [
+        &["games"][..],
+        &["stats"],
+        &["import", "--account", "x", "/dev/null"],
+    ] {
+        let ran = megaton(&[command, &["--archive", &file]].concat());
+        assert_eq!(ran.status, Some(2), "{command:?}");
+        assert!(
+            ran.stderr.contains("broken.db is damaged or no archive"),
+            "{}",
+            ran.stderr
+        );
+    }
+    assert_eq!(fs::read_to_string(&file).expect("it is there").len(), 50);
+}
