@@ -399,6 +399,7 @@ mod tests {
         });
         lost.white.rating_diff = Some(-7);
         lost.moves.pop();
+        lost.moves[3].at = Some((30 * hour + 4) * 1000);
         keep(&mut disk, &lost);
         let mut void = game("fourth00", 31 * hour, "Nuke");
         void.ending = Some(EndingRecord {

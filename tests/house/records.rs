@@ -72,6 +72,7 @@ impl Ground {
         });
         let mut running = game("runs0003", BEGAN + 2 * DAY);
         running.ending = None;
+        running.moves.truncate(3);
         let event = EventRecord {
             at: BEGAN + DAY + 10_000,
             kind: "stream".to_owned(),
@@ -374,7 +375,7 @@ fn statistics_are_told_in_tables_json_and_csv() {
     let table = ground.told(&["stats", "--ascii"]);
     for expected in [
         "2 games, 0 without a result, 1 running",
-        "total         2    1      0     1      50.0      -4",
+        "total       2    1      0     1      50.0      -4",
         "1.Nf3 a6 2.Ng5 a5 3.Nxf7#",
         "rating: 2005 on 2026-11-21, 1991 on 2026-11-22",
         "lost through: stream lost 1",

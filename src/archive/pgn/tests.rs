@@ -212,7 +212,7 @@ fn garbage_costs_only_the_game_that_it_is_in() {
         good("cutoff00").replace(" 1-0\n\n", "\n\n").into_bytes(),
         good("wrongend").replace(" 1-0\n", " 0-1\n").into_bytes(),
         good("unclosed")
-            .replace("f6 was best. }", "f6 was best.")
+            .replace("0:02:55] }", "0:02:55]")
             .into_bytes(),
         good("tagbroke")
             .replace("[White \"Nuke\"]", "[White \"Nuke")
@@ -249,7 +249,7 @@ fn garbage_costs_only_the_game_that_it_is_in() {
         "game straywrd: \"@@!!\" among its moves",
         "game cutoff00: cut off: no result after its moves",
         "game wrongend: its last word is not the result in its tags",
-        "game unclosed: \"a comment that does not end\"",
+        "game unclosed: unterminated comment",
         "game nobodyis: nobody is named as White",
         "Standard is played here, not atomic chess",
         "game twoends0: it ends twice",

@@ -81,6 +81,11 @@ impl Canvas {
     }
 }
 
+/// A line without the blanks at its end, those of braille too.
+pub(super) fn shorn(line: &str) -> &str {
+    line.trim_end_matches([' ', '\u{2800}'])
+}
+
 /// One line of bars.
 pub(super) fn bars(values: &[f64], width: usize, ascii: bool) -> String {
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

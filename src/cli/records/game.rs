@@ -10,7 +10,7 @@ use megaton::lichess::{Side, Status};
 use megaton::rules::{Color, Game, Position};
 
 use super::board::{self, Look};
-use super::chart::{Canvas, bars};
+use super::chart::{Canvas, bars, shorn};
 use super::games::{named, rated};
 use super::place::ArchiveArgs;
 use super::table::{Align, Table};
@@ -253,7 +253,7 @@ fn graphs(game: &GameRecord, style: Style) -> String {
                 row if row == HEIGHT - 1 => "losing",
                 _ => "",
             };
-            let _ = writeln!(text, "{label:>7} {}", line.trim_end());
+            let _ = writeln!(text, "{label:>7} {}", shorn(line));
         }
         let used = canvas.used(chances.len()).max(1);
         let end = format!("move {}", game.moves.len().div_ceil(2));

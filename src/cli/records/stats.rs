@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use megaton::archive::{Cause, Group, Stats, Tally, calendar};
 use megaton::rules::Game;
 
-use super::chart::Canvas;
+use super::chart::{Canvas, shorn};
 use super::game::width;
 use super::games::{Form, of_csv};
 use super::place::ArchiveArgs;
@@ -371,7 +371,7 @@ fn rating_chart(stats: &Stats, ascii: bool) -> String {
             row if row == HEIGHT - 1 => low.to_string(),
             _ => String::new(),
         };
-        let _ = writeln!(text, "{label:>7} {}", line.trim_end());
+        let _ = writeln!(text, "{label:>7} {}", shorn(line));
     }
     text
 }
