@@ -66,7 +66,7 @@ pub enum ArchiveError {
 }
 
 impl ArchiveError {
-    /// What an error of SQLite means for this file.
+    /// What an error of `SQLite` means for this file.
     pub(super) fn of(path: &Path, error: &rusqlite::Error) -> Self {
         let path = path.to_owned();
         let reason = error.to_string();

@@ -65,7 +65,7 @@ impl Conditions {
         }
         match filter.result {
             Some(Wanted::Result(outcome)) => {
-                all.add("result = ?", text(words::of_outcome(outcome)))
+                all.add("result = ?", text(words::of_outcome(outcome)));
             }
             Some(Wanted::Void) => all.bare("status IS NOT NULL AND result IS NULL"),
             Some(Wanted::Running) => all.bare("status IS NULL"),

@@ -46,7 +46,8 @@ pub fn merge(known: Option<GameRecord>, read: GameRecord) -> Merge {
     keep_known(&mut merged, read);
     for side in [Side::White, Side::Black] {
         if merged.player(side).name == "?" {
-            merged.player_mut(side).name = known.player(side).name.clone();
+            let name = &mut merged.player_mut(side).name;
+            name.clone_from(&known.player(side).name);
         }
     }
     merged.joined = known.joined;

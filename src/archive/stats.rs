@@ -256,13 +256,13 @@ impl Count {
         };
         let diff = row.get::<_, Option<i64>>(10)?.unwrap_or_default();
         let black = word(2)? == "black";
-        let (bot, rated): (bool, bool) = (row.get(4)?, row.get(6)?);
+        let (bot, with_rating): (bool, bool) = (row.get(4)?, row.get(6)?);
         let stats = &mut self.stats;
         let hour = (began % DAY / 3_600_000) as usize;
         for tally in [
             &mut stats.total,
             &mut stats.colors[usize::from(black)],
-            &mut stats.modes[usize::from(!rated)],
+            &mut stats.modes[usize::from(!with_rating)],
             &mut stats.kinds[usize::from(bot)],
             &mut stats.hours[hour],
         ] {
@@ -281,7 +281,7 @@ impl Count {
                 stats.trouble.tally.add(outcome, diff);
             }
         }
-        if let (true, Some(rating)) = (rated, row.get::<_, Option<i32>>(9)?) {
+        if let (true, Some(rating)) = (with_rating, row.get::<_, Option<i32>>(9)?) {
             rate(
                 &mut stats.ratings,
                 began,

@@ -63,7 +63,7 @@ impl Ground {
         let mut lost = game("lost0002", BEGAN + DAY);
         lost.moves.pop();
         lost.white.rating_diff = Some(-9);
-        lost.black.name = "Blast".to_owned();
+        "Blast".clone_into(&mut lost.black.name);
         lost.black.id = Some("blast".to_owned());
         lost.ending = Some(EndingRecord {
             status: Status::OutOfTime,

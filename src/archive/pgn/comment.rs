@@ -89,19 +89,14 @@ fn take_score(value: &str, mover: Side, made: &mut MoveRecord) {
         Some((score, depth)) => (score, depth.parse().ok().filter(|depth| *depth <= DEEPEST)),
         None => (value.trim(), None),
     };
-    let score = match score.strip_prefix('#') {
-        Some(moves) => {
-            let moves: Option<i32> = moves.parse().ok();
-            moves
-                .filter(|moves| moves.abs() <= LONGEST_MATE)
-                .map(ScoreRecord::Mate)
-        }
-        None => {
-            let pawns: Option<f64> = score.parse().ok();
-            pawns
-                .filter(|pawns| pawns.abs() <= WIDEST)
-                .map(|pawns| ScoreRecord::Cp((pawns * 100.0).round() as i32))
-        }
+    let score = if let Some(moves) = score.strip_prefix('#') {
+        let moves: Option<i32> = moves.parse().ok();
+        let near = moves.filter(|moves| moves.abs() <= LONGEST_MATE);
+        near.map(ScoreRecord::Mate)
+    } else {
+        let pawns: Option<f64> = score.parse().ok();
+        let narrow = pawns.filter(|pawns| pawns.abs() <= WIDEST);
+        narrow.map(|pawns| ScoreRecord::Cp((pawns * 100.0).round() as i32))
     };
     if let Some(score) = score {
         made.score = Some(seen_by_white(score, mover));

@@ -70,8 +70,7 @@ impl<R: BufRead> Pieces<R> {
             let blank = line.trim_ascii().is_empty();
             let tag = is_tag(&line);
             let ends = match place {
-                Place::Between => false,
-                Place::Tags => false,
+                Place::Between | Place::Tags => false,
                 Place::Moves { in_comment } => tag || blank && !in_comment,
                 Place::Loose => tag,
             };

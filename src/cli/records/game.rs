@@ -379,6 +379,13 @@ fn move_cells(made: &MoveRecord) -> Vec<String> {
 fn afterwards(library: &Library, game: &GameRecord) -> Result<String, Failure> {
     let events = library.events_of(game)?;
     let mut text = String::new();
+    if let Some(review) = library.review(&game.id)? {
+        let _ = writeln!(text, "\nlooked at again: {}", review.describe());
+        if let Some(mistake) = &review.mistake {
+            let _ = writeln!(text, "  better: {}", mistake.line.join(" "));
+            let _ = writeln!(text, "  punished by: {}", mistake.refutation.join(" "));
+        }
+    }
     if let Some(loss) = time_loss(game, &events) {
         let _ = writeln!(
             text,

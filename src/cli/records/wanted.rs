@@ -9,6 +9,10 @@ use super::place::now;
 use crate::cli::failure::Failure;
 
 /// Which games; what is not said does not matter.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command line"
+)]
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Which games")]
 pub(super) struct WantedArgs {
