@@ -145,16 +145,15 @@ async fn figures_tell_what_happens() {
         let scraped = bot.get("/metrics");
         scraped.is_some_and(|(_, text)| text.lines().any(|it| it == line))
     };
-    until("it plays", async || {
-        shows("megaton_state{state=\"playing\"} 1.0")
-    })
-    .await;
+    let open = "megaton_event_stream_open 1.0";
+    until("it can be challenged", async || shows(open)).await;
+    assert!(shows("megaton_state{state=\"playing\"} 1.0"));
     let (status, text) = bot.get("/metrics").expect("it is open");
     assert_eq!(status, 200);
     assert!(text.ends_with("# EOF\n"), "{text}");
     for name in [
         "process_resident_memory_bytes ",
-        "megaton_event_stream_open 1",
+        "megaton_event_streams_lost_total 0",
         "megaton_ledger_limit{what=\"bot_games\"} 100",
         "megaton_table_fill_ratio ",
         "megaton_think_seconds_count 0",

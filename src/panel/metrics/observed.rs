@@ -185,8 +185,9 @@ fn stream(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
         let help = "Since anything came over the event stream";
         gauge(out, "event_stream_age_seconds", help, ago as f64 / 1e3)?;
     }
-    let lost = vec![(Vec::new(), stream.lost)];
-    counters(out, "event_streams_lost", "Event streams lost", lost)?;
+    let help = "Event streams lost";
+    let encoder = out.encode_descriptor("event_streams_lost", help, None, MetricType::Counter)?;
+    ConstCounter::new(stream.lost).encode(encoder)?;
     let games = status.games.iter();
     let open = games.clone().filter(|game| game.stream.open).count();
     gauge(
