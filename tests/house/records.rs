@@ -103,6 +103,7 @@ fn game(id: &str, began: u64) -> GameRecord {
     let theirs = |uci: &str, after: u64| MoveRecord {
         at: Some(began + after),
         clock: Some(170_000),
+        spent: Some(2000),
         ..MoveRecord::bare(uci)
     };
     GameRecord {
