@@ -1,8 +1,15 @@
 //! The operator's page as HTTP has it: who is let in, who steers, and what hostile clients get.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use megaton::archive::{
+    Disk, EndingRecord, Entry, GameRecord, Mistake, MoveRecord, PlayerRecord, ReviewRecord,
+    ScoreRecord,
+};
 use megaton::config::Panel;
+use megaton::lichess::{Side, Status};
 use megaton::panel::Http;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -100,6 +107,85 @@ async fn the_pages_are_served_with_strict_rules() {
             json!([])
         );
         assert_eq!(ask(&house, "DELETE /", &[], "").await.status, 405);
+        house.close().await;
+    })
+    .await;
+}
+
+/// A game that was lost and looked at again, in an archive.
+fn kept(file: &Path) {
+    let mut disk = Disk::open(file, 1).unwrap();
+    let player = |name: &str| PlayerRecord {
+        id: Some(name.to_lowercase()),
+        name: name.to_owned(),
+        ..PlayerRecord::default()
+    };
+    let game = GameRecord {
+        id: "keptgame".to_owned(),
+        white: player("Megaton"),
+        black: player("Other"),
+        us: Some(Side::White),
+        joined: 1000,
+        moves: ["e2e4", "g8f6", "a2a3", "f6g4", "b2b3", "g4f2"]
+            .map(MoveRecord::bare)
+            .into(),
+        ending: Some(EndingRecord {
+            status: Status::VariantEnd,
+            winner: Some(Side::Black),
+            at: 2000,
+        }),
+        ..GameRecord::default()
+    };
+    disk.commit(&[Entry::Game(Arc::new(game))]).unwrap();
+    disk.keep_review(&ReviewRecord {
+        game: "keptgame".to_owned(),
+        at: 3000,
+        program: "megaton".to_owned(),
+        positions: 3,
+        mistake: Some(Mistake {
+            ply: 4,
+            played: "b3".to_owned(),
+            before: ScoreRecord::Cp(20),
+            after: ScoreRecord::Mate(-1),
+            better: "f3".to_owned(),
+            better_uci: "f2f3".to_owned(),
+            depth: 9,
+            line: vec!["f3".to_owned()],
+            refutation: vec!["Nxf2#".to_owned()],
+        }),
+    })
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn games_of_the_archive_are_listed_shown_and_given_as_pgn() {
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("games.db");
+        kept(&file);
+        let house = House::open_on(&local(), Some(file)).await;
+        let get = async |path: &str| ask(&house, &format!("GET {path}"), &[], "").await;
+        let listed = get("/api/games?opponent=OTHER&result=loss").await.json();
+        assert_eq!(listed[0]["id"], "keptgame", "{listed}");
+        assert_eq!(listed[0]["plies"], 6);
+        assert_eq!(get("/api/games?result=win").await.json(), json!([]));
+        let opponents = get("/api/opponents").await.json();
+        assert_eq!(opponents[0]["losses"], 1, "{opponents}");
+        let game = get("/api/game/keptgame").await.json();
+        assert_eq!(game["moves"][5]["san"], "Nxf2#", "{game}");
+        assert_eq!(game["review"]["ply"], 5, "{game}");
+        assert_eq!(game["review"]["line"], json!(["f3"]));
+        let pgn = get("/api/game/keptgame.pgn").await;
+        assert!(pgn.body.contains("[Variant \"Atomic\"]"), "{pgn:?}");
+        assert!(pgn.body.contains("Nxf2#"), "{pgn:?}");
+        house.close().await;
+
+        // One that cannot be read costs the page nothing but itself.
+        let rotten = folder.path().join("rotten.db");
+        std::fs::write(&rotten, "no database").unwrap();
+        let house = House::open_on(&local(), Some(rotten)).await;
+        let none = ask(&house, "GET /api/games", &[], "").await;
+        assert_eq!((none.status, none.json()), (200, json!([])));
         house.close().await;
     })
     .await;

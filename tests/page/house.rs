@@ -1,7 +1,7 @@
 //! The practice server with the bot on it, in this process, and the operator's page of that bot.
 
 use std::future::Future;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use megaton::bot::{
@@ -40,6 +40,11 @@ impl House {
 
     /// With the operator's page as this config has it.
     pub(crate) async fn open_with(panel: &Panel) -> Self {
+        Self::open_on(panel, None).await
+    }
+
+    /// With games that were kept before.
+    pub(crate) async fn open_on(panel: &Panel, archive: Option<PathBuf>) -> Self {
         let options = Options {
             bot: Some("Megaton".to_owned()),
             seed: 5,
@@ -61,7 +66,7 @@ impl House {
             control,
             reload,
             chronicle,
-            archive: None,
+            archive,
             health: Health::new(watch.clone(), SelfTest::default(), None),
             metrics: None,
             watch,
