@@ -81,8 +81,11 @@ async fn live_boards_move(page: &Visitor<'_>) {
 async fn a_game_is_followed(page: &Visitor<'_>) {
     let link = page.look("document.querySelector('.card-link').href").await;
     page.client.goto(link.as_str().unwrap()).await.unwrap();
-    page.until("document.querySelectorAll('.move').length > 2")
-        .await;
+    // It may have been over by the time that somebody clicked.
+    page.until(
+        "document.querySelectorAll('.move').length > 2 || document.querySelector('.verdict')",
+    )
+    .await;
     let listed = page.moves().await.len();
     page.until(&format!(
         "document.querySelectorAll('.move').length > {listed} || document.querySelector('.verdict')"
