@@ -37,7 +37,9 @@ fn main() -> io::Result<()> {
     fs::create_dir_all(&folder)?;
     let path = folder.join(FILE_NAME);
     let mut out = io::stdout().lock();
-    insert(&path, games, &mut out)?;
+    if !path.exists() {
+        insert(&path, games, &mut out)?;
+    }
     as_it_goes(&path, &mut out)?;
     look_up(&path, &mut out)
 }
@@ -240,7 +242,14 @@ fn look_up(path: &Path, out: &mut impl Write) -> io::Result<()> {
     timed("one game with its moves", out, || {
         library.game("00000777").map(drop)
     })?;
-    Ok(())
+    timed(
+        "every statistic of the games with one opponent",
+        out,
+        || library.stats(&some).map(drop),
+    )?;
+    timed("every statistic of all games", out, || {
+        library.stats(&all).map(drop)
+    })
 }
 
 fn timed<E: std::error::Error + Send + Sync + 'static>(
