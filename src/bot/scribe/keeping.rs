@@ -90,13 +90,11 @@ async fn commit(
         return Ok(());
     }
     let mut commit = Box::pin(clerk.ask(move |disk| disk.commit(&entries)));
-    match tokio::time::timeout(SLOW, &mut commit).await {
-        Ok(outcome) => outcome,
-        Err(_) => {
-            chronicle.set_trouble(Some(slow(clerk.path())));
-            commit.await
-        }
+    if let Ok(outcome) = tokio::time::timeout(SLOW, &mut commit).await {
+        return outcome;
     }
+    chronicle.set_trouble(Some(slow(clerk.path())));
+    commit.await
 }
 
 fn entries(changes: Changes) -> Vec<Entry> {

@@ -104,12 +104,11 @@ impl Reviewer {
         let mut engine = None;
         while let Some(position) = inquiry.next() {
             let lease = engine.get_or_insert_with(|| self.pool.lease());
-            match self.search(lease, &position).await {
-                Some(thought) => inquiry.answer(&thought),
-                None => {
-                    engine = None;
-                    self.wait_for_quiet().await;
-                }
+            if let Some(thought) = self.search(lease, &position).await {
+                inquiry.answer(&thought);
+            } else {
+                engine = None;
+                self.wait_for_quiet().await;
             }
         }
         review.positions = inquiry.searched();
