@@ -247,9 +247,9 @@ impl Count {
                 _ => "",
             })
         };
-        let status = word(7)?;
+        let end = word(7)?;
         let Some(outcome) = super::words::outcome(word(1)?) else {
-            let voids = !status.is_empty();
+            let voids = !end.is_empty();
             self.stats.void += u64::from(voids);
             self.stats.running += u64::from(!voids);
             return Ok(());
@@ -268,7 +268,7 @@ impl Count {
         ] {
             tally.add(outcome, diff);
         }
-        let flagged = matches!(status, "outoftime" | "timeout");
+        let flagged = matches!(end, "outoftime" | "timeout");
         stats.trouble.lost += u64::from(flagged && outcome == Outcome::Loss);
         stats.trouble.won += u64::from(flagged && outcome == Outcome::Win);
         if let Some(least) = row.get::<_, Option<i64>>(12)? {
@@ -290,7 +290,7 @@ impl Count {
         }
         for (groups, name) in [
             (&mut self.speeds, word(5)?),
-            (&mut self.endings, status),
+            (&mut self.endings, end),
             (&mut self.opponents, word(3)?),
         ] {
             let group = group(groups, name);

@@ -155,11 +155,10 @@ impl Scope {
             Self::Create => vec![per(20, minute), per(200, minute * 60 * 24)],
             // 30 joins in ten minutes.
             Self::Arena => vec![per(25, minute * 10)],
-            Self::Chat | Self::Lookup => vec![per(60, minute)],
+            Self::Chat | Self::Lookup | Self::Warm => vec![per(60, minute)],
             // 30 in five minutes.
             Self::Account => vec![per(20, minute * 5)],
             Self::Team => vec![per(10, minute * 10)],
-            Self::Warm => vec![per(60, minute)],
         }
     }
 

@@ -90,8 +90,8 @@ fn take_score(value: &str, mover: Side, made: &mut MoveRecord) {
         None => (value.trim(), None),
     };
     let score = if let Some(moves) = score.strip_prefix('#') {
-        let moves: Option<i32> = moves.parse().ok();
-        let near = moves.filter(|moves| moves.abs() <= LONGEST_MATE);
+        let distance: Option<i32> = moves.parse().ok();
+        let near = distance.filter(|distance| distance.abs() <= LONGEST_MATE);
         near.map(ScoreRecord::Mate)
     } else {
         let pawns: Option<f64> = score.parse().ok();

@@ -239,7 +239,7 @@ fn garbage_costs_only_the_game_that_it_is_in() {
     }
     let faults: Vec<String> = read
         .iter()
-        .flat_map(|read| read.as_ref().err())
+        .filter_map(|read| read.as_ref().err())
         .map(ToString::to_string)
         .collect();
     let all = faults.join("\n");
