@@ -62,7 +62,9 @@ async fn a_bot_that_starts_again_greets_nobody_twice() {
     let memory = Memory::nowhere();
     let bot = Bot::remembering(&server, &fast(), memory.clone(), talkative);
     server
-        .until("the greeting", |world| world.chats.len() == 2)
+        .until("the greeting, and the opponent's sleep", |world| {
+            world.chats.len() == 2 && world.rounds["g1"].game.ply() == 5
+        })
         .await;
     bot.kill().await;
     let bot = Bot::remembering(&server, &fast(), memory.clone(), talkative);

@@ -33,7 +33,8 @@ pub(super) fn lines(
     let mut blast = Bitboard::default();
     if let Some((before, mv)) = last {
         moved = [mv.from(), mv.to()].into_iter().collect();
-        blast = before.blast(mv);
+        // Where the capturer came from nothing exploded.
+        blast = before.blast(mv) & !Bitboard::from_square(mv.from());
     }
     let in_order = |index: u8, turned: bool| if turned { 7 - index } else { index };
     let turned = look.below == Color::Black;
