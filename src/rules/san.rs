@@ -32,6 +32,34 @@ impl Position {
         san
     }
 
+    /// The SAN of the moves of a line, up to the first one that is not legal.
+    pub fn san_line(&self, line: impl IntoIterator<Item = Move>) -> Vec<String> {
+        self.walk(line, |position, mv| position.is_legal(mv).then_some(mv))
+    }
+
+    /// The same for a line in UCI, with blanks between the moves.
+    pub fn san_of_uci(&self, line: &str) -> Vec<String> {
+        let words = line.split_whitespace();
+        self.walk(words, |position, word| position.parse_uci(word).ok())
+    }
+
+    fn walk<T>(
+        &self,
+        line: impl IntoIterator<Item = T>,
+        read: impl Fn(&Self, T) -> Option<Move>,
+    ) -> Vec<String> {
+        let mut position = *self;
+        let mut words = Vec::new();
+        for step in line {
+            let Some(mv) = read(&position, step) else {
+                break;
+            };
+            words.push(position.san(mv));
+            position = position.play(mv);
+        }
+        words
+    }
+
     fn write_body(&self, mv: Move, san: &mut String) {
         if let Some(side) = mv.castling_side() {
             san.push_str(match side {
@@ -207,6 +235,19 @@ mod tests {
         san("8/3pk3/8/4P3/8/8/8/K7 b - - 0 1", "d7d5", "d5");
         san("1k6/8/8/8/8/8/PP5r/K7 b - - 0 1", "h2h1", "Rh1#");
         san("4k3/8/8/8/7Q/8/8/4K3 w - - 0 1", "h4h8", "Qh8+");
+    }
+
+    #[test]
+    fn a_line_is_written_up_to_its_first_illegal_move() {
+        let start = Position::default();
+        assert_eq!(start.san_of_uci("e2e4 e7e5 x"), ["e4", "e5"]);
+        assert_eq!(
+            start.san_of_uci("g1f3  a7a6 f3g5 h7h6 g5f7 h6h5")[4..],
+            ["Nxf7#"]
+        );
+        assert_eq!(start.san_of_uci(""), Vec::<String>::new());
+        let twice = [start.parse_uci("e2e4").unwrap(); 2];
+        assert_eq!(start.san_line(twice), ["e4"]);
     }
 
     #[test]

@@ -106,16 +106,9 @@ impl Desk {
             (paper.root?, paper.info.clone()?)
         };
         let millis = u64::try_from(info.time.as_millis()).unwrap_or(u64::MAX);
-        let mut position = root.position;
-        let (mut line, mut san) = (Vec::new(), Vec::new());
-        for &mv in info.line.iter().take(LINE) {
-            if !position.is_legal(mv) {
-                break;
-            }
-            line.push(mv.to_string());
-            san.push(position.san(mv));
-            position = position.play(mv);
-        }
+        let moves = info.line.iter().copied().take(LINE);
+        let san = root.position.san_line(moves.clone());
+        let line = moves.take(san.len()).map(|mv| mv.to_string()).collect();
         Some(ThinkingRecord {
             ply: root.ply,
             pondering: root.pondering,

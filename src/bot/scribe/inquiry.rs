@@ -8,7 +8,7 @@
 use crate::archive::{GameRecord, Mistake, ScoreRecord};
 use crate::engine::Thought;
 use crate::lichess::{Side, Status};
-use crate::rules::{Game, Move, Position};
+use crate::rules::Game;
 
 /// At or above this a game is not lost yet, in centipawns.
 const HOLDS: i32 = -100;
@@ -91,7 +91,7 @@ impl Inquiry {
         let ours = GameRecord::mover(ply) == self.us;
         let worth = Worth {
             score: if ours { score } else { score.turned() },
-            line: in_words(&position, &thought.line),
+            line: position.san_line(thought.line.iter().copied().take(LINE)),
         };
         if ours {
             self.weigh(ply, thought, &worth);
@@ -157,19 +157,6 @@ impl Inquiry {
 
 fn capped(score: ScoreRecord) -> i32 {
     score.centipawns().clamp(-DECIDED, DECIDED)
-}
-
-fn in_words(position: &Position, line: &[Move]) -> Vec<String> {
-    let mut position = *position;
-    let mut words = Vec::new();
-    for &mv in line.iter().take(LINE) {
-        if !position.is_legal(mv) {
-            break;
-        }
-        words.push(position.san(mv));
-        position = position.play(mv);
-    }
-    words
 }
 
 #[cfg(test)]

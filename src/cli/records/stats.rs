@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use clap::ValueEnum;
 use megaton::archive::{Cause, Group, Stats, Tally, calendar};
-use megaton::rules::Game;
+use megaton::rules::Position;
 
 use super::chart::{Canvas, shorn};
 use super::game::width;
@@ -283,24 +283,13 @@ fn openings(stats: &Stats, top: usize) -> Grid {
 
 /// First moves as people write them.
 fn in_words(moves: &str) -> String {
-    let mut game = Game::new();
-    let mut words = String::new();
-    for (ply, uci) in moves.split_whitespace().enumerate() {
-        let before = *game.position();
-        let Ok(mv) = game.push_uci(uci) else {
-            break;
-        };
-        if ply.is_multiple_of(2) {
-            let _ = write!(words, "{}.", ply / 2 + 1);
-        }
-        words.push_str(&before.san(mv));
-        words.push(' ');
+    let moves = Position::default().san_of_uci(moves);
+    if moves.is_empty() {
+        return "(no move)".to_owned();
     }
-    if words.is_empty() {
-        "(no move)".to_owned()
-    } else {
-        words.trim_end().to_owned()
-    }
+    let number = |(index, pair): (usize, &[String])| format!("{}.{}", index + 1, pair.join(" "));
+    let numbered: Vec<String> = moves.chunks(2).enumerate().map(number).collect();
+    numbered.join(" ")
 }
 
 fn hours(stats: &Stats) -> Grid {

@@ -44,7 +44,7 @@ impl Replay {
             let Ok(mv) = replay.position.parse_uci(&made.uci) else {
                 break;
             };
-            replay.lines.push(line(replay.position, &made.line));
+            replay.lines.push(replay.position.san_of_uci(&made.line));
             let after = replay.position.play(mv);
             replay.shown.push(shown(&replay.position, &after, mv));
             replay.position = after;
@@ -78,19 +78,6 @@ fn blast(before: &Position, after: &Position, mv: Move) -> Vec<Square> {
         .into_iter()
         .filter(|&square| square != mv.from() && square != mv.to() && near(square));
     std::iter::once(mv.to()).chain(around).collect()
-}
-
-/// Moves in UCI with blanks between, as people write them, as far as they can be played.
-pub(super) fn line(mut position: Position, moves: &str) -> Vec<String> {
-    let mut line = Vec::new();
-    for word in moves.split_whitespace() {
-        let Ok(mv) = position.parse_uci(word) else {
-            break;
-        };
-        line.push(position.san(mv));
-        position = position.play(mv);
-    }
-    line
 }
 
 #[cfg(test)]
@@ -128,6 +115,5 @@ mod tests {
         let broken = replay(&["e2e4", "e2e4", "e7e5"]);
         assert_eq!(broken.shown.len(), 1);
         assert!(replay(&["hello"]).shown.is_empty());
-        assert_eq!(line(Position::default(), "e2e4 e7e5 x"), ["e4", "e5"]);
     }
 }
