@@ -40,7 +40,7 @@ pub use error::ArchiveError;
 pub use filter::{Filter, Wanted};
 pub use library::{GameLine, Library, Mark, Order, write_san};
 pub use merge::{Merge, merge, side_of};
-pub use pgn::{PgnFault, PgnGames, PgnOptions, pgn};
+pub use pgn::{PgnFault, PgnGames, PgnOptions, pgn, write_tag, write_words};
 pub use record::{
     ChallengeRecord, Control, Direction, EndingRecord, EventRecord, GameRecord, Millis, MoveRecord,
     Origin, Outcome, PlayerRecord, ScoreRecord, Source, Verdict,

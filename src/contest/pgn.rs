@@ -1,13 +1,9 @@
 //! Games as PGN, with each move's score and depth as a comment.
 
-use std::fmt::Write as _;
-
 use super::record::{GameRecord, Side};
 use super::runner::{Match, Report};
+use crate::archive::{write_tag, write_words};
 use crate::rules::{Color, Game, Position};
-
-/// Where a line is broken.
-const WIDTH: usize = 100;
 
 /// All games of a match.
 pub fn pgn(contest: &Match, report: &Report) -> String {
@@ -37,30 +33,16 @@ fn write_game(text: &mut String, contest: &Match, game: &GameRecord) {
         ("Termination", game.end.words().to_owned()),
     ];
     for (tag, value) in tags {
-        let value = value.replace('\\', "\\\\").replace('"', "\\\"");
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "[{tag} \"{value}\"]");
+        write_tag(text, tag, &value);
     }
     text.push('\n');
-    let mut column = 0;
     let mut words = moves(game);
     words.extend(game.note.iter().map(|note| {
         let note = note.replace(['{', '}'], "");
         format!("{{{note}}}")
     }));
     words.push(result.to_owned());
-    for word in words {
-        if column > 0 && column + word.len() >= WIDTH {
-            text.push('\n');
-            column = 0;
-        } else if column > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(&word);
-        column += word.len();
-    }
-    text.push_str("\n\n");
+    write_words(text, &words);
 }
 
 /// The move text in words. A record that does not fit its position ends early: it is only shown.

@@ -36,20 +36,31 @@ impl Default for PgnOptions {
 pub fn pgn(game: &GameRecord, options: &PgnOptions) -> String {
     let mut text = String::with_capacity(1024 + 64 * game.moves.len());
     for (name, value) in tags::of_record(game, options) {
-        text.push('[');
-        text.push_str(name);
-        text.push_str(" \"");
-        for letter in value.chars().filter(|letter| !letter.is_control()) {
-            if matches!(letter, '"' | '\\') {
-                text.push('\\');
-            }
-            text.push(letter);
-        }
-        text.push_str("\"]\n");
+        write_tag(&mut text, name, &value);
     }
     text.push('\n');
     let mut words = moves(game, options);
     words.push(game.result().to_owned());
+    write_words(&mut text, &words);
+    text
+}
+
+/// One tag on a line of its own; letters that would break it are left out.
+pub fn write_tag(text: &mut String, name: &str, value: &str) {
+    text.push('[');
+    text.push_str(name);
+    text.push_str(" \"");
+    for letter in value.chars().filter(|letter| !letter.is_control()) {
+        if matches!(letter, '"' | '\\') {
+            text.push('\\');
+        }
+        text.push(letter);
+    }
+    text.push_str("\"]\n");
+}
+
+/// The words of the moves in lines that are not too long, with a blank line after them.
+pub fn write_words(text: &mut String, words: &[String]) {
     let mut column = 0;
     for word in words {
         if column > 0 && column + word.len() >= WIDTH {
@@ -59,11 +70,10 @@ pub fn pgn(game: &GameRecord, options: &PgnOptions) -> String {
             text.push(' ');
             column += 1;
         }
-        text.push_str(&word);
+        text.push_str(word);
         column += word.len();
     }
     text.push_str("\n\n");
-    text
 }
 
 /// The board that a game begins on.
