@@ -97,7 +97,8 @@ impl House {
         let schedule = Schedule {
             games: usize::MAX,
             concurrency,
-            partners: vec![Partner::Greedy, Partner::Random],
+            // They see what would blow them up next, so that games last.
+            partners: vec![Partner::Engine { nodes: 60 }],
             people: false,
             time: TimeControl::Clock {
                 limit: 60,

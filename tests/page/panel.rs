@@ -62,7 +62,7 @@ async fn games_are_watched_replayed_and_looked_up() {
 
 /// Cards appear by themselves, men move, clocks run, thoughts are shown.
 async fn live_boards_move(page: &Visitor<'_>) {
-    page.until("document.querySelectorAll('.card').length === 2")
+    page.until("document.querySelectorAll('.card').length >= 2")
         .await;
     page.until("document.querySelector('.card .square.last')")
         .await;
@@ -79,7 +79,9 @@ async fn live_boards_move(page: &Visitor<'_>) {
 
 /// The page of a running game takes new moves by itself.
 async fn a_game_is_followed(page: &Visitor<'_>) {
-    let link = page.look("document.querySelector('.card-link').href").await;
+    let link = page
+        .look("document.querySelector('.card:not(.over) .card-link').href")
+        .await;
     page.client.goto(link.as_str().unwrap()).await.unwrap();
     // It may have been over by the time that somebody clicked.
     page.until(

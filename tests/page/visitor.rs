@@ -46,9 +46,10 @@ impl Visitor<'_> {
     /// Waits in the page; the driver's script timeout is the guard.
     pub(crate) async fn until(&self, condition: &str) {
         let arrived = self.client.execute_async(UNTIL, vec![json!(condition)]);
-        arrived
-            .await
-            .unwrap_or_else(|error| panic!("waited in vain for {condition}: {error}"));
+        if let Err(error) = arrived.await {
+            let shown = self.look("document.body.innerText").await;
+            panic!("waited in vain for {condition}: {error}; the page shows {shown}");
+        }
     }
 
     pub(crate) async fn click(&self, selector: &str) {
