@@ -19,5 +19,6 @@ pub mod store;
 
 pub mod engine;
 pub mod lichess;
+pub mod schema;
 
 pub mod rules;

@@ -16,7 +16,8 @@ use super::error::ArchiveError;
 use super::packed::{pack, unpack};
 use super::record::{ChallengeRecord, EventRecord, GameRecord, Millis, MoveRecord};
 use super::rows;
-use super::schema::{Format, STEPS, format, migrate};
+use super::schema::SCHEMA;
+use crate::schema::Format;
 
 /// How long another process may be writing.
 const BUSY: Duration = Duration::from_secs(5);
@@ -80,7 +81,7 @@ impl Disk {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut db = Connection::open_with_flags(path, flags).map_err(wrong)?;
         db.busy_timeout(BUSY).map_err(wrong)?;
-        let found = format(&db).map_err(wrong)?;
+        let found = SCHEMA.format(&db).map_err(wrong)?;
         accept(path, found)?;
         if found == Format::Empty {
             // Takes effect in a file without tables only; pruned pages can be given back then.
@@ -97,7 +98,7 @@ impl Disk {
         db.pragma_update(None, "journal_size_limit", LOG_SIZE)
             .map_err(wrong)?;
         db.set_prepared_statement_cache_capacity(32);
-        migrate(&mut db, STEPS, now).map_err(wrong)?;
+        SCHEMA.migrate(&mut db, now as i64).map_err(wrong)?;
         let path = path.to_owned();
         Ok(Self { path, db })
     }
@@ -198,7 +199,7 @@ impl Disk {
 
 /// Whether this program may use a file of that format.
 fn accept(path: &Path, found: Format) -> Result<(), ArchiveError> {
-    let known = STEPS.len() as u32;
+    let known = SCHEMA.known();
     match found {
         Format::Ours(found) if found > known => Err(ArchiveError::Newer {
             path: path.to_owned(),
@@ -222,9 +223,9 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, ArchiveError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags).map_err(wrong)?;
     db.busy_timeout(BUSY).map_err(wrong)?;
-    let found = format(&db).map_err(wrong)?;
+    let found = SCHEMA.format(&db).map_err(wrong)?;
     accept(path, found)?;
-    let known = STEPS.len() as u32;
+    let known = SCHEMA.known();
     match found {
         Format::Empty => return Err(ArchiveError::Missing(path.to_owned())),
         Format::Ours(found) if found < known => {

@@ -11,8 +11,9 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::data::{Change, Kept};
 use super::error::StoreError;
 use super::moment::Moment;
-use super::schema::{Format, STEPS, format, migrate};
+use super::schema::SCHEMA;
 use super::{load, rows};
+use crate::schema::Format;
 
 /// How long another program may be in the file, such as an operator's look at it.
 const BUSY: Duration = Duration::from_secs(2);
@@ -43,8 +44,8 @@ impl Disk {
         db.busy_timeout(BUSY).map_err(wrong)?;
         db.pragma_update(None, "locking_mode", "EXCLUSIVE")
             .map_err(wrong)?;
-        let found = format(&db).map_err(wrong)?;
-        let known = STEPS.len() as u32;
+        let found = SCHEMA.format(&db).map_err(wrong)?;
+        let known = SCHEMA.known();
         match found {
             Format::Ours(version) if version > known => {
                 return Err(StoreError::Newer {
@@ -60,7 +61,9 @@ impl Disk {
             check(&db, path)?;
         }
         set_up(&db).map_err(wrong)?;
-        migrate(&mut db, STEPS, found, now).map_err(wrong)?;
+        SCHEMA
+            .migrate(&mut db, now.as_millis() as i64)
+            .map_err(wrong)?;
         let kept = load::everything(&db, now).map_err(wrong)?;
         let path = path.to_owned();
         Ok((Self { path, db }, kept))

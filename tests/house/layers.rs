@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::words::{spelled_paths, words};
 
 /// The rooms with their floors; a higher number may use a lower one.
-const FLOORS: [(&str, u8); 14] = [
+const FLOORS: [(&str, u8); 15] = [
     ("cli", 6),
     ("contest", 5),
     ("practice", 5),
@@ -24,6 +24,7 @@ const FLOORS: [(&str, u8); 14] = [
     ("config", 3),
     ("engine", 2),
     ("lichess", 2),
+    ("schema", 2),
     ("rules", 1),
 ];
 
