@@ -20,5 +20,6 @@ pub mod store;
 pub mod engine;
 pub mod lichess;
 pub mod schema;
+pub mod web;
 
 pub mod rules;

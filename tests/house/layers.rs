@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::words::{spelled_paths, words};
 
 /// The rooms with their floors; a higher number may use a lower one.
-const FLOORS: [(&str, u8); 15] = [
+const FLOORS: [(&str, u8); 16] = [
     ("cli", 6),
     ("contest", 5),
     ("practice", 5),
@@ -25,6 +25,7 @@ const FLOORS: [(&str, u8); 15] = [
     ("engine", 2),
     ("lichess", 2),
     ("schema", 2),
+    ("web", 2),
     ("rules", 1),
 ];
 

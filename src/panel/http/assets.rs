@@ -1,30 +1,14 @@
 //! The files of the pages, embedded: their own, and the board that the practice page has too.
 
 use axum::extract::Path;
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 
 use super::gate::refusal;
-
-/// A file of a page.
-struct Asset {
-    name: &'static str,
-    bytes: &'static [u8],
-}
-
-macro_rules! assets {
-    ($folder:literal: $($name:literal),* $(,)?) => {
-        &[$(Asset {
-            name: $name,
-            bytes: include_bytes!(
-                concat!(env!("CARGO_MANIFEST_DIR"), "/assets/", $folder, "/", $name)
-            ),
-        }),*]
-    };
-}
+use crate::web::{Asset, embedded, find};
 
 /// What the pages take from the board's folder; the rest of it is the practice page.
-static BOARD: &[Asset] = assets![
+static BOARD: &[Asset] = embedded![
     "board":
     "blast.js",
     "board.css",
@@ -43,7 +27,7 @@ static BOARD: &[Asset] = assets![
     "words.js",
 ];
 
-static PANEL: &[Asset] = assets![
+static PANEL: &[Asset] = embedded![
     "panel":
     "card.js",
     "format.js",
@@ -95,23 +79,9 @@ pub(super) async fn panel(Path(name): Path<String>) -> Response {
 }
 
 fn file(folder: &[Asset], name: &str) -> Response {
-    let Some(asset) = folder.iter().find(|asset| asset.name == name) else {
-        return refusal(StatusCode::NOT_FOUND, "there is no such file");
-    };
-    let headers = [
-        (header::CONTENT_TYPE, content_type(name)),
-        (header::CACHE_CONTROL, "no-cache"),
-    ];
-    (headers, asset.bytes).into_response()
-}
-
-fn content_type(name: &str) -> &'static str {
-    match name.rsplit_once('.').map(|(_, extension)| extension) {
-        Some("html") => "text/html; charset=utf-8",
-        Some("css") => "text/css; charset=utf-8",
-        Some("js") => "text/javascript; charset=utf-8",
-        Some("svg") => "image/svg+xml",
-        _ => "application/octet-stream",
+    match find(folder, name) {
+        Some(found) => found.into_response(),
+        None => refusal(StatusCode::NOT_FOUND, "there is no such file"),
     }
 }
 

@@ -4,22 +4,10 @@ use axum::extract::Path;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-/// A file of the page.
-struct Asset {
-    name: &'static str,
-    bytes: &'static [u8],
-}
+use crate::web::{Asset, embedded, find};
 
-macro_rules! assets {
-    ($($name:literal),* $(,)?) => {
-        [$(Asset {
-            name: $name,
-            bytes: include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/board/", $name)),
-        }),*]
-    };
-}
-
-static ASSETS: &[Asset] = &assets![
+static ASSETS: &[Asset] = embedded![
+    "board":
     "actions.js",
     "app.js",
     "blast.js",
@@ -53,12 +41,10 @@ pub(super) async fn asset(Path(name): Path<String>) -> Response {
 }
 
 fn answer(name: &str) -> Response {
-    let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
+    let Some((kind, bytes)) = find(ASSETS, name) else {
         return (StatusCode::NOT_FOUND, "404 - Resource not found").into_response();
     };
-    let headers = [
-        (header::CONTENT_TYPE, content_type(name)),
-        (header::CACHE_CONTROL, "no-cache"),
+    let rules = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (
             header::CONTENT_SECURITY_POLICY,
@@ -66,17 +52,7 @@ fn answer(name: &str) -> Response {
              frame-ancestors 'none'",
         ),
     ];
-    (headers, asset.bytes).into_response()
-}
-
-fn content_type(name: &str) -> &'static str {
-    match name.rsplit_once('.').map(|(_, extension)| extension) {
-        Some("html") => "text/html; charset=utf-8",
-        Some("css") => "text/css; charset=utf-8",
-        Some("js") => "text/javascript; charset=utf-8",
-        Some("svg") => "image/svg+xml",
-        _ => "application/octet-stream",
-    }
+    (rules, kind, bytes).into_response()
 }
 
 #[cfg(test)]

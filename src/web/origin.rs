@@ -1,0 +1,148 @@
+//! Whose request it is: that of a browser which was sent here by this program, under this machine's
+//! name.
+//!
+//! A page of another site could otherwise give orders here, and a name that somebody points at the
+//! loopback could read what stands here.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::http::{HeaderMap, HeaderName, header};
+
+/// Why a request is none of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Stranger {
+    /// It does not say clearly where it goes and where it comes from.
+    #[error("a request has one Host, and one Origin at most")]
+    Unclear,
+    /// It came by the name of another.
+    #[error("this page answers under its own name only")]
+    Name,
+    /// A page of another sent it.
+    #[error("this page answers itself only, not the pages of others")]
+    Page,
+}
+
+/// Whether a request came by a name of this machine (the loopback, the address that was bound, or one
+/// of `hosts`), and from no other page.
+///
+/// # Errors
+/// When it did not; says what it has to be.
+pub fn by_own_name(
+    headers: &HeaderMap,
+    bound: SocketAddr,
+    hosts: &[String],
+) -> Result<(), Stranger> {
+    let single = |name: &HeaderName| headers.get_all(name).iter().count() <= 1;
+    if !single(&header::HOST) || !single(&header::ORIGIN) {
+        return Err(Stranger::Unclear);
+    }
+    let Some(host) = text(headers, &header::HOST) else {
+        return Err(Stranger::Unclear);
+    };
+    if !is_own(host, bound, hosts) {
+        return Err(Stranger::Name);
+    }
+    if !headers.contains_key(header::ORIGIN) {
+        return Ok(());
+    }
+    let origin = text(headers, &header::ORIGIN).unwrap_or_default();
+    let from = origin
+        .strip_prefix("http://")
+        .or_else(|| origin.strip_prefix("https://"));
+    if from.is_some_and(|from| from.eq_ignore_ascii_case(host)) {
+        Ok(())
+    } else {
+        Err(Stranger::Page)
+    }
+}
+
+fn is_own(host: &str, bound: SocketAddr, hosts: &[String]) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.parse::<u16>().is_ok() => name,
+        _ => host,
+    };
+    let named = |own: &str| name.eq_ignore_ascii_case(own);
+    if named("localhost") || hosts.iter().any(|own| named(own)) {
+        return true;
+    }
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    bare.parse::<IpAddr>().is_ok_and(|address| {
+        address.is_loopback() || bound.ip().is_unspecified() || address == bound.ip()
+    })
+}
+
+fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn welcome(host: &str, origin: Option<&str>, bound: &str) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, host.parse().unwrap());
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, origin.parse().unwrap());
+        }
+        let hosts = ["bot.example.org".to_owned()];
+        by_own_name(&headers, bound.parse().unwrap(), &hosts).is_ok()
+    }
+
+    #[test]
+    fn the_own_page_is_welcome() {
+        let bound = "127.0.0.1:8650";
+        for host in [
+            "127.0.0.1:8650",
+            "localhost:8650",
+            "LOCALHOST",
+            "[::1]:8650",
+        ] {
+            assert!(welcome(host, None, bound), "{host}");
+            assert!(
+                welcome(host, Some(&format!("http://{host}")), bound),
+                "{host}"
+            );
+        }
+        assert!(welcome("Bot.example.org", None, bound));
+        assert!(welcome(
+            "bot.example.org",
+            Some("https://bot.example.org"),
+            bound
+        ));
+        assert!(welcome("10.0.0.5:8650", None, "10.0.0.5:8650"));
+        assert!(welcome("10.0.0.5:8650", None, "0.0.0.0:8650"));
+    }
+
+    #[test]
+    fn other_sites_and_other_names_are_not() {
+        let bound = "127.0.0.1:8650";
+        for origin in [
+            "http://evil.example",
+            "null",
+            "http://127.0.0.1:9999",
+            "http://127.0.0.1:8650.evil.example",
+            "127.0.0.1:8650",
+            "",
+        ] {
+            assert!(!welcome("127.0.0.1:8650", Some(origin), bound), "{origin}");
+        }
+        for host in [
+            "evil.example",
+            "evil.example:8650",
+            "localhost.evil.example",
+            "bot.example.org.evil.example",
+            "10.0.0.5",
+            "",
+            "127.0.0.1:8650@evil.example",
+        ] {
+            assert!(!welcome(host, None, bound), "{host}");
+        }
+        assert!(!welcome("evil.example:8650", None, "0.0.0.0:8650"));
+        let mut twice = HeaderMap::new();
+        twice.append(header::HOST, "localhost".parse().unwrap());
+        twice.append(header::HOST, "evil.example".parse().unwrap());
+        assert!(by_own_name(&twice, bound.parse().unwrap(), &[]).is_err());
+        assert!(by_own_name(&HeaderMap::new(), bound.parse().unwrap(), &[]).is_err());
+    }
+}
