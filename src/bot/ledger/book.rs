@@ -32,7 +32,6 @@ pub struct Ledger {
     pub(super) since: Moment,
     /// The latest moment seen.
     newest: Moment,
-    named: u64,
 }
 
 impl Ledger {
@@ -49,7 +48,6 @@ impl Ledger {
             credits: kept(LimitName::Credits),
             since,
             newest: Moment::default(),
-            named: 0,
         };
         ledger.spends.sort_by_key(|spend| spend.at);
         ledger.newest = ledger.latest_stamp();
@@ -259,15 +257,23 @@ impl Ledger {
         now: Moment,
     ) -> Option<Change> {
         let credits = target.credits();
-        self.named += 1;
         (credits > 0).then(|| {
             self.put(Spend {
-                key: format!("credits {} {}", now.as_millis(), self.named),
+                key: self.unused_key(now),
                 at: now,
                 what: Spending::Credits(credits),
                 opponent,
             })
         })
+    }
+
+    /// A key that nothing has yet, nor anything written down before a restart.
+    fn unused_key(&self, now: Moment) -> String {
+        let key = |n: usize| format!("credits {} {n}", now.as_millis());
+        let is_unused = |key: &String| self.spends.iter().all(|spend| spend.key != *key);
+        // Of one number more than there are spends, one is free.
+        let mut keys = (0..=self.spends.len()).map(key);
+        keys.find(is_unused).unwrap_or_default()
     }
 
     /// A game against a bot has begun under this key; `origin` for one that was not set aside.

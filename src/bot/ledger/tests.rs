@@ -337,6 +337,21 @@ fn a_rematch_takes_the_place_of_what_was_set_aside() {
     assert_eq!((budget.incoming, budget.outgoing), (0, 1));
 }
 
+#[test]
+fn a_restart_within_a_moment_forgets_no_credits() {
+    let mut ledger = Ledger::new(Rules::default(), Vec::new(), &[], start());
+    let spent = ledger.spend_credits(Target::Human, None, start());
+    let Some(Change::Spend(spent)) = spent else {
+        panic!("a person's challenge costs something: {spent:?}")
+    };
+    let mut again = Ledger::new(Rules::default(), vec![spent.clone()], &[], start());
+    let Some(Change::Spend(second)) = again.spend_credits(Target::Human, None, start()) else {
+        panic!("it costs as much again")
+    };
+    assert_ne!(second.key, spent.key);
+    assert_eq!(again.budget(start()).credits_spent, 10);
+}
+
 /// What may happen to a ledger.
 #[derive(Clone, Debug)]
 enum Deed {
