@@ -94,6 +94,10 @@ fn read(text: &[u8], line: u64, moves: u64) -> Result<GameRecord, PgnFault> {
         Ok(None) => return Err(broken("nothing but blanks".to_owned())),
         Ok(Some(())) => {}
     }
+    if let Some(name) = scribe.tags.twice() {
+        let name: String = name.chars().filter(|c| !c.is_control()).take(20).collect();
+        return Err(broken(format!("its tag {name} stands there twice")));
+    }
     if let Some(variant) = scribe.foreign() {
         return Err(PgnFault::Foreign { line, variant });
     }

@@ -1,7 +1,8 @@
 //! A file of PGN in single games, each with the line it begins at.
 //!
 //! Knows only lines: tags, moves, blank ones. Whatever a file holds, no more than one game's share of
-//! it is in memory, and a game begins anew at every tag that follows something else.
+//! it is in memory, and a game begins anew at every tag that follows something else, if only a blank
+//! line: tags without moves never lend their names to the moves of the next game.
 
 use std::io::{self, BufRead};
 
@@ -37,7 +38,11 @@ pub(super) enum Piece {
 enum Place {
     Between,
     Tags,
-    Moves { in_comment: bool },
+    /// Behind the blank line that ends them.
+    AfterTags,
+    Moves {
+        in_comment: bool,
+    },
     Loose,
 }
 
@@ -72,7 +77,7 @@ impl<R: BufRead> Pieces<R> {
             let ends = match place {
                 Place::Between | Place::Tags => false,
                 Place::Moves { in_comment } => tag || blank && !in_comment,
-                Place::Loose => tag,
+                Place::AfterTags | Place::Loose => tag,
             };
             if ends {
                 if tag {
@@ -90,8 +95,9 @@ impl<R: BufRead> Pieces<R> {
             place = match place {
                 Place::Between if tag => Place::Tags,
                 Place::Between | Place::Loose => Place::Loose,
-                Place::Tags if tag || blank => Place::Tags,
-                Place::Tags => {
+                Place::Tags if tag => Place::Tags,
+                Place::Tags | Place::AfterTags if blank => Place::AfterTags,
+                Place::Tags | Place::AfterTags => {
                     moves = self.lines;
                     let in_comment = stays_open(&line, false);
                     Place::Moves { in_comment }
@@ -210,6 +216,19 @@ mod tests {
                     "[A \"2\"]\n[B \"3\"]\n\n1. d4\n{ a\n\n[%clk 0:00:01] b } *\n"
                 ),
                 game(13, 14, "[A \"4\"]\n*\n"),
+            ]
+        );
+    }
+
+    #[test]
+    fn tags_without_moves_are_a_piece_of_their_own() {
+        let text = b"[A \"1\"]\n[B \"2\"]\n\n\n[A \"3\"]\n\n1. e4 *\n\n[A \"4\"]\n\n";
+        assert_eq!(
+            pieces(text),
+            [
+                game(1, 0, "[A \"1\"]\n[B \"2\"]\n\n\n"),
+                game(5, 7, "[A \"3\"]\n\n1. e4 *\n"),
+                game(9, 0, "[A \"4\"]\n\n"),
             ]
         );
     }

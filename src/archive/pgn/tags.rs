@@ -4,6 +4,7 @@
 //! ours (`Status`, `UTCEndDate`, `UTCEndTime`) and nobody minds them.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::write::PgnOptions;
 use crate::archive::calendar;
@@ -106,7 +107,11 @@ fn termination(game: &GameRecord) -> &'static str {
 
 /// The tags above a game, as they were read.
 #[derive(Debug, Default)]
-pub(super) struct Tags(BTreeMap<String, String>);
+pub(super) struct Tags {
+    values: BTreeMap<String, String>,
+    /// A name that stands there twice: these may be the tags of two games.
+    twice: Option<String>,
+}
 
 impl Tags {
     /// One more; of two with one name the first counts.
@@ -116,12 +121,22 @@ impl Tags {
             .filter(|c| !c.is_control())
             .take(400)
             .collect();
-        self.0.entry(name.to_owned()).or_insert(clean);
+        match self.values.entry(name.to_owned()) {
+            Entry::Vacant(place) => {
+                place.insert(clean);
+            }
+            Entry::Occupied(place) => self.twice = Some(place.key().clone()),
+        }
+    }
+
+    /// A name that more than one tag has.
+    pub(super) fn twice(&self) -> Option<&str> {
+        self.twice.as_deref()
     }
 
     /// The value of a tag, where it says something.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        let value = self.0.get(name)?.trim();
+        let value = self.values.get(name)?.trim();
         (!matches!(value, "" | "?" | "-")).then_some(value)
     }
 

@@ -259,6 +259,24 @@ fn garbage_costs_only_the_game_that_it_is_in() {
 }
 
 #[test]
+fn the_tags_of_one_game_never_stand_above_the_moves_of_another() {
+    let (tags, _) = LICHESS.split_once("1. Nf3").unwrap();
+    let lost_its_moves = tags.replace("q7ZxVt2B", "nomoves1");
+    let read = all(format!("{lost_its_moves}{LICHESS}").as_bytes());
+    assert_eq!(read.len(), 2, "{read:?}");
+    let fault = read[0].as_ref().unwrap_err().to_string();
+    assert!(
+        fault.starts_with("line 1, game nomoves1: cut off"),
+        "{fault}"
+    );
+    assert_eq!(read[1].as_ref().unwrap().id, "q7ZxVt2B");
+    // Without a blank line between them nobody can tell whose moves these are.
+    let joined = format!("{}\n{LICHESS}", lost_its_moves.trim_end());
+    let fault = one(&joined).unwrap_err();
+    assert!(fault.contains("stands there twice"), "{fault}");
+}
+
+#[test]
 fn a_game_without_an_id_has_the_same_one_each_time() {
     let nameless = LICHESS
         .replace("[GameId \"q7ZxVt2B\"]\n", "")
