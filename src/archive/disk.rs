@@ -27,6 +27,8 @@ const LOG_SIZE: i64 = 16 << 20;
 const CHECKED: u64 = 64 << 20;
 /// So many games are pruned at a time: nobody waits for more.
 const BATCH: usize = 500;
+/// So many pages are given back at a time: two megabytes.
+const PAGES: u32 = 512;
 
 /// The archive's name in the folder of a server.
 pub const FILE_NAME: &str = "games.db";
@@ -162,10 +164,34 @@ impl Disk {
                 ))
             })?;
         }
+        while self.give_back()? {}
         self.db
-            .execute_batch("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);")
+            .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
             .map_err(|error| self.wrong(&error))?;
         Ok(pruned)
+    }
+
+    /// Gives some of the pages that nothing stands on back to the system; whether there are more.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn give_back(&mut self) -> Result<bool, ArchiveError> {
+        self.change(|batch| {
+            let free = || -> rusqlite::Result<i64> {
+                batch.query_row("PRAGMA freelist_count", [], |row| row.get(0))
+            };
+            let before = free()?;
+            if before == 0 {
+                return Ok(false);
+            }
+            // Each row of its answer is one page: it has to be read to the end.
+            let mut pages = batch.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
+            let mut pages = pages.query([])?;
+            while pages.next()?.is_some() {}
+            let after = free()?;
+            // A file that was made otherwise keeps them.
+            Ok(after > 0 && after < before)
+        })
     }
 
     /// One transaction, taken at once: what it reads is still so when it writes.

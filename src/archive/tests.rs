@@ -374,7 +374,10 @@ fn old_games_go_and_running_ones_stay() {
     assert_eq!(thin.moves[0].clock, Some(180_000));
     assert!(thin.moves[0].score.is_none() && thin.moves[0].line.is_empty());
     assert_eq!(disk.prune(1_000_000, Prune::Details).unwrap().games, 0);
+    let length = || fs::metadata(&path).unwrap().len();
+    let before = length();
     assert_eq!(disk.prune(1_000_000, Prune::Games).unwrap().games, 700);
+    assert!(length() < before / 3, "{} of {before} bytes", length());
     let library = Library::open(&path).unwrap();
     assert_eq!(library.count().unwrap(), 2);
     assert!(
