@@ -8,13 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{
-    Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
-};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::error::ArchiveError;
-use super::packed::{pack, unpack};
-use super::record::{ChallengeRecord, EventRecord, GameRecord, Millis, MoveRecord};
+use super::record::{ChallengeRecord, EventRecord, GameRecord, Millis};
 use super::rows;
 use super::schema::SCHEMA;
 use crate::schema::Format;
@@ -25,10 +22,6 @@ const BUSY: Duration = Duration::from_secs(5);
 const LOG_SIZE: i64 = 16 << 20;
 /// A file up to this size is looked through when it is opened; a larger one would take too long.
 const CHECKED: u64 = 64 << 20;
-/// So many games are pruned at a time: nobody waits for more.
-const BATCH: usize = 500;
-/// So many pages are given back at a time: two megabytes.
-const PAGES: u32 = 512;
 
 /// The archive's name in the folder of a server.
 pub const FILE_NAME: &str = "games.db";
@@ -42,26 +35,6 @@ pub enum Entry {
     Challenge(Arc<ChallengeRecord>),
     /// Something that happened.
     Event(Arc<EventRecord>),
-}
-
-/// What is no longer kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pruned {
-    /// Games, or games whose details are gone.
-    pub games: u64,
-    /// Challenges.
-    pub challenges: u64,
-    /// Events.
-    pub events: u64,
-}
-
-/// What goes of old games.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Prune {
-    /// Everything.
-    Games,
-    /// What the engine thought: scores, depths, nodes, lines. Moves and clocks stay.
-    Details,
 }
 
 /// The open file.
@@ -135,63 +108,12 @@ impl Disk {
         rows::read_game(&self.db, id).map_err(|error| self.wrong(&error))
     }
 
-    /// Lets go of what began before a moment; games that run stay. In small steps, so that a running
-    /// bot writes in between.
-    ///
-    /// # Errors
-    /// When the file cannot be written; what has gone by then is gone.
-    pub fn prune(&mut self, before: Millis, what: Prune) -> Result<Pruned, ArchiveError> {
-        let mut pruned = Pruned::default();
-        let mut after = -1;
-        loop {
-            let step = self.change(|batch| prune_some(batch, before, what, after))?;
-            pruned.games += step.0;
-            let Some(last) = step.1 else {
-                break;
-            };
-            after = last;
-        }
-        if what == Prune::Games {
-            (pruned.challenges, pruned.events) = self.change(|batch| {
-                let gone = |sql| {
-                    batch
-                        .execute(sql, [rows::number(before)])
-                        .map(|rows| rows as u64)
-                };
-                Ok((
-                    gone("DELETE FROM challenge WHERE at < ?1")?,
-                    gone("DELETE FROM event WHERE at < ?1")?,
-                ))
-            })?;
-        }
-        while self.give_back()? {}
+    /// Merges the log into the file and cuts it back, as far as readers let it.
+    pub(super) fn merge_log(&self) -> Result<(), ArchiveError> {
+        let merge = "PRAGMA wal_checkpoint(TRUNCATE)";
         self.db
-            .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
-            .map_err(|error| self.wrong(&error))?;
-        Ok(pruned)
-    }
-
-    /// Gives some of the pages that nothing stands on back to the system; whether there are more.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn give_back(&mut self) -> Result<bool, ArchiveError> {
-        self.change(|batch| {
-            let free = || -> rusqlite::Result<i64> {
-                batch.query_row("PRAGMA freelist_count", [], |row| row.get(0))
-            };
-            let before = free()?;
-            if before == 0 {
-                return Ok(false);
-            }
-            // Each row of its answer is one page: it has to be read to the end.
-            let mut pages = batch.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
-            let mut pages = pages.query([])?;
-            while pages.next()?.is_some() {}
-            let after = free()?;
-            // A file that was made otherwise keeps them.
-            Ok(after > 0 && after < before)
-        })
+            .execute_batch(merge)
+            .map_err(|error| self.wrong(&error))
     }
 
     /// One transaction, taken at once: what it reads is still so when it writes.
@@ -278,61 +200,4 @@ fn check(db: &Connection, path: &Path) -> Result<(), ArchiveError> {
         }),
         Err(error) => Err(ArchiveError::of(path, &error)),
     }
-}
-
-/// The next old games after the one with that number: how many have changed, and the last number
-/// looked at while there may be more.
-fn prune_some(
-    batch: &Transaction<'_>,
-    before: Millis,
-    what: Prune,
-    after: i64,
-) -> rusqlite::Result<(u64, Option<i64>)> {
-    let mut old = batch.prepare_cached(
-        "SELECT n FROM game WHERE began < ?1 AND status IS NOT NULL AND n > ?2 ORDER BY n LIMIT ?3",
-    )?;
-    let old = old.query_map(params![rows::number(before), after, BATCH as i64], |row| {
-        row.get(0)
-    })?;
-    let old: Vec<i64> = old.collect::<rusqlite::Result<_>>()?;
-    let mut changed = 0;
-    for n in &old {
-        changed += match what {
-            Prune::Games => {
-                batch
-                    .prepare_cached("DELETE FROM moves WHERE game = ?1")?
-                    .execute([n])?;
-                batch
-                    .prepare_cached("DELETE FROM game WHERE n = ?1")?
-                    .execute([n])?;
-                1
-            }
-            Prune::Details => u64::from(thin(batch, *n)?),
-        };
-    }
-    Ok((
-        changed,
-        (old.len() == BATCH).then(|| old.last().copied()).flatten(),
-    ))
-}
-
-/// Leaves of a game's moves what was played and what the clocks showed.
-fn thin(batch: &Transaction<'_>, n: i64) -> rusqlite::Result<bool> {
-    let select = "SELECT packed FROM moves WHERE game = ?1";
-    let mut packed = batch.prepare_cached(select)?;
-    let packed: Option<String> = packed.query_row([n], |row| row.get(0)).optional()?;
-    let packed = packed.unwrap_or_default();
-    let thinned = unpack(&packed).into_iter().map(|made| MoveRecord {
-        at: made.at,
-        clock: made.clock,
-        spent: made.spent,
-        ..MoveRecord::bare(made.uci)
-    });
-    let thinned = pack(&thinned.collect::<Vec<_>>());
-    if thinned.len() >= packed.len() {
-        return Ok(false);
-    }
-    let update = "UPDATE moves SET packed = ?2 WHERE game = ?1";
-    batch.prepare_cached(update)?.execute(params![n, thinned])?;
-    Ok(true)
 }

@@ -11,6 +11,7 @@
 //! * `stats`: what games add up to; `why`: what games were lost on the clock through
 //! * `pgn`: games as other programs read and write them; `merge`: one that is known already
 //! * `clerk`: the thread at the file; `review`: what a second look found; `day`: a day in numbers
+//! * `prune`: what is let go of, a step at a time
 //! * `error`: what can be wrong, in the operator's words
 
 pub mod calendar;
@@ -23,6 +24,7 @@ mod library;
 mod merge;
 mod packed;
 mod pgn;
+mod prune;
 mod record;
 mod review;
 mod rows;
@@ -35,12 +37,13 @@ mod words;
 
 pub use clerk::Clerk;
 pub use day::{Day, Speeds};
-pub use disk::{Disk, Entry, FILE_NAME, Prune, Pruned};
+pub use disk::{Disk, Entry, FILE_NAME};
 pub use error::ArchiveError;
 pub use filter::{Filter, Wanted};
 pub use library::{GameLine, Library, Mark, Order, write_san};
 pub use merge::{Merge, merge, side_of};
 pub use pgn::{PgnFault, PgnGames, PgnOptions, pgn, write_tag, write_words};
+pub use prune::{Prune, PrunePlace, Pruned};
 pub use record::{
     ChallengeRecord, Control, Direction, EndingRecord, EventRecord, GameRecord, Millis, MoveRecord,
     Origin, Outcome, PlayerRecord, ScoreRecord, Source, Verdict,

@@ -126,23 +126,6 @@ impl Disk {
             Ok(games)
         })
     }
-
-    /// Lets go of challenges and events before a moment; how many went.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn prune_events(&mut self, before: Millis) -> Result<u64, ArchiveError> {
-        self.change(|batch| {
-            let mut gone = 0;
-            for sql in [
-                "DELETE FROM challenge WHERE at < ?1",
-                "DELETE FROM event WHERE at < ?1",
-            ] {
-                gone += batch.execute(sql, [rows::number(before)])? as u64;
-            }
-            Ok(gone)
-        })
-    }
 }
 
 impl Library {

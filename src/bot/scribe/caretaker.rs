@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::{DAY, millis, now};
-use crate::archive::{Clerk, Millis, Prune};
+use crate::archive::{ArchiveError, Clerk, Disk, Millis, Prune, PrunePlace};
 use crate::bot::chronicle::Chronicle;
 use crate::config;
 
@@ -13,6 +13,8 @@ use crate::config;
 const SETTLE: Duration = Duration::from_secs(600);
 /// How often is looked whether a day is over.
 const LOOK: Duration = Duration::from_secs(60);
+/// Left to others at the disk between two steps.
+const BREATH: Duration = Duration::from_millis(20);
 
 /// Minds the archive for as long as it is kept.
 pub(super) async fn mind(
@@ -23,6 +25,11 @@ pub(super) async fn mind(
 ) {
     let mut today = day_of(now());
     let mut prune_at = now() + millis(SETTLE);
+    let mut broom = Broom {
+        clerk: clerk.clone(),
+        rules,
+        thinned: 0,
+    };
     loop {
         tokio::time::sleep(LOOK).await;
         let now = now();
@@ -36,7 +43,7 @@ pub(super) async fn mind(
         // Rather when nothing is played; at the latest a day later.
         let quiet = chronicle.running().is_empty();
         if now >= prune_at && (quiet || now >= prune_at + millis(DAY)) {
-            prune(&clerk, &rules, now).await;
+            broom.sweep(now).await;
             prune_at = now + millis(DAY);
         }
     }
@@ -63,20 +70,121 @@ async fn sum_up(clerk: &Clerk, chronicle: &Chronicle, day: u64) -> Option<String
     }
 }
 
-async fn prune(clerk: &Clerk, rules: &config::Archive, now: Millis) {
-    let before = |days: u32| now.saturating_sub(u64::from(days) * millis(DAY));
-    let (games, details) = (before(rules.games), before(rules.details));
-    let events = before(rules.events);
-    let pruned = clerk.ask(move |disk| {
-        let gone = disk.prune(games, Prune::Games)?.games;
-        let thinned = disk.prune(details, Prune::Details)?.games;
-        Ok((gone, thinned, disk.prune_events(events)?))
-    });
-    match pruned.await {
-        Ok((0, 0, 0)) => {}
-        Ok((games, details, events)) => {
-            tracing::info!(games, details, events, "too old for the archive, and gone");
+/// Lets go of what is too old, a step at a time: between two of them whoever waits for the file has a
+/// turn, first of all those who keep games.
+struct Broom {
+    clerk: Clerk,
+    rules: config::Archive,
+    /// Of games that began earlier the details are gone.
+    thinned: Millis,
+}
+
+impl Broom {
+    async fn sweep(&mut self, now: Millis) {
+        match self.steps(now).await {
+            Ok((0, 0, 0)) => {}
+            Ok((games, details, events)) => {
+                tracing::info!(games, details, events, "too old for the archive, and gone");
+            }
+            Err(error) => tracing::warn!(%error, "what is too old stays in the archive"),
         }
-        Err(error) => tracing::warn!(%error, "what is too old stays in the archive"),
+    }
+
+    /// How many games, details of games, and challenges and events have gone.
+    async fn steps(&mut self, now: Millis) -> Result<(u64, u64, u64), ArchiveError> {
+        let before = |days: u32| now.saturating_sub(u64::from(days) * millis(DAY));
+        let (games, details) = (before(self.rules.games), before(self.rules.details));
+        let before = before(self.rules.events);
+        let games = self.games(0, games, Prune::Games).await?;
+        let thinned = self.games(self.thinned, details, Prune::Details).await?;
+        self.thinned = details;
+        let mut events = 0;
+        loop {
+            let (challenges, others) = self
+                .clerk
+                .ask(move |disk| disk.prune_events(before))
+                .await?;
+            if challenges + others == 0 {
+                break;
+            }
+            events += challenges + others;
+            tokio::time::sleep(BREATH).await;
+        }
+        while self.clerk.ask(Disk::give_back).await? {
+            tokio::time::sleep(BREATH).await;
+        }
+        Ok((games, thinned, events))
+    }
+
+    async fn games(&self, from: Millis, before: Millis, what: Prune) -> Result<u64, ArchiveError> {
+        let mut all = 0;
+        let mut place = PrunePlace::at(from);
+        loop {
+            let step = self
+                .clerk
+                .ask(move |disk| disk.prune_games(place, before, what));
+            let (games, next) = step.await?;
+            all += games;
+            let Some(next) = next else {
+                return Ok(all);
+            };
+            place = next;
+            tokio::time::sleep(BREATH).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::archive::{EndingRecord, Entry, FILE_NAME, Filter, GameRecord, Library, Order};
+    use crate::lichess::Status;
+
+    fn game(number: u64, began: Millis) -> Entry {
+        Entry::Game(Arc::new(GameRecord {
+            id: format!("game{number:04}"),
+            joined: began,
+            ending: Some(EndingRecord {
+                status: Status::Aborted,
+                winner: None,
+                at: began,
+            }),
+            ..GameRecord::default()
+        }))
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_the_file_waits_for_one_step_of_the_sweep() {
+        const GAMES: u64 = 350;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE_NAME);
+        let clerk = Clerk::start(&path).unwrap();
+        let games: Vec<Entry> = (0..GAMES).map(|number| game(number, 5)).collect();
+        clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
+        let mut broom = Broom {
+            clerk: clerk.clone(),
+            rules: config::Archive {
+                games: 1,
+                ..config::Archive::default()
+            },
+            thinned: 0,
+        };
+        let left = || {
+            let library = Library::open(&path).unwrap();
+            let all = library.games(&Filter::default(), Order::Newest, 999, None);
+            all.unwrap().len()
+        };
+        // Asked for while the first step is under way.
+        let meanwhile = async {
+            let game = game(GAMES, 10 * millis(DAY));
+            clerk.ask(move |disk| disk.commit(&[game])).await.unwrap();
+            left()
+        };
+        let (gone, meanwhile) = tokio::join!(broom.steps(9 * millis(DAY)), meanwhile);
+        assert_eq!(gone.unwrap().0, GAMES);
+        assert!(meanwhile > 1, "kept only once all was over");
+        assert_eq!(left(), 1);
     }
 }

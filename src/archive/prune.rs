@@ -1,0 +1,258 @@
+//! What is let go of: old games, or what was thought in them, challenges, events, and the room they took.
+//!
+//! In steps, each a short transaction of its own: whoever else writes waits for one of them and never
+//! for all. A game that runs stays, however old it is.
+
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::disk::Disk;
+use super::error::ArchiveError;
+use super::packed::{pack, unpack};
+use super::record::{Millis, MoveRecord};
+use super::rows::{moment, number};
+
+/// Games of a step.
+const GAMES: usize = 100;
+/// Challenges of a step, and events.
+const ROWS: usize = 500;
+/// Pages of a step: two megabytes.
+const PAGES: u32 = 512;
+
+/// What goes of old games.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prune {
+    /// Everything.
+    Games,
+    /// What the engine thought: scores, depths, nodes, lines. Moves and clocks stay.
+    Details,
+}
+
+/// What is no longer kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Games, or games whose details are gone.
+    pub games: u64,
+    /// Challenges.
+    pub challenges: u64,
+    /// Events.
+    pub events: u64,
+}
+
+/// How far games have been looked through, in the order in which they began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrunePlace {
+    began: Millis,
+    /// The number of the last game looked at that began then.
+    n: i64,
+}
+
+impl PrunePlace {
+    /// Everything that began before a moment has been looked at.
+    pub const fn at(began: Millis) -> Self {
+        Self { began, n: -1 }
+    }
+}
+
+impl Disk {
+    /// Lets go of what began before a moment, step by step until all of it is gone.
+    ///
+    /// # Errors
+    /// When the file cannot be written; what has gone by then is gone.
+    pub fn prune(&mut self, before: Millis, what: Prune) -> Result<Pruned, ArchiveError> {
+        let mut pruned = Pruned::default();
+        let mut place = Some(PrunePlace::at(0));
+        while let Some(from) = place {
+            let games;
+            (games, place) = self.prune_games(from, before, what)?;
+            pruned.games += games;
+        }
+        if what == Prune::Games {
+            loop {
+                let (challenges, events) = self.prune_events(before)?;
+                if challenges + events == 0 {
+                    break;
+                }
+                pruned.challenges += challenges;
+                pruned.events += events;
+            }
+        }
+        while self.give_back()? {}
+        self.merge_log()?;
+        Ok(pruned)
+    }
+
+    /// A step through the games that began before a moment: how many of them have changed, and where
+    /// to go on, if there may be more.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn prune_games(
+        &mut self,
+        from: PrunePlace,
+        before: Millis,
+        what: Prune,
+    ) -> Result<(u64, Option<PrunePlace>), ArchiveError> {
+        self.change(|batch| {
+            let old = old_games(batch, from, before)?;
+            let mut changed = 0;
+            for (n, _) in &old {
+                changed += match what {
+                    Prune::Games => {
+                        delete(batch, *n)?;
+                        1
+                    }
+                    Prune::Details => u64::from(thin(batch, *n)?),
+                };
+            }
+            let last = old.last().filter(|_| old.len() == GAMES);
+            Ok((changed, last.map(|&(n, began)| PrunePlace { began, n })))
+        })
+    }
+
+    /// Lets go of some challenges and events from before a moment: how many of each; none when all
+    /// are gone.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn prune_events(&mut self, before: Millis) -> Result<(u64, u64), ArchiveError> {
+        self.change(|batch| {
+            let gone = |table| {
+                let sql = format!(
+                    "DELETE FROM {table} WHERE n IN (SELECT n FROM {table} WHERE at < ?1 LIMIT ?2)"
+                );
+                let gone = batch.execute(&sql, params![number(before), ROWS as i64]);
+                gone.map(|rows| rows as u64)
+            };
+            Ok((gone("challenge")?, gone("event")?))
+        })
+    }
+
+    /// Gives some of the pages that nothing stands on back to the system; whether there are more.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn give_back(&mut self) -> Result<bool, ArchiveError> {
+        self.change(|batch| {
+            let free = || -> rusqlite::Result<i64> {
+                batch.query_row("PRAGMA freelist_count", [], |row| row.get(0))
+            };
+            let before = free()?;
+            if before == 0 {
+                return Ok(false);
+            }
+            // Each row of its answer is one page: it has to be read to the end.
+            let mut pages = batch.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
+            let mut pages = pages.query([])?;
+            while pages.next()?.is_some() {}
+            let after = free()?;
+            // A file that was made otherwise keeps them.
+            Ok(after > 0 && after < before)
+        })
+    }
+}
+
+/// The next games that have ended, with when they began. Found along the index by that time: nothing
+/// is read of those that are young enough.
+fn old_games(
+    batch: &Transaction<'_>,
+    from: PrunePlace,
+    before: Millis,
+) -> rusqlite::Result<Vec<(i64, Millis)>> {
+    let mut old = batch.prepare_cached(
+        "SELECT n, began FROM game
+        WHERE began >= ?1 AND (began > ?1 OR n > ?2) AND began < ?3 AND +status IS NOT NULL
+        ORDER BY began, n LIMIT ?4",
+    )?;
+    let bounds = params![number(from.began), from.n, number(before), GAMES as i64];
+    let old = old.query_map(bounds, |row| Ok((row.get(0)?, moment(row.get(1)?))))?;
+    old.collect()
+}
+
+fn delete(batch: &Transaction<'_>, n: i64) -> rusqlite::Result<()> {
+    for sql in [
+        "DELETE FROM moves WHERE game = ?1",
+        "DELETE FROM game WHERE n = ?1",
+    ] {
+        batch.prepare_cached(sql)?.execute([n])?;
+    }
+    Ok(())
+}
+
+/// Leaves of a game's moves what was played and what the clocks showed.
+fn thin(batch: &Transaction<'_>, n: i64) -> rusqlite::Result<bool> {
+    let select = "SELECT packed FROM moves WHERE game = ?1";
+    let mut packed = batch.prepare_cached(select)?;
+    let packed: Option<String> = packed.query_row([n], |row| row.get(0)).optional()?;
+    let packed = packed.unwrap_or_default();
+    let thinned = unpack(&packed).into_iter().map(|made| MoveRecord {
+        at: made.at,
+        clock: made.clock,
+        spent: made.spent,
+        ..MoveRecord::bare(made.uci)
+    });
+    let thinned = pack(&thinned.collect::<Vec<_>>());
+    if thinned.len() >= packed.len() {
+        return Ok(false);
+    }
+    let update = "UPDATE moves SET packed = ?2 WHERE game = ?1";
+    batch.prepare_cached(update)?.execute(params![n, thinned])?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::Entry;
+    use crate::archive::record::EventRecord;
+    use crate::archive::tests::{game, ground, keep};
+
+    #[test]
+    fn a_step_is_short_and_the_next_goes_on_where_it_ended() {
+        let (_folder, path) = ground();
+        let mut disk = Disk::open(&path, 1).unwrap();
+        // Their numbers are not in the order in which they began, and some began at once.
+        for number in (0..250).rev() {
+            let began = number / 2;
+            keep(&mut disk, &game(&format!("old{number:05}"), began, "Nuke"));
+        }
+        let mut steps = Vec::new();
+        let mut place = Some(PrunePlace::at(0));
+        while let Some(from) = place {
+            let games;
+            (games, place) = disk.prune_games(from, 1_000_000, Prune::Details).unwrap();
+            steps.push(games);
+        }
+        assert_eq!(steps, [100, 100, 50]);
+        let from = PrunePlace::at(120_000);
+        let (games, _) = disk.prune_games(from, 1_000_000, Prune::Games).unwrap();
+        assert_eq!(
+            games, 10,
+            "of those that began earlier nothing is looked at"
+        );
+        let event = EventRecord {
+            at: 5,
+            kind: "stream".to_owned(),
+            text: String::new(),
+            game: None,
+        };
+        let events = vec![Entry::Event(event.into()); ROWS + 1];
+        disk.commit(&events).unwrap();
+        assert_eq!(disk.prune_events(9).unwrap(), (0, ROWS as u64));
+        assert_eq!(disk.prune_events(9).unwrap(), (0, 1));
+        assert_eq!(disk.prune_events(9).unwrap(), (0, 0));
+    }
+
+    #[test]
+    fn old_games_are_found_along_the_index_by_time() {
+        let (_folder, path) = ground();
+        let mut disk = Disk::open(&path, 1).unwrap();
+        let plan = disk.change(|batch| {
+            let sql = "EXPLAIN QUERY PLAN SELECT n, began FROM game
+                WHERE began >= 1 AND (began > 1 OR n > 2) AND began < 3 AND +status IS NOT NULL
+                ORDER BY began, n LIMIT 4";
+            batch.query_row(sql, [], |row| row.get::<_, String>("detail"))
+        });
+        let plan = plan.unwrap();
+        assert!(plan.contains("COVERING INDEX game_by_time"), "{plan}");
+    }
+}
