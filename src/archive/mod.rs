@@ -8,7 +8,7 @@
 //! * `disk`: the file, for whoever writes; `library`: the same for whoever looks things up, by a
 //!   `filter`
 //! * `schema`: the tables; `rows`, `packed` and `words`: how records stand in them
-//! * `stats`: what games add up to; `why`: what games were lost on the clock through
+//! * `stats`: what games add up to; `rating`: ours from game to game; `why`: what games were lost on the clock through
 //! * `pgn`: games as other programs read and write them; `merge`: one that is known already
 //! * `clerk`: the thread at the file; `review`: what a second look found; `day`: a day in numbers
 //! * `prune`: what is let go of, a step at a time
@@ -25,6 +25,7 @@ mod merge;
 mod packed;
 mod pgn;
 mod prune;
+mod rating;
 mod record;
 mod review;
 mod rows;
@@ -44,6 +45,7 @@ pub use library::{GameLine, Library, Mark, Order, write_san};
 pub use merge::{Merge, merge, side_of};
 pub use pgn::{PgnFault, PgnGames, PgnOptions, pgn, write_tag, write_words};
 pub use prune::{Prune, PrunePlace, Pruned};
+pub use rating::{RatedGame, follow};
 pub use record::{
     ChallengeRecord, Control, Direction, EndingRecord, EventRecord, GameRecord, Millis, MoveRecord,
     Origin, Outcome, PlayerRecord, ScoreRecord, Source, Verdict,

@@ -50,5 +50,11 @@ pub(super) const SCHEMA: Schema = Schema {
     CREATE TRIGGER review_goes AFTER DELETE ON game BEGIN
         DELETE FROM review WHERE game = old.id;
     END;
+", "
+    DROP INDEX game_by_time;
+    CREATE INDEX game_by_time ON game (
+        began, result, us, opponent, opponent_bot, speed, rated, status, opening, rating, diff,
+        opponent_rating, plies, least_clock, hurried, ended, origin
+    );
 "],
 };

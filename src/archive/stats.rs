@@ -13,6 +13,7 @@ use super::calendar::DAY;
 use super::error::ArchiveError;
 use super::filter::{Conditions, Filter, Wanted};
 use super::library::{Library, Order};
+use super::rating::{RatedGame, follow};
 use super::record::{Millis, Outcome};
 use super::rows::moment;
 use super::why::{TimeLoss, time_loss};
@@ -158,7 +159,7 @@ pub struct Stats {
 }
 
 const COLUMNS: &str = "began, result, us, opponent, opponent_bot, speed, rated, status, opening,
-    rating, diff, opponent_rating, least_clock, hurried";
+    rating, diff, opponent_rating, least_clock, hurried, ended";
 
 impl Library {
     /// What the games that are meant add up to.
@@ -236,6 +237,7 @@ struct Count {
     opponents: HashMap<String, Group>,
     endings: HashMap<String, Group>,
     openings: [HashMap<String, Tally>; 2],
+    rated: Vec<RatedGame>,
 }
 
 impl Count {
@@ -281,12 +283,15 @@ impl Count {
                 stats.trouble.tally.add(outcome, diff);
             }
         }
-        if let (true, Some(rating)) = (with_rating, row.get::<_, Option<i32>>(9)?) {
-            rate(
-                &mut stats.ratings,
+        if let (true, Some(before)) = (with_rating, row.get::<_, Option<i32>>(9)?) {
+            let ended = row.get::<_, Option<i64>>(14)?.map_or(began, moment);
+            let diff = diff as i32;
+            self.rated.push(RatedGame {
                 began,
-                rating.saturating_add(diff as i32),
-            );
+                ended,
+                before,
+                diff,
+            });
         }
         for (groups, name) in [
             (&mut self.speeds, word(5)?),
@@ -315,6 +320,9 @@ impl Count {
 
     fn done(self) -> Stats {
         let mut stats = self.stats;
+        for (at, rating) in follow(self.rated) {
+            rate(&mut stats.ratings, at, rating);
+        }
         stats.speeds = sorted(self.speeds);
         stats.opponents = sorted(self.opponents);
         stats.endings = sorted(self.endings);
@@ -355,9 +363,9 @@ fn sorted(groups: HashMap<String, Group>) -> Vec<Group> {
     groups
 }
 
-/// A rating after a game; games come in order of time.
-fn rate(days: &mut Vec<RatingDay>, began: Millis, rating: i32) {
-    let day = began - began % DAY;
+/// A rating after a game; games come in the order of their ends.
+fn rate(days: &mut Vec<RatingDay>, ended: Millis, rating: i32) {
+    let day = ended - ended % DAY;
     match days.last_mut() {
         Some(last) if last.day == day => {
             last.rating = rating;
@@ -458,5 +466,33 @@ mod tests {
             ..Filter::default()
         };
         assert_eq!(library.stats(&since).unwrap().total.games, 1);
+    }
+
+    #[test]
+    fn the_rating_follows_games_that_were_played_at_the_same_time() {
+        let (_folder, path) = ground();
+        let mut disk = Disk::open(&path, 1).unwrap();
+        for number in 0..8 {
+            // Eight at once, each begun at 2000 and worth 5; the last one that begins ends first.
+            let mut one = game(&format!("game{number:04}"), number, "Nuke");
+            one.ending.as_mut().unwrap().at = (100 - number) * 1000;
+            keep(&mut disk, &one);
+        }
+        let stats = Library::open(&path).unwrap().stats(&Filter::default());
+        let day = stats.unwrap().ratings[0];
+        assert_eq!((day.low, day.high, day.rating), (2005, 2040, 2040));
+    }
+
+    #[test]
+    fn statistics_are_counted_along_one_index_alone() {
+        let (_folder, path) = ground();
+        drop(Disk::open(&path, 1).unwrap());
+        let library = Library::open(&path).unwrap();
+        let plan = library.ask(|db| {
+            let sql = format!("EXPLAIN QUERY PLAN SELECT {COLUMNS} FROM game ORDER BY began");
+            db.query_row(&sql, [], |row| row.get::<_, String>("detail"))
+        });
+        let plan = plan.unwrap();
+        assert!(plan.contains("COVERING INDEX game_by_time"), "{plan}");
     }
 }

@@ -3,7 +3,7 @@
 //! The archive is read where blocking is allowed, by one page at a time: however many ask, the bot
 //! and its writer notice nothing. Without an archive there are the latest games.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,7 +20,8 @@ use super::opponents::{Opponent, Tally};
 use super::site::Site;
 use super::view::{Head, Whole};
 use crate::archive::{
-    ArchiveError, Filter, GameRecord, Library, Millis, Order, Outcome, PgnOptions, Wanted, pgn,
+    ArchiveError, Filter, GameRecord, Library, Millis, Order, Outcome, PgnOptions, RatedGame,
+    Wanted, follow, pgn,
 };
 use crate::lichess::{Side, Speed};
 
@@ -174,55 +175,13 @@ pub(super) async fn ratings(site: &Site) -> Vec<(Millis, i32)> {
         .shelf()
         .ask(move |library| library.games(&rated, Order::Newest, MOST_RATED, None))
         .await;
-    let kept = kept.unwrap_or_default().into_iter().map(|line| line.game);
+    let rated = |record: &GameRecord| Some((record.id.clone(), RatedGame::of(record)?));
+    let kept = kept.unwrap_or_default().into_iter();
+    let mut games: BTreeMap<String, RatedGame> =
+        kept.filter_map(|line| rated(&line.game)).collect();
     let latest = site.sources().chronicle.recent();
-    let mut steps: Vec<Step> = latest
-        .iter()
-        .filter_map(|record| Step::of(record))
-        .collect();
-    let known: BTreeSet<String> = steps.iter().map(|step| step.id.clone()).collect();
-    let earlier = kept.filter_map(|record| Step::of(&record));
-    steps.extend(earlier.filter(|step| !known.contains(&step.id)));
-    follow(steps)
-}
-
-/// What a rated game did to our rating.
-#[derive(Debug)]
-struct Step {
-    id: String,
-    began: Millis,
-    ended: Millis,
-    before: i32,
-    diff: i32,
-}
-
-impl Step {
-    fn of(record: &GameRecord) -> Option<Self> {
-        let player = record.player(record.us?);
-        Some(Self {
-            id: record.id.clone(),
-            began: record.began(),
-            ended: record.ending.as_ref()?.at,
-            before: player.rating?,
-            diff: player.rating_diff?,
-        })
-    }
-}
-
-/// The rating after each game. Of games at the same time each knows only the rating that it began
-/// with, so that there the differences count.
-fn follow(mut steps: Vec<Step>) -> Vec<(Millis, i32)> {
-    steps.sort_by_key(|step| step.ended);
-    let mut last: Option<(Millis, i32)> = None;
-    let points = steps.iter().map(|step| {
-        let rating = match last {
-            Some((ended, rating)) if step.began < ended => rating + step.diff,
-            _ => step.before + step.diff,
-        };
-        last = Some((step.ended, rating));
-        (step.ended, rating)
-    });
-    points.collect()
+    games.extend(latest.iter().filter_map(|record| rated(record)));
+    follow(games.into_values().collect())
 }
 
 /// A game with all its moves, running or over.
@@ -300,30 +259,4 @@ pub(super) async fn game(State(site): State<Site>, Path(id): Path<String>) -> Re
 
 pub(super) async fn opponents(State(site): State<Site>) -> Response {
     Json(everybody(&site).await).into_response()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_rating_follows_games_that_were_played_at_the_same_time() {
-        let step = |began, ended, before, diff| Step {
-            id: format!("{began}-{ended}"),
-            began,
-            ended,
-            before,
-            diff,
-        };
-        let steps = vec![
-            step(40, 50, 1530, -5),
-            step(0, 10, 1500, 10),
-            step(20, 30, 1510, 8),
-            step(21, 35, 1510, 12),
-        ];
-        assert_eq!(
-            follow(steps),
-            [(10, 1510), (30, 1518), (35, 1530), (50, 1525)]
-        );
-    }
 }
