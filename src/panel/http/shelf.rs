@@ -36,8 +36,8 @@ const MOST_COUNTED: usize = 100_000;
 pub(super) struct Shelf {
     path: Option<PathBuf>,
     open: Arc<Mutex<Option<Library>>>,
-    /// One reader at a time.
-    turn: Semaphore,
+    /// One reader at a time, counted until it has read: one whose page has left meanwhile too.
+    turn: Arc<Semaphore>,
 }
 
 impl Shelf {
@@ -45,7 +45,7 @@ impl Shelf {
         Self {
             path,
             open: Arc::default(),
-            turn: Semaphore::new(1),
+            turn: Arc::new(Semaphore::new(1)),
         }
     }
 
@@ -55,9 +55,11 @@ impl Shelf {
         question: impl FnOnce(&Library) -> Result<T, ArchiveError> + Send + 'static,
     ) -> Option<T> {
         let path = self.path.clone()?;
-        let _turn = self.turn.acquire().await.ok()?;
+        let turn = Arc::clone(&self.turn).acquire_owned().await.ok()?;
         let open = Arc::clone(&self.open);
         let asked = tokio::task::spawn_blocking(move || {
+            // Nothing ends this thread before it has its answer, whoever wanted it.
+            let _turn = turn;
             let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
             let library = match open.take() {
                 Some(library) => library,
@@ -259,4 +261,38 @@ pub(super) async fn game(State(site): State<Site>, Path(id): Path<String>) -> Re
 
 pub(super) async fn opponents(State(site): State<Site>) -> Response {
     Json(everybody(&site).await).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::Disk;
+
+    #[tokio::test]
+    async fn who_leaves_while_the_archive_is_read_takes_no_second_thread() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.db");
+        drop(Disk::open(&path, 1).unwrap());
+        let shelf = Arc::new(Shelf::new(Some(path)));
+        let (begun, begins) = tokio::sync::oneshot::channel();
+        let (go_on, wait) = std::sync::mpsc::channel::<()>();
+        let asking = tokio::spawn({
+            let shelf = Arc::clone(&shelf);
+            async move {
+                let slow = move |_: &Library| {
+                    begun.send(()).unwrap();
+                    wait.recv().unwrap();
+                    Ok(())
+                };
+                shelf.ask(slow).await
+            }
+        });
+        begins.await.unwrap();
+        asking.abort();
+        assert!(asking.await.unwrap_err().is_cancelled());
+        assert_eq!(shelf.turn.available_permits(), 0, "it still reads");
+        go_on.send(()).unwrap();
+        let next = shelf.ask(|library| library.ids_like("a")).await;
+        assert_eq!(next, Some(Vec::new()));
+    }
 }
