@@ -6,7 +6,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use axum::http::{HeaderMap, HeaderName, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
 /// Why a request is none of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,8 +22,14 @@ pub enum Stranger {
     Page,
 }
 
+/// Where the page stands that a browser makes a request for.
+const SITE: &str = "sec-fetch-site";
+/// What it makes it for.
+const MODE: &str = "sec-fetch-mode";
+const DEST: &str = "sec-fetch-dest";
+
 /// Whether a request came by a name of this machine (the loopback, the address that was bound, or one
-/// of `hosts`), and from no other page.
+/// of `hosts`), and from no other page. A person may follow a link of another page here.
 ///
 /// # Errors
 /// When it did not; says what it has to be.
@@ -42,6 +48,9 @@ pub fn by_own_name(
     if !is_own(host, bound, hosts) {
         return Err(Stranger::Name);
     }
+    if is_fetched_by_another(headers) {
+        return Err(Stranger::Page);
+    }
     if !headers.contains_key(header::ORIGIN) {
         return Ok(());
     }
@@ -54,6 +63,15 @@ pub fn by_own_name(
     } else {
         Err(Stranger::Page)
     }
+}
+
+/// Whether a browser says that the page of another wants this for itself: it sends no Origin with
+/// pictures and scripts, and what answers them works all the same.
+fn is_fetched_by_another(headers: &HeaderMap) -> bool {
+    let own = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
+    let says = |name: &str, what: &str| headers.get(name).is_some_and(|value| value == what);
+    let follows_link = says(MODE, "navigate") && says(DEST, "document");
+    !headers.get_all(SITE).iter().all(own) && !follows_link
 }
 
 fn is_own(host: &str, bound: SocketAddr, hosts: &[String]) -> bool {
@@ -112,6 +130,38 @@ mod tests {
         ));
         assert!(welcome("10.0.0.5:8650", None, "10.0.0.5:8650"));
         assert!(welcome("10.0.0.5:8650", None, "0.0.0.0:8650"));
+    }
+
+    #[test]
+    fn what_another_page_fetches_is_refused_and_a_link_is_not() {
+        let fetched = |site: &str, mode: &str, dest: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, "localhost:8650".parse().unwrap());
+            headers.insert(SITE, site.parse().unwrap());
+            headers.insert(MODE, mode.parse().unwrap());
+            headers.insert(DEST, dest.parse().unwrap());
+            by_own_name(&headers, "127.0.0.1:8650".parse().unwrap(), &[])
+        };
+        for site in ["cross-site", "same-site"] {
+            for (mode, dest) in [
+                ("no-cors", "image"),
+                ("no-cors", "script"),
+                ("cors", "empty"),
+                ("navigate", "iframe"),
+            ] {
+                let refused = fetched(site, mode, dest);
+                assert_eq!(refused, Err(Stranger::Page), "{site} {mode} {dest}");
+            }
+            assert_eq!(fetched(site, "navigate", "document"), Ok(()), "{site}");
+        }
+        for site in ["same-origin", "none"] {
+            assert_eq!(fetched(site, "cors", "empty"), Ok(()), "{site}");
+        }
+        let mut bare = HeaderMap::new();
+        bare.insert(header::HOST, "localhost".parse().unwrap());
+        bare.insert(SITE, "cross-site".parse().unwrap());
+        let refused = by_own_name(&bare, "127.0.0.1:8650".parse().unwrap(), &[]);
+        assert_eq!(refused, Err(Stranger::Page));
     }
 
     #[test]
