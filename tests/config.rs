@@ -181,6 +181,10 @@ fn a_complaint_names_line_key_and_remedy() {
             "3: [panel] listen: 0.0.0.0:8650 can be reached from other machines: set token_file",
         ),
         (
+            "[panel]\nhosts = [\"localhost\", \"bot.example.org\"]",
+            "2: [panel] hosts: who asks for bot.example.org must show a password: set token_file",
+        ),
+        (
             "[panel]\nhosts = [\"https://bot.example.org\"]",
             "2: [panel] hosts: is no name of a host",
         ),

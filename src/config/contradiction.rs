@@ -2,6 +2,7 @@
 //!
 //! Pure; every finding names the key to change and says what to change it to.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::settings::{Config, Profile, Visitors};
@@ -348,8 +349,19 @@ fn in_draws(config: &Config, is_set: IsSet<'_>) -> Option<Found> {
 /// Whoever can reach the page from elsewhere must show that it is theirs.
 fn in_panel(config: &Config) -> Option<Found> {
     let listen = config.panel.listen?;
-    if listen.ip().is_loopback() || config.panel.token_file.is_some() {
+    if config.panel.token_file.is_some() {
         return None;
+    }
+    if listen.ip().is_loopback() {
+        let is_here = |name: &str| {
+            let address = name.parse::<IpAddr>();
+            name == "localhost" || address.is_ok_and(|address| address.is_loopback())
+        };
+        let name = config.panel.hosts.iter().find(|name| !is_here(name))?;
+        let what = format!(
+            "who asks for {name} must show a password: set token_file to the path of a file with one"
+        );
+        return Some((at("panel", "hosts"), what));
     }
     let what = format!(
         "{listen} can be reached from other machines: set token_file to the path of a file with a \

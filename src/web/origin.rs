@@ -27,6 +27,14 @@ const SITE: &str = "sec-fetch-site";
 /// What it makes it for.
 const MODE: &str = "sec-fetch-mode";
 const DEST: &str = "sec-fetch-dest";
+/// What proxies add to what they pass on.
+const PROXIES: [&str; 5] = [
+    "forwarded",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-real-ip",
+    "via",
+];
 
 /// Whether a request came by a name of this machine (the loopback, the address that was bound, or one
 /// of `hosts`), and from no other page. A person may follow a link of another page here.
@@ -74,19 +82,39 @@ fn is_fetched_by_another(headers: &HeaderMap) -> bool {
     !headers.get_all(SITE).iter().all(own) && !follows_link
 }
 
+/// Whether a request was made on this machine, as far as it says: it names the loopback, and no proxy
+/// has passed it on. Whoever listens at the loopback alone has no other visitors than these and those
+/// of a proxy.
+pub fn is_from_here(headers: &HeaderMap) -> bool {
+    let passed_on = PROXIES.iter().any(|name| headers.contains_key(*name));
+    let host = text(headers, &header::HOST).map(name_of);
+    !passed_on && host.is_some_and(names_loopback)
+}
+
 fn is_own(host: &str, bound: SocketAddr, hosts: &[String]) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.parse::<u16>().is_ok() => name,
-        _ => host,
-    };
-    let named = |own: &str| name.eq_ignore_ascii_case(own);
-    if named("localhost") || hosts.iter().any(|own| named(own)) {
+    let name = name_of(host);
+    if names_loopback(name) || hosts.iter().any(|own| name.eq_ignore_ascii_case(own)) {
         return true;
     }
+    address_of(name).is_some_and(|address| bound.ip().is_unspecified() || address == bound.ip())
+}
+
+/// A host without its port.
+fn name_of(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.parse::<u16>().is_ok() => name,
+        _ => host,
+    }
+}
+
+fn names_loopback(name: &str) -> bool {
+    let address = address_of(name);
+    name.eq_ignore_ascii_case("localhost") || address.is_some_and(|it| it.is_loopback())
+}
+
+fn address_of(name: &str) -> Option<IpAddr> {
     let bare = name.trim_start_matches('[').trim_end_matches(']');
-    bare.parse::<IpAddr>().is_ok_and(|address| {
-        address.is_loopback() || bound.ip().is_unspecified() || address == bound.ip()
-    })
+    bare.parse().ok()
 }
 
 fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
@@ -130,6 +158,33 @@ mod tests {
         ));
         assert!(welcome("10.0.0.5:8650", None, "10.0.0.5:8650"));
         assert!(welcome("10.0.0.5:8650", None, "0.0.0.0:8650"));
+    }
+
+    #[test]
+    fn who_names_the_loopback_without_a_proxy_is_here() {
+        let here = |host: &str, proxy: Option<&'static str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, host.parse().unwrap());
+            if let Some(name) = proxy {
+                headers.insert(name, "10.0.0.9".parse().unwrap());
+            }
+            is_from_here(&headers)
+        };
+        for host in ["localhost:8650", "127.0.0.1", "127.0.0.2:80", "[::1]:8650"] {
+            assert!(here(host, None), "{host}");
+            for name in PROXIES {
+                assert!(!here(host, Some(name)), "{host} by {name}");
+            }
+        }
+        for host in [
+            "bot.example.org",
+            "10.0.0.5:8650",
+            "localhost.evil.example",
+            "",
+        ] {
+            assert!(!here(host, None), "{host}");
+        }
+        assert!(!is_from_here(&HeaderMap::new()));
     }
 
     #[test]

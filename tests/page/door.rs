@@ -201,6 +201,10 @@ async fn other_names_and_other_pages_are_refused() {
             &[("host", "localhost.evil.example")],
             &[("origin", "http://evil.example")],
             &[("origin", "null")],
+            &[
+                ("sec-fetch-site", "cross-site"),
+                ("sec-fetch-mode", "no-cors"),
+            ],
         ] {
             let refused = ask(&house, "GET /api/me", headers, "").await;
             assert_eq!(refused.status, 403, "{headers:?}: {refused:?}");
@@ -337,6 +341,35 @@ async fn beyond_the_loopback_nothing_is_shown_without_the_password() {
         };
         let error = Http::open(&unreadable).await.unwrap_err().to_string();
         assert!(error.contains("cannot read the password in"), "{error}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn through_a_proxy_nothing_is_shown_without_the_password() {
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let panel = Panel {
+            hosts: vec!["bot.example.org".to_owned()],
+            ..locked(folder.path())
+        };
+        let house = House::open_with(&panel).await;
+        let bearer = format!("Bearer {PASSWORD}");
+        for proxy in [
+            &[("host", "bot.example.org")][..],
+            &[("host", "localhost"), ("x-forwarded-for", "203.0.113.9")],
+        ] {
+            for path in ["/api/games", "/api/live", "/api/game/abcdefgh.pgn", "/"] {
+                let refused = ask(&house, &format!("GET {path}"), proxy, "").await;
+                assert_eq!(refused.status, 401, "{proxy:?} {path}: {refused:?}");
+            }
+            let shown = [proxy, &[("authorization", bearer.as_str())]].concat();
+            let games = ask(&house, "GET /api/games", &shown, "").await;
+            assert_eq!(games.status, 200, "{games:?}");
+        }
+        let here = ask(&house, "GET /api/games", &[("host", "localhost")], "").await;
+        assert_eq!(here.status, 200, "{here:?}");
+        house.close().await;
     })
     .await;
 }

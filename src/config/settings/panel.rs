@@ -15,10 +15,11 @@ pub struct Panel {
     #[serde(with = "units::address")]
     pub listen: Option<SocketAddr>,
     /// File that holds the password of those who steer the bot over HTTP, and of everybody who
-    /// comes from another machine. A relative path in a file is read from that file's folder.
+    /// comes from another machine, through a proxy too. A relative path in a file is read from that file's folder.
     #[serde(with = "units::path")]
     pub token_file: Option<PathBuf>,
-    /// Names under which it may be asked, beside `localhost` and the address that it listens at.
+    /// Names under which it may be asked, beside `localhost` and the address that it listens at. Who
+    /// asks under one of them shows the password.
     pub hosts: Vec<String>,
 }
 

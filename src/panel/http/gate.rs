@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::key::Knock;
 use super::site::Site;
-use crate::web::{Stranger, by_own_name};
+use crate::web::{Stranger, by_own_name, is_from_here};
 
 /// The cookie that names a session.
 pub(super) const COOKIE: &str = "megaton-session";
@@ -60,9 +60,12 @@ pub(super) async fn watch(State(site): State<Site>, request: Request, next: Next
     response
 }
 
-/// What says much: beyond the loopback for those alone who showed the password.
+/// What says much: for those on this machine, and of others for those alone who showed the password.
+/// A proxy on this machine has visitors from everywhere.
 pub(super) async fn guard(State(site): State<Site>, request: Request, next: Next) -> Response {
-    if site.address().ip().is_loopback() || is_known(&site, request.headers()) == Ok(()) {
+    let headers = request.headers();
+    let from_here = site.address().ip().is_loopback() && is_from_here(headers);
+    if from_here || is_known(&site, headers) == Ok(()) {
         return next.run(request).await;
     }
     let wants_page = request.method() == Method::GET
@@ -70,7 +73,12 @@ pub(super) async fn guard(State(site): State<Site>, request: Request, next: Next
     if wants_page {
         return super::assets::door();
     }
-    refusal(StatusCode::UNAUTHORIZED, "show the password first")
+    let text = if site.key().is_set() {
+        "show the password first"
+    } else {
+        "from elsewhere this needs a password: set [panel] token_file and start the bot anew"
+    };
+    refusal(StatusCode::UNAUTHORIZED, text)
 }
 
 /// What steers the bot: for those alone who showed the password, wherever they come from.

@@ -36,7 +36,7 @@ fn open() -> Router<Site> {
         .route("/readyz", get(health::readyz))
 }
 
-/// To look at: for everybody on this machine, and from others with the password.
+/// To look at: for everybody on this machine, and from elsewhere with the password.
 fn guarded() -> Router<Site> {
     Router::new()
         .route("/", get(assets::live))
