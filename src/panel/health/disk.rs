@@ -1,10 +1,98 @@
-//! How much room a folder has.
+//! How much room a folder has, looked at now and then by a thread of its own.
+//!
+//! A disk that hangs holds whoever asks it anything. Nobody but this thread does: not the threads
+//! that games are played on, and no probe, however often it comes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// From one look to the next.
+const EVERY: Duration = Duration::from_secs(5);
+/// A look that takes longer hangs.
+const HANGS: Duration = Duration::from_secs(30);
+
+/// What is known of the room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    /// Nobody has looked yet, or the system does not tell.
+    Unknown,
+    /// Bytes that may still be written there.
+    Free(u64),
+    /// The disk has been asked for so long and does not answer.
+    Silent(Duration),
+}
+
+/// Looks at a folder for as long as there is a clone of it.
+#[derive(Clone, Debug)]
+pub(super) struct Gauge {
+    seen: Arc<Mutex<Seen>>,
+    /// The thread ends when the last of these goes.
+    _end: mpsc::Sender<()>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    free: Option<u64>,
+    /// When the look under way began.
+    begun: Option<Instant>,
+}
+
+impl Gauge {
+    /// Looks at the disk of this folder.
+    pub(super) fn of(folder: PathBuf) -> Self {
+        Self::by(move || free(&folder))
+    }
+
+    fn by(mut look: impl FnMut() -> Option<u64> + Send + 'static) -> Self {
+        let (end, ended) = mpsc::channel();
+        let gauge = Self {
+            seen: Arc::default(),
+            _end: end,
+        };
+        let seen = Arc::clone(&gauge.seen);
+        let looking = move || {
+            loop {
+                lock(&seen).begun = Some(Instant::now());
+                let free = look();
+                *lock(&seen) = Seen { free, begun: None };
+                if ended.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout) {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("disk".to_owned());
+        if let Err(error) = thread.spawn(looking) {
+            tracing::warn!(%error, "nobody looks how much room the disk has");
+        }
+        gauge
+    }
+
+    /// What the last look found; asks nobody.
+    pub(super) fn room(&self) -> Room {
+        lock(&self.seen).room(Instant::now())
+    }
+}
+
+impl Seen {
+    fn room(self, now: Instant) -> Room {
+        let asked = self.begun.map(|begun| now.saturating_duration_since(begun));
+        match (asked, self.free) {
+            (Some(asked), _) if asked >= HANGS => Room::Silent(asked),
+            (_, Some(free)) => Room::Free(free),
+            (_, None) => Room::Unknown,
+        }
+    }
+}
+
+fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Bytes that may still be written there; none where the system does not tell.
 #[cfg(unix)]
-pub(super) fn free(folder: &Path) -> Option<u64> {
+fn free(folder: &Path) -> Option<u64> {
     // What does not exist yet is made on the disk of the first folder above that does.
     let there = folder.ancestors().find(|place| place.exists())?;
     let disk = rustix::fs::statvfs(there).ok()?;
@@ -12,17 +100,44 @@ pub(super) fn free(folder: &Path) -> Option<u64> {
 }
 
 #[cfg(not(unix))]
-pub(super) fn free(_: &Path) -> Option<u64> {
+fn free(_: &Path) -> Option<u64> {
     None
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn a_folder_that_is_still_to_be_made_has_room_too() {
         let folder = tempfile::tempdir().unwrap();
         assert!(free(&folder.path().join("not/yet")).is_some());
+    }
+
+    #[test]
+    fn a_disk_that_hangs_keeps_nobody_waiting() {
+        let (begin, begun) = mpsc::channel();
+        let (answer, answers) = mpsc::channel();
+        let gauge = Gauge::by(move || {
+            let _ = begin.send(());
+            answers.recv().ok()
+        });
+        begun.recv().unwrap();
+        assert_eq!(gauge.room(), Room::Unknown);
+        let asked = lock(&gauge.seen).begun.unwrap();
+        let later = lock(&gauge.seen).room(asked + HANGS);
+        assert_eq!(later, Room::Silent(HANGS));
+        answer.send(7).unwrap();
+        while gauge.room() == Room::Unknown {
+            std::thread::yield_now();
+        }
+        assert_eq!(gauge.room(), Room::Free(7));
+        // The next look may be under way, and is no news before it hangs.
+        let seen = Seen {
+            free: Some(7),
+            begun: Some(asked),
+        };
+        assert_eq!(seen.room(asked + EVERY), Room::Free(7));
     }
 }

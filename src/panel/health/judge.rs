@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::disk::Room;
 use super::selftest::Tested;
 use crate::bot::{State, Status, Stream};
 
@@ -48,8 +49,8 @@ pub(super) struct Evidence {
     pub(super) age: Duration,
     /// What came of the engine's last test.
     pub(super) engine: Option<Tested>,
-    /// Bytes of room where it keeps its things; none where it keeps none, or nobody knows.
-    pub(super) free: Option<u64>,
+    /// How much room there is where it keeps its things.
+    pub(super) room: Room,
 }
 
 pub(super) fn judge(evidence: &Evidence) -> Report {
@@ -127,10 +128,14 @@ fn engine(tested: Option<&Tested>) -> Check {
 fn disk(evidence: &Evidence) -> Check {
     let alarms = evidence.status.iter().flat_map(|status| &status.alarms);
     let unwritten = alarms.clone().any(|it| it.kind == "store");
-    match evidence.free {
+    match evidence.room {
         _ if unwritten => check("disk", false, "cannot be written: see the alarm"),
-        None => check("disk", true, "not asked"),
-        Some(free) => check("disk", free >= ROOM, format!("{} MB free", free >> 20)),
+        Room::Unknown => check("disk", true, "not known"),
+        Room::Free(free) => check("disk", free >= ROOM, format!("{} MB free", free >> 20)),
+        Room::Silent(asked) => {
+            let text = format!("has not answered for {} s", asked.as_secs());
+            check("disk", false, text)
+        }
     }
 }
 
@@ -153,7 +158,7 @@ mod tests {
             status: Some(Arc::new(status)),
             age: Duration::from_secs(1),
             engine: Some(Tested::Passed(Duration::from_millis(4))),
-            free: Some(5 << 30),
+            room: Room::Free(5 << 30),
         }
     }
 
@@ -228,10 +233,14 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_is_full_is_not_ready() {
+    fn a_disk_that_is_full_or_hangs_is_not_ready() {
         let mut full = well();
-        full.free = Some(ROOM - 1);
+        full.room = Room::Free(ROOM - 1);
         assert_eq!(wrong(&full), ["disk"]);
+        let mut hung = well();
+        hung.room = Room::Silent(Duration::from_secs(60));
+        assert_eq!(wrong(&hung), ["disk"]);
+        assert!(judge(&hung).alive, "the games go on");
         let unwritten = with(|status| {
             status.alarms.push(AlarmLine {
                 kind: "store".to_owned(),

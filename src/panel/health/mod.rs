@@ -14,44 +14,51 @@ mod selftest;
 pub use judge::{Check, Report};
 pub use selftest::SelfTest;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
+use self::disk::{Gauge, Room};
 use self::judge::Evidence;
 use super::watch::Watch;
 
-/// Looks after the health of a running bot. Clones look after the same.
+/// Looks after the health of a running bot; whoever asks it is kept waiting by nothing. Clones look
+/// after the same.
 #[derive(Clone, Debug)]
 pub struct Health {
     watch: Watch,
     engine: SelfTest,
-    home: Option<Arc<Path>>,
+    disk: Option<Gauge>,
 }
 
 impl Health {
     /// For a bot that is watched and keeps its things in this folder.
     pub fn new(watch: Watch, engine: SelfTest, home: Option<PathBuf>) -> Self {
-        let home = home.map(Arc::from);
         Self {
             watch,
             engine,
-            home,
+            disk: home.map(Gauge::of),
         }
     }
 
-    /// How it is now.
+    /// How it is, from what is known already.
     pub fn report(&self) -> Report {
         let evidence = Evidence {
             status: self.watch.status(),
             age: self.watch.age(),
             engine: self.engine.last(),
-            free: self.free(),
+            room: self.room(),
         };
         judge::judge(&evidence)
     }
 
-    /// How much room there is where it keeps its things, in bytes.
+    /// How much room there was where it keeps its things when somebody last looked, in bytes.
     pub fn free(&self) -> Option<u64> {
-        disk::free(self.home.as_deref()?)
+        match self.room() {
+            Room::Free(free) => Some(free),
+            Room::Unknown | Room::Silent(_) => None,
+        }
+    }
+
+    fn room(&self) -> Room {
+        self.disk.as_ref().map_or(Room::Unknown, Gauge::room)
     }
 }
