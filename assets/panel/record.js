@@ -49,6 +49,8 @@ class Page {
   /** Takes over the game; `now` is the server's clock. */
   apply(game, now) {
     const before = this.#game;
+    // The news of a game are without its review.
+    game.review ??= before?.review;
     this.#game = game;
     if (!before) {
       const bottom = game.us ?? "white";

@@ -1,6 +1,6 @@
 //! The operator's page as HTTP has it: who is let in, who steers, and what hostile clients get.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -186,6 +186,47 @@ async fn games_of_the_archive_are_listed_shown_and_given_as_pgn() {
         let house = House::open_on(&local(), Some(rotten)).await;
         let none = ask(&house, "GET /api/games", &[], "").await;
         assert_eq!((none.status, none.json()), (200, json!([])));
+        house.close().await;
+    })
+    .await;
+}
+
+/// A file that whoever opens it waits for, as on a disk that hangs; until this is dropped.
+struct Hanging(PathBuf);
+
+impl Hanging {
+    fn make(path: PathBuf) -> Self {
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Hanging {
+    fn drop(&mut self) {
+        // Another end lets all go on who wait; who comes then finds nothing.
+        let end = std::fs::File::options()
+            .read(true)
+            .write(true)
+            .open(&self.0);
+        let _ = std::fs::remove_file(&self.0);
+        drop(end);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_archive_that_hangs_holds_no_board_up() {
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let hanging = Hanging::make(folder.path().join("games.db"));
+        let house = House::open_on(&local(), Some(hanging.0.clone())).await;
+        let there = address(&house).to_owned();
+        let request = format!("GET /api/live HTTP/1.1\r\nhost: {there}\r\n\r\n");
+        let mut page = TcpStream::connect(&there).await.unwrap();
+        page.write_all(request.as_bytes()).await.unwrap();
+        let boards = ["event: status", "event: games", "event: challenges"];
+        hears(&mut page, &boards).await;
+        drop(hanging);
+        hears(&mut page, &["event: recent", "event: rating"]).await;
         house.close().await;
     })
     .await;
@@ -445,6 +486,18 @@ async fn first_line(client: &mut TcpStream) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
+/// Reads a stream until it has said all this.
+async fn hears(stream: &mut TcpStream, words: &[&str]) -> String {
+    let mut heard = String::new();
+    while !words.iter().all(|word| heard.contains(word)) {
+        let mut bytes = vec![0; 4096];
+        let read = stream.read(&mut bytes).await.unwrap();
+        assert!(read > 0, "the stream goes on: {heard}");
+        heard.push_str(&String::from_utf8_lossy(&bytes[..read]));
+    }
+    heard
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_tabs_get_a_bounded_answer_each() {
     bounded(async {
@@ -477,13 +530,7 @@ async fn a_thousand_tabs_get_a_bounded_answer_each() {
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         };
-        let mut heard = String::new();
-        while !heard.contains("event: status") {
-            let mut bytes = vec![0; 4096];
-            let read = tab.read(&mut bytes).await.unwrap();
-            assert!(read > 0, "the stream goes on: {heard}");
-            heard.push_str(&String::from_utf8_lossy(&bytes[..read]));
-        }
+        let heard = hears(&mut tab, &["event: status"]).await;
         assert!(heard.contains("event: hello"), "{heard}");
         house.close().await;
     })

@@ -7,7 +7,8 @@
 //! * `site`: what the addresses share; `routes`: the addresses
 //! * `health`: what probes and monitoring systems ask for
 //! * `assets`: the files of the pages; `steer`: what an operator tells the bot
-//! * `feed`: what is new, put together once for everybody; `sse`: the stream of it to one page
+//! * `feed`: what is new, put together once for everybody; `picture`: its pieces; `sse`: the stream
+//!   of them to one page
 //! * `shelf`: games that are over; `opponents`: how they went against each; `replay`: a game played again; `view`: what the pages are told
 
 mod assets;
@@ -17,6 +18,7 @@ mod gate;
 mod health;
 mod key;
 mod opponents;
+mod picture;
 mod replay;
 mod routes;
 mod server;

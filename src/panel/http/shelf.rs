@@ -17,6 +17,7 @@ use tokio::sync::Semaphore;
 use super::feed::now;
 use super::gate::refusal;
 use super::opponents::{Opponent, Tally};
+use super::replay::Replay;
 use super::site::Site;
 use super::view::{Head, Whole};
 use crate::archive::{
@@ -191,7 +192,15 @@ pub(super) async fn whole(site: &Site, id: &str) -> Option<Whole> {
     let sources = site.sources();
     let running = sources.chronicle.running();
     if let Some(live) = running.iter().find(|live| live.record.id == id) {
-        let whole = Whole::of(&live.record, Some(live), None, &sources.server, now());
+        let replay = Replay::of(&live.record);
+        let whole = Whole::of(
+            &live.record,
+            &replay,
+            Some(live),
+            None,
+            &sources.server,
+            now(),
+        );
         return Some(whole);
     }
     let record = record(site, id).await?;
@@ -199,7 +208,9 @@ pub(super) async fn whole(site: &Site, id: &str) -> Option<Whole> {
     let review = site.shelf().ask(move |library| library.review(&wanted));
     let review = review.await.flatten();
     let review = review.as_ref().map(Into::into);
-    Some(Whole::of(&record, None, review, &sources.server, now()))
+    let replay = Replay::of(&record);
+    let whole = Whole::of(&record, &replay, None, review, &sources.server, now());
+    Some(whole)
 }
 
 /// A game that is over, or runs.

@@ -16,12 +16,10 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
-use super::feed::{Part, Picture, Viewer, framed, now};
+use super::feed::{Viewer, now};
 use super::gate::refusal;
-use super::shelf;
+use super::picture::{Part, Picture, framed};
 use super::site::Site;
-use super::view::ThoughtView;
-use crate::archive::GameRecord;
 
 /// After so much silence a comment is sent, so that nobody on the way gives the stream up.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -35,15 +33,24 @@ pub(super) struct Wanted {
     brief: Option<String>,
 }
 
+impl Wanted {
+    fn has(&self, part: &Part) -> bool {
+        match (&self.game, part) {
+            (_, Part::Status) => true,
+            _ if self.brief.is_some() => false,
+            (Some(game), Part::Whole(id) | Part::Thought(id)) => id == game,
+            (None, Part::Whole(_) | Part::Thought(_)) | (Some(_), _) => false,
+            (None, _) => true,
+        }
+    }
+}
+
 /// An open page.
 struct Open {
-    site: Site,
     wanted: Wanted,
     pictures: watch::Receiver<Arc<Picture>>,
     /// The number of the last picture sent.
     sent: u64,
-    /// The one game as it was last sent, if one is wanted.
-    known: Option<Arc<GameRecord>>,
     fresh: bool,
     _viewer: Viewer,
     _place: OwnedSemaphorePermit,
@@ -54,13 +61,11 @@ pub(super) async fn live(State(site): State<Site>, Query(wanted): Query<Wanted>)
         let text = "too many pages are open: close some, or wait";
         return refusal(StatusCode::SERVICE_UNAVAILABLE, text);
     };
-    let (viewer, pictures) = site.feed().view();
+    let (viewer, pictures) = site.feed().view(wanted.game.clone());
     let open = Open {
-        site,
         wanted,
         pictures,
         sent: 0,
-        known: None,
         fresh: true,
         _viewer: viewer,
         _place: place,
@@ -84,7 +89,7 @@ impl Open {
         }
         loop {
             let picture = Arc::clone(&self.pictures.borrow_and_update());
-            let bytes = self.news(&picture).await;
+            let bytes = self.news(&picture);
             self.sent = picture.number;
             if !bytes.is_empty() {
                 return Some(bytes);
@@ -97,41 +102,47 @@ impl Open {
         }
     }
 
-    async fn news(&mut self, picture: &Picture) -> Bytes {
-        let news = picture.pieces.iter();
-        let mut news = news.filter(|(_, piece)| piece.number > self.sent);
-        let status = |part: &Part| *part == Part::Status;
-        if self.wanted.brief.is_some() {
-            let found = news.find(|(part, _)| status(part));
-            return found.map_or_else(Bytes::new, |(_, piece)| piece.bytes.clone());
+    /// What the page has not been sent of a picture.
+    fn news(&self, picture: &Picture) -> Bytes {
+        let pieces = picture.pieces.iter();
+        let fresh =
+            pieces.filter(|(part, piece)| piece.number > self.sent && self.wanted.has(part));
+        let fresh: Vec<&Bytes> = fresh.map(|(_, piece)| &piece.bytes).collect();
+        match fresh[..] {
+            [one] => one.clone(),
+            _ => fresh
+                .iter()
+                .map(|bytes| &bytes[..])
+                .collect::<Vec<_>>()
+                .concat()
+                .into(),
         }
-        let mut bytes = Vec::new();
-        let Some(game) = self.wanted.game.clone() else {
-            news.for_each(|(_, piece)| bytes.extend_from_slice(&piece.bytes));
-            return bytes.into();
-        };
-        for (part, piece) in news {
-            if status(part) {
-                bytes.extend_from_slice(&piece.bytes);
-            } else if matches!(part, Part::Game(id) if *id == game)
-                && let Some(piece) = one_game(&self.site, &game, &mut self.known).await
-            {
-                bytes.extend_from_slice(&piece);
-            }
-        }
-        bytes.into()
     }
 }
 
-/// A game with all its moves; where those are known already, what is thought of it.
-async fn one_game(site: &Site, id: &str, known: &mut Option<Arc<GameRecord>>) -> Option<Bytes> {
-    let running = site.sources().chronicle.running();
-    let live = running.iter().find(|live| live.record.id == id);
-    if let (Some(live), Some(known)) = (live, &known)
-        && Arc::ptr_eq(&live.record, known)
-    {
-        return Some(framed("thought", &ThoughtView::now(live)));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_gets_what_it_wants() {
+        let wanted = |game: Option<&str>, brief: Option<&str>| Wanted {
+            game: game.map(ToOwned::to_owned),
+            brief: brief.map(ToOwned::to_owned),
+        };
+        let id = || "q7ZxVt2B".to_owned();
+        let (all, brief) = (wanted(None, None), wanted(None, Some("")));
+        let (one, other) = (wanted(Some("q7ZxVt2B"), None), wanted(Some("x"), None));
+        let rows = [
+            (Part::Status, [true, true, true, true]),
+            (Part::Game(id()), [true, false, false, false]),
+            (Part::Whole(id()), [false, false, true, false]),
+            (Part::Thought(id()), [false, false, true, false]),
+            (Part::Recent, [true, false, false, false]),
+        ];
+        for (part, expected) in rows {
+            let had = [&all, &brief, &one, &other].map(|wanted| wanted.has(&part));
+            assert_eq!(had, expected, "{part:?}");
+        }
     }
-    *known = live.map(|live| Arc::clone(&live.record));
-    Some(framed("game", &shelf::whole(site, id).await?))
 }

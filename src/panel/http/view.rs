@@ -143,12 +143,6 @@ pub(super) struct ThoughtView {
 }
 
 impl ThoughtView {
-    /// What is thought of a running game at this moment.
-    pub(super) fn now(live: &LiveGame) -> Option<Self> {
-        let replay = Replay::of(&live.record);
-        Self::of(&live.record, live.thinking.as_ref(), &replay)
-    }
-
     fn of(record: &GameRecord, thinking: Option<&ThinkingRecord>, replay: &Replay) -> Option<Self> {
         let us = record.us?;
         let made = record.moves.iter().take(replay.shown.len()).enumerate();
@@ -223,7 +217,7 @@ pub(super) struct Card {
     clocks: Face,
     /// Plies and the scores after them, as White sees them.
     scores: Vec<(usize, ScoreRecord)>,
-    thought: Option<ThoughtView>,
+    pub(super) thought: Option<ThoughtView>,
 }
 
 impl Card {
@@ -322,18 +316,18 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    /// A game that runs, or that is over: then there are no clocks.
+    /// A game that runs, or that is over: then there are no clocks. `replay` is it played again.
     pub(super) fn of(
         record: &GameRecord,
+        replay: &Replay,
         live: Option<&LiveGame>,
         review: Option<ReviewView>,
         server: &str,
         now: Millis,
     ) -> Self {
-        let replay = Replay::of(record);
         let thinking = live.and_then(|live| live.thinking.as_ref());
-        let thought = ThoughtView::of(record, thinking, &replay);
-        let moves = replay.shown.into_iter().zip(replay.lines);
+        let thought = ThoughtView::of(record, thinking, replay);
+        let moves = replay.shown.iter().cloned().zip(replay.lines.clone());
         let moves = moves.zip(&record.moves).enumerate();
         let moves = moves.map(|(ply, ((shown, line), made))| MoveView {
             shown,
