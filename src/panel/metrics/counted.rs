@@ -20,6 +20,24 @@ const OVERHEAD: [f64; 12] = [
     0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.25, 0.4, 0.6, 1.0, 2.0, 5.0,
 ];
 
+/// Ways to lose a game on the clock.
+const ON_TIME: [Status; 2] = [Status::OutOfTime, Status::Timeout];
+/// Every word for what should not be.
+const FAULTS: [&str; 12] = [
+    "foreign_move",
+    "overruled",
+    "move_refused",
+    "move_unshown",
+    "move_limited",
+    "search_late",
+    "search_failed",
+    "not_ours",
+    "vanished",
+    "clock_fell",
+    "stale",
+    "standstill",
+];
+
 /// The counters. Clones count together.
 #[derive(Clone, Debug)]
 pub(super) struct Counted {
@@ -84,7 +102,20 @@ impl Counted {
             "News that were not counted",
             it.missed.clone(),
         );
+        counted.begin();
         counted
+    }
+
+    /// Begins at nothing what somebody is woken for: a series that appears with its first count has
+    /// not grown, as those see it who watch.
+    fn begin(&self) {
+        for status in ON_TIME {
+            let labels = [("result", "loss"), ("status", status.as_str())];
+            let _ = of(&self.games, labels);
+        }
+        for fault in FAULTS {
+            let _ = of(&self.faults, [("kind", fault)]);
+        }
     }
 
     pub(super) fn count(&self, event: &BotEvent) {
@@ -128,8 +159,16 @@ impl Counted {
 }
 
 fn one<const N: usize>(family: &Family<Labels, Counter>, labels: [(&'static str, &str); N]) {
+    of(family, labels).inc();
+}
+
+/// One counter of a family; it is there from now on.
+fn of<const N: usize>(
+    family: &Family<Labels, Counter>,
+    labels: [(&'static str, &str); N],
+) -> Counter {
     let labels = labels.map(|(name, value)| (name, value.to_owned()));
-    family.get_or_create(&labels.to_vec()).inc();
+    family.get_or_create(&labels.to_vec()).clone()
 }
 
 /// How a game ended for us.
@@ -185,6 +224,52 @@ mod tests {
         assert_eq!(result(&ending(Some(Status::Draw), None)), "draw");
         assert_eq!(result(&ending(Some(Status::Aborted), None)), "none");
         assert_eq!(result(&ending(None, None)), "none");
+    }
+
+    /// What a rule for alerts counts, such as `faults_total{kind=~"search_late|search_failed"}`, as
+    /// the series that it takes in.
+    fn series(counted: &str) -> Vec<Vec<String>> {
+        let (name, labels) = counted.split_once('{').unwrap();
+        let mut all = vec![vec![format!("{name}{{")]];
+        for label in labels.trim_end_matches('}').split(',') {
+            let (label, values) = label.split_once('=').unwrap();
+            let values = values.trim_start_matches('~').trim_matches('"').split('|');
+            let with = |known: &Vec<String>| {
+                let label = |value| format!("{label}=\"{value}\"");
+                let longer = |value| [known.clone(), vec![label(value)]].concat();
+                values.clone().map(longer).collect::<Vec<_>>()
+            };
+            all = all.iter().flat_map(with).collect();
+        }
+        all
+    }
+
+    #[test]
+    fn what_wakes_somebody_is_counted_from_nothing() {
+        let mut registry = Registry::default();
+        Counted::register(&mut registry);
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
+        let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/deploy/alerts.yml");
+        let rules = std::fs::read_to_string(rules).unwrap();
+        let increases = rules.split("increase(megaton_").skip(1);
+        let ours = increases.filter(|it| it.starts_with("games_") || it.starts_with("faults_"));
+        let mut found = 0;
+        for parts in ours.flat_map(|it| series(it.split('[').next().unwrap())) {
+            let fits = |line: &str| parts.iter().all(|part| line.contains(part));
+            let line = text.lines().find(|line| fits(line));
+            let line = line.unwrap_or_else(|| panic!("no {parts:?} in {text}"));
+            assert!(line.ends_with(" 0"), "{line}");
+            found += 1;
+        }
+        assert!(found >= 3, "{rules}");
+    }
+
+    #[test]
+    fn every_fault_has_its_word() {
+        for oddity in [Oddity::Late, Oddity::NoThought, Oddity::NotSeated] {
+            assert!(FAULTS.contains(&kind(&oddity)), "{oddity}");
+        }
     }
 
     #[test]
