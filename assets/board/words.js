@@ -42,8 +42,8 @@ function drawReason(moves) {
   return "Draw agreed";
 }
 
-/** Why a game ended, in a sentence without a full stop. */
-export function endReason({ status, winner, moves = [] }) {
+/** Why a game ended, in a sentence without a full stop. Without its moves nobody knows which draw it is. */
+export function endReason({ status, winner, moves }) {
   const loser = winner ? capital(other(winner)) : null;
   switch (status) {
     case "variantEnd":
@@ -65,7 +65,7 @@ export function endReason({ status, winner, moves = [] }) {
     case "insufficientMaterialClaim":
       return "Draw: too little material to win";
     case "draw":
-      return drawReason(moves);
+      return moves ? drawReason(moves) : "Draw";
     case "cheat":
       return "Ended for foul play";
     default:

@@ -130,7 +130,7 @@ export class Card {
     const move = `move ${Math.floor(game.ply / 2) + 1}`;
     this.label.replaceChildren(
       make("span", "", `${game.time} ${kind}`),
-      make("span", "", game.ending ? `${result(game.ending)} · ${endReason({ ...game.ending, moves: [] })}` : move),
+      make("span", "", game.ending ? `${result(game.ending)} · ${endReason(game.ending)}` : move),
     );
     const thought = game.thought;
     this.facts.replaceChildren();

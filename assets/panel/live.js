@@ -71,7 +71,7 @@ function showGame(game) {
   }
   entry.card.apply(game);
   if (game.ending && !entry.timer) {
-    find("announcer").textContent = `${game.white.name} against ${game.black.name}: ${endReason({ ...game.ending, moves: [] })}.`;
+    find("announcer").textContent = `${game.white.name} against ${game.black.name}: ${endReason(game.ending)}.`;
   }
   if (game.ending && !entry.timer) entry.timer = setTimeout(() => drop(game.id), LINGER);
   gameDeeds(entry.card.deeds, game, shell);
