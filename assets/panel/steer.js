@@ -156,9 +156,10 @@ function closed() {
   );
 }
 
-/** The deeds of a game, for who steers. */
+/** The deeds of a game, for who steers. A card has its `ply`, a whole game its `plies`. */
 export function gameDeeds(host, game, shell) {
-  const wanted = shell.me.steers && !game.ending ? (game.ply < 2 ? "early" : "late") : "none";
+  const early = (game.ply ?? game.plies) < 2;
+  const wanted = shell.me.steers && !game.ending ? (early ? "early" : "late") : "none";
   if (host.dataset.deeds === wanted) return;
   host.dataset.deeds = wanted;
   host.replaceChildren();
