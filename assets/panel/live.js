@@ -64,17 +64,28 @@ function showGame(game) {
   if (!entry) {
     if (game.ending) return;
     const card = new Card(game.id, { now: () => news.now(), onMove: announce });
-    entry = { card, timer: null };
+    entry = { card, timer: null, told: false };
     cards.set(game.id, entry);
     games.append(card.element);
     arrange();
   }
   entry.card.apply(game);
-  if (game.ending && !entry.timer) {
+  if (game.ending && !entry.told) {
     find("announcer").textContent = `${game.white.name} against ${game.black.name}: ${endReason(game.ending)}.`;
   }
-  if (game.ending && !entry.timer) entry.timer = setTimeout(() => drop(game.id), LINGER);
+  entry.told = Boolean(game.ending);
+  if (game.ending) leave(game.id, entry);
   gameDeeds(entry.card.deeds, game, shell);
+}
+
+/** Takes the card away after a while, unless the game comes back. */
+function leave(id, entry) {
+  entry.timer ??= setTimeout(() => drop(id), LINGER);
+}
+
+function stay(entry) {
+  clearTimeout(entry.timer);
+  entry.timer = null;
 }
 
 function drop(id) {
@@ -87,7 +98,8 @@ function drop(id) {
 function keepOnly(ids) {
   const running = new Set(ids);
   for (const [id, entry] of cards) {
-    if (!running.has(id) && !entry.timer) entry.timer = setTimeout(() => drop(id), LINGER);
+    if (running.has(id)) stay(entry);
+    else leave(id, entry);
   }
   arrange();
 }
