@@ -17,19 +17,23 @@ function wanted() {
   return new URLSearchParams(fields.filter(([, value]) => value));
 }
 
-async function load({ before } = {}) {
+/** The games that are wanted; those that come after one of them in the list. */
+async function load({ last } = {}) {
   const turn = (asked += 1);
   const query = wanted();
   history.replaceState(null, "", query.size > 0 ? `?${query}` : location.pathname);
   query.set("limit", PAGE);
-  if (before) query.set("before", before);
+  if (last) {
+    query.set("before", last.began);
+    query.set("after", last.id);
+  }
   const games = await get(`/api/games?${query}`);
   if (turn !== asked) return;
   if (!Array.isArray(games)) {
     find("games").replaceChildren(make("p", "bad", `${games.text}.`));
     return;
   }
-  shown = before ? [...shown, ...games] : games;
+  shown = last ? [...shown, ...games] : games;
   const none = make("p", "soft", "No game fits.");
   find("games").replaceChildren(shown.length > 0 ? gameTable(shown, news.now()) : none);
   find("more").hidden = games.length < PAGE;
@@ -44,7 +48,7 @@ form.addEventListener("input", () => {
   timer = setTimeout(load, 250);
 });
 form.addEventListener("submit", (event) => event.preventDefault());
-find("more").addEventListener("click", () => load({ before: shown.at(-1).began }));
+find("more").addEventListener("click", () => load({ last: shown.at(-1) }));
 
 const shell = new Shell(find("bar"), find("alarms"), { page: "games" });
 shell.fixedTitle = true;

@@ -112,7 +112,30 @@ async fn the_pages_are_served_with_strict_rules() {
     .await;
 }
 
-/// A game that was lost and looked at again, in an archive.
+/// A game that was drawn, and that began when all of these did.
+pub(crate) fn drawn(id: &str) -> Entry {
+    let player = |name: &str| PlayerRecord {
+        id: Some(name.to_lowercase()),
+        name: name.to_owned(),
+        ..PlayerRecord::default()
+    };
+    Entry::Game(Arc::new(GameRecord {
+        id: id.to_owned(),
+        white: player("Megaton"),
+        black: player("Peaceful"),
+        us: Some(Side::White),
+        joined: 500,
+        moves: ["e2e4", "e7e5"].map(MoveRecord::bare).into(),
+        ending: Some(EndingRecord {
+            status: Status::Draw,
+            winner: None,
+            at: 900,
+        }),
+        ..GameRecord::default()
+    }))
+}
+
+/// A game that was lost and looked at again, and three that were drawn, in an archive.
 fn kept(file: &Path) {
     let mut disk = Disk::open(file, 1).unwrap();
     let player = |name: &str| PlayerRecord {
@@ -136,7 +159,9 @@ fn kept(file: &Path) {
         }),
         ..GameRecord::default()
     };
-    disk.commit(&[Entry::Game(Arc::new(game))]).unwrap();
+    let mut games = vec![Entry::Game(Arc::new(game))];
+    games.extend(["draw0001", "draw0002", "draw0003"].map(drawn));
+    disk.commit(&games).unwrap();
     disk.keep_review(&ReviewRecord {
         game: "keptgame".to_owned(),
         at: 3000,
@@ -169,6 +194,14 @@ async fn games_of_the_archive_are_listed_shown_and_given_as_pgn() {
         assert_eq!(listed[0]["id"], "keptgame", "{listed}");
         assert_eq!(listed[0]["plies"], 6);
         assert_eq!(get("/api/games?result=win").await.json(), json!([]));
+        let first = get("/api/games?limit=2").await.json();
+        assert_eq!([&first[0]["id"], &first[1]["id"]], ["keptgame", "draw0003"]);
+        let on = get("/api/games?limit=2&before=500&after=draw0003").await;
+        let on = on.json();
+        assert_eq!([&on[0]["id"], &on[1]["id"]], ["draw0002", "draw0001"]);
+        let end = get("/api/games?before=500&after=draw0001").await.json();
+        assert_eq!(end, json!([]), "it goes on after the last");
+        assert_eq!(get("/api/games?before=500").await.json(), json!([]));
         let opponents = get("/api/opponents").await.json();
         assert_eq!(opponents[0]["losses"], 1, "{opponents}");
         let game = get("/api/game/keptgame").await.json();

@@ -21,8 +21,8 @@ use super::replay::Replay;
 use super::site::Site;
 use super::view::{Head, Whole};
 use crate::archive::{
-    ArchiveError, Filter, GameRecord, Library, Millis, Order, Outcome, PgnOptions, RatedGame,
-    Wanted, follow, pgn,
+    ArchiveError, Filter, GameLine, GameRecord, Library, Mark, Millis, Order, Outcome, PgnOptions,
+    RatedGame, Wanted, follow, pgn,
 };
 use crate::lichess::{Side, Speed};
 
@@ -90,8 +90,9 @@ pub(super) struct Wish {
     result: Option<Outcome>,
     speed: Option<String>,
     color: Option<Side>,
-    /// Begun before this moment.
+    /// Begun before this moment; or at it, if the id comes after this one in the list.
     before: Option<Millis>,
+    after: Option<String>,
     limit: Option<usize>,
 }
 
@@ -111,7 +112,23 @@ impl Wish {
                 .as_ref()
                 .is_none_or(|it| record.speed.as_str() == it)
             && self.color.is_none_or(|it| record.us == Some(it))
-            && self.before.is_none_or(|before| record.began() < before)
+            && self.goes_on_to(record)
+    }
+
+    /// Whether a game stands in the list after the one where it goes on.
+    fn goes_on_to(&self, record: &GameRecord) -> bool {
+        match (self.before, &self.after) {
+            (None, _) => true,
+            (Some(before), None) => record.began() < before,
+            (Some(before), Some(id)) => (record.began(), &record.id) < (before, id),
+        }
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        Some(Mark {
+            began: self.before?,
+            id: self.after.clone()?,
+        })
     }
 
     fn filter(&self) -> Filter {
@@ -131,7 +148,7 @@ impl Wish {
             result: self.result.map(Wanted::Result),
             speed: self.speed.as_ref().and_then(speed),
             us: self.color,
-            until: self.before,
+            until: self.before.filter(|_| self.after.is_none()),
             ..Filter::default()
         }
     }
@@ -152,19 +169,38 @@ async fn find(site: &Site, wish: &Wish) -> Vec<Head> {
     let fitting = latest.iter().filter(|record| wish.fits(record));
     let mut heads: Vec<Head> = fitting.map(|record| Head::of(record)).collect();
     let known: BTreeSet<String> = latest.iter().map(|record| record.id.clone()).collect();
-    let filter = wish.filter();
-    // As many more as may be known already.
-    let most = limit + known.len();
+    let (filter, mark) = (wish.filter(), wish.mark());
     let kept = site
         .shelf()
-        .ask(move |library| library.games(&filter, Order::Newest, most, None))
+        .ask(move |library| further(library, &filter, mark, limit, &known))
         .await;
-    let kept = kept.unwrap_or_default().into_iter();
-    let kept = kept.filter(|line| line.game.ending.is_some() && !known.contains(&line.game.id));
+    let kept = kept.unwrap_or_default();
+    let kept = kept.iter();
     heads.extend(kept.map(|line| Head::with_plies(&line.game, line.plies as usize)));
-    heads.sort_by_key(|head| std::cmp::Reverse(head.began));
+    heads.sort_by(|one, other| (other.began, &other.id).cmp(&(one.began, &one.id)));
     heads.truncate(limit);
     heads
+}
+
+/// So many games that are over, after the marked one, without those that are known already.
+fn further(
+    library: &Library,
+    filter: &Filter,
+    mut after: Option<Mark>,
+    limit: usize,
+    known: &BTreeSet<String>,
+) -> Result<Vec<GameLine>, ArchiveError> {
+    let mut found = Vec::new();
+    loop {
+        let lines = library.games(filter, Order::Newest, limit, after.as_ref())?;
+        let may_be_more = lines.len() == limit;
+        after = lines.last().map(GameLine::mark);
+        let wanted = |line: &GameLine| line.game.ending.is_some() && !known.contains(&line.game.id);
+        found.extend(lines.into_iter().filter(wanted));
+        if found.len() >= limit || !may_be_more {
+            return Ok(found);
+        }
+    }
 }
 
 /// Our rating after each rated game, the earliest first.

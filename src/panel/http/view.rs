@@ -40,7 +40,7 @@ impl From<&PlayerRecord> for Person {
 /// What a game is, whatever stands on its board.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Head {
-    id: String,
+    pub(super) id: String,
     white: Person,
     black: Person,
     us: Option<&'static str>,
