@@ -20,7 +20,7 @@ function gameRow(game, now) {
   const men = make("span", `man-dot ${us}`);
   men.title = `we had ${us}`;
   const change = ours.diff ? make("span", ours.diff > 0 ? "up" : "down", signed(ours.diff)) : "";
-  const row = make(
+  return make(
     "tr",
     how,
     cell("how", make("span", `result ${how}`, MARKS[how])),
@@ -31,8 +31,6 @@ function gameRow(game, now) {
     cell("length", `${Math.ceil(game.plies / 2)}`),
     cell("when", when),
   );
-  if (game.review) row.querySelector(".why").append(make("span", "reviewed", " · reviewed"));
-  return row;
 }
 
 /** A table of games, the newest first. */
