@@ -2,10 +2,12 @@
 
 use fantoccini::Locator;
 use fantoccini::key::Key;
-use serde_json::json;
+use megaton::archive::{Disk, Entry};
+use serde_json::{Value, json};
 
 use super::browser::{Browser, Screen};
-use super::house::{House, PASSWORD, locked};
+use super::door::drawn;
+use super::house::{House, PASSWORD, local, locked};
 use super::visitor::Visitor;
 use super::{bounded, programs};
 
@@ -181,4 +183,99 @@ async fn fits(page: &Visitor<'_>) {
         .look("document.documentElement.scrollWidth - innerWidth")
         .await;
     assert!(wide.as_i64() <= Some(0), "{wide} too wide");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_pages_say_without_a_game_under_way() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("games.db");
+        let games: Vec<Entry> = (0..60).map(|n| drawn(&format!("draw{n:04}"))).collect();
+        Disk::open(&file, 1).unwrap().commit(&games).unwrap();
+        let house = House::open_on(&local(), Some(file)).await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let page = Visitor {
+            client: &browser.client,
+        };
+        let url = format!("{}/games", house.panel());
+        browser.client.goto(&url).await.unwrap();
+        every_game_of_one_moment_is_listed(&page).await;
+        let deeds = run(&page, EARLY_DEEDS).await;
+        assert_eq!(deeds, json!(["Say", "Abort"]));
+        browser.client.goto(house.panel()).await.unwrap();
+        page.until("document.querySelector('.state.playing')").await;
+        let told = run(&page, COMES_BACK).await;
+        assert_eq!(told["cards"], 1, "{told}");
+        assert_eq!(told["said"], "A against B: Black resigned.", "{told}");
+        assert_eq!(browser.complaints().await, Vec::<String>::new());
+        browser.close().await;
+        house.close().await;
+    })
+    .await;
+}
+
+async fn every_game_of_one_moment_is_listed(page: &Visitor<'_>) {
+    let rows = "document.querySelectorAll('#games tbody tr').length";
+    page.until(&format!("{rows} === 50")).await;
+    assert_eq!(page.text("#games td.why").await, "Draw");
+    page.click("#more").await;
+    page.until(&format!("{rows} === 60")).await;
+    page.until("document.querySelector('#more').hidden").await;
+    let links = "new Set([...document.querySelectorAll('#games td a')].map((it) => it.href)).size";
+    assert_eq!(page.look(links).await, json!(60));
+}
+
+/// Runs in the page: the deeds of a game as its own page has it, after its first move.
+const EARLY_DEEDS: &str = r#"
+    const { gameDeeds } = await import("/assets/panel/steer.js");
+    const host = document.createElement("div");
+    const game = { id: "q7ZxVt2B", us: "white", white: { name: "A" }, black: { name: "B" }, plies: 1, ending: null };
+    gameDeeds(host, game, { me: { steers: true } });
+    return [...host.querySelectorAll("button")].map((button) => button.textContent);
+"#;
+
+/// Runs in the page: a game leaves the list of running games, is there again, and a long time goes
+/// by; in the end it is over.
+const COMES_BACK: &str = r#"
+    const timers = new Map();
+    const { setTimeout, clearTimeout } = window;
+    window.setTimeout = (act, wait, ...rest) => {
+        const id = setTimeout(wait < 5000 ? act : () => {}, wait, ...rest);
+        if (wait >= 5000) timers.set(id, act);
+        return id;
+    };
+    window.clearTimeout = (id) => timers.delete(id) || clearTimeout(id);
+    const told = {};
+    window.EventSource = class {
+        addEventListener(kind, tell) { told[kind] = tell; }
+        close() {}
+    };
+    await import("/assets/panel/live.js?anew");
+    const say = (kind, data) => told[kind]({ data: JSON.stringify(data) });
+    const game = {
+        id: "q7ZxVt2B", us: "white", white: { name: "A" }, black: { name: "B" }, rated: true, time: "3+2",
+        ending: null, plies: 0, ply: 0, turn: "white", san: null, last: [], blast: [], check: null,
+        fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", clocks: null, scores: [], thought: null,
+    };
+    say("games", [game.id]);
+    say("game", game);
+    say("games", []);
+    say("games", [game.id]);
+    say("game", { ...game, plies: 2, ply: 2 });
+    for (const act of timers.values()) act();
+    const cards = document.querySelectorAll(".card").length;
+    say("games", []);
+    say("game", { ...game, ending: { status: "resign", winner: "white", at: 0 } });
+    return { cards, said: document.getElementById("announcer").textContent };
+"#;
+
+/// What a script of several steps comes to.
+async fn run(page: &Visitor<'_>, script: &str) -> Value {
+    let script = format!(
+        "const done = arguments[arguments.length - 1];
+         (async () => {{ {script} }})().then(done, (error) => done(String(error)));"
+    );
+    let ran = page.client.execute_async(&script, Vec::new()).await;
+    ran.unwrap()
 }
