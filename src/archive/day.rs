@@ -9,6 +9,10 @@ use super::error::ArchiveError;
 use super::record::Millis;
 use super::rows;
 
+/// Games that took longer are in no day, in milliseconds: who looked for them would have to look at all
+/// games there are.
+const LONGEST: Millis = 200 * 24 * 3600 * 1000;
+
 /// What a span of time brought.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Day {
@@ -44,19 +48,23 @@ pub struct Speeds {
 }
 
 impl Disk {
-    /// What happened from a moment until before another.
+    /// What happened from a moment until before another. A game belongs to the moment at which it
+    /// ended.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn day(&mut self, from: Millis, until: Millis) -> Result<Day, ArchiveError> {
         let span = params![rows::number(from), rows::number(until)];
+        let games = format!(
+            "FROM game WHERE ended >= ?1 AND ended < ?2 AND began >= ?1 - {LONGEST}
+            AND origin <> 'imported'"
+        );
         self.change(|batch| {
-            let mut speeds = batch.prepare_cached(
+            let mut speeds = batch.prepare_cached(&format!(
                 "SELECT speed, sum(result = 'win'), sum(result = 'draw'), sum(result = 'loss'),
-                coalesce(sum(diff), 0) FROM game
-                WHERE began >= ?1 AND began < ?2 AND result IS NOT NULL
-                AND origin <> 'imported' GROUP BY speed ORDER BY count(*) DESC",
-            )?;
+                coalesce(sum(diff), 0) {games} AND result IS NOT NULL
+                GROUP BY speed ORDER BY count(*) DESC"
+            ))?;
             let speeds = speeds.query_map(span, |row| {
                 Ok(Speeds {
                     speed: row.get(0)?,
@@ -70,7 +78,6 @@ impl Disk {
                 let number = batch.query_row(sql, span, |row| row.get::<_, Option<i64>>(0));
                 number.map(|number| number.map(i64::unsigned_abs))
             };
-            let games = "FROM game WHERE began >= ?1 AND began < ?2 AND origin <> 'imported'";
             let events = "SELECT count(*) FROM event WHERE at >= ?1 AND at < ?2 AND kind =";
             let count = |kind: &str| number(&format!("{events} '{kind}'"));
             Ok(Day {

@@ -412,3 +412,15 @@ fn a_backup_is_whole_and_replaces_nothing() {
     assert!(!folder.path().join("copy.db.partial").exists());
     assert!(library.backup(&folder.path().join("no/copy.db")).is_err());
 }
+
+#[test]
+fn a_game_belongs_to_the_day_on_which_it_ended() {
+    let (_folder, path) = ground();
+    let mut disk = Disk::open(&path, 1).unwrap();
+    // Begun at 1000 s and over 6 s later, midnight between.
+    keep(&mut disk, &game("abcdefgh", 1000, "Nuke"));
+    assert_eq!(disk.day(0, 1_003_000).unwrap(), Day::default());
+    let day = disk.day(1_003_000, 2_000_000).unwrap();
+    assert_eq!((day.speeds[0].wins, day.lag), (1, Some(40)));
+    assert_eq!(disk.day(2_000_000, 3_000_000).unwrap(), Day::default());
+}
