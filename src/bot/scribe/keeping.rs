@@ -13,11 +13,13 @@ use crate::bot::chronicle::{Changes, Chronicle};
 
 /// Changes that come within so short a time are kept together.
 const TOGETHER: Duration = Duration::from_millis(150);
+/// After the first try that failed; doubles with each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// A disk that says nothing for so long is said to be slow.
 const SLOW: Duration = Duration::from_secs(10);
 
 /// Keeps what changes until told to stop, and then what is left. A file that cannot be written is
-/// tried every `retry`.
+/// tried again soon, and less and less often; from one try to the next it is `retry` at most.
 pub(super) async fn keep(
     chronicle: Chronicle,
     clerk: Clerk,
@@ -27,6 +29,7 @@ pub(super) async fn keep(
     let mut told = chronicle.changes();
     let mut kept = 0;
     let mut lost = 0;
+    let mut pause = FIRST_PAUSE.min(retry);
     // What happened before this began is news too.
     told.mark_changed();
     loop {
@@ -55,6 +58,7 @@ pub(super) async fn keep(
         match commit(&chronicle, &clerk, changes).await {
             Ok(()) => {
                 kept = version;
+                pause = FIRST_PAUSE.min(retry);
                 chronicle.settle(version);
                 chronicle.set_trouble(None);
             }
@@ -67,8 +71,9 @@ pub(super) async fn keep(
                 }
                 tokio::select! {
                     () = stop.cancelled() => {}
-                    () = tokio::time::sleep(retry) => {}
+                    () = tokio::time::sleep(pause) => {}
                 }
+                pause = (pause * 2).min(retry);
                 told.mark_changed();
             }
         }
