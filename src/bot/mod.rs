@@ -90,7 +90,7 @@ pub use overhead::{Lag, Meter, Overhead, Sending};
 pub use report::{BotEvent, Listeners};
 pub use roll::Roll;
 pub use run::{BotError, BotOptions, Shutdown, run, run_commanded};
-pub use scribe::{ArchiveRules, ReviewRules, Scribe};
+pub use scribe::{ArchiveRules, ReviewRules, Scribe, UpkeepRules};
 pub use settings::{Pace, SearchLimits, Settings};
 pub use status::{
     AlarmLine, Game, GameStreamStatus, Ledger as LedgerStatus, Matchmaking as MatchmakingStatus,

@@ -77,16 +77,8 @@ impl Beside {
     }
 
     /// Tells the webhook the summary of each day.
-    pub(super) fn tell_days(&self, mut days: watch::Receiver<Option<String>>) {
-        let alerter = self.alerter.clone();
-        tokio::spawn(async move {
-            while days.changed().await.is_ok() {
-                let day = days.borrow_and_update().clone();
-                if let Some(day) = day {
-                    alerter.say("day", day);
-                }
-            }
-        });
+    pub(super) fn tell_days(&self, days: watch::Receiver<Option<String>>) {
+        tokio::spawn(self.alerter.clone().tell_days(days));
     }
 
     /// Runs for ever.

@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 use std::thread::{self, Thread};
 
@@ -63,6 +64,7 @@ struct Shared {
     crew: Option<Arc<Crew>>,
     tables: Option<Tables>,
     in_background: bool,
+    searching: AtomicUsize,
 }
 
 impl Pool {
@@ -97,6 +99,7 @@ impl Pool {
             crew,
             tables: options.tables.clone(),
             in_background,
+            searching: AtomicUsize::new(0),
         }))
     }
 
@@ -117,6 +120,11 @@ impl Pool {
     /// Thousandths of the table that the latest search has written.
     pub fn table_fill(&self) -> u32 {
         self.0.table.fullness()
+    }
+
+    /// How many searches are under way, those that wait for a core among them.
+    pub fn searching(&self) -> usize {
+        self.0.searching.load(Ordering::Relaxed)
     }
 
     /// Forget every position stored, of all games.
@@ -260,7 +268,10 @@ fn work(shared: &Shared, inbox: &mpsc::Receiver<Job>) {
             Job::NewGame => searcher.forget(),
             Job::Think(task) => {
                 let flight = Arc::clone(&task.flight);
-                if let Ok(thought) = catch_unwind(AssertUnwindSafe(|| searcher.run(*task))) {
+                shared.searching.fetch_add(1, Ordering::Relaxed);
+                let thought = catch_unwind(AssertUnwindSafe(|| searcher.run(*task)));
+                shared.searching.fetch_sub(1, Ordering::Relaxed);
+                if let Ok(thought) = thought {
                     flight.land(thought);
                 } else {
                     land_safely(&flight);

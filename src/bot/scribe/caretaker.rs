@@ -4,34 +4,49 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::{DAY, millis, now};
+use super::{ArchiveRules, DAY, millis, moment};
 use crate::archive::{ArchiveError, Clerk, Disk, Millis, Prune, PrunePlace};
 use crate::bot::chronicle::Chronicle;
 use crate::config;
 
-/// How long after the start what is too old is looked for.
-const SETTLE: Duration = Duration::from_secs(600);
-/// How often is looked whether a day is over.
-const LOOK: Duration = Duration::from_secs(60);
 /// Left to others at the disk between two steps.
 const BREATH: Duration = Duration::from_millis(20);
+
+/// When it is looked what there is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpkeepRules {
+    /// How long after the start what is too old is looked for.
+    pub settle: Duration,
+    /// How often it is looked whether a day is over, or something too old.
+    pub look: Duration,
+}
+
+impl Default for UpkeepRules {
+    fn default() -> Self {
+        Self {
+            settle: Duration::from_secs(600),
+            look: Duration::from_secs(60),
+        }
+    }
+}
 
 /// Minds the archive for as long as it is kept.
 pub(super) async fn mind(
     clerk: Clerk,
     chronicle: Chronicle,
-    rules: config::Archive,
+    rules: ArchiveRules,
     say: watch::Sender<Option<String>>,
 ) {
+    let now = || moment((rules.clock)());
     let mut today = day_of(now());
-    let mut prune_at = now() + millis(SETTLE);
+    let mut prune_at = now() + millis(rules.upkeep.settle);
     let mut broom = Broom {
         clerk: clerk.clone(),
-        rules,
+        rules: rules.settings.clone(),
         thinned: 0,
     };
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(rules.upkeep.look).await;
         let now = now();
         if day_of(now) > today {
             let summary = sum_up(&clerk, &chronicle, today).await;

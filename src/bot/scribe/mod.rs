@@ -22,6 +22,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+pub use self::caretaker::UpkeepRules;
 pub use self::reviewer::ReviewRules;
 use super::chronicle::Chronicle;
 use crate::archive::{Clerk, Millis};
@@ -34,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const FAREWELL: Duration = Duration::from_secs(3);
 /// Games that began earlier are not taken up again.
 const STILL_RUNNING: Duration = Duration::from_secs(200 * 24 * 3600);
-/// How often a file that cannot be written is tried.
+/// The longest from one try to the next at a file that cannot be written.
 const RETRY: Duration = Duration::from_secs(10);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -45,8 +46,12 @@ pub struct ArchiveRules {
     pub settings: config::Archive,
     /// When games are looked at again.
     pub review: ReviewRules,
-    /// How often a file that cannot be written is tried.
+    /// When what is too old goes, and a day is summed up.
+    pub upkeep: UpkeepRules,
+    /// The longest from one try to the next at a file that cannot be written.
     pub retry: Duration,
+    /// Says by what time that is done.
+    pub clock: fn() -> SystemTime,
 }
 
 impl From<&config::Archive> for ArchiveRules {
@@ -57,7 +62,9 @@ impl From<&config::Archive> for ArchiveRules {
                 time: settings.review_time,
                 ..ReviewRules::default()
             },
+            upkeep: UpkeepRules::default(),
             retry: RETRY,
+            clock: SystemTime::now,
         }
     }
 }
@@ -112,7 +119,7 @@ impl Scribe {
         side_tasks.spawn(caretaker::mind(
             clerk.clone(),
             chronicle.clone(),
-            rules.settings.clone(),
+            rules.clone(),
             say_day,
         ));
         if rules.settings.review {
@@ -154,8 +161,12 @@ impl Scribe {
 }
 
 fn now() -> Millis {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    now.map_or(0, millis)
+    moment(SystemTime::now())
+}
+
+fn moment(time: SystemTime) -> Millis {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, millis)
 }
 
 fn millis(time: Duration) -> Millis {

@@ -16,7 +16,7 @@ pub use address::{Address, AddressError, WEBHOOK_VARIABLE};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::{broadcast, mpsc, watch};
 
 use self::limit::{Limit, Passed};
 use self::post::Postman;
@@ -49,6 +49,16 @@ impl Alerter {
     pub fn say(&self, kind: &'static str, text: impl Into<String>) {
         // Too many of them, or nobody to take them: then there is no message.
         let _ = self.0.try_send(Message::new(kind, text));
+    }
+
+    /// Tells the summary of each day, for as long as there is somebody who makes them.
+    pub async fn tell_days(self, mut days: watch::Receiver<Option<String>>) {
+        while days.changed().await.is_ok() {
+            let day = days.borrow_and_update().clone();
+            if let Some(day) = day {
+                self.say("day", day);
+            }
+        }
     }
 }
 

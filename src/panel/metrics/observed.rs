@@ -69,6 +69,9 @@ impl Collector for Observed {
         let fill = f64::from(pool.table_fill()) / 1000.0;
         let help = "Part of the transposition table that the last search wrote";
         gauge(out, "table_fill_ratio", help, fill)?;
+        let searching = pool.searching() as f64;
+        let help = "Searches under way, of games and of reviews";
+        gauge(out, "searches_running", help, searching)?;
         requests(out, &client.tally())?;
         match watch.status() {
             Some(status) => told(out, &status),
