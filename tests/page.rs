@@ -7,6 +7,8 @@
 
 #[path = "page/browser.rs"]
 mod browser;
+#[path = "page/crowd.rs"]
+mod crowd;
 #[path = "page/door.rs"]
 mod door;
 #[path = "page/house.rs"]

@@ -8,7 +8,7 @@ use megaton::panel::{Health, Http, Reloader, SelfTest, Sources, Watch};
 
 /// Serves the page for ever, if there is to be one and its port is free.
 pub(super) async fn serve(config: &Config, sources: Sources) {
-    match Http::open(&config.panel).await {
+    match Http::open(&config.panel) {
         Ok(Some(http)) => {
             tracing::info!(url = http.url(), "the page is open");
             http.serve(sources).await;
@@ -20,7 +20,7 @@ pub(super) async fn serve(config: &Config, sources: Sources) {
 }
 
 /// Opens the page of a practice: where the config has it, or at any port if that is taken.
-pub(super) async fn open_for_practice(config: &config::Panel) -> Option<Http> {
+pub(super) fn open_for_practice(config: &config::Panel) -> Option<Http> {
     let anywhere = config::Panel {
         listen: config
             .listen
@@ -28,7 +28,7 @@ pub(super) async fn open_for_practice(config: &config::Panel) -> Option<Http> {
         ..config.clone()
     };
     for wanted in [config, &anywhere] {
-        match Http::open(wanted).await {
+        match Http::open(wanted) {
             Ok(http) => return http,
             Err(error) => tracing::debug!("no page there: {error}"),
         }

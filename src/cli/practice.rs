@@ -246,7 +246,7 @@ async fn look_on(_: &Config, _: Control, _: Chronicle, _: &str) {}
 /// Opens the operator's page of this bot and says where it is.
 #[cfg(unix)]
 async fn look_on(config: &Config, control: Control, chronicle: Chronicle, server: &str) {
-    let Some(http) = page::open_for_practice(&config.panel).await else {
+    let Some(http) = page::open_for_practice(&config.panel) else {
         return;
     };
     // A terminal that is gone is noticed where games are told.

@@ -20,10 +20,10 @@ use super::house::{House, PASSWORD, local, locked};
 
 /// What came back: status, head and body.
 #[derive(Debug)]
-struct Answer {
-    status: u16,
-    head: String,
-    body: String,
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) head: String,
+    pub(super) body: String,
 }
 
 impl Answer {
@@ -32,12 +32,12 @@ impl Answer {
     }
 }
 
-fn address(house: &House) -> &str {
+pub(super) fn address(house: &House) -> &str {
     house.panel().trim_start_matches("http://")
 }
 
 /// Sends bytes and reads until the other end hangs up.
-async fn exchange(address: &str, bytes: &[u8]) -> Answer {
+pub(super) async fn exchange(address: &str, bytes: &[u8]) -> Answer {
     let mut client = TcpStream::connect(address).await.unwrap();
     // Who is refused half-way may be hung up on.
     let _ = client.write_all(bytes).await;
@@ -413,7 +413,7 @@ async fn beyond_the_loopback_nothing_is_shown_without_the_password() {
             token_file: Some(folder.path().join("none")),
             ..panel
         };
-        let error = Http::open(&unreadable).await.unwrap_err().to_string();
+        let error = Http::open(&unreadable).unwrap_err().to_string();
         assert!(error.contains("cannot read the password in"), "{error}");
     })
     .await;
@@ -450,14 +450,14 @@ async fn through_a_proxy_nothing_is_shown_without_the_password() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_busy_port_is_said_and_no_port_is_no_page() {
-    let first = Http::open(&local()).await.unwrap().unwrap();
+    let first = Http::open(&local()).unwrap().unwrap();
     let taken = first.url();
     let taken = taken.trim_start_matches("http://").trim_end_matches('/');
     let panel = Panel {
         listen: Some(taken.parse().unwrap()),
         ..Panel::default()
     };
-    let error = Http::open(&panel).await.unwrap_err().to_string();
+    let error = Http::open(&panel).unwrap_err().to_string();
     assert!(
         error.starts_with(&format!("cannot listen at {taken}: ")),
         "{error}"
@@ -466,7 +466,7 @@ async fn a_busy_port_is_said_and_no_port_is_no_page() {
         listen: None,
         ..Panel::default()
     };
-    assert!(Http::open(&none).await.unwrap().is_none());
+    assert!(Http::open(&none).unwrap().is_none());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -512,7 +512,7 @@ async fn giant_and_hostile_requests_are_refused() {
 }
 
 /// Reads the first line of what comes.
-async fn first_line(client: &mut TcpStream) -> String {
+pub(super) async fn first_line(client: &mut TcpStream) -> String {
     let mut bytes = vec![0; 64];
     let read = client.read(&mut bytes).await.unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes[..read]).into_owned();

@@ -11,8 +11,9 @@ use megaton::bot::{
 use megaton::config::{Config, Panel};
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
-use megaton::panel::{Health, Http, Reloader, SelfTest, Sources, Watch};
-use megaton::practice::{Handle, Options, Partner, Schedule, Server, TimeControl};
+use megaton::panel::{Health, Http, Patience, Reloader, SelfTest, Sources, Watch};
+use megaton::practice::{Event, Handle, Options, Partner, Report, Schedule, Server, TimeControl};
+use tokio::sync::broadcast::Receiver;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -45,6 +46,15 @@ impl House {
 
     /// With games that were kept before.
     pub(crate) async fn open_on(panel: &Panel, archive: Option<PathBuf>) -> Self {
+        Self::open_patient(panel, archive, Patience::default()).await
+    }
+
+    /// With so much patience for those who come to the page.
+    pub(crate) async fn open_patient(
+        panel: &Panel,
+        archive: Option<PathBuf>,
+        patience: Patience,
+    ) -> Self {
         let options = Options {
             bot: Some("Megaton".to_owned()),
             seed: 5,
@@ -60,7 +70,7 @@ impl House {
         tokio::spawn(watcher.run());
         let (reloader, reload) = Reloader::new(None, Config::default(), control.clone());
         tokio::spawn(reloader.run());
-        let http = Http::open(panel).await.unwrap().unwrap();
+        let http = Http::open(panel).unwrap().unwrap().patient(patience);
         let url = http.url();
         tokio::spawn(http.serve(Sources {
             control,
@@ -94,6 +104,16 @@ impl House {
     /// Has games played, so many at a time, against partners that take their time over a move, until
     /// `watched` is done and the last game is over.
     pub(crate) async fn spar_while(&self, concurrency: usize, watched: impl Future<Output = ()>) {
+        self.spar(concurrency, PACE, watched).await;
+    }
+
+    /// The same with partners that take so long over a move; says what came of the games.
+    pub(crate) async fn spar(
+        &self,
+        concurrency: usize,
+        pace: Duration,
+        watched: impl Future<Output = ()>,
+    ) -> Report {
         let schedule = Schedule {
             games: usize::MAX,
             concurrency,
@@ -106,14 +126,20 @@ impl House {
             },
             rated: true,
             pause: Duration::from_millis(100),
-            pace: PACE,
+            pace,
         };
         let stop = CancellationToken::new();
         let watched = async {
             watched.await;
             stop.cancel();
         };
-        tokio::join!(self.server.play("Megaton", schedule, stop.clone()), watched);
+        let games = self.server.play("Megaton", schedule, stop.clone());
+        tokio::join!(games, watched).0
+    }
+
+    /// What happens on the server from now on.
+    pub(crate) fn news(&self) -> Receiver<Event> {
+        self.server.events()
     }
 
     pub(crate) async fn close(self) {

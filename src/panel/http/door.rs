@@ -1,7 +1,8 @@
 //! The listener: lets connections in, few enough and none for ever.
 //!
 //! A request that is too long or too slow in coming is refused, an answer that nobody takes is
-//! dropped, and who comes when the house is full is told so. None of it reaches the bot.
+//! dropped, and who comes when the house is full is told so. What is still to be taken lies in a buffer
+//! that does not grow. None of it reaches the bot.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -15,16 +16,16 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::Sleep;
 
 /// Connections at the same time.
 const MOST_CONNECTIONS: usize = 256;
-/// For the head of a request, and between two requests of a connection.
-const HEAD_TIME: Duration = Duration::from_secs(15);
-/// For a client to take the next bytes of an answer.
-const STALL_TIME: Duration = Duration::from_secs(30);
+/// Connections that may wait to be let in.
+const MOST_AT_THE_DOOR: u32 = 1024;
+/// What the system holds of an answer that a client does not take, in bytes; it doubles the number.
+const UNTAKEN: u32 = 64 << 10;
 /// Longest head of a request, in bytes.
 const LONGEST_HEAD: usize = 16 << 10;
 /// Headers of a request.
@@ -35,6 +36,27 @@ const BREATH: Duration = Duration::from_millis(100);
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\n\
     content-length: 27\r\nretry-after: 10\r\nconnection: close\r\n\r\nToo many connections here.\n";
 
+/// How long a client may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// For the head of a request, and between two requests of a connection.
+    pub head: Duration,
+    /// From the head to the answer, the body read on the way; streams only have to begin.
+    pub request: Duration,
+    /// To take the next bytes of an answer.
+    pub stall: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            head: Duration::from_secs(15),
+            request: Duration::from_secs(30),
+            stall: Duration::from_secs(30),
+        }
+    }
+}
+
 /// A listener.
 #[derive(Debug)]
 pub(super) struct Door {
@@ -42,8 +64,19 @@ pub(super) struct Door {
 }
 
 impl Door {
-    pub(super) async fn open(address: SocketAddr) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
+    pub(super) fn open(address: SocketAddr) -> io::Result<Self> {
+        let socket = if address.is_ipv4() {
+            TcpSocket::new_v4()?
+        } else {
+            TcpSocket::new_v6()?
+        };
+        // A start right after the end finds the port free.
+        #[cfg(unix)]
+        socket.set_reuseaddr(true)?;
+        // What is let in takes it over. By itself it grows to megabytes for every page that reads nothing.
+        socket.set_send_buffer_size(UNTAKEN)?;
+        socket.bind(address)?;
+        let listener = socket.listen(MOST_AT_THE_DOOR)?;
         Ok(Self { listener })
     }
 
@@ -52,7 +85,7 @@ impl Door {
     }
 
     /// Serves for ever.
-    pub(super) async fn serve(self, router: Router) {
+    pub(super) async fn serve(self, router: Router, patience: Patience) {
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         loop {
             let Ok((client, _)) = self.listener.accept().await else {
@@ -71,10 +104,10 @@ impl Door {
             tokio::spawn(async move {
                 let serving = http1::Builder::new()
                     .timer(TokioTimer::new())
-                    .header_read_timeout(HEAD_TIME)
+                    .header_read_timeout(patience.head)
                     .max_headers(MOST_HEADERS)
                     .max_buf_size(LONGEST_HEAD)
-                    .serve_connection(TokioIo::new(Line::new(client)), service);
+                    .serve_connection(TokioIo::new(Line::new(client, patience.stall)), service);
                 if let Err(error) = serving.await {
                     tracing::trace!(%error, "a connection of the page is lost");
                 }
@@ -88,14 +121,17 @@ impl Door {
 #[derive(Debug)]
 struct Line {
     stream: TcpStream,
-    /// Until when the client may take nothing.
+    /// How long the client may take nothing.
+    patience: Duration,
+    /// Until when.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
 impl Line {
-    fn new(stream: TcpStream) -> Self {
+    fn new(stream: TcpStream, patience: Duration) -> Self {
         Self {
             stream,
+            patience,
             stalled: None,
         }
     }
@@ -109,8 +145,10 @@ impl Line {
             self.stalled = None;
             return outcome;
         }
-        let patience = || Box::pin(tokio::time::sleep(STALL_TIME));
-        let stalled = self.stalled.get_or_insert_with(patience);
+        let patience = self.patience;
+        let stalled = self
+            .stalled
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
         match stalled.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
             Poll::Pending => Poll::Pending,

@@ -3,7 +3,7 @@
 //! A page of another site could otherwise steer the bot, and a name that somebody points at the
 //! loopback could read what stands here.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::Json;
 use axum::extract::{Request, State};
@@ -18,8 +18,6 @@ use crate::web::{Stranger, by_own_name, is_from_here};
 
 /// The cookie that names a session.
 pub(super) const COOKIE: &str = "megaton-session";
-/// For a request to be answered, its body read included; streams only have to begin.
-const REQUEST_TIME: Duration = Duration::from_secs(30);
 
 /// A refusal in words.
 pub(super) fn refusal(status: StatusCode, text: &str) -> Response {
@@ -36,7 +34,7 @@ pub(super) async fn watch(State(site): State<Site>, request: Request, next: Next
         };
         return refusal(StatusCode::FORBIDDEN, &format!("{stranger}{hint}"));
     }
-    let answered = tokio::time::timeout(REQUEST_TIME, next.run(request)).await;
+    let answered = tokio::time::timeout(site.patience().request, next.run(request)).await;
     let mut response = answered
         .unwrap_or_else(|_| refusal(StatusCode::REQUEST_TIMEOUT, "the request took too long"));
     let rules = [

@@ -28,5 +28,6 @@ mod sse;
 mod steer;
 mod view;
 
+pub use door::Patience;
 pub use key::KeyError;
 pub use server::{Http, HttpError, Sources};

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::door::Door;
+use super::door::{Door, Patience};
 use super::key::{Key, KeyError};
 use super::routes;
 use super::site::Site;
@@ -60,15 +60,16 @@ pub struct Http {
     address: SocketAddr,
     key: Key,
     hosts: Vec<String>,
+    patience: Patience,
 }
 
 impl Http {
-    /// Takes the port; none where the config wants no page. A password that cannot be read only
+    /// Takes the port, within a runtime; none where the config wants no page. A password that cannot be read only
     /// keeps everybody from steering, as long as nobody can come from another machine.
     ///
     /// # Errors
     /// When there can be no page; says why.
-    pub async fn open(config: &Panel) -> Result<Option<Self>, HttpError> {
+    pub fn open(config: &Panel) -> Result<Option<Self>, HttpError> {
         let Some(address) = config.listen else {
             return Ok(None);
         };
@@ -82,14 +83,21 @@ impl Http {
             Some(Err(error)) => return Err(error.into()),
         };
         let failed = |source| HttpError::Listen { address, source };
-        let door = Door::open(address).await.map_err(failed)?;
+        let door = Door::open(address).map_err(failed)?;
         let address = door.address().map_err(failed)?;
         Ok(Some(Self {
             door,
             address,
             key,
             hosts: config.hosts.clone(),
+            patience: Patience::default(),
         }))
+    }
+
+    /// With other waiting times.
+    #[must_use]
+    pub fn patient(self, patience: Patience) -> Self {
+        Self { patience, ..self }
     }
 
     /// Where a browser finds it.
@@ -99,9 +107,10 @@ impl Http {
 
     /// Serves for ever.
     pub async fn serve(self, sources: Sources) {
-        let site = Site::new(self.address, self.hosts, self.key, sources);
+        let site = Site::new(self.address, self.hosts, self.key, self.patience, sources);
         let feed = Arc::clone(site.feed());
         let watcher = feed.run(site.clone());
-        tokio::join!(watcher, self.door.serve(routes::router(site)));
+        let router = routes::router(site);
+        tokio::join!(watcher, self.door.serve(router, self.patience));
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::door::Patience;
 use super::feed::Feed;
 use super::key::Key;
 use super::server::Sources;
@@ -22,6 +23,7 @@ struct Inner {
     address: SocketAddr,
     hosts: Vec<String>,
     key: Key,
+    patience: Patience,
     sources: Sources,
     feed: Arc<Feed>,
     shelf: Shelf,
@@ -29,11 +31,18 @@ struct Inner {
 }
 
 impl Site {
-    pub(super) fn new(address: SocketAddr, hosts: Vec<String>, key: Key, sources: Sources) -> Self {
+    pub(super) fn new(
+        address: SocketAddr,
+        hosts: Vec<String>,
+        key: Key,
+        patience: Patience,
+        sources: Sources,
+    ) -> Self {
         Self(Arc::new(Inner {
             address,
             hosts,
             key,
+            patience,
             shelf: Shelf::new(sources.archive.clone()),
             sources,
             feed: Feed::new(),
@@ -54,6 +63,11 @@ impl Site {
     /// The password and the sessions.
     pub(super) fn key(&self) -> &Key {
         &self.0.key
+    }
+
+    /// How long clients may take.
+    pub(super) fn patience(&self) -> Patience {
+        self.0.patience
     }
 
     /// What is new, for everybody who looks.
