@@ -1,12 +1,15 @@
-//! What is left of a game when the program is killed in the middle of it, and taken up again.
+//! What is left of games when the program is killed in the middle of them, and taken up again.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use megaton::archive::{FILE_NAME, Filter, GameRecord, Library, Order};
-use megaton::practice::{Handle, Options, Partner, Schedule, Server, TimeControl, Timing};
+use megaton::practice::{Event, Handle, Options, Partner, Schedule, Server, TimeControl, Timing};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::TryRecvError;
 use tokio_util::sync::CancellationToken;
 
 use super::program::command;
@@ -16,6 +19,10 @@ const BOT: &str = "Megaton";
 const FACTOR: u32 = 20;
 /// Longer than anything here takes; a hang ends there.
 const GUARD: Duration = Duration::from_secs(120);
+/// A partner's time over a move.
+const PACE: Duration = Duration::from_millis(100);
+/// Half-moves that one game can make in half a second at that pace, ours and theirs.
+const HALF_A_SECOND: usize = 10;
 
 async fn server() -> Handle {
     let options = Options {
@@ -35,11 +42,16 @@ fn run(config: &Path, token: &str) -> Child {
         .expect("the program starts")
 }
 
+/// Where the program keeps its games.
+fn archive(folder: &Path) -> Option<PathBuf> {
+    let kept = fs::read_dir(folder.join("data")).ok()?.next()?.ok()?.path();
+    Some(kept.join(FILE_NAME))
+}
+
 /// The one game in the archive, once it is as wanted.
 async fn game(folder: &Path, wanted: impl Fn(&GameRecord) -> bool) -> GameRecord {
     let look = || {
-        let kept = fs::read_dir(folder.join("data")).ok()?.next()?.ok()?.path();
-        let library = Library::open(&kept.join(FILE_NAME)).ok()?;
+        let library = Library::open(&archive(folder)?).ok()?;
         let line = library
             .games(&Filter::default(), Order::default(), 9, None)
             .ok()?;
@@ -75,7 +87,7 @@ async fn a_kill_costs_the_archive_nothing_and_its_record_goes_on() {
         games: 1,
         concurrency: 1,
         partners: vec![Partner::Random],
-        pace: Duration::from_millis(100),
+        pace: PACE,
         time: TimeControl::Clock {
             limit: 60,
             increment: 0,
@@ -104,4 +116,102 @@ async fn a_kill_costs_the_archive_nothing_and_its_record_goes_on() {
     }
     let thought = ended.moves.iter().filter(|made| made.depth.is_some());
     assert!(thought.count() > 0, "{ended:?}");
+}
+
+/// The moves of every game as the server saw them.
+#[derive(Default)]
+struct Seen(BTreeMap<String, Vec<String>>);
+
+impl Seen {
+    fn take(&mut self, event: Event) {
+        if let Event::Moved { game, san, .. } = event {
+            self.0.entry(game).or_default().push(san);
+        }
+    }
+
+    /// Sees so many moves more.
+    async fn watch(&mut self, news: &mut Receiver<Event>, moves: usize) {
+        let count = |seen: &Self| seen.0.values().map(Vec::len).sum::<usize>();
+        let enough = count(self) + moves;
+        while count(self) < enough {
+            self.take(news.recv().await.expect("news of the server"));
+        }
+    }
+
+    /// Sees what there is to see by now.
+    fn catch_up(&mut self, news: &mut Receiver<Event>) {
+        loop {
+            match news.try_recv() {
+                Ok(event) => self.take(event),
+                Err(TryRecvError::Empty) => return,
+                Err(error) => panic!("news of the server: {error}"),
+            }
+        }
+    }
+
+    /// How many half-moves the archive lacks of the game of which it lacks most. What it has must be
+    /// what was played.
+    fn lacked_by(&self, library: &Library) -> usize {
+        let lacked = self.0.iter().map(|(id, seen)| {
+            let kept = library.game(id).expect("it can be read");
+            let kept = kept.map_or_else(Vec::new, |game| game.moves);
+            for (kept, seen) in kept.iter().zip(seen) {
+                assert_eq!(kept.san.as_ref(), Some(seen), "{id}");
+            }
+            seen.len().saturating_sub(kept.len())
+        });
+        lacked.max().unwrap_or_default()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kill_costs_the_archive_the_last_half_second_at_most() {
+    let server = server().await;
+    let token = server.open_bot(BOT).expect("a good name");
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("config.toml");
+    let text = format!(
+        "[lichess]\nurl = \"{}\"\n[engine]\nhash = 1\nnodes = 300\n[panel]\nlisten = \"\"\n\
+         [archive]\nreview = false\n",
+        server.url()
+    );
+    fs::write(&config, text).expect("a config");
+    let schedule = Schedule {
+        games: usize::MAX,
+        concurrency: 4,
+        partners: vec![Partner::Engine { nodes: 300 }],
+        pace: PACE,
+        time: TimeControl::Clock {
+            limit: 60,
+            increment: 0,
+        },
+        ..Schedule::default()
+    };
+    let mut news = server.events();
+    let kills = async {
+        let mut seen = Seen::default();
+        let mut lacked = Vec::new();
+        for _ in 0..3 {
+            let mut bot = run(&config, &token);
+            seen.watch(&mut news, 50).await;
+            bot.kill().expect("it runs");
+            // Nothing that the server is told from here on was known to the bot.
+            seen.catch_up(&mut news);
+            bot.wait().expect("it ran");
+            let path = archive(folder.path()).expect("a folder");
+            let library = Library::open(&path).expect("an archive");
+            lacked.push(seen.lacked_by(&library));
+        }
+        // A disk that stood still for a moment may have spoiled one of them.
+        lacked.sort_unstable();
+        assert!(lacked[1] <= HALF_A_SECOND, "half-moves lost: {lacked:?}");
+    };
+    let games = server.play(BOT, schedule, CancellationToken::new());
+    let killed = async {
+        tokio::select! {
+            report = games => panic!("there is no end to them: {report}"),
+            () = kills => {}
+        }
+    };
+    tokio::time::timeout(GUARD, killed).await.expect("in time");
 }

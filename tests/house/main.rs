@@ -2,11 +2,14 @@
 
 mod account;
 mod alarms;
+mod beside;
 mod clubs;
 mod explain;
 mod faulty;
 mod features;
+mod full;
 mod games;
+mod idle;
 mod interventions;
 mod kept;
 mod layers;
