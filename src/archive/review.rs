@@ -24,6 +24,9 @@ pub struct ReviewRecord {
     pub positions: usize,
     /// The move that cost the point; none where no single one did.
     pub mistake: Option<Mistake>,
+    /// Whether it was given up, because a search of it failed: then nothing is known.
+    #[serde(default)]
+    pub given_up: bool,
 }
 
 /// A move that cost the point.
@@ -52,6 +55,9 @@ pub struct Mistake {
 impl ReviewRecord {
     /// The finding in one sentence.
     pub fn describe(&self) -> String {
+        if self.given_up {
+            return format!("given up: a search failed ({} positions)", self.positions);
+        }
         let Some(mistake) = &self.mistake else {
             return format!("no single move cost it ({} positions)", self.positions);
         };

@@ -178,6 +178,7 @@ fn kept(file: &Path) {
             line: vec!["f3".to_owned()],
             refutation: vec!["Nxf2#".to_owned()],
         }),
+        given_up: false,
     })
     .unwrap();
 }

@@ -1,7 +1,8 @@
 //! Searches lost and drawn games again, while nothing is played and only then.
 //!
 //! The moment a game begins the search is dropped; what was found so far waits for the next quiet
-//! hour. Its searches use what others leave of the cores.
+//! hour. Its searches use what others leave of the cores. A game of which one fails is given up: an
+//! answer that is none must not count as one, and no game may keep the others from their turn.
 
 use std::time::Duration;
 
@@ -12,13 +13,15 @@ use super::inquiry::Inquiry;
 use super::{DAY, millis, now};
 use crate::archive::{ArchiveError, Clerk, GameRecord, Millis, ReviewRecord};
 use crate::bot::chronicle::Chronicle;
-use crate::engine::{Engine, Limits, Pool, Search, Thought};
+use crate::engine::{Ended, Engine, Limits, Pool, Search, Thought};
 use crate::rules::Game;
 
 /// Games that began earlier are not looked at again.
 const RECENT: Duration = Duration::from_secs(30 * 24 * 3600);
-/// A search that says nothing for so many of its times is given up.
+/// A search that says nothing for so many of its times is dropped.
 const PATIENCE: u32 = 30;
+/// Of so many that were dropped so while nothing was played, their game is given up.
+const MOST_DROPPED: u32 = 3;
 
 /// When and how long games are looked at again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,27 +100,39 @@ impl Reviewer {
             program: concat!("megaton ", env!("CARGO_PKG_VERSION")).to_owned(),
             positions: 0,
             mistake: None,
+            given_up: false,
         };
         let Some(mut inquiry) = Inquiry::new(game) else {
             return review;
         };
         let mut engine = None;
+        let mut dropped = 0;
         while let Some(position) = inquiry.next() {
             let lease = engine.get_or_insert_with(|| self.pool.lease());
-            if let Some(thought) = self.search(lease, &position).await {
-                inquiry.answer(&thought);
-            } else {
-                engine = None;
-                self.wait_for_quiet().await;
+            match self.search(lease, &position).await {
+                Looked::Found(thought) => inquiry.answer(&thought),
+                Looked::Interrupted => {
+                    engine = None;
+                    self.wait_for_quiet().await;
+                }
+                Looked::Silent if dropped + 1 < MOST_DROPPED => {
+                    dropped += 1;
+                    engine = None;
+                }
+                Looked::Silent | Looked::Failed => {
+                    review.given_up = true;
+                    break;
+                }
             }
         }
         review.positions = inquiry.searched();
-        review.mistake = inquiry.mistake();
+        if !review.given_up {
+            review.mistake = inquiry.mistake();
+        }
         review
     }
 
-    /// Searches a position; nothing if a game began meanwhile.
-    async fn search(&self, engine: &Engine, game: &Game) -> Option<Thought> {
+    async fn search(&self, engine: &Engine, game: &Game) -> Looked {
         let limits = Limits {
             movetime: Some(self.rules.time),
             background: true,
@@ -126,8 +141,8 @@ impl Reviewer {
         let search = engine.think(game, limits);
         let patience = self.rules.time.saturating_mul(PATIENCE);
         tokio::select! {
-            thought = timeout(patience, answer(&search)) => thought.ok().flatten(),
-            () = self.wait_for_games() => None,
+            thought = timeout(patience, answer(&search)) => Looked::of(thought.ok().flatten()),
+            () = self.wait_for_games() => Looked::Interrupted,
         }
     }
 
@@ -156,6 +171,29 @@ impl Reviewer {
             {
                 return;
             }
+        }
+    }
+}
+
+/// What came of a search.
+#[derive(Debug)]
+enum Looked {
+    /// An answer.
+    Found(Box<Thought>),
+    /// It failed; what it said is only some legal move.
+    Failed,
+    /// Nothing, for far too long.
+    Silent,
+    /// A game began.
+    Interrupted,
+}
+
+impl Looked {
+    fn of(thought: Option<Thought>) -> Self {
+        match thought {
+            Some(thought) if thought.ended == Ended::Failed => Self::Failed,
+            Some(thought) => Self::Found(Box::new(thought)),
+            None => Self::Silent,
         }
     }
 }

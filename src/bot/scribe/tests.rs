@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, mpsc};
 
 use super::*;
 use crate::archive::{
@@ -10,9 +10,9 @@ use crate::archive::{
 };
 use crate::bot::chronicle::{Desk, Header};
 use crate::bot::table::Ending;
-use crate::engine::{EngineOptions, Evaluator};
+use crate::engine::{Dtz, EngineOptions, Evaluator, TableProbe, Tables, Wdl};
 use crate::lichess::{GameEvent, GameFull, GameId, Side, Status};
-use crate::rules::Game;
+use crate::rules::{Game, Position};
 
 const ID: &str = "abcdefgh";
 /// Longer than anything here takes; a hang ends there.
@@ -201,6 +201,78 @@ async fn lost_games_are_looked_at_again_while_nothing_is_played() {
     let library = Library::open(&folder.path().join(FILE_NAME)).unwrap();
     assert_eq!(library.review("wonbyus1").unwrap(), None);
     scribe.finish().await;
+}
+
+/// Tables at which a search fails, or hangs until the other end is gone.
+#[derive(Debug)]
+enum Broken {
+    Fails,
+    Hangs(Mutex<mpsc::Receiver<()>>),
+}
+
+impl TableProbe for Broken {
+    fn most_men(&self) -> usize {
+        32
+    }
+
+    fn wdl(&self, _position: &Position) -> Option<Wdl> {
+        None
+    }
+
+    fn dtz(&self, _position: &Position) -> Option<Dtz> {
+        match self {
+            Self::Fails => panic!("an injected fault"),
+            Self::Hangs(end) => {
+                // The other end says nothing; that it is gone is enough.
+                let _ = end.lock().unwrap().recv();
+                None
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_game_of_which_a_search_fails_is_given_up_and_keeps_nobody_from_a_turn() {
+    let (release, end) = mpsc::channel();
+    let hangs = Broken::Hangs(Mutex::new(end));
+    for (broken, release) in [(Broken::Fails, None), (hangs, Some(release))] {
+        let folder = tempfile::tempdir().unwrap();
+        let clerk = Clerk::start(&folder.path().join(FILE_NAME)).unwrap();
+        // No castling any more, so that the tables are asked about the root.
+        let lost = |id: &str| {
+            let moves = "e2e3 e7e6 e1e2 e8e7 a2a3 a7a6";
+            Entry::Game(Arc::new(GameRecord {
+                id: id.to_owned(),
+                us: Some(Side::White),
+                joined: now(),
+                moves: moves.split(' ').map(MoveRecord::bare).collect(),
+                ending: Some(EndingRecord {
+                    status: Status::Resign,
+                    winner: Some(Side::Black),
+                    at: now(),
+                }),
+                ..GameRecord::default()
+            }))
+        };
+        let games = [lost("lostgam1"), lost("lostgam2")];
+        clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
+        let chronicle = Chronicle::default();
+        let pool = Pool::new(&EngineOptions {
+            hash_mb: 1,
+            evaluator: Evaluator::classical(),
+            tables: Some(Tables::new(Arc::new(broken))),
+            ..EngineOptions::default()
+        });
+        let path = folder.path().join(FILE_NAME);
+        let scribe = Scribe::start(&path, &chronicle, &pool, &rules()).await;
+        for id in ["lostgam1", "lostgam2"] {
+            let review = until(folder.path(), |library| library.review(id).ok()?).await;
+            assert!(review.given_up && review.mistake.is_none(), "{review:?}");
+            assert!(review.describe().starts_with("given up"), "{review:?}");
+        }
+        drop(release);
+        scribe.unwrap().finish().await;
+    }
 }
 
 #[tokio::test]
