@@ -8,6 +8,7 @@ use super::disk::Disk;
 use super::error::ArchiveError;
 use super::record::Millis;
 use super::rows;
+use crate::lichess::Status;
 
 /// Games that took longer are in no day, in milliseconds: who looked for them would have to look at all
 /// games there are.
@@ -78,12 +79,13 @@ impl Disk {
                 let number = batch.query_row(sql, span, |row| row.get::<_, Option<i64>>(0));
                 number.map(|number| number.map(i64::unsigned_abs))
             };
+            let forfeits = Status::TIME_FORFEITS.map(Status::as_str).join("', '");
             let events = "SELECT count(*) FROM event WHERE at >= ?1 AND at < ?2 AND kind =";
             let count = |kind: &str| number(&format!("{events} '{kind}'"));
             Ok(Day {
                 speeds: speeds.collect::<rusqlite::Result<_>>()?,
                 flagged: number(&format!(
-                    "SELECT count(*) {games} AND result = 'loss' AND status = 'outoftime'"
+                    "SELECT count(*) {games} AND result = 'loss' AND status IN ('{forfeits}')"
                 ))?
                 .unwrap_or(0),
                 lag: number(&format!("SELECT max(lag) {games}"))?,

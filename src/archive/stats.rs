@@ -194,7 +194,7 @@ impl Library {
     pub fn time_losses(&self, filter: &Filter) -> Result<Vec<TimeLoss>, ArchiveError> {
         let lost = Filter {
             result: Some(Wanted::Result(Outcome::Loss)),
-            status: vec![Status::OutOfTime, Status::Timeout],
+            status: Status::TIME_FORFEITS.to_vec(),
             ..filter.clone()
         };
         let of_other_kind = |wanted: &Wanted| *wanted != Wanted::Result(Outcome::Loss);
@@ -270,7 +270,7 @@ impl Count {
         ] {
             tally.add(outcome, diff);
         }
-        let flagged = matches!(end, "outoftime" | "timeout");
+        let flagged = Status::from_word(end).is_time_forfeit();
         stats.trouble.lost += u64::from(flagged && outcome == Outcome::Loss);
         stats.trouble.won += u64::from(flagged && outcome == Outcome::Win);
         if let Some(least) = row.get::<_, Option<i64>>(12)? {

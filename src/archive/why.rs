@@ -6,7 +6,6 @@
 use serde::Serialize;
 
 use super::record::{EventRecord, GameRecord, Millis, MoveRecord};
-use crate::lichess::Status;
 
 /// After this little time on the clock a flag is nobody's accident.
 const SCRAMBLE: Millis = 3_000;
@@ -77,8 +76,7 @@ pub struct TimeLoss {
 pub fn time_loss(game: &GameRecord, events: &[EventRecord]) -> Option<TimeLoss> {
     let ending = game.ending.as_ref()?;
     let us = game.us?;
-    let on_time = matches!(ending.status, Status::OutOfTime | Status::Timeout);
-    if !on_time || ending.winner != Some(us.other()) {
+    if !ending.status.is_time_forfeit() || ending.winner != Some(us.other()) {
         return None;
     }
     let scene = Scene::of(game, ending.at, events);
@@ -236,7 +234,7 @@ fn tenths(time: Millis) -> String {
 mod tests {
     use super::*;
     use crate::archive::record::{EndingRecord, Origin};
-    use crate::lichess::Side;
+    use crate::lichess::{Side, Status};
 
     /// A game that we lost on the clock at 100 s as White, our clock showing this after each move.
     fn lost(clock: Millis) -> GameRecord {

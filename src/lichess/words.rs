@@ -115,6 +115,14 @@ impl Status {
         !self.is_playing()
     }
 
+    /// How games end whose loser lost by time: a flag fell, or a player was gone for too long.
+    pub const TIME_FORFEITS: [Self; 2] = [Self::OutOfTime, Self::Timeout];
+
+    /// Whether it is one of those; drawn where the other side could not have won.
+    pub fn is_time_forfeit(self) -> bool {
+        Self::TIME_FORFEITS.contains(&self)
+    }
+
     /// The number the server uses for it in events, where it has one.
     pub const fn number(self) -> Option<u8> {
         Some(match self {

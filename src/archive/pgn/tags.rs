@@ -98,7 +98,7 @@ fn termination(game: &GameRecord) -> &'static str {
     match status {
         None | Some(Status::Created | Status::Started) => "Unterminated",
         Some(Status::Aborted | Status::NoStart) => "Abandoned",
-        Some(Status::Timeout | Status::OutOfTime) => "Time forfeit",
+        Some(status) if status.is_time_forfeit() => "Time forfeit",
         Some(Status::Cheat) => "Rules infraction",
         Some(Status::Unknown | Status::UnknownFinish) => "Unknown",
         Some(_) => "Normal",

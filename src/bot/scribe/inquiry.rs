@@ -7,7 +7,7 @@
 
 use crate::archive::{GameRecord, Mistake, ScoreRecord};
 use crate::engine::Thought;
-use crate::lichess::{Side, Status};
+use crate::lichess::Side;
 use crate::rules::Game;
 
 /// At or above this a game is not lost yet, in centipawns.
@@ -61,7 +61,7 @@ impl Inquiry {
             game,
             us,
             lost: ending.winner == Some(us.other()),
-            flagged: ending.status == Status::OutOfTime,
+            flagged: ending.status.is_time_forfeit(),
             next,
             after: None,
             searched: 0,
@@ -166,6 +166,7 @@ mod tests {
     use super::*;
     use crate::archive::{EndingRecord, MoveRecord};
     use crate::engine::{Ended, Score};
+    use crate::lichess::Status;
 
     const MOVES: &str = "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1g1 f8d6 f3d4 d6h2";
 
@@ -221,9 +222,11 @@ mod tests {
 
     #[test]
     fn a_game_lost_on_the_clock_alone_has_no_losing_move() {
-        let lost = record(Some(Side::Black), Status::OutOfTime);
-        let (_, mistake) = inquire(&lost, |ply| if ply >= 6 { 100 } else { 400 });
-        assert_eq!(mistake, None);
+        for status in Status::TIME_FORFEITS {
+            let lost = record(Some(Side::Black), status);
+            let (_, mistake) = inquire(&lost, |ply| if ply >= 6 { 100 } else { 400 });
+            assert_eq!(mistake, None, "{status:?}");
+        }
     }
 
     #[test]

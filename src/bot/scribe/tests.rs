@@ -302,12 +302,13 @@ async fn a_day_is_summed_up_in_a_line() {
     let games = [
         game("one", Some(Side::White), Status::VariantEnd),
         game("two", Some(Side::Black), Status::OutOfTime),
+        game("three", Some(Side::Black), Status::Timeout),
     ];
     clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
     let day = clerk.ask(|disk| disk.day(0, 5000)).await.unwrap();
     assert_eq!(
         day.to_string(),
-        "blitz +1 =0 -1 (-8 points); longest way of a move 90 ms; 1 lost on the clock"
+        "blitz +1 =0 -2 (-12 points); longest way of a move 90 ms; 2 lost on the clock"
     );
     let empty = clerk.ask(|disk| disk.day(5000, 6000)).await.unwrap();
     assert_eq!(empty.to_string(), "no games");

@@ -84,8 +84,8 @@ impl WantedArgs {
     pub(super) fn filter(&self) -> Result<Filter, Failure> {
         let switch = |yes: bool, no: bool| (yes || no).then_some(yes);
         let (result, status) = if self.lost_on_time {
-            let on_time = vec![Status::OutOfTime, Status::Timeout];
-            (Some(Wanted::Result(Outcome::Loss)), on_time)
+            let lost = Wanted::Result(Outcome::Loss);
+            (Some(lost), Status::TIME_FORFEITS.to_vec())
         } else {
             (self.result.map(wanted), self.ended.clone())
         };

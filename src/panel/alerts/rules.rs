@@ -114,7 +114,7 @@ impl Rules {
 }
 
 fn lost_on_time(ending: &Ending) -> Option<Message> {
-    let on_time = ending.status == Some(lichess::Status::OutOfTime);
+    let on_time = ending.status.is_some_and(lichess::Status::is_time_forfeit);
     let lost = ending.winner.is_some() && ending.winner != ending.us;
     (on_time && lost).then(|| {
         let Ending { game, opponent, .. } = ending;
@@ -155,6 +155,8 @@ mod tests {
             told.unwrap().text,
             "game q7ZxVt2B against Nuke is lost on time"
         );
+        let left = ending(lichess::Status::Timeout, Side::Black);
+        assert_eq!(Rules::of(&left).unwrap().kind, "time");
         let won = ending(lichess::Status::OutOfTime, Side::White);
         assert_eq!(Rules::of(&won), None);
         let mated = ending(lichess::Status::Mate, Side::Black);

@@ -20,8 +20,6 @@ const OVERHEAD: [f64; 12] = [
     0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.25, 0.4, 0.6, 1.0, 2.0, 5.0,
 ];
 
-/// Ways to lose a game on the clock.
-const ON_TIME: [Status; 2] = [Status::OutOfTime, Status::Timeout];
 /// Every word for what should not be.
 const FAULTS: [&str; 12] = [
     "foreign_move",
@@ -109,7 +107,7 @@ impl Counted {
     /// Begins at nothing what somebody is woken for: a series that appears with its first count has
     /// not grown, as those see it who watch.
     fn begin(&self) {
-        for status in ON_TIME {
+        for status in Status::TIME_FORFEITS {
             let labels = [("result", "loss"), ("status", status.as_str())];
             let _ = of(&self.games, labels);
         }
