@@ -86,7 +86,7 @@ export class Card {
       if (motion === "forward" && game.san) this.onMove(this.#spoken(game));
     }
     this.element.classList.toggle("over", Boolean(game.ending));
-    this.element.dataset.outcome = game.ending ? outcome({ us: game.us, ...game.ending }) : "";
+    this.element.dataset.outcome = game.ending ? outcome(game) : "";
   }
 
   get game() {

@@ -99,10 +99,7 @@ export function signed(number) {
   return number > 0 ? `+${number}` : `−${-number}`;
 }
 
-/** How a game went for us: `win`, `loss`, `draw`, or `none` for one that does not count. */
-export function outcome({ us, winner, status }) {
-  if (!status || status === "aborted" || status === "noStart" || status === "unknownFinish") return "none";
-  if (!winner) return "draw";
-  if (!us) return "none";
-  return winner === us ? "win" : "loss";
+/** How a game went for us, as we are told: `win`, `loss`, `draw`, or `none` for one without a result. */
+export function outcome(game) {
+  return game.outcome ?? "none";
 }

@@ -13,7 +13,7 @@ function gameRow(game, now) {
   const us = game.us ?? "white";
   const them = us === "white" ? game.black : game.white;
   const ours = us === "white" ? game.white : game.black;
-  const how = outcome({ us: game.us, ...game.ending });
+  const how = outcome(game);
   const name = link(`/game/${game.id}`, "", make("b", "", them.name || "Anonymous"));
   const when = make("time", "", ago(game.ending?.at ?? game.began, now));
   when.title = day(game.ending?.at ?? game.began);

@@ -408,11 +408,7 @@ pub struct EndingRecord {
 impl EndingRecord {
     /// Whether it was played to a result.
     pub const fn is_played(&self) -> bool {
-        let void = matches!(
-            self.status,
-            Status::Aborted | Status::NoStart | Status::Unknown
-        );
-        self.winner.is_some() || !(void || self.status.is_playing())
+        self.status.has_result(self.winner)
     }
 }
 
@@ -523,7 +519,7 @@ mod tests {
         assert_eq!(game.our_outcome(), Some(Outcome::Loss));
         game.ending = Some(ended(Status::Draw, None));
         assert_eq!(game.result(), "1/2-1/2");
-        for void in [Status::Aborted, Status::NoStart, Status::Unknown] {
+        for void in [Status::Aborted, Status::NoStart, Status::UnknownFinish] {
             game.ending = Some(ended(void, None));
             assert_eq!((game.result(), game.our_outcome()), ("*", None));
         }

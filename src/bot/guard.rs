@@ -355,7 +355,7 @@ mod tests {
         let mut casual = game(7, "foe", loss, None);
         casual.rated = false;
         assert_eq!(guard.finished(&casual, casual.at), GuardNews::default());
-        let mut aborted = game(8, "foe", loss, None);
+        let mut aborted = game(8, "foe", None, None);
         aborted.status = "aborted".into();
         assert_eq!(guard.finished(&aborted, aborted.at), GuardNews::default());
         let last = game(9, "foe", loss, None);

@@ -123,6 +123,17 @@ impl Status {
         Self::TIME_FORFEITS.contains(&self)
     }
 
+    /// Whether a game that ended so, won by this side or by nobody, has a result. What was called off
+    /// has none, nor has what ended in a way that nobody knows, unless somebody won it.
+    pub const fn has_result(self, winner: Option<Side>) -> bool {
+        let open = self.is_playing()
+            || matches!(
+                self,
+                Self::Aborted | Self::NoStart | Self::UnknownFinish | Self::Unknown
+            );
+        winner.is_some() || !open
+    }
+
     /// The number the server uses for it in events, where it has one.
     pub const fn number(self) -> Option<u8> {
         Some(match self {
@@ -348,6 +359,17 @@ mod tests {
         let playing: Vec<_> = Status::ALL.iter().filter(|s| s.is_playing()).collect();
         assert_eq!(playing, [&Status::Created, &Status::Started]);
         assert!(Status::from_word("newKindOfEnding").is_over());
+    }
+
+    #[test]
+    fn a_game_has_a_result_if_somebody_won_it_or_it_is_known_to_be_drawn() {
+        let none = ["created", "started", "aborted", "noStart", "unknownFinish"];
+        for &status in Status::ALL {
+            let open = none.contains(&status.as_str());
+            assert_eq!(status.has_result(None), !open, "{status:?}");
+            assert!(status.has_result(Some(Side::Black)), "{status:?}");
+        }
+        assert!(!Status::from_word("newKindOfEnding").has_result(None));
     }
 
     #[test]

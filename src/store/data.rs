@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::moment::Moment;
-use crate::lichess::{GameId, Side, UserId};
+use crate::lichess::{GameId, Side, Status, UserId};
 
 /// Everything that was kept, as it is read when the bot starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -269,9 +269,10 @@ pub struct FinishedGame {
 }
 
 impl FinishedGame {
-    /// Whether it has a result: an aborted game has none.
+    /// Whether both sides moved, we were one of them, and it has a result.
     pub fn counts(&self) -> bool {
-        self.plies >= 2 && self.color.is_some() && self.status != "aborted"
+        let status = Status::from_word(&self.status);
+        self.plies >= 2 && self.color.is_some() && status.has_result(self.winner)
     }
 
     /// How it went for us.

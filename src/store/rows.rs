@@ -17,11 +17,12 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// How long results are kept, beside the last two of each opponent.
 pub(super) const RESULTS_KEPT: Duration = Duration::from_secs(60 * 24 * 3600);
 
-/// The games that count between two players, the latest first.
+/// The games that count between two players (`FinishedGame::counts`), the latest first.
 pub(super) const LAST_GAMES: &str = "
     SELECT game, row_number() OVER (PARTITION BY opponent ORDER BY at DESC, rowid DESC) AS nth
     FROM result
-    WHERE opponent IS NOT NULL AND color IS NOT NULL AND plies >= 2 AND status <> 'aborted'";
+    WHERE opponent IS NOT NULL AND color IS NOT NULL AND plies >= 2 AND (winner IS NOT NULL
+        OR status NOT IN ('created', 'started', 'aborted', 'noStart', 'unknownFinish', 'unknown'))";
 
 /// Writes a change.
 pub(super) fn write(db: &Connection, change: &Change) -> rusqlite::Result<()> {

@@ -12,8 +12,8 @@ use super::data::{
 use super::disk::{Disk, Sink};
 use super::error::StoreError;
 use super::moment::Moment;
-use super::{Store, schema};
-use crate::lichess::{GameId, Side, UserId};
+use super::{Store, rows, schema};
+use crate::lichess::{GameId, Side, Status, UserId};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -328,6 +328,17 @@ fn a_damaged_file_is_an_error_and_never_a_panic() {
 }
 
 #[test]
+fn a_row_counts_where_its_record_does() {
+    for status in Status::ALL.iter().copied().chain([Status::Unknown]) {
+        let mut drawn = game(1, "foe", now());
+        drawn.status = status.as_str().to_owned();
+        drawn.winner = None;
+        let excluded = rows::LAST_GAMES.contains(&format!("'{status}'"));
+        assert_eq!(drawn.counts(), !excluded, "{status}");
+    }
+}
+
+#[test]
 fn old_results_go_but_the_last_two_of_each_opponent_stay() {
     let folder = tempfile::tempdir().unwrap();
     let mut disk = Disk::open(&folder.path().join("state.db"), now())
@@ -338,6 +349,7 @@ fn old_results_go_but_the_last_two_of_each_opponent_stay() {
         .collect();
     let mut aborted = game(50, "foe", now().before(DAY * 70));
     aborted.status = "aborted".into();
+    aborted.winner = None;
     changes.push(Change::Result(aborted));
     changes.push(Change::Result(game(60, "other", now().before(DAY))));
     disk.commit(&changes).unwrap();

@@ -252,8 +252,8 @@ impl Ending {
         match (self.status, self.winner) {
             (_, Some(Side::White)) => "1-0",
             (_, Some(Side::Black)) => "0-1",
-            (None | Some(Status::Aborted | Status::Created | Status::Started), _) => "*",
-            (Some(_), _) => "1/2-1/2",
+            (Some(status), None) if status.has_result(None) => "1/2-1/2",
+            _ => "*",
         }
     }
 }

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::replay::{Replay, Shown};
 use crate::archive::{
-    ChallengeRecord, Control, GameRecord, Millis, MoveRecord, Origin, PlayerRecord, ReviewRecord,
-    ScoreRecord, Source,
+    ChallengeRecord, Control, GameRecord, Millis, MoveRecord, Origin, Outcome, PlayerRecord,
+    ReviewRecord, ScoreRecord, Source,
 };
 use crate::bot::{Clocks, LiveGame, ThinkingRecord};
 use crate::lichess::Side;
@@ -53,6 +53,8 @@ pub(super) struct Head {
     origin: Origin,
     program: Option<String>,
     ending: Option<End>,
+    /// How it ended for us; nothing for a game without a result.
+    outcome: Option<Outcome>,
     plies: usize,
 }
 
@@ -91,6 +93,7 @@ impl Head {
                 winner: ending.winner.map(Side::as_str),
                 at: ending.at,
             }),
+            outcome: record.our_outcome(),
             plies,
         }
     }
@@ -387,6 +390,35 @@ impl From<&ChallengeRecord> for ChallengeView {
             reason: record.reason.clone(),
             rule: record.rule.clone(),
             why: record.why.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::EndingRecord;
+    use crate::lichess::Status;
+
+    #[test]
+    fn a_page_is_told_how_a_game_ended_for_us() {
+        let told = |status, winner| {
+            let record = GameRecord {
+                us: Some(Side::Black),
+                ending: Some(EndingRecord {
+                    status,
+                    winner,
+                    at: 5,
+                }),
+                ..GameRecord::default()
+            };
+            serde_json::to_value(Head::of(&record)).unwrap()["outcome"].clone()
+        };
+        assert_eq!(told(Status::VariantEnd, Some(Side::Black)), "win");
+        assert_eq!(told(Status::NoStart, Some(Side::White)), "loss");
+        assert_eq!(told(Status::Stalemate, None), "draw");
+        for void in [Status::NoStart, Status::UnknownFinish, Status::Unknown] {
+            assert!(told(void, None).is_null(), "{void:?}");
         }
     }
 }

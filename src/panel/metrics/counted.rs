@@ -220,7 +220,9 @@ mod tests {
         assert_eq!(result(&ending(mate, Some(Side::White))), "win");
         assert_eq!(result(&ending(mate, Some(Side::Black))), "loss");
         assert_eq!(result(&ending(Some(Status::Draw), None)), "draw");
-        assert_eq!(result(&ending(Some(Status::Aborted), None)), "none");
+        for void in [Status::Aborted, Status::NoStart, Status::UnknownFinish] {
+            assert_eq!(result(&ending(Some(void), None)), "none");
+        }
         assert_eq!(result(&ending(None, None)), "none");
     }
 
