@@ -60,7 +60,7 @@ impl Disk {
             "FROM game WHERE ended >= ?1 AND ended < ?2 AND began >= ?1 - {LONGEST}
             AND origin <> 'imported'"
         );
-        self.change(|batch| {
+        self.look(|batch| {
             let mut speeds = batch.prepare_cached(&format!(
                 "SELECT speed, sum(result = 'win'), sum(result = 'draw'), sum(result = 'loss'),
                 coalesce(sum(diff), 0) {games} AND result IS NOT NULL

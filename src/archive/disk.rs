@@ -116,17 +116,30 @@ impl Disk {
             .map_err(|error| self.wrong(&error))
     }
 
+    /// One moment of the file for all that is read. Waits for nobody who writes.
+    pub(super) fn look<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, ArchiveError> {
+        self.transact(TransactionBehavior::Deferred, work)
+    }
+
     /// One transaction, taken at once: what it reads is still so when it writes.
     pub(super) fn change<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, ArchiveError> {
+        self.transact(TransactionBehavior::Immediate, work)
+    }
+
+    fn transact<T>(
+        &mut self,
+        behavior: TransactionBehavior,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, ArchiveError> {
         let path = &self.path;
         let wrong = |error: rusqlite::Error| ArchiveError::of(path, &error);
-        let batch = self
-            .db
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(wrong)?;
+        let batch = self.db.transaction_with_behavior(behavior).map_err(wrong)?;
         let done = work(&batch).map_err(wrong)?;
         batch.commit().map_err(wrong)?;
         Ok(done)

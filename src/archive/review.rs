@@ -96,7 +96,7 @@ impl Disk {
     /// # Errors
     /// When the file cannot be read.
     pub fn next_unreviewed(&mut self, since: Millis) -> Result<Option<GameRecord>, ArchiveError> {
-        self.change(|batch| {
+        self.look(|batch| {
             let mut next = batch.prepare_cached(
                 "SELECT id FROM game WHERE began >= ?1 AND result IN ('loss', 'draw')
                 AND origin <> 'imported' AND plies > 1 AND fen IS NULL
@@ -118,7 +118,7 @@ impl Disk {
     /// # Errors
     /// When the file cannot be read.
     pub fn unfinished(&mut self, since: Millis) -> Result<Vec<GameRecord>, ArchiveError> {
-        self.change(|batch| {
+        self.look(|batch| {
             let mut open = batch.prepare(
                 "SELECT id FROM game WHERE status IS NULL AND began >= ?1
                 ORDER BY began DESC LIMIT 1000",

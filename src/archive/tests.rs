@@ -424,3 +424,21 @@ fn a_game_belongs_to_the_day_on_which_it_ended() {
     assert_eq!((day.speeds[0].wins, day.lag), (1, Some(40)));
     assert_eq!(disk.day(2_000_000, 3_000_000).unwrap(), Day::default());
 }
+
+#[test]
+fn a_look_waits_for_nobody_who_writes() {
+    let (_folder, path) = ground();
+    let mut disk = Disk::open(&path, 1).unwrap();
+    keep(&mut disk, &game("abcdefgh", 1, "Nuke"));
+    let mut running = game("runs0000", 2, "Nuke");
+    running.ending = None;
+    keep(&mut disk, &running);
+    let other = Connection::open(&path).unwrap();
+    other
+        .execute_batch("BEGIN IMMEDIATE; DELETE FROM game")
+        .unwrap();
+    // Whoever wanted to write would be refused after a while.
+    assert_eq!(disk.day(0, Millis::MAX).unwrap().speeds[0].wins, 1);
+    assert_eq!(disk.unfinished(0).unwrap().len(), 1);
+    assert_eq!(disk.next_unreviewed(0).unwrap(), None);
+}

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::inquiry::Inquiry;
-use super::{DAY, millis, now};
+use super::{millis, now};
 use crate::archive::{ArchiveError, Clerk, GameRecord, Millis, ReviewRecord};
 use crate::bot::chronicle::Chronicle;
 use crate::engine::{Ended, Engine, Limits, Pool, Search, Thought};
@@ -46,7 +46,6 @@ impl Default for ReviewRules {
 
 /// Reviews for as long as the archive is kept.
 pub(super) async fn review(clerk: Clerk, chronicle: Chronicle, pool: Pool, rules: ReviewRules) {
-    let since = now().saturating_sub(millis(RECENT.max(DAY)));
     let reviewer = Reviewer {
         clerk,
         chronicle,
@@ -55,6 +54,7 @@ pub(super) async fn review(clerk: Clerk, chronicle: Chronicle, pool: Pool, rules
     };
     loop {
         reviewer.wait_for_quiet().await;
+        let since = now().saturating_sub(millis(RECENT));
         match reviewer.one(since).await {
             Ok(true) => {}
             Ok(false) => tokio::time::sleep(reviewer.rules.again).await,
