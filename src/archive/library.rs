@@ -23,6 +23,10 @@ use super::rows::{
 use super::words;
 use crate::rules::Game;
 
+/// Lines that are read at a time, and games with their moves.
+const LINES: usize = 1000;
+const GAMES: usize = 100;
+
 /// The archive, for reading. Clones share the connection, one call at a time.
 #[derive(Clone)]
 pub struct Library(Arc<Shelf>);
@@ -77,13 +81,19 @@ pub struct Mark {
     pub id: String,
 }
 
+impl Mark {
+    fn of(game: &GameRecord) -> Self {
+        Self {
+            began: game.began(),
+            id: game.id.clone(),
+        }
+    }
+}
+
 impl GameLine {
     /// Where a list goes on after this game.
     pub fn mark(&self) -> Mark {
-        Mark {
-            began: self.game.began(),
-            id: self.game.id.clone(),
-        }
+        Mark::of(&self.game)
     }
 }
 
@@ -114,15 +124,18 @@ impl Library {
         most: usize,
         after: Option<&Mark>,
     ) -> Result<Vec<GameLine>, ArchiveError> {
-        let mut lines = Vec::new();
-        self.each_line(filter, order, most, after, |line| {
-            lines.push(line);
-            Ok(true)
-        })?;
-        Ok(lines)
+        let columns = format!("{GAME_COLUMNS}, result, plies, opening, least_clock, hurried, lag");
+        let (sql, values) = listing(&columns, filter, order, most, after);
+        self.ask(|db| {
+            let mut found = db.prepare_cached(&sql)?;
+            found
+                .query_map(params_from_iter(values), line_of)?
+                .collect()
+        })
     }
 
-    /// The same, one by one, until the answer is `false` or an error.
+    /// The same, one by one, until the answer is `false` or an error. Whoever takes them may be slow:
+    /// they are read page by page, and the file is let go of in between.
     ///
     /// # Errors
     /// When the file cannot be read, or the first error of `take`.
@@ -131,21 +144,10 @@ impl Library {
         filter: &Filter,
         order: Order,
         most: usize,
-        after: Option<&Mark>,
-        mut take: impl FnMut(GameLine) -> Result<bool, E>,
+        take: impl FnMut(GameLine) -> Result<bool, E>,
     ) -> Result<(), E> {
-        let columns = format!("{GAME_COLUMNS}, result, plies, opening, least_clock, hurried, lag");
-        let db = self.db();
-        let (sql, values) = listing(&columns, filter, order, most, after);
-        let wrong = |error| ArchiveError::of(&self.0.path, &error);
-        let mut found = db.prepare(&sql).map_err(wrong)?;
-        let mut rows = found.query(params_from_iter(values)).map_err(wrong)?;
-        while let Some(row) = rows.next().map_err(wrong)? {
-            if !take(line_of(row).map_err(wrong)?)? {
-                break;
-            }
-        }
-        Ok(())
+        let read = |most, after: Option<&Mark>| self.games(filter, order, most, after);
+        page_by_page(most, LINES, read, GameLine::mark, take)
     }
 
     /// The same games with their moves.
@@ -157,22 +159,23 @@ impl Library {
         filter: &Filter,
         order: Order,
         most: usize,
-        mut take: impl FnMut(GameRecord) -> Result<bool, E>,
+        take: impl FnMut(GameRecord) -> Result<bool, E>,
     ) -> Result<(), E> {
-        let db = self.db();
-        let (sql, values) = listing(GAME_COLUMNS, filter, order, most, None);
-        let wrong = |error| ArchiveError::of(&self.0.path, &error);
-        let mut found = db.prepare(&sql).map_err(wrong)?;
-        let mut rows = found.query(params_from_iter(values)).map_err(wrong)?;
-        while let Some(row) = rows.next().map_err(wrong)? {
-            let mut game = game_of(row).map_err(wrong)?;
-            let n = row.get(0).map_err(wrong)?;
-            game.moves = read_moves(&db, n).map_err(wrong)?;
-            if !take(game)? {
-                break;
-            }
-        }
-        Ok(())
+        let read = |most, after: Option<&Mark>| {
+            let (sql, values) = listing(GAME_COLUMNS, filter, order, most, after);
+            self.ask(|db| {
+                let mut found = db.prepare_cached(&sql)?;
+                let mut rows = found.query(params_from_iter(values))?;
+                let mut games = Vec::new();
+                while let Some(row) = rows.next()? {
+                    let mut game = game_of(row)?;
+                    game.moves = read_moves(db, row.get(0)?)?;
+                    games.push(game);
+                }
+                Ok(games)
+            })
+        };
+        page_by_page(most, GAMES, read, Mark::of, take)
     }
 
     /// A game with its moves, as people write them too.
@@ -352,6 +355,34 @@ fn sync_and_move(partial: &Path, to: &Path) -> std::io::Result<u64> {
     let length = file.metadata()?.len();
     fs::rename(partial, to)?;
     Ok(length)
+}
+
+/// Hands on so many at most of what is read in pages, until the answer is `false`.
+fn page_by_page<T, E: From<ArchiveError>>(
+    most: usize,
+    page: usize,
+    read: impl Fn(usize, Option<&Mark>) -> Result<Vec<T>, ArchiveError>,
+    mark: impl Fn(&T) -> Mark,
+    mut take: impl FnMut(T) -> Result<bool, E>,
+) -> Result<(), E> {
+    let mut left = most;
+    let mut after: Option<Mark> = None;
+    while left > 0 {
+        let wanted = left.min(page);
+        let found = read(wanted, after.as_ref())?;
+        let last = found.len() < wanted;
+        left -= found.len();
+        after = found.last().map(&mark);
+        for one in found {
+            if !take(one)? {
+                return Ok(());
+            }
+        }
+        if last {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// The statement for a list, and its parameters.

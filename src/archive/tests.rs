@@ -442,3 +442,42 @@ fn a_look_waits_for_nobody_who_writes() {
     assert_eq!(disk.unfinished(0).unwrap().len(), 1);
     assert_eq!(disk.next_unreviewed(0).unwrap(), None);
 }
+
+#[test]
+fn a_list_that_is_read_slowly_holds_nobody_up_and_is_whole() {
+    let (_folder, path) = ground();
+    let mut disk = Disk::open(&path, 1).unwrap();
+    let entries: Vec<Entry> = (0..2500)
+        .map(|number| game(&format!("game{number:04}"), number / 3, "Nuke"))
+        .map(|game| Entry::Game(Arc::new(game)))
+        .collect();
+    disk.commit(&entries).unwrap();
+    let other = Connection::open(&path).unwrap();
+    // What the log holds can be merged while somebody looks at a line.
+    let merged = || {
+        other.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| {
+            Ok(row.get::<_, i64>(0)? == 0)
+        })
+    };
+    let library = Library::open(&path).unwrap();
+    let mut ids = Vec::new();
+    let listed = library.each_line(&Filter::default(), Order::Newest, usize::MAX, |line| {
+        ids.push(line.game.id);
+        if ids.len().is_multiple_of(1200) {
+            keep(&mut disk, &game("new00000", 9_000, "Nuke"));
+            assert!(merged().unwrap(), "a reader is in the way");
+        }
+        Ok::<_, ArchiveError>(true)
+    });
+    listed.unwrap();
+    let mut all: Vec<String> = (0..2500).map(|number| format!("game{number:04}")).collect();
+    all.reverse();
+    assert_eq!(ids, all);
+    let mut games = Vec::new();
+    let some = library.each_game(&Filter::default(), Order::Oldest, 150, |game| {
+        games.push(game.id);
+        Ok::<_, ArchiveError>(games.len() < 120)
+    });
+    some.unwrap();
+    assert_eq!((games.len(), games[119].as_str()), (120, "game0119"));
+}

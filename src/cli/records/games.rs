@@ -64,7 +64,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let out = io::stdout().lock();
     let mut printer = Printer::new(args.format, io::BufWriter::new(out));
     let site = place.site.trim_end_matches('/');
-    library.each_line(&filter, order, most, None, |line| {
+    library.each_line(&filter, order, most, |line| {
         printer.print(&line, site)?;
         Ok::<_, Failure>(true)
     })?;

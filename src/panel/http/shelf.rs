@@ -270,7 +270,7 @@ async fn everybody(site: &Site) -> Vec<Opponent> {
     let counted = site.shelf().ask(move |library| {
         let mut tally = Tally::default();
         let all = Filter::default();
-        library.each_line::<ArchiveError>(&all, Order::Newest, MOST_COUNTED, None, |line| {
+        library.each_line::<ArchiveError>(&all, Order::Newest, MOST_COUNTED, |line| {
             if !known.contains(&line.game.id) {
                 tally.count(&line.game);
             }
