@@ -108,6 +108,26 @@ impl Disk {
         rows::read_game(&self.db, id).map_err(|error| self.wrong(&error))
     }
 
+    /// Games of ours whose end is not known, begun since a moment: they may still run.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn unfinished(&mut self, since: Millis) -> Result<Vec<GameRecord>, ArchiveError> {
+        self.look(|batch| {
+            let mut open = batch.prepare(
+                "SELECT id FROM game WHERE status IS NULL AND began >= ?1
+                ORDER BY began DESC LIMIT 1000",
+            )?;
+            let ids = open.query_map([rows::number(since)], |row| row.get(0))?;
+            let ids: Vec<String> = ids.collect::<rusqlite::Result<_>>()?;
+            let mut games = Vec::new();
+            for id in ids {
+                games.extend(rows::read_game(batch, &id)?);
+            }
+            Ok(games)
+        })
+    }
+
     /// Merges the log into the file and cuts it back, as far as readers let it.
     pub(super) fn merge_log(&self) -> Result<(), ArchiveError> {
         let merge = "PRAGMA wal_checkpoint(TRUNCATE)";

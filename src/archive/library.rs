@@ -66,7 +66,7 @@ pub struct GameLine {
     pub opening: String,
     /// The least that our clock showed after a move of ours.
     pub least_clock: Option<Millis>,
-    /// Our moves with less than ten seconds, or a tenth of the clock, left.
+    /// Our moves after which less than ten seconds, and less than a tenth of the clock, were left.
     pub hurried: u32,
     /// The most that a move of ours cost beside our thinking.
     pub lag: Option<Millis>,

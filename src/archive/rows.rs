@@ -159,7 +159,7 @@ fn insert_game(db: &Connection, game: &GameRecord) -> rusqlite::Result<()> {
 struct Clocks {
     /// The least it showed after a move of ours.
     least: Option<Millis>,
-    /// Moves that we made with less than ten seconds left, where the game began with more than twice that.
+    /// Moves after which less than ten seconds, and less than a tenth of the clock at the start, were left.
     hurried: u32,
     /// The most that a move cost beside our thinking.
     lag: Option<Millis>,

@@ -72,7 +72,6 @@ impl From<&config::Archive> for ArchiveRules {
 /// The work for the archive. Dropping it ends that work where it stands.
 #[derive(Debug)]
 pub struct Scribe {
-    clerk: Clerk,
     stop: CancellationToken,
     keeping: JoinSet<()>,
     days: watch::Receiver<Option<String>>,
@@ -132,17 +131,11 @@ impl Scribe {
             ));
         }
         Ok(Self {
-            clerk,
             stop,
             keeping,
             days,
             _side_tasks: side_tasks,
         })
-    }
-
-    /// The thread at the file.
-    pub fn clerk(&self) -> &Clerk {
-        &self.clerk
     }
 
     /// The summary of each day once it is over.

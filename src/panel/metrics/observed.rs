@@ -9,7 +9,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
 use super::MetricSources;
-use crate::bot::{State, Status};
+use crate::bot::{LedgerStatus, State, Status};
 use crate::lichess::{Outcome, Scope, Tally};
 
 /// Where it is read from.
@@ -98,6 +98,38 @@ fn told(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
         status.uptime as f64,
     )?;
     stream(out, status)?;
+    seats(out, status)?;
+    if let Some(spent) = &status.ledger {
+        ledger(out, spent)?;
+    }
+    if let Some(overhead) = status.overhead {
+        let help = "Held back on the clock for the way to the server, as learned";
+        gauge(out, "overhead_learned_seconds", help, overhead as f64 / 1e3)?;
+    }
+    if let Some(rating) = status.rating {
+        gauge(out, "rating", "Our rating in atomic", f64::from(rating))?;
+    }
+    if let Some(ago) = status.accepted_ago {
+        gauge(
+            out,
+            "accepted_age_seconds",
+            "Since a challenge was accepted",
+            ago as f64,
+        )?;
+    }
+    gauge(
+        out,
+        "accounts_blocked",
+        "Accounts blocked by command",
+        status.blocked.len() as f64,
+    )?;
+    let alarms = status.alarms.iter();
+    let alarms = alarms.map(|alarm| (vec![("kind", alarm.kind.as_str())], 1.0));
+    gauges(out, "alarm", "Alarms that are on", alarms.collect())
+}
+
+/// How many games there are, and how many more there could be.
+fn seats(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     let seats = &status.seats;
     gauge(out, "seats", "Seats for games", seats.all as f64)?;
     gauge(out, "seats_taken", "Seats taken", seats.taken as f64)?;
@@ -124,56 +156,34 @@ fn told(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
         "challenges_waiting",
         "Challenges that wait for a seat",
         status.waiting as f64,
-    )?;
-    if let Some(ledger) = &status.ledger {
-        let spent = [
-            (vec![("what", "bot_games")], f64::from(ledger.bot_games)),
-            (vec![("what", "credits")], f64::from(ledger.credits)),
-        ];
-        gauges(
-            out,
-            "ledger_spent",
-            "Spent in the last 24 hours",
-            spent.to_vec(),
-        )?;
-        let limits = [
-            (
-                vec![("what", "bot_games")],
-                f64::from(ledger.bot_games_limit),
-            ),
-            (vec![("what", "credits")], f64::from(ledger.credits_limit)),
-        ];
-        gauges(
-            out,
-            "ledger_limit",
-            "What the server allows in 24 hours",
-            limits.to_vec(),
-        )?;
-    }
-    if let Some(overhead) = status.overhead {
-        let help = "Held back on the clock for the way to the server, as learned";
-        gauge(out, "overhead_learned_seconds", help, overhead as f64 / 1e3)?;
-    }
-    if let Some(rating) = status.rating {
-        gauge(out, "rating", "Our rating in atomic", f64::from(rating))?;
-    }
-    if let Some(ago) = status.accepted_ago {
-        gauge(
-            out,
-            "accepted_age_seconds",
-            "Since a challenge was accepted",
-            ago as f64,
-        )?;
-    }
-    gauge(
+    )
+}
+
+/// What the day has cost at the server.
+fn ledger(out: &mut DescriptorEncoder<'_>, ledger: &LedgerStatus) -> fmt::Result {
+    let spent = [
+        (vec![("what", "bot_games")], f64::from(ledger.bot_games)),
+        (vec![("what", "credits")], f64::from(ledger.credits)),
+    ];
+    gauges(
         out,
-        "accounts_blocked",
-        "Accounts blocked by command",
-        status.blocked.len() as f64,
+        "ledger_spent",
+        "Spent in the last 24 hours",
+        spent.to_vec(),
     )?;
-    let alarms = status.alarms.iter();
-    let alarms = alarms.map(|alarm| (vec![("kind", alarm.kind.as_str())], 1.0));
-    gauges(out, "alarm", "Alarms that are on", alarms.collect())
+    let limits = [
+        (
+            vec![("what", "bot_games")],
+            f64::from(ledger.bot_games_limit),
+        ),
+        (vec![("what", "credits")], f64::from(ledger.credits_limit)),
+    ];
+    gauges(
+        out,
+        "ledger_limit",
+        "What the server allows in 24 hours",
+        limits.to_vec(),
+    )
 }
 
 fn stream(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
