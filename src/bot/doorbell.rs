@@ -30,8 +30,10 @@ pub(super) enum Rung {
     Open,
     /// A line of the stream.
     Line(Event),
-    /// The stream is lost and will be opened again.
+    /// The stream, which was open, is lost and will be opened again.
     Lost(StreamLoss),
+    /// It could not be opened, which will be tried again.
+    Unopened(StreamLoss),
 }
 
 /// A supervised event stream.
@@ -144,7 +146,7 @@ impl Doorbell {
 
     fn lost(&mut self, loss: StreamLoss, lived: Duration) -> Rung {
         let now = Instant::now();
-        self.lost += 1;
+        let was_open = matches!(self.phase, Phase::Live(_));
         let stolen = self.is_stolen(&loss, lived);
         let chance = fastrand::f64();
         let mut wait = self.reopening.after_loss(&loss, lived, now, chance);
@@ -160,6 +162,11 @@ impl Doorbell {
             until: now + wait,
             well_again: self.asking(&loss, now),
         };
+        if !was_open {
+            tracing::warn!(%loss, ?wait, "the event stream does not open");
+            return Rung::Unopened(loss);
+        }
+        self.lost += 1;
         tracing::warn!(%loss, ?wait, "the event stream is lost");
         Rung::Lost(loss)
     }

@@ -199,8 +199,11 @@ impl GameFeed {
         }
         self.roll.stream(&self.game, None);
         tracing::debug!(%loss, ?lived, ?wait, "the game's stream is lost");
-        self.chronicle
-            .note("stream", format!("lost: {loss}"), Some(&self.game));
+        // That it does not open again at once is the same loss.
+        if matches!(self.phase, Phase::Live { .. }) {
+            self.chronicle
+                .note("stream", format!("lost: {loss}"), Some(&self.game));
+        }
         self.phase = Phase::Waiting {
             until: Instant::now() + wait,
         };

@@ -298,6 +298,11 @@ impl Porter {
                 Ok(Some(News::Event(event)))
             }
             Rung::Lost(loss) => {
+                let reason = loss.to_string();
+                self.house.listeners.tell(BotEvent::Offline { reason });
+                Ok(None)
+            }
+            Rung::Unopened(loss) => {
                 // A door that never opened to this token will not do so later.
                 if let StreamLoss::Unopened(error) = &loss
                     && let Some(fatal) = fatal(error)
@@ -309,8 +314,6 @@ impl Porter {
                         self.house.alarms.raise(kind, text);
                     }
                 }
-                let reason = loss.to_string();
-                self.house.listeners.tell(BotEvent::Offline { reason });
                 Ok(None)
             }
         }

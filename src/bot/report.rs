@@ -22,7 +22,7 @@ const CAPACITY: usize = 1024;
 pub enum BotEvent {
     /// The event stream is open: the bot can be challenged.
     Online,
-    /// The event stream is lost.
+    /// The event stream, which was open, is lost.
     Offline {
         /// Why.
         reason: String,

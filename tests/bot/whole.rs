@@ -248,6 +248,54 @@ async fn an_event_stream_that_fails_in_any_way_leaves_nobody_deaf() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_outage_is_one_event_however_often_a_stream_does_not_open_again() {
+    const DOWN: [(u16, &str); 3] = [(502, HTML), (500, "oops"), (503, "down")];
+    let mut server = Server::start().await;
+    // Nothing is lost but what is cut here.
+    server.timing.event_idle = Duration::from_secs(60);
+    server.timing.game_idle = Duration::from_secs(60);
+    server.world().begin("g1", true, 30);
+    if let Some(round) = server.world().rounds.get_mut("g1") {
+        round.asleep_at = Some(2);
+    }
+    // What was never open is not lost.
+    server.world().event_faults.extend(DOWN);
+    server.world().stream_faults.extend(DOWN);
+    let bot = Bot::start(&server);
+    let chronicle = bot.listeners.chronicle();
+    let has_moved = || {
+        let games = chronicle.running();
+        games.iter().any(|live| live.record.moves.len() == 3)
+    };
+    server
+        .until("both streams", |world| {
+            has_moved() && !world.events.is_empty()
+        })
+        .await;
+    let opened = {
+        let mut world = server.world();
+        world.event_faults.extend(DOWN);
+        world.stream_faults.extend(DOWN);
+        world.tell(&Piece::Cut);
+        world.events.clear();
+        let round = world.rounds.get_mut("g1").expect("it runs");
+        round.tell(&Piece::Cut);
+        round.openings
+    };
+    server
+        .until("both again", |world| {
+            !world.events.is_empty() && world.rounds["g1"].openings > opened
+        })
+        .await;
+    let events = chronicle.events(99);
+    for kind in ["offline", "stream"] {
+        let lost = events.iter().filter(|event| event.kind == kind);
+        assert_eq!(lost.count(), 1, "{kind}: {events:?}");
+    }
+    bot.kill().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_well_again_is_found_without_spending_openings() {
     let mut server = Server::start().await;
     // Only a small call that is answered can open the stream again while this test runs.
