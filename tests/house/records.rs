@@ -305,6 +305,8 @@ fn what_is_exported_is_imported_again_once() {
     assert!(ran.stderr.contains("--account NAME"), "{}", ran.stderr);
     let dry = other.told(&["import", "--account", "MEGATON", "--dry-run", &pgn]);
     assert!(dry.starts_with("3 games would be new"), "{dry}");
+    let data = other.folder.path().join("data");
+    assert!(!data.exists(), "neither left anything behind");
     let first = other.told(&["import", "--account", "Megaton", &pgn]);
     assert!(first.starts_with("3 games new"), "{first}");
     let rows = other.told(&["games", "--format", "csv"]);

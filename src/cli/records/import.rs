@@ -55,25 +55,19 @@ struct Told {
 
 pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let place = args.archive.place()?;
-    if let Some(folder) = place
-        .path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    {
-        fs::create_dir_all(folder)
-            .map_err(|error| Failure::setup(format!("{}: {error}", folder.display())))?;
+    let nobodys =
+        || Failure::setup("whose games are they? There are none here yet: use --account NAME");
+    if args.account.is_none() && !place.path.exists() {
+        return Err(nobodys());
     }
-    let disk = Disk::open(&place.path, now())?;
+    let target = Target::open(&place.path, args.dry_run)?;
     let account = match &args.account {
         Some(account) => account.to_lowercase(),
-        None => Library::open(&place.path)?.account()?.ok_or_else(|| {
-            Failure::setup("whose games are they? There are none here yet: use --account NAME")
-        })?,
+        None => Library::open(&place.path)?.account()?.ok_or_else(nobodys)?,
     };
     let mut import = Import {
-        disk,
+        target,
         account,
-        dry: args.dry_run,
         batch: Vec::new(),
         ids: HashSet::new(),
         told: Told::default(),
@@ -85,10 +79,43 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     import.report(&place.path)
 }
 
+/// Where games go, or only would.
+enum Target {
+    Archive(Disk),
+    /// Looked into and left as it is; nothing if there is none.
+    Dry(Option<Library>),
+}
+
+impl Target {
+    fn open(path: &Path, dry: bool) -> Result<Self, Failure> {
+        if dry {
+            let library = path.exists().then(|| Library::open(path)).transpose()?;
+            return Ok(Self::Dry(library));
+        }
+        if let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
+            fs::create_dir_all(folder)
+                .map_err(|error| Failure::setup(format!("{}: {error}", folder.display())))?;
+        }
+        Ok(Self::Archive(Disk::open(path, now())?))
+    }
+
+    /// What is known of a game.
+    fn game(&self, id: &str) -> Result<Option<GameRecord>, Failure> {
+        Ok(match self {
+            Self::Archive(disk) => disk.game(id)?,
+            Self::Dry(Some(library)) => library.game(id)?,
+            Self::Dry(None) => None,
+        })
+    }
+
+    fn is_dry(&self) -> bool {
+        matches!(self, Self::Dry(_))
+    }
+}
+
 struct Import {
-    disk: Disk,
+    target: Target,
     account: String,
-    dry: bool,
     batch: Vec<Entry>,
     /// Those of the batch.
     ids: HashSet<String>,
@@ -131,7 +158,7 @@ impl Import {
         if self.batch.len() >= AT_ONCE || self.ids.contains(&game.id) {
             self.flush()?;
         }
-        let known = self.disk.game(&game.id)?;
+        let known = self.target.game(&game.id)?;
         let id = game.id.clone();
         let taken = match merge(known, game) {
             Merge::New(game) => {
@@ -157,8 +184,10 @@ impl Import {
     }
 
     fn flush(&mut self) -> Result<(), Failure> {
-        if !self.dry && !self.batch.is_empty() {
-            self.disk.commit(&self.batch)?;
+        if let Target::Archive(disk) = &mut self.target
+            && !self.batch.is_empty()
+        {
+            disk.commit(&self.batch)?;
         }
         self.batch.clear();
         self.ids.clear();
@@ -175,7 +204,11 @@ impl Import {
 
     fn report(&self, path: &Path) -> Result<(), Failure> {
         let told = &self.told;
-        let would = if self.dry { "would be " } else { "" };
+        let would = if self.target.is_dry() {
+            "would be "
+        } else {
+            ""
+        };
         let mut out = io::stdout().lock();
         writeln!(
             out,
