@@ -205,23 +205,6 @@ impl Library {
         })
     }
 
-    /// Games of which no end is known, with their moves.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn unfinished(&self) -> Result<Vec<GameRecord>, ArchiveError> {
-        let filter = Filter {
-            result: Some(super::filter::Wanted::Running),
-            ..Filter::default()
-        };
-        let mut games = Vec::new();
-        self.each_game(&filter, Order::Newest, 1000, |game| {
-            games.push(game);
-            Ok::<_, ArchiveError>(true)
-        })?;
-        Ok(games)
-    }
-
     /// The account that most games of ours were played as.
     ///
     /// # Errors
@@ -314,27 +297,6 @@ impl Library {
             let _ = fs::remove_file(&partial);
         }
         moved
-    }
-
-    /// How much there is.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn count(&self) -> Result<u64, ArchiveError> {
-        let count = self.ask(|db| db.query_row("SELECT count(*) FROM game", [], |row| row.get(0)));
-        count.map(super::rows::moment)
-    }
-
-    /// How many games are meant.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn count_of(&self, filter: &Filter) -> Result<u64, ArchiveError> {
-        let conditions = Conditions::of(filter);
-        let sql = format!("SELECT count(*) FROM game {}", conditions.clause());
-        let count = self
-            .ask(|db| db.query_row(&sql, params_from_iter(conditions.values), |row| row.get(0)));
-        count.map(super::rows::moment)
     }
 
     pub(super) fn ask<T>(

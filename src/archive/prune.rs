@@ -7,6 +7,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::disk::Disk;
 use super::error::ArchiveError;
+use super::library::Library;
 use super::packed::{pack, unpack};
 use super::record::{Millis, MoveRecord};
 use super::rows::{moment, number};
@@ -148,6 +149,18 @@ impl Disk {
             // A file that was made otherwise keeps them.
             Ok(after > 0 && after < before)
         })
+    }
+}
+
+impl Library {
+    /// How many games would go with everything that began before a moment.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn prunable(&self, before: Millis) -> Result<u64, ArchiveError> {
+        let sql = "SELECT count(*) FROM game WHERE began < ?1 AND status IS NOT NULL";
+        let count = self.ask(|db| db.query_row(sql, [number(before)], |row| row.get(0)));
+        count.map(moment)
     }
 }
 

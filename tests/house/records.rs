@@ -416,6 +416,12 @@ fn a_backup_can_be_looked_into_and_what_is_old_goes_when_told() {
         dry.starts_with("1 games from before 2026-11-22 00:00"),
         "{dry}"
     );
+    // The one that runs stays, however old it is.
+    let dry = ground.told(&["prune", "--older-than", "2027-01-01", "--dry-run"]);
+    assert!(dry.starts_with("2 games from before 2027-01-01"), "{dry}");
+    let details = ["prune", "--older-than", "2027-01-01", "--details"];
+    let dry = ground.told(&[&details[..], &["--dry-run"]].concat());
+    assert!(dry.starts_with("the details of up to 2 games"), "{dry}");
     let gone = ground.told(&["prune", "--older-than", "2026-11-23", "--details"]);
     assert_eq!(gone, "the details of 2 games are gone\n");
     assert!(!ground.told(&["game", "won00001"]).contains("score, as"));

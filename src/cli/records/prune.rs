@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use megaton::archive::{Disk, Filter, Prune, calendar};
+use megaton::archive::{Disk, Prune, calendar};
 
 use super::place::{ArchiveArgs, now};
 use super::wanted::when;
@@ -38,14 +38,11 @@ pub(in crate::cli) struct Args {
 pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let before = when("--older-than", Some(&args.older_than))?.unwrap_or_default();
     let (library, place) = args.archive.open()?;
-    let filter = Filter {
-        until: Some(before),
-        ..Filter::default()
-    };
-    let games = library.count_of(&filter)?;
+    let games = library.prunable(before)?;
     let date = calendar::minute(before);
     let what = if args.details {
-        format!("the details of {games} games from before {date}")
+        // Of some of them they may be gone already.
+        format!("the details of up to {games} games from before {date}")
     } else {
         format!("{games} games from before {date}, and the challenges and events")
     };
