@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use super::record::{EventRecord, GameRecord, Millis, MoveRecord};
+use crate::lichess::Scope;
 
 /// After this little time on the clock a flag is nobody's accident.
 const SCRAMBLE: Millis = 3_000;
@@ -170,7 +171,8 @@ impl<'g> Scene<'g> {
         if let Some(event) = self.event(&["stream", "offline"]) {
             return Some((Cause::Stream, said(event)));
         }
-        if let Some(event) = self.event(&["limited"]) {
+        let refused = self.events.iter().find(|event| is_move_refused(event));
+        if let Some(event) = refused {
             return Some((Cause::Refused, said(event)));
         }
         if let Some(event) = self.event(&["search"]) {
@@ -223,6 +225,14 @@ impl<'g> Scene<'g> {
             )
         })
     }
+}
+
+/// Whether a move was refused for the rate: calls of other kinds are noted behind their word, and
+/// cost no time.
+fn is_move_refused(event: &EventRecord) -> bool {
+    let word = event.text.split(':').next();
+    let mut others = Scope::ALL.iter().filter(|scope| **scope != Scope::Move);
+    event.kind == "limited" && others.all(|scope| word != Some(scope.as_str()))
 }
 
 /// Seconds with a tenth.
@@ -288,6 +298,16 @@ mod tests {
                 Cause::Unknown,
                 "{kind}"
             );
+        }
+        for (text, expected) in [
+            ("move: rate limited, to wait 60 s", Cause::Refused),
+            ("chat: rate limited, to wait 60 s", Cause::Unknown),
+        ] {
+            let event = EventRecord {
+                text: text.to_owned(),
+                ..event("limited", 70_000)
+            };
+            assert_eq!(cause(&long, &[event]), expected, "{text}");
         }
         assert_eq!(cause(&lost(1_200), &[]), Cause::Scramble);
         assert_eq!(cause(&lost(90_000), &[]), Cause::Delivery);

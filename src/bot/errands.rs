@@ -130,7 +130,6 @@ impl Acceptor {
             }),
             Err(error) => {
                 tracing::warn!(challenge = %id, %error, "cannot accept");
-                note_limit(&self.listeners, error);
                 self.memory
                     .refused(Asking::Accept, error, opponent.as_ref());
             }
@@ -159,19 +158,9 @@ async fn decline(client: Client, listeners: Listeners, refusal: Refusal) -> News
         }),
         Err(error) => {
             tracing::debug!(challenge = %id, %error, "cannot decline");
-            note_limit(&listeners, &error);
         }
     }
     News::Tick
-}
-
-/// A call refused for the rate is worth a line in the archive.
-fn note_limit(listeners: &Listeners, error: &Error) {
-    if matches!(error, Error::RateLimited { .. }) {
-        listeners
-            .chronicle()
-            .note("limited", error.to_string(), None);
-    }
 }
 
 async fn cancel(client: Client, id: ChallengeId) -> News {

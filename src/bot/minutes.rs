@@ -60,7 +60,8 @@ impl Minutes {
     pub(super) fn oddity(&mut self, oddity: &Oddity) {
         self.safe |= *oddity == Oddity::NoThought;
         let kind = match oddity {
-            Oddity::Limited { .. } => "limited",
+            // Written down where refusals of every kind are, with what the server said.
+            Oddity::Limited { .. } => return,
             Oddity::Late | Oddity::NoThought => "search",
             _ => "game",
         };

@@ -28,6 +28,7 @@
 //!   people, `blocked` whom they block; `alarm`: what an operator should look at;
 //!   `chronicle`: the full record for those who read; `minutes`: what a player writes into it;
 //!   `roll`: the games that run; `shelf`: what was thought of those that were left; `upkeep`: alarms about what is remembered
+//! * `limited`: calls refused for the rate, written down
 //! * `scribe`: those who work for the archive, beside all this
 //! * `answer`: from the outcome of a call to what the core cares about
 //! * `report`: what those who listen are told
@@ -53,6 +54,7 @@ mod guard;
 mod health;
 mod intervention;
 mod ledger;
+mod limited;
 mod lists;
 mod lobby;
 mod memory;

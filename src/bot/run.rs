@@ -8,6 +8,7 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 use super::control::{Command, Commands, Reply};
+use super::limited;
 use super::lists::ListSources;
 use super::memory::{Memory, MemoryRules};
 use super::porter::Porter;
@@ -75,6 +76,23 @@ pub async fn run(options: BotOptions, shutdown: Shutdown) -> Result<(), BotError
 /// # Errors
 /// When the account cannot play as it is; nothing that time may heal.
 pub async fn run_commanded(
+    options: BotOptions,
+    shutdown: Shutdown,
+    commands: Commands,
+) -> Result<(), BotError> {
+    let client = options.client.clone();
+    let chronicle = options.listeners.chronicle().clone();
+    let pause = options.pace.limited_note;
+    let outcome = tokio::select! {
+        outcome = Box::pin(serve(options, shutdown, commands)) => outcome,
+        () = limited::write_down(&client, &chronicle, pause) => unreachable!("it writes for ever"),
+    };
+    limited::write_now(&client, &chronicle);
+    outcome
+}
+
+/// The bot from its first call to its end.
+async fn serve(
     options: BotOptions,
     shutdown: Shutdown,
     mut commands: Commands,

@@ -136,6 +136,8 @@ pub struct Pace {
     pub limited_wait: Duration,
     /// What must be left on the clock after such a wait for it to be worth while.
     pub limited_reserve: Duration,
+    /// Pause between two notes of calls refused for the rate, while there are more and more.
+    pub limited_note: Duration,
     /// How often a connection is kept ready while a short clock stands.
     pub warm: Duration,
     /// How long a position that is drawn on the board waits for the server to say so.
@@ -178,6 +180,7 @@ impl Default for Pace {
             limited_retry: Duration::from_secs(2),
             limited_wait: Duration::from_secs(60),
             limited_reserve: Duration::from_secs(20),
+            limited_note: Duration::from_secs(5),
             warm: Duration::from_secs(10),
             settle: Duration::from_secs(1),
             first_think: Duration::from_secs(1),
@@ -211,6 +214,7 @@ impl Pace {
             limited_retry: self.limited_retry / factor,
             limited_wait: self.limited_wait / factor,
             limited_reserve: self.limited_reserve / factor,
+            limited_note: self.limited_note / factor,
             warm: self.warm / factor,
             settle: self.settle / factor,
             first_think: self.first_think / factor,

@@ -141,7 +141,7 @@ impl Client {
         let url = self.url(&["api", "bot", "game", "stream", game.as_str()]);
         let idle = self.timing().game_idle;
         let response = self
-            .open(Call::get(Scope::GameStream, url).stream(), idle)
+            .open(Call::get(Scope::GameStream, url).about(game).stream(), idle)
             .await?;
         let subject = game.to_string();
         Ok(GameStream::new(response, idle, subject, self.complaints()))
@@ -213,7 +213,7 @@ impl Client {
         if offer == OfferDraw::Yes {
             url.query_pairs_mut().append_pair("offeringDraw", "true");
         }
-        self.command(Call::post(Scope::Move, url)).await
+        self.command(Call::post(Scope::Move, url).about(game)).await
     }
 
     /// Calls the game off; possible for either side while fewer than two moves have been made.
@@ -250,20 +250,21 @@ impl Client {
         let mut parts = vec!["api", "bot", "game", game.as_str()];
         parts.extend(what);
         let url = self.url(&parts);
-        self.command(Call::post(Scope::Act, url)).await
+        self.command(Call::post(Scope::Act, url).about(game)).await
     }
 
     /// Says something, in 140 characters. Text that looks like spam vanishes without a word.
     pub async fn chat(&self, game: &GameId, room: Room, text: &str) -> Result<(), Error> {
         let url = self.url(&["api", "bot", "game", game.as_str(), "chat"]);
         let form = [("room", room.as_str()), ("text", text)];
-        self.command(Call::post(Scope::Chat, url).form(&form)).await
+        let call = Call::post(Scope::Chat, url).about(game).form(&form);
+        self.command(call).await
     }
 
     /// What was said in the players' room.
     pub async fn fetch_chat(&self, game: &GameId) -> Result<Vec<ChatLine>, Error> {
         let url = self.url(&["api", "bot", "game", game.as_str(), "chat"]);
-        let body = self.call(Call::get(Scope::Chat, url)).await?;
+        let body = self.call(Call::get(Scope::Chat, url).about(game)).await?;
         Ok(self.understand_many(&body))
     }
 }

@@ -19,6 +19,7 @@ use super::answer::{BODY_LIMIT, Body, judge};
 use super::complaints::Complaints;
 use super::connect::Pools;
 use super::error::{self, Error};
+use super::limited::{LimitLog, Limited};
 use super::loss::StreamLoss;
 use super::reading::{self, FromObject, Misfit};
 use super::request::Call;
@@ -72,6 +73,8 @@ struct Inner {
     agent: Agent,
     gate: Gate,
     complaints: Complaints,
+    /// Calls that were refused for the rate.
+    limited: LimitLog,
     /// When the connection of the moves was last used.
     moves_used: Mutex<Option<Instant>>,
     /// A call was refused as if the token or the account were not good any more.
@@ -100,6 +103,7 @@ impl Client {
             timing: options.timing,
             agent,
             complaints: Complaints::default(),
+            limited: LimitLog::default(),
             moves_used: Mutex::new(None),
             doubted: Notify::new(),
             forbidden: Mutex::default(),
@@ -124,6 +128,16 @@ impl Client {
     /// The rest of the pause of one kind of call, if it pauses.
     pub fn pause(&self, scope: Scope) -> Option<Duration> {
         self.0.gate.governor().pause(scope, Instant::now())
+    }
+
+    /// Waits until the server may have refused a call for the rate.
+    pub async fn limited(&self) {
+        self.0.limited.added().await;
+    }
+
+    /// What the server refused for the rate since this was last asked, by kind of call and game.
+    pub fn take_limited(&self) -> Vec<Limited> {
+        self.0.limited.take()
     }
 
     /// Waits until a call has been refused as if the token or the account were not good any more.
@@ -221,7 +235,7 @@ impl Client {
             Ok(_) => tracing::debug!(scope = ?call.scope, ms, "call"),
             Err(error) => tracing::debug!(scope = ?call.scope, ms, %error, "call failed"),
         }
-        self.settle(call.scope, outcome)
+        self.settle(&call, outcome)
     }
 
     async fn attempt(&self, call: &Call, deadline: Instant) -> Result<Bytes, Error> {
@@ -263,12 +277,12 @@ impl Client {
             self.0.gate.governor().ended(call.scope, Outcome::Lost);
             return Err(StreamLoss::Silent(time));
         };
-        self.settle(call.scope, outcome)
-            .map_err(StreamLoss::Unopened)
+        self.settle(&call, outcome).map_err(StreamLoss::Unopened)
     }
 
     /// Tells the governor what came of it, and the caller how long a pause is.
-    fn settle<T>(&self, scope: Scope, outcome: Result<T, Error>) -> Result<T, Error> {
+    fn settle<T>(&self, call: &Call, outcome: Result<T, Error>) -> Result<T, Error> {
+        let scope = call.scope;
         let end = outcome.as_ref().err().map_or(Outcome::Done, Outcome::from);
         self.0.gate.governor().ended(scope, end);
         if outcome.as_ref().is_err_and(Error::is_unreached) {
@@ -287,6 +301,7 @@ impl Client {
             let now = Instant::now();
             Some(self.0.gate.governor().limited(scope, wait, now))
         };
+        self.0.limited.add(scope, call.game.as_ref(), wait, &body);
         let (key, answer) = (body.limit_key(), &body.message);
         tracing::warn!(scope = scope.as_str(), ?wait, ?key, %answer, "rate limited");
         Err(Error::RateLimited { wait, body })

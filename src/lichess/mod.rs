@@ -21,6 +21,7 @@ mod export;
 mod game_event;
 mod governor;
 mod ids;
+mod limited;
 mod lines;
 mod loss;
 mod page;
@@ -49,6 +50,7 @@ pub use game_event::{
 };
 pub use governor::{Governor, Ticket, Turn};
 pub use ids::{ChallengeId, GameId, UserId};
+pub use limited::Limited;
 pub use loss::StreamLoss;
 pub use page::{Page, PageError, Pages};
 pub use player::{Account, Perf, Player, Presence, TokenInfo};

@@ -7,6 +7,7 @@ use reqwest::header::{
 use reqwest::{Method, Request, Url};
 
 use super::answer::BODY_LIMIT;
+use super::ids::GameId;
 use super::scope::Scope;
 
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
@@ -19,6 +20,8 @@ pub(super) struct Call {
     pub(super) scope: Scope,
     /// What it costs of the limits of its kind.
     pub(super) cost: u32,
+    /// The game that it is about, if it is one.
+    pub(super) game: Option<GameId>,
     method: Method,
     url: Url,
     body: Option<(HeaderValue, Bytes)>,
@@ -35,6 +38,7 @@ impl Call {
         Self {
             scope,
             cost: 1,
+            game: None,
             method: Method::GET,
             url,
             body: None,
@@ -55,6 +59,12 @@ impl Call {
     /// Which costs so much.
     pub(super) fn costing(mut self, cost: u32) -> Self {
         self.cost = cost;
+        self
+    }
+
+    /// About this game.
+    pub(super) fn about(mut self, game: &GameId) -> Self {
+        self.game = Some(game.clone());
         self
     }
 

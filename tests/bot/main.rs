@@ -12,6 +12,7 @@ mod draws;
 mod endings;
 mod http;
 mod keeping;
+mod limited;
 mod lists;
 mod lobby;
 mod matchmaking;

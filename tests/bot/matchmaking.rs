@@ -233,5 +233,11 @@ async fn the_days_games_spent_stop_the_search() {
     tokio::time::timeout(PATIENCE, refused).await.unwrap();
     let made = bot.client.calls(Scope::Create);
     assert_eq!(made, 2, "one game, one refusal");
+    let chronicle = bot.listeners.chronicle().clone();
     bot.end().await;
+    let events = chronicle.events(1000);
+    let on_record = events
+        .iter()
+        .any(|it| it.kind == "limited" && it.text.starts_with("create: rate limited"));
+    assert!(on_record, "{events:?}");
 }

@@ -1,0 +1,154 @@
+//! What the server refused for the rate, until somebody writes it down.
+//!
+//! Added up by kind of call and by game, so that a storm of refusals stays a few entries. Whoever
+//! makes a call never waits here for whoever reads.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::error_body::ErrorBody;
+use super::ids::GameId;
+use super::scope::Scope;
+
+/// Beyond so many entries further games are not told apart.
+const MOST_APART: usize = 16;
+
+/// Calls of one kind that were answered with 429.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limited {
+    /// Which kind.
+    pub scope: Scope,
+    /// The game that they were about, if it was one.
+    pub game: Option<GameId>,
+    /// How many.
+    pub times: u64,
+    /// How long such calls pause by the last answer, if that is known.
+    pub wait: Option<Duration>,
+    /// What the server said last.
+    pub said: String,
+}
+
+impl fmt::Display for Limited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: rate limited", self.scope.as_str())?;
+        if self.times > 1 {
+            write!(f, " {} times", self.times)?;
+        }
+        if let Some(wait) = self.wait {
+            write!(f, ", to wait {} s", wait.as_secs_f64().ceil())?;
+        }
+        if !self.said.is_empty() {
+            write!(f, ": {}", self.said)?;
+        }
+        Ok(())
+    }
+}
+
+type Untaken = BTreeMap<(Scope, Option<GameId>), Limited>;
+
+/// Refusals that nobody has taken yet.
+#[derive(Debug, Default)]
+pub(super) struct LimitLog {
+    untaken: Mutex<Untaken>,
+    added: Notify,
+}
+
+impl LimitLog {
+    /// One more call was refused.
+    pub(super) fn add(
+        &self,
+        scope: Scope,
+        game: Option<&GameId>,
+        wait: Option<Duration>,
+        body: &ErrorBody,
+    ) {
+        let mut untaken = self.lock();
+        let mut key = (scope, game.cloned());
+        if untaken.len() >= MOST_APART && !untaken.contains_key(&key) {
+            key.1 = None;
+        }
+        let game = key.1.clone();
+        let known = untaken.entry(key).or_insert_with(|| Limited {
+            scope,
+            game,
+            times: 0,
+            wait: None,
+            said: String::new(),
+        });
+        known.times += 1;
+        known.wait = wait;
+        known.said.clone_from(&body.message);
+        drop(untaken);
+        self.added.notify_one();
+    }
+
+    /// Everything since this was last asked, the most urgent kinds first.
+    pub(super) fn take(&self) -> Vec<Limited> {
+        std::mem::take(&mut *self.lock()).into_values().collect()
+    }
+
+    /// Waits until there may be something to take.
+    pub(super) async fn added(&self) {
+        self.added.notified().await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Untaken> {
+        self.untaken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(message: &str) -> ErrorBody {
+        ErrorBody {
+            message: message.to_owned(),
+            ..ErrorBody::default()
+        }
+    }
+
+    #[test]
+    fn refusals_are_added_up_by_kind_and_game_until_they_are_taken() {
+        let log = LimitLog::default();
+        let (one, other) = (GameId::new("onegame1"), GameId::new("another2"));
+        let minute = Some(Duration::from_secs(60));
+        log.add(Scope::Create, None, minute, &body("slow"));
+        log.add(Scope::Move, Some(&one), None, &body(""));
+        log.add(Scope::Move, Some(&other), minute, &body("slow"));
+        log.add(Scope::Move, Some(&one), minute, &body("slower"));
+        let taken = log.take();
+        let told: Vec<String> = taken.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "move: rate limited, to wait 60 s: slow",
+                "move: rate limited 2 times, to wait 60 s: slower",
+                "create: rate limited, to wait 60 s: slow",
+            ]
+        );
+        let games: Vec<Option<&str>> = taken
+            .iter()
+            .map(|it| it.game.as_ref().map(GameId::as_str))
+            .collect();
+        assert_eq!(games, [Some("another2"), Some("onegame1"), None]);
+        assert!(log.take().is_empty());
+    }
+
+    #[test]
+    fn a_storm_in_many_games_stays_a_few_entries_and_none_of_it_is_forgotten() {
+        let log = LimitLog::default();
+        for number in 0..10_000 {
+            let game = GameId::new(format!("game{}", number % 100));
+            let scope = Scope::ALL[number % Scope::ALL.len()];
+            log.add(scope, Some(&game), None, &body("storm"));
+        }
+        let taken = log.take();
+        assert!(taken.len() <= MOST_APART + Scope::ALL.len(), "{taken:?}");
+        assert_eq!(taken.iter().map(|it| it.times).sum::<u64>(), 10_000);
+    }
+}

@@ -1,0 +1,78 @@
+//! What the server refuses for the rate is on record, whoever asked, and with its game if it was
+//! about one.
+
+use std::time::Duration;
+
+use megaton::archive::EventRecord;
+use megaton::bot::Pace;
+
+use crate::running::{Bot, all_over};
+use crate::server::{MoveFault, Server};
+
+const LIMIT: &str = "Too many requests. Try again later.";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refusals_for_the_rate_are_on_record_whoever_asked() {
+    let mut server = Server::start().await;
+    server.timing.rate_limit = Duration::from_millis(100);
+    {
+        let mut world = server.world();
+        world.event_faults.push_back((429, LIMIT));
+        world.stream_faults.push_back((429, LIMIT));
+        world.move_faults.push_back(MoveFault::Instead(429, LIMIT));
+        world.begin("g1", true, 10);
+    }
+    let bot = Bot::start(&server);
+    all_over(&server).await;
+    let chronicle = bot.listeners.chronicle().clone();
+    bot.stop().await;
+    let events = chronicle.events(1000);
+    for (kind, game) in [
+        ("event_stream", None),
+        ("game_stream", Some("g1")),
+        ("move", Some("g1")),
+    ] {
+        let start = format!("{kind}: rate limited, to wait ");
+        let is_it = |event: &&EventRecord| {
+            event.kind == "limited"
+                && event.text.starts_with(&start)
+                && event.text.ends_with(LIMIT)
+                && event.game.as_deref() == game
+        };
+        let found = events.iter().map(|event| &**event).filter(is_it).count();
+        assert_eq!(found, 1, "{kind}: {events:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_storm_of_refusals_is_a_few_lines_and_none_of_it_is_forgotten() {
+    let mut server = Server::start().await;
+    server.timing.rate_limit = Duration::from_millis(20);
+    {
+        let mut world = server.world();
+        let storm = vec![MoveFault::Instead(429, LIMIT); 40];
+        world.move_faults.extend(storm);
+        for number in 0..4 {
+            world.begin(&format!("g{number}"), true, 8);
+        }
+    }
+    // After the first lines the rest is told at the end.
+    let pace = Pace {
+        limited_note: Duration::from_secs(3600),
+        ..Pace::default().faster(25)
+    };
+    let bot = Bot::paced(&server, &pace, |_| {});
+    all_over(&server).await;
+    let chronicle = bot.listeners.chronicle().clone();
+    bot.stop().await;
+    let events = chronicle.events(1000);
+    let limited = events.iter().filter(|event| event.kind == "limited");
+    assert!(limited.clone().count() <= 8, "{events:?}");
+    let times = |text: &str| -> u64 {
+        let counted = text.split(" times").next().unwrap_or_default();
+        let number = counted.rsplit(' ').next().unwrap_or_default();
+        number.parse().unwrap_or(1)
+    };
+    let all: u64 = limited.map(|event| times(&event.text)).sum();
+    assert_eq!(all, 40, "{events:?}");
+}
