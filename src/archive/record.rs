@@ -308,7 +308,7 @@ impl MoveRecord {
 pub enum Source {
     /// Known lines.
     Book,
-    /// Endgame tables know who wins.
+    /// Endgame tables, which know the position before it.
     Table,
     /// A search.
     Engine,

@@ -300,6 +300,7 @@ fn land_safely(flight: &Flight) {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+        by_tables: false,
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

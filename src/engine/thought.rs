@@ -27,6 +27,9 @@ pub struct Thought {
     /// Where several lines were asked for: their first moves as the last iteration that was
     /// finished ranks them, best first. Empty otherwise.
     pub ranking: Vec<Ranked>,
+    /// Whether the answer is that of endgame tables: the move keeps what they say of the position,
+    /// and the score is theirs. False where the search proved a mate itself.
+    pub by_tables: bool,
     /// Why it ended.
     pub ended: Ended,
 }

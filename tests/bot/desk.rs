@@ -120,6 +120,7 @@ pub(crate) fn thought(best: &str, score: Score, table: &Table) -> Thought {
         time: ms(3),
         line: best.into_iter().collect(),
         ranking: Vec::new(),
+        by_tables: false,
         ended: Ended::Time,
     }
 }

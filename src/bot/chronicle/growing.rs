@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::header::millis;
-use crate::archive::{Control, GameRecord, Millis, MoveRecord, ScoreRecord, Source};
+use crate::archive::{Control, GameRecord, Millis, MoveRecord, Source};
 use crate::bot::table::Moved;
 use crate::engine::{Ended, Thought};
 use crate::lichess::{BySide, GameState, Side};
@@ -16,8 +16,6 @@ use crate::rules::{Game, Move};
 const LINE: usize = 8;
 /// Plies at which no clock runs.
 const FIRST_PLIES: usize = 2;
-/// Such a score only endgame tables give.
-const BY_TABLES: i32 = 29_000;
 
 /// What is known of a move beside what the table tells.
 #[derive(Clone, Copy, Debug, Default)]
@@ -127,7 +125,8 @@ fn set_clock(record: &mut GameRecord, ply: usize, clock: Option<Millis>, at: Mil
 
 fn weigh(made: &mut MoveRecord, thought: &Thought) {
     let searched = thought.depth > 0;
-    made.score = searched.then(|| thought.score.into());
+    // What tables know at the root needs no search.
+    made.score = (searched || thought.by_tables).then(|| thought.score.into());
     made.depth = searched.then_some(thought.depth);
     made.seldepth = searched.then_some(thought.seldepth);
     made.nodes = Some(thought.nodes);
@@ -142,10 +141,11 @@ fn source(moved: &Moved, note: MoveNote) -> Source {
         return Source::Unknown;
     }
     match &moved.thought {
-        Some(thought) => match (thought.ended, ScoreRecord::from(thought.score)) {
-            (Ended::OnlyMove, _) => Source::OnlyMove,
-            (Ended::Failed, _) => Source::Safe,
-            (_, ScoreRecord::Cp(cp)) if cp.abs() >= BY_TABLES => Source::Table,
+        Some(thought) => match thought.ended {
+            Ended::Failed => Source::Safe,
+            // Of several legal moves they may leave one.
+            _ if thought.by_tables => Source::Table,
+            Ended::OnlyMove => Source::OnlyMove,
             _ => Source::Engine,
         },
         None if note.safe => Source::Safe,

@@ -46,12 +46,22 @@ fn open(chronicle: &Chronicle, moves: &str) {
 
 /// The last of `moves` comes live, thought about if it is White's.
 fn play(chronicle: &Chronicle, moves: &str, clocks: (u64, u64)) {
+    play_by(chronicle, moves, clocks, |_| {});
+}
+
+/// The same with another thought.
+fn play_by(
+    chronicle: &Chronicle,
+    moves: &str,
+    clocks: (u64, u64),
+    change: impl FnOnce(&mut Thought),
+) {
     let game = Game::from_uci_moves(moves).unwrap();
     let ply = game.ply() - 1;
     let ours = ply.is_multiple_of(2);
     let played = game.moves()[ply];
     let state = state(moves, clocks.0, clocks.1);
-    let thought = ours.then(|| Thought {
+    let mut thought = ours.then(|| Thought {
         best: Some(played),
         ponder: None,
         score: Score::Cp(30),
@@ -61,8 +71,12 @@ fn play(chronicle: &Chronicle, moves: &str, clocks: (u64, u64)) {
         time: Duration::from_millis(700),
         line: vec![played],
         ranking: Vec::new(),
+        by_tables: false,
         ended: Ended::Time,
     });
+    if let Some(thought) = &mut thought {
+        change(thought);
+    }
     let made = Moved {
         ply,
         before: game.positions()[ply],
@@ -125,6 +139,37 @@ fn a_game_is_written_down_with_clocks_thoughts_and_lag() {
     assert_eq!(ended.our_outcome(), Some(Outcome::Win));
     chronicle.rated(&GameId::new(ID), 6);
     assert_eq!(chronicle.recent()[0].white.rating_diff, Some(6));
+}
+
+#[test]
+fn a_move_that_tables_gave_is_told_from_one_that_was_searched_for() {
+    let chronicle = Chronicle::default();
+    open(&chronicle, "");
+    // One of several moves is left, and nothing is searched.
+    play_by(&chronicle, "g1f3", (180_000, 180_000), |thought| {
+        thought.by_tables = true;
+        thought.ended = Ended::OnlyMove;
+        thought.score = Score::Cp(0);
+        thought.depth = 0;
+    });
+    play(&chronicle, "g1f3 f7f6", (180_000, 180_000));
+    // A win that tables know, some moves on.
+    play_by(
+        &chronicle,
+        "g1f3 f7f6 e2e3",
+        (179_000, 180_000),
+        |thought| {
+            thought.score = Score::Cp(29_980);
+        },
+    );
+    let game = chronicle.game(ID).unwrap();
+    let [first, .., last] = &game.moves[..] else {
+        panic!("{game:?}");
+    };
+    assert_eq!((first.source, first.depth), (Source::Table, None));
+    assert_eq!(first.score, Some(ScoreRecord::Cp(0)), "it is known");
+    assert_eq!(last.source, Source::Engine);
+    assert_eq!(last.score, Some(ScoreRecord::Cp(29_980)));
 }
 
 #[test]

@@ -202,6 +202,7 @@ mod tests {
                 time: Duration::ZERO,
                 line: best.into_iter().collect(),
                 ranking: Vec::new(),
+                by_tables: false,
                 ended: Ended::Time,
             });
         }

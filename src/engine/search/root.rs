@@ -201,6 +201,7 @@ fn nothing_to_play(position: &Position, flight: &Flight) -> Thought {
         time: flight.started.elapsed(),
         line: Vec::new(),
         ranking: Vec::new(),
+        by_tables: false,
         ended: Ended::NoMove,
     }
 }
@@ -487,6 +488,7 @@ impl Root<'_> {
         } else {
             best.value
         };
+        let proved = self.verdict.as_ref().and_then(|it| it.proved(value));
         let table_reply = || {
             let entry = self.searcher.table.probe(table_key(&child))?;
             entry.best.filter(|&mv| child.is_legal(mv))
@@ -494,13 +496,14 @@ impl Root<'_> {
         Thought {
             best: Some(best.mv),
             ponder: best.line.get(1).copied().or_else(table_reply),
-            score: told(self.verdict.as_ref(), value),
+            score: Score::from_value(proved.unwrap_or(value)),
             depth: self.depth.max(0) as u32,
             seldepth: self.searcher.seldepth as u32,
             nodes: self.searcher.all_nodes(),
             time: self.searcher.control.flight.started.elapsed(),
             line: best.line.clone(),
             ranking: self.ranking,
+            by_tables: proved.is_some(),
             ended,
         }
     }

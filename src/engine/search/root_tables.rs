@@ -51,12 +51,15 @@ impl RootVerdict {
         self.kept.contains(&mv)
     }
 
-    /// The value to tell where the search has found another: a mate that fits is better knowledge.
+    /// The value to tell where the search has found another.
     pub(super) fn value(&self, found: Value) -> Value {
-        match self.value {
-            Some(proved) if found.abs() < MATE_BOUND || (found > 0) != (proved > 0) => proved,
-            _ => found,
-        }
+        self.proved(found).unwrap_or(found)
+    }
+
+    /// The value that the tables prove, unless the search knows better: a mate that fits.
+    pub(super) fn proved(&self, found: Value) -> Option<Value> {
+        let is_mate = |proved: Value| found.abs() >= MATE_BOUND && (found > 0) == (proved > 0);
+        self.value.filter(|&proved| !is_mate(proved))
     }
 }
 
@@ -132,7 +135,8 @@ impl Asked<'_> {
     fn by_outcome(&self, mv: Move) -> Option<Fate> {
         let child = self.position.play(mv);
         if let Some(fate) = self.by_rule(&child) {
-            return Some(fate);
+            // No other move's distance is known: none must look nearer than the end of the game.
+            return Some(Fate { plies: 0, ..fate });
         }
         let wdl = self.tables.wdl(&child)?.reversed();
         self.hits.update(|hits| hits + 1);

@@ -62,6 +62,8 @@ fn saying(men: usize, white: Option<Wdl>) -> Tables {
     Tables::new(Arc::new(Fake { men, white }))
 }
 
+/// White's queen may take the pawn, and Black's king goes with it.
+const MATES: &str = "7k/6p1/8/8/8/8/8/K5Q1 w - - 0 1";
 /// White may take the pawn with its rook, and king and bishop are left against king and knight.
 const TAKES: &str = "7k/8/8/2n5/8/R6p/8/1B2K3 w - - 10 40";
 
@@ -154,6 +156,21 @@ fn a_capture_into_a_won_table_is_a_win_that_is_not_yet_a_mate() {
 }
 
 #[test]
+fn an_answer_is_that_of_tables_where_they_know_the_root() {
+    let lone = "6k1/8/8/8/8/8/P6p/4K3 w - - 10 40";
+    for wdl in [Wdl::Win, Wdl::Draw, Wdl::Loss] {
+        let (thought, _) = think(lone, 4, Some(saying(4, Some(wdl))));
+        assert!(thought.by_tables, "{wdl:?}: {thought:?}");
+    }
+    let (thought, _) = think(lone, 4, Some(saying(4, None)));
+    assert!(!thought.by_tables, "they do not know it");
+    let (thought, hits) = think(TAKES, 4, Some(saying(4, Some(Wdl::Win))));
+    assert!(hits > 0 && !thought.by_tables, "further on is a search's");
+    let (thought, _) = think(MATES, 4, Some(saying(4, Some(Wdl::Win))));
+    assert!(!thought.by_tables, "nobody needs them for a mate");
+}
+
+#[test]
 fn draws_by_the_fifty_moves_are_draws_and_nearly_so() {
     let lone = "6k1/8/8/8/8/8/P6p/4K3 w - - 10 40";
     for (wdl, least) in [(Wdl::CursedWin, DRAW + 1), (Wdl::BlessedLoss, DRAW - 1)] {
@@ -163,6 +180,13 @@ fn draws_by_the_fifty_moves_are_draws_and_nearly_so() {
     let unruled = saying(4, Some(Wdl::CursedWin)).with_fifty_moves(false);
     let (thought, _) = think(lone, 4, Some(unruled));
     assert!(thought.score.centipawns() >= TABLE_BOUND, "{thought:?}");
+}
+
+#[test]
+fn the_end_of_the_game_is_not_put_off_where_only_outcomes_are_known() {
+    let (thought, hits) = think(MATES, 4, Some(saying(4, Some(Wdl::Win))));
+    assert!(hits > 0);
+    assert_eq!(thought.score, Score::Mate(1), "{thought:?}");
 }
 
 #[test]
