@@ -115,8 +115,42 @@ function row(name, value, mood = "") {
   return make("div", `health-row ${mood}`.trim(), make("dt", "", name), make("dd", "", value));
 }
 
+const LISTS = { block: "Block list", allow: "Allow list", welcome: "Welcome list", avoid: "Avoid list" };
+
+/** What it plays with and goes by: the net, endgame tables, lists of names. */
+function sourceRows({ net, tables, lists }) {
+  const rows = [row("Net", net), tableRow(tables)];
+  for (const [list, name] of Object.entries(LISTS)) {
+    const places = lists.filter((place) => place.list === list);
+    if (places.length > 0) rows.push(listRow(name, places));
+  }
+  return rows;
+}
+
+function tableRow(tables) {
+  if (!tables) return row("Endgame tables", "none");
+  const { outcomes, distances, most_men: men, faulty, faults } = tables;
+  const found = `${outcomes} WDL, ${distances} DTZ, up to ${men} men`;
+  if (faulty === 0) return row("Endgame tables", found, "good");
+  return row("Endgame tables", `${found}; ${faulty} cannot be used: ${faults.join("; ")}`, "bad");
+}
+
+/** One list, whose names may be in the config, in files and at addresses. */
+function listRow(name, places) {
+  const names = places.reduce((sum, place) => sum + place.names, 0);
+  const said = [names === 1 ? "1 name" : `${names} names`];
+  const kept = places.filter((place) => place.source !== null);
+  const unread = kept.some((place) => place.read_ago === null);
+  const read = kept.map((place) => place.read_ago).filter((seconds) => seconds !== null);
+  if (read.length > 0) said.push(`read ${ago(0, Math.max(...read) * 1000)}`);
+  const failed = kept.filter((place) => place.error !== null);
+  if (failed.length > 0) said.push(...failed.map((place) => `${place.source}: ${place.error}`));
+  else if (unread) said.push("not all of it read yet");
+  return row(name, said.join(", "), failed.length > 0 ? "bad" : unread ? "worn" : "good");
+}
+
 function showHealth() {
-  const { stream, seats, games: running, parked, waiting, overhead, uptime, arenas, matchmaking, state } = status;
+  const { stream, seats, games: running, parked, waiting, overhead, uptime, arenas, matchmaking, state, sources } = status;
   const heard = stream.heard_ago;
   const quiet = stream.open && heard > 15_000;
   const rows = [
@@ -138,6 +172,7 @@ function showHealth() {
   rows.push(row("Held back a move", overhead === null ? "not learned yet" : `${overhead} ms`));
   rows.push(row("Looks for games", matchmaking.enabled ? matchmaking.doing || "yes" : "no"));
   for (const arena of arenas ?? []) rows.push(row("Arena", arena));
+  if (sources) rows.push(...sourceRows(sources));
   rows.push(row("Running for", span(uptime * 1000)));
   renew(find("health"), ...rows);
 }

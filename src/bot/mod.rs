@@ -83,7 +83,7 @@ pub use control::{Command, Commands, Control, Order, Reply, Unheard, Wish, chann
 pub use guard::{Guard, GuardNews, GuardRules, Tripped};
 pub use health::{Checkup, Finding, findings};
 pub use ledger::{Budget, Forecast, Ledger, Permission, Rules as LedgerRules, Target, Why};
-pub use lists::{Keeper, ListSources, Lists, NotAList, read_names};
+pub use lists::{Keeper, ListSources, ListState, Lists, NotAList, read_names};
 pub use lobby::{Acceptance, Errand, Kind, Lobby, News, Refusal};
 pub use memory::{
     Call, Clock, KnownGame, Memory, MemoryRules, OpenGame, OpponentRecord, Started, Writing,
@@ -96,5 +96,5 @@ pub use scribe::{ArchiveRules, ReviewRules, Scribe, UpkeepRules};
 pub use settings::{Pace, SearchLimits, Settings};
 pub use status::{
     AlarmLine, Game, GameStreamStatus, Ledger as LedgerStatus, Matchmaking as MatchmakingStatus,
-    Seats, State, Status, Stream,
+    NameList, Seats, Sources as SourcesStatus, State, Status, Stream, TableFiles,
 };

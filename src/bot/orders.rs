@@ -13,7 +13,7 @@ use super::lobby::News;
 use super::memory::MemoryRules;
 use super::porter::Porter;
 use super::settings::Settings;
-use super::status::{Ledger, Matchmaking, Seats, State, Status};
+use super::status::{Ledger, Matchmaking, Seats, Sources, State, Status};
 use crate::config::ColorWish;
 use crate::lichess::{ColorChoice, Entrance, GameId, Room};
 
@@ -237,6 +237,7 @@ impl Porter {
             blocked: self.blocked.users().map(ToString::to_string).collect(),
             rating: self.lobby.rating(),
             accepted_ago: self.accepted_at.map(|at| at.elapsed().as_secs()),
+            sources: Some(Sources::of(&self.house.pool, &self.list_states.borrow())),
         }
     }
 }

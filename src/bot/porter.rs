@@ -21,7 +21,7 @@ use super::control::Commands;
 use super::doorbell::{Doorbell, Rung};
 use super::errands::Errands;
 use super::health::{self, Health};
-use super::lists::{Keeper, Lists};
+use super::lists::{Keeper, ListState, Lists};
 use super::lobby::{Acceptance, Errand, Lobby, News};
 use super::matchmaking::Desk;
 use super::missed::Seeker;
@@ -61,6 +61,7 @@ pub(super) struct Porter {
     pub(super) arenas: Steward,
     missed: Seeker,
     pub(super) lists: watch::Receiver<Arc<Lists>>,
+    pub(super) list_states: watch::Receiver<Arc<Vec<ListState>>>,
     pub(super) blocked: Blocked,
     /// Tells the keeper of the lists of other rules.
     pub(super) rules: watch::Sender<Arc<Settings>>,
@@ -81,6 +82,7 @@ impl Porter {
         let keeper = Keeper::new(Arc::clone(&settings), &options.lists, options.pace);
         let (rules, rules_seen) = watch::channel(Arc::clone(&settings));
         let (lists_told, lists) = watch::channel(Arc::new(keeper.lists()));
+        let list_states = keeper.states();
         let mut side_tasks = JoinSet::new();
         side_tasks.spawn(keeper.run(rules_seen, lists_told));
         let mut lobby = Lobby::new(
@@ -146,6 +148,7 @@ impl Porter {
                 options.memory,
             ),
             lists,
+            list_states,
             blocked,
             rules,
             _side_tasks: side_tasks,

@@ -14,7 +14,7 @@ use super::memory::{Memory, MemoryRules};
 use super::porter::Porter;
 use super::report::Listeners;
 use super::settings::{Pace, Settings};
-use super::status::Status;
+use super::status::{Sources, Status};
 use crate::engine::Pool;
 use crate::lichess::{Account, Client, Error};
 
@@ -102,7 +102,7 @@ async fn serve(
         biased;
         () = shutdown.now.cancelled() => return Ok(()),
         () = shutdown.drain.cancelled() => return Ok(()),
-        () = wait_for_drain(&mut commands, &mut settings) => return Ok(()),
+        () = wait_for_drain(&mut commands, &mut settings, &options.pool) => return Ok(()),
         account = identify(&options.client) => account?,
     };
     let mut options = options;
@@ -127,7 +127,7 @@ async fn serve(
 }
 
 /// Answers commands before there is anything to command, until one of them is to end.
-async fn wait_for_drain(commands: &mut Commands, settings: &mut Option<Settings>) {
+async fn wait_for_drain(commands: &mut Commands, settings: &mut Option<Settings>, pool: &Pool) {
     let begun = Instant::now();
     loop {
         let order = commands.next().await;
@@ -135,6 +135,7 @@ async fn wait_for_drain(commands: &mut Commands, settings: &mut Option<Settings>
             Command::Status => Reply::Status(Box::new(Status {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 uptime: begun.elapsed().as_secs(),
+                sources: Some(Sources::of(pool, &[])),
                 ..Status::default()
             })),
             Command::Reload(reloaded) => {

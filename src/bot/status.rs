@@ -4,6 +4,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::lists::ListState;
+use crate::engine::Pool;
+
+/// Faults of endgame tables that are told in words.
+const MOST_FAULTS: usize = 5;
+
 /// How things are.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -42,6 +48,8 @@ pub struct Status {
     pub rating: Option<i32>,
     /// Seconds since a challenge was last accepted.
     pub accepted_ago: Option<u64>,
+    /// What it plays with and goes by.
+    pub sources: Option<Sources>,
 }
 
 /// What a bot is about.
@@ -176,4 +184,81 @@ pub struct AlarmLine {
     pub text: String,
     /// Seconds since it was raised.
     pub since: u64,
+}
+
+/// What it plays with and goes by.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sources {
+    /// What judges positions: the net's id, or `classical`.
+    pub net: String,
+    /// Endgame tables; none if there are none.
+    pub tables: Option<TableFiles>,
+    /// Lists of names: those in the config itself, and each file and address.
+    pub lists: Vec<NameList>,
+}
+
+impl Sources {
+    /// What searches of this pool use, and how the lists are.
+    pub(super) fn of(pool: &Pool, lists: &[ListState]) -> Self {
+        let tables = pool.tables().map(|tables| {
+            let state = tables.state();
+            TableFiles {
+                outcomes: state.outcomes,
+                distances: state.distances,
+                most_men: state.most_men,
+                faulty: state.faults.len(),
+                faults: state.faults.into_iter().take(MOST_FAULTS).collect(),
+            }
+        });
+        Self {
+            net: pool.evaluator().id(),
+            tables,
+            lists: lists.iter().map(NameList::of).collect(),
+        }
+    }
+}
+
+/// Endgame tables.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TableFiles {
+    /// Files of outcomes (WDL).
+    pub outcomes: usize,
+    /// Files of distances (DTZ).
+    pub distances: usize,
+    /// The men, kings included, of the largest.
+    pub most_men: usize,
+    /// Files that cannot be used.
+    pub faulty: usize,
+    /// The first of them, with the reasons.
+    pub faults: Vec<String>,
+}
+
+/// Names of one list from one place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NameList {
+    /// Which list: `block`, `allow`, `welcome` or `avoid`.
+    pub list: String,
+    /// The file or address; none for the names in the config itself.
+    pub source: Option<String>,
+    /// How many names are known.
+    pub names: usize,
+    /// Seconds since it was last read; none if it has not been since the start.
+    pub read_ago: Option<u64>,
+    /// Why it cannot be read at present.
+    pub error: Option<String>,
+}
+
+impl NameList {
+    fn of(state: &ListState) -> Self {
+        Self {
+            list: state.list.to_owned(),
+            source: state.source.clone(),
+            names: state.names,
+            read_ago: state.read.map(|at| at.elapsed().as_secs()),
+            error: state.error.clone(),
+        }
+    }
 }

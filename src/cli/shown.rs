@@ -1,6 +1,8 @@
 //! The status of a running bot in lines for a person. Pure.
 
-use megaton::bot::{Game, GameStreamStatus, LedgerStatus, Status, Stream};
+use megaton::bot::{
+    Game, GameStreamStatus, LedgerStatus, NameList, SourcesStatus, Status, Stream, TableFiles,
+};
 
 /// All there is to say.
 pub(super) fn lines(status: &Status) -> Vec<String> {
@@ -29,6 +31,9 @@ pub(super) fn lines(status: &Status) -> Vec<String> {
     }
     for arena in &status.arenas {
         say("arena", arena.clone());
+    }
+    for (about, what) in status.sources.iter().flat_map(sources) {
+        say(about, what);
     }
     if let Some(overhead) = status.overhead {
         say("overhead", format!("{overhead} ms a move, as learned"));
@@ -141,6 +146,50 @@ fn looking(status: &Status) -> String {
     }
 }
 
+/// What it plays with and goes by.
+fn sources(sources: &SourcesStatus) -> Vec<(&'static str, String)> {
+    let mut lines = vec![
+        ("net", sources.net.clone()),
+        ("tables", tables(sources.tables.as_ref())),
+    ];
+    lines.extend(sources.lists.iter().map(|list| ("list", names(list))));
+    lines
+}
+
+fn tables(tables: Option<&TableFiles>) -> String {
+    let Some(tables) = tables else {
+        return "none".to_owned();
+    };
+    let TableFiles {
+        outcomes,
+        distances,
+        most_men,
+        faulty,
+        faults,
+    } = tables;
+    let found = format!("{outcomes} WDL and {distances} DTZ tables, up to {most_men} men");
+    match faulty {
+        0 => found,
+        faulty => format!("{found}; {faulty} CANNOT BE USED: {}", faults.join("; ")),
+    }
+}
+
+fn names(list: &NameList) -> String {
+    let (kind, names) = (&list.list, list.names);
+    let count = if names == 1 { "name" } else { "names" };
+    let Some(source) = &list.source else {
+        return format!("{kind}: {names} {count} in the config");
+    };
+    let read = match list.read_ago {
+        Some(ago) => format!("read {} ago", span(ago)),
+        None => "not read since the start".to_owned(),
+    };
+    let error = list.error.as_deref();
+    let error = error.map(|error| format!("; CANNOT BE READ: {error}"));
+    let error = error.unwrap_or_default();
+    format!("{kind}: {names} {count} of {source}, {read}{error}")
+}
+
 /// A time in its two largest units.
 fn span(seconds: u64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
@@ -210,6 +259,47 @@ mod tests {
                 "looking   for none, unless told to",
                 "ALARM     stolen: stop one of them (for 1 min)",
             ]
+        );
+    }
+
+    #[test]
+    fn what_it_plays_with_is_told_with_what_is_wrong_about_it() {
+        let list = NameList {
+            list: "block".to_owned(),
+            source: Some("https://example.org/foes".to_owned()),
+            names: 12,
+            read_ago: Some(7200),
+            error: Some("status 500".to_owned()),
+        };
+        let named = NameList {
+            list: "allow".to_owned(),
+            names: 1,
+            ..NameList::default()
+        };
+        let mut told = SourcesStatus {
+            net: "classical".to_owned(),
+            tables: None,
+            lists: vec![list, named],
+        };
+        let line = |told: &SourcesStatus, index: usize| sources(told)[index].1.clone();
+        assert_eq!(line(&told, 0), "classical");
+        assert_eq!(line(&told, 1), "none");
+        assert_eq!(
+            line(&told, 2),
+            "block: 12 names of https://example.org/foes, read 2 h 0 min ago; \
+             CANNOT BE READ: status 500"
+        );
+        assert_eq!(line(&told, 3), "allow: 1 name in the config");
+        told.tables = Some(TableFiles {
+            outcomes: 35,
+            distances: 34,
+            most_men: 4,
+            faulty: 1,
+            faults: vec!["KQvK.atbz: it is corrupt".to_owned()],
+        });
+        assert_eq!(
+            line(&told, 1),
+            "35 WDL and 34 DTZ tables, up to 4 men; 1 CANNOT BE USED: KQvK.atbz: it is corrupt"
         );
     }
 

@@ -46,7 +46,7 @@ pub use limits::{Clock, Limits};
 pub use pool::{Engine, EngineOptions, Pool};
 pub use score::Score;
 pub use solo::Solo;
-pub use tables::{Dtz, TableProbe, Tables, Wdl};
+pub use tables::{Dtz, TableProbe, TableState, Tables, Wdl};
 pub use thought::{Ended, Info, Ranked, ScoreBound, Thought};
 
 use crate::rules::{Move, Position};

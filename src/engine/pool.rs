@@ -108,6 +108,11 @@ impl Pool {
         &self.0.evaluator
     }
 
+    /// The endgame tables that searches ask, if there are any.
+    pub fn tables(&self) -> Option<&Tables> {
+        self.0.tables.as_ref()
+    }
+
     /// A game's right to think.
     pub fn lease(&self) -> Engine {
         Engine {
@@ -295,12 +300,12 @@ fn land_safely(flight: &Flight) {
         time: flight.started.elapsed(),
         line: best.into_iter().collect(),
         ranking: Vec::new(),
+        by_tables: false,
         ended: Ended::Failed,
     });
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-        by_tables: false,
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -35,6 +35,19 @@ pub struct Dtz {
     pub is_rounded: bool,
 }
 
+/// How tables are, for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TableState {
+    /// Files of outcomes (WDL).
+    pub outcomes: usize,
+    /// Files of distances (DTZ).
+    pub distances: usize,
+    /// The men, kings included, of the largest.
+    pub most_men: usize,
+    /// Files that cannot be used, each with the reason.
+    pub faults: Vec<String>,
+}
+
 /// Endgame tables: from a position to its value, if they know it.
 pub trait TableProbe: fmt::Debug + Send + Sync {
     /// The men, kings included, of the largest table there is; 0 if there is none.
@@ -43,6 +56,13 @@ pub trait TableProbe: fmt::Debug + Send + Sync {
     fn wdl(&self, position: &Position) -> Option<Wdl>;
     /// The distance to the next zeroing move in such a position.
     fn dtz(&self, position: &Position) -> Option<Dtz>;
+    /// How they are, for people.
+    fn state(&self) -> TableState {
+        TableState {
+            most_men: self.most_men(),
+            ..TableState::default()
+        }
+    }
 }
 
 /// Tables, and how far a search uses them.
@@ -87,6 +107,11 @@ impl Tables {
     pub fn with_fifty_moves(mut self, rule: bool) -> Tables {
         self.fifty_moves = rule;
         self
+    }
+
+    /// How they are, for people.
+    pub fn state(&self) -> TableState {
+        self.probe.state()
     }
 
     /// The men of the largest positions asked about.

@@ -10,6 +10,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use shakmaty::variant::Atomic;
 use shakmaty::{
@@ -21,7 +22,7 @@ use shakmaty_syzygy::{
 };
 
 use super::material::Material;
-use crate::engine::{Dtz, TableProbe, Wdl};
+use crate::engine::{Dtz, TableProbe, TableState, Wdl};
 use crate::rules::{CastlingRights, Color, Position, Role};
 
 /// The endings of the files that hold outcomes, and distances.
@@ -54,6 +55,8 @@ pub struct Syzygy {
     most_men: usize,
     /// Files that were passed over, with the reason.
     refused: Vec<String>,
+    /// Files that failed when they were asked, with the reason.
+    failed: Mutex<Vec<String>>,
 }
 
 /// What there is about some men.
@@ -131,6 +134,7 @@ impl Syzygy {
             known: HashMap::new(),
             most_men: 0,
             refused: Vec::new(),
+            failed: Mutex::default(),
         };
         for folder in folders {
             syzygy.add(folder.as_ref())?;
@@ -257,8 +261,12 @@ impl Syzygy {
             return;
         }
         known.table(*wanted).condemn();
+        let table = format!("{material}.{}", wanted.ending());
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.push(format!("{table}: {what}"));
+        drop(failed);
         tracing::error!(
-            table = format!("{material}.{}", wanted.ending()),
+            table,
             what,
             "an endgame table cannot be read: it is not asked again, nor what leads to it"
         );
@@ -308,6 +316,21 @@ impl Wanted {
 impl TableProbe for Syzygy {
     fn most_men(&self) -> usize {
         self.most_men
+    }
+
+    fn state(&self) -> TableState {
+        let Found {
+            outcomes,
+            distances,
+            most_men,
+        } = self.found();
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        TableState {
+            outcomes,
+            distances,
+            most_men,
+            faults: self.refused.iter().chain(failed.iter()).cloned().collect(),
+        }
     }
 
     fn wdl(&self, position: &Position) -> Option<Wdl> {

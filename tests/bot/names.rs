@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use megaton::bot::{Keeper, ListSources, Lists, Pace, Settings};
+use megaton::bot::{Keeper, ListSources, ListState, Lists, Pace, Settings};
 use megaton::lichess::UserId;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -107,6 +107,7 @@ async fn answer(mut socket: TcpStream, page: Page, heads: Arc<Mutex<Vec<String>>
 struct Kept {
     lists: watch::Receiver<Arc<Lists>>,
     settings: watch::Sender<Arc<Settings>>,
+    states: watch::Receiver<Arc<Vec<ListState>>>,
     _task: JoinHandle<()>,
 }
 
@@ -129,10 +130,12 @@ fn keep(block: &[&str], data: Option<&Path>) -> Kept {
     };
     let keeper = Keeper::new(Arc::clone(&settings), &sources, pace);
     let (told, lists) = watch::channel(Arc::new(keeper.lists()));
+    let states = keeper.states();
     let (settings, rules) = watch::channel(settings);
     Kept {
         lists,
         settings,
+        states,
         _task: tokio::spawn(keeper.run(rules, told)),
     }
 }
@@ -253,6 +256,25 @@ async fn what_was_read_and_what_was_not_is_told() {
     let reason = state[0].1.as_ref().expect_err("there is no such file");
     assert!(reason.starts_with("No such file"), "{reason}");
     assert_eq!(state[1], (address.into(), Ok(2)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn how_each_list_is_can_be_seen_while_it_is_kept() {
+    let library = Library::open([page("\"one\"", "blastcap\nnuke\n"), status("500 Oops")]).await;
+    let mut kept = keep(&["one", &library.url, "file:/nowhere.txt", "two"], None);
+    let failed =
+        |states: &Arc<Vec<ListState>>| states[1].read.is_some() && states[1].error.is_some();
+    let wait = kept.states.wait_for(failed);
+    let waited = tokio::time::timeout(Duration::from_secs(60), wait).await;
+    let states = Arc::clone(&waited.expect("in time").expect("the keeper lives"));
+    let names: Vec<usize> = states.iter().map(|state| state.names).collect();
+    assert_eq!(names, [2, 2, 0], "{states:?}");
+    assert!(states.iter().all(|state| state.list == "block"));
+    assert_eq!((&states[0].source, &states[0].error), (&None, &None));
+    assert_eq!(states[1].source.as_deref(), Some(library.url.as_str()));
+    let error = states[2].error.as_deref().expect("there is no such file");
+    assert!(error.starts_with("No such file"), "{error}");
+    assert_eq!(states[2].read, None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

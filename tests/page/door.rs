@@ -353,6 +353,13 @@ async fn the_password_steers_and_nothing_else_does() {
             .find(|line| line.starts_with("set-cookie: "));
         let cookie = cookie.unwrap().trim_start_matches("set-cookie: ");
         assert!(
+        let sources = &status["status"]["sources"];
+        assert_eq!(sources["tables"]["outcomes"], 35, "{status}");
+        assert!(sources["net"].is_string(), "{status}");
+        assert_eq!(sources["lists"][0]["names"], 1, "{status}");
+        assert_eq!(sources["lists"][0]["error"], Value::Null, "{status}");
+        assert_eq!(sources["lists"][2]["list"], "welcome", "{status}");
+        assert!(sources["lists"][2]["error"].is_string(), "{status}");
             cookie.contains("; httponly; samesite=strict; path=/"),
             "{cookie}"
         );

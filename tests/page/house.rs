@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use megaton::bot::{
@@ -9,10 +10,11 @@ use megaton::bot::{
     channel,
 };
 use megaton::config::{Config, Panel};
-use megaton::engine::{EngineOptions, Pool};
+use megaton::engine::{Dtz, EngineOptions, Pool, TableProbe, TableState, Tables, Wdl};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
 use megaton::panel::{Health, Http, Patience, Reloader, SelfTest, Sources, Watch};
 use megaton::practice::{Event, Handle, Options, Partner, Report, Schedule, Server, TimeControl};
+use megaton::rules::Position;
 use tokio::sync::broadcast::Receiver;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -167,6 +169,33 @@ pub(crate) fn locked(folder: &Path) -> Panel {
     }
 }
 
+/// Tables that know nothing, and say how they are.
+#[derive(Debug)]
+struct Shown;
+
+impl TableProbe for Shown {
+    fn most_men(&self) -> usize {
+        0
+    }
+
+    fn wdl(&self, _: &Position) -> Option<Wdl> {
+        None
+    }
+
+    fn dtz(&self, _: &Position) -> Option<Dtz> {
+        None
+    }
+
+    fn state(&self) -> TableState {
+        TableState {
+            outcomes: 35,
+            distances: 34,
+            most_men: 4,
+            faults: Vec::new(),
+        }
+    }
+}
+
 fn bot_options(url: &str, token: &str) -> BotOptions {
     let client = Client::new(ClientOptions {
         base_url: url.to_owned(),
@@ -176,8 +205,14 @@ fn bot_options(url: &str, token: &str) -> BotOptions {
     });
     let engine = EngineOptions {
         hash_mb: 4,
+        tables: Some(Tables::new(Arc::new(Shown))),
         ..EngineOptions::default()
     };
+    let mut settings = Settings::default();
+    let challenge = &mut settings.challenge;
+    challenge.block = vec!["Staller".parse().unwrap()];
+    let unread = "file:/nowhere/at/all.txt".parse().unwrap();
+    challenge.welcome = vec!["Friend".parse().unwrap(), unread];
     let search = SearchLimits {
         nodes: Some(NODES),
         ..SearchLimits::default()
@@ -185,10 +220,7 @@ fn bot_options(url: &str, token: &str) -> BotOptions {
     BotOptions {
         client: client.unwrap(),
         pool: Pool::in_background(&engine),
-        settings: Settings {
-            search,
-            ..Settings::default()
-        },
+        settings: Settings { search, ..settings },
         pace: Pace::default(),
         listeners: Listeners::new(),
         memory: Memory::nowhere(),

@@ -39,6 +39,7 @@ async fn games_are_watched_replayed_and_looked_up() {
             page.text("#health .health-row.good dt").await,
             "Event stream"
         );
+        its_sources_are_shown(&page).await;
         let first = "document.querySelector('#recent a').href";
         let game = page.look(first).await;
         browser.client.goto(game.as_str().unwrap()).await.unwrap();
@@ -60,6 +61,27 @@ async fn games_are_watched_replayed_and_looked_up() {
         house.close().await;
     })
     .await;
+}
+
+/// Endgame tables, net and lists, and what is wrong with them.
+async fn its_sources_are_shown(page: &Visitor<'_>) {
+    let row = |name: &str, mood: &str, text: &str| {
+        format!(
+            "[...document.querySelectorAll('#health .health-row{mood}')].some((row) => \
+             row.querySelector('dt').textContent === '{name}' \
+             && row.querySelector('dd').textContent.startsWith('{text}'))"
+        )
+    };
+    page.until(&row(
+        "Endgame tables",
+        ".good",
+        "35 WDL, 34 DTZ, up to 4 men",
+    ))
+    .await;
+    page.until(&row("Net", "", "")).await;
+    page.until(&row("Block list", ".good", "1 name")).await;
+    let missing = "1 name, file:/nowhere/at/all.txt: No such file";
+    page.until(&row("Welcome list", ".bad", missing)).await;
 }
 
 /// Cards appear by themselves, men move, clocks run, thoughts are shown.

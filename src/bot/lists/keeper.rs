@@ -8,6 +8,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::sync::watch;
 
@@ -27,6 +28,21 @@ pub struct ListSources {
     pub data: Option<PathBuf>,
 }
 
+/// How the names of one list from one place are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListState {
+    /// Which list: `block`, `allow`, `welcome` or `avoid`.
+    pub list: &'static str,
+    /// The file or address; none for the names in the config itself.
+    pub source: Option<String>,
+    /// How many names are known.
+    pub names: usize,
+    /// When it was last read; none if it has not been since the start.
+    pub read: Option<Instant>,
+    /// Why it cannot be read at present.
+    pub error: Option<String>,
+}
+
 /// What is known of the lists' files and addresses.
 #[derive(Debug)]
 pub struct Keeper {
@@ -38,6 +54,9 @@ pub struct Keeper {
     etags: HashMap<String, String>,
     /// What could not be read and has been said.
     failing: BTreeMap<String, String>,
+    /// When each was last read.
+    read: HashMap<String, Instant>,
+    states: watch::Sender<Arc<Vec<ListState>>>,
     pages: Option<Pages>,
 }
 
@@ -51,9 +70,12 @@ impl Keeper {
             contents: Contents::new(),
             etags: HashMap::new(),
             failing: BTreeMap::new(),
+            read: HashMap::new(),
+            states: watch::Sender::new(Arc::default()),
             pages: None,
         };
         keeper.read_disk();
+        keeper.tell_states();
         keeper
     }
 
@@ -61,6 +83,11 @@ impl Keeper {
     pub fn lists(&self) -> Lists {
         let rules = &self.settings.challenge;
         Lists::of(rules, &self.settings.matchmaking.avoid, &self.contents)
+    }
+
+    /// How each list is, for those who look while it is kept.
+    pub fn states(&self) -> watch::Receiver<Arc<Vec<ListState>>> {
+        self.states.subscribe()
     }
 
     /// Every file and address, with the number of its names or the reason why it cannot be read.
@@ -98,10 +125,14 @@ impl Keeper {
     ) {
         loop {
             self.read_disk();
+            self.tell_states();
             tell(&lists, self.lists());
             for url in self.urls() {
                 tokio::select! {
-                    () = self.fetch(&url) => tell(&lists, self.lists()),
+                    () = self.fetch(&url) => {
+                        self.tell_states();
+                        tell(&lists, self.lists());
+                    }
                     () = lists.closed() => return,
                 }
             }
@@ -119,11 +150,49 @@ impl Keeper {
         }
     }
 
-    fn entries(&self) -> impl Iterator<Item = &Entry> {
+    /// The entries of each list.
+    fn by_list(&self) -> [(&'static str, &Vec<Entry>); 4] {
         let rules = &self.settings.challenge;
-        let lists = [&rules.block, &rules.allow, &rules.welcome];
-        let avoid = &self.settings.matchmaking.avoid;
-        lists.into_iter().flatten().chain(avoid)
+        [
+            ("block", &rules.block),
+            ("allow", &rules.allow),
+            ("welcome", &rules.welcome),
+            ("avoid", &self.settings.matchmaking.avoid),
+        ]
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.by_list().into_iter().flat_map(|(_, entries)| entries)
+    }
+
+    fn tell_states(&self) {
+        let mut states = Vec::new();
+        for (list, entries) in self.by_list() {
+            let is_name = |entry: &&Entry| matches!(entry, Entry::Name(_));
+            let names = entries.iter().filter(is_name).count();
+            if names > 0 {
+                states.push(ListState {
+                    list,
+                    source: None,
+                    names,
+                    read: None,
+                    error: None,
+                });
+            }
+            let places = entries.iter().filter(|entry| !is_name(entry));
+            states.extend(places.map(|entry| self.state_of(list, &entry.to_string())));
+        }
+        self.states.send_replace(Arc::new(states));
+    }
+
+    fn state_of(&self, list: &'static str, key: &str) -> ListState {
+        ListState {
+            list,
+            source: Some(label(key).to_owned()),
+            names: self.contents.get(key).map_or(0, |names| names.len()),
+            read: self.read.get(key).copied(),
+            error: self.failing.get(key).cloned(),
+        }
     }
 
     fn urls(&self) -> BTreeSet<String> {
@@ -212,7 +281,9 @@ impl Keeper {
         }
     }
 
+    /// It was read.
     fn recovered(&mut self, key: &str) {
+        self.read.insert(key.to_owned(), Instant::now());
         if self.failing.remove(key).is_some() {
             tracing::info!(list = label(key), "the list can be read again");
         }

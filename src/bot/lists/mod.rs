@@ -11,5 +11,5 @@ mod keeper;
 mod kept;
 mod names;
 
-pub use keeper::{Keeper, ListSources};
+pub use keeper::{Keeper, ListSources, ListState};
 pub use names::{Lists, NotAList, read_names};

@@ -48,6 +48,7 @@ fn a_file_of_a_wrong_size_is_passed_over_and_named() {
     let syzygy = Syzygy::open(&[folder.path()]).unwrap();
     assert_eq!(syzygy.found(), Found::default());
     assert!(syzygy.refused()[0].contains("KQvK.atbw"));
+    assert_eq!(syzygy.state().faults, syzygy.refused());
     assert_eq!(syzygy.wdl(&at(QUEEN)), None);
 }
 
@@ -64,8 +65,13 @@ fn nonsense_is_asked_once_and_never_again() {
         syzygy.known[&material].outcomes.is_sound()
     };
     assert!(table(&syzygy));
+    assert!(syzygy.state().faults.is_empty());
     assert_eq!(syzygy.wdl(&at(QUEEN)), None);
     assert!(!table(&syzygy));
+    let state = syzygy.state();
+    assert_eq!((state.outcomes, state.most_men), (1, 3));
+    assert_eq!(state.faults.len(), 1);
+    assert!(state.faults[0].starts_with("KQvK.atbw: "), "{state:?}");
     assert_eq!(syzygy.wdl(&at(QUEEN)), None);
     assert_eq!(syzygy.dtz(&at(QUEEN)), None);
 }
