@@ -242,6 +242,9 @@ fn look_up(path: &Path, out: &mut impl Write) -> io::Result<()> {
     timed("one game with its moves", out, || {
         library.game("00000777").map(drop)
     })?;
+    timed("the thousand opponents met most often", out, || {
+        library.opponents(&all, 1000).map(drop)
+    })?;
     timed(
         "every statistic of the games with one opponent",
         out,

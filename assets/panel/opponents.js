@@ -1,12 +1,14 @@
 // The page of everybody we have played: how it went against each, sorted as the reader likes.
 
-import { ago, button, count, link, make } from "./format.js";
+import { ago, button, count, link, make, signed } from "./format.js";
 import { scoreBar } from "./results.js";
 import { Shell } from "./shell.js";
 import { get, News } from "./wire.js";
 
 const find = (id) => document.getElementById(id);
 const form = find("filters");
+/** So many are listed at most. */
+const MOST = 1000;
 let all = [];
 let order = { by: "games", down: true };
 
@@ -21,14 +23,14 @@ const COLUMNS = [
   ["score", "Score", points],
   ["results", "Won, drawn, lost", (one) => one.wins - one.losses],
   ["rating", "Rating", (one) => one.rating ?? 0],
-  ["change", "± ours", (one) => one.change ?? 0],
-  ["flagged", "Lost on time", (one) => one.timeouts ?? 0],
+  ["change", "± ours", (one) => one.diff],
+  ["flagged", "Lost on time", (one) => one.timeouts],
   ["last", "Last game", (one) => one.last],
 ];
 
 function row(one) {
   const name = link(`/games?opponent=${encodeURIComponent(one.id)}`, "", make("b", "", one.name));
-  const change = one.change ? make("span", one.change > 0 ? "up" : "down", one.change > 0 ? `+${one.change}` : `−${-one.change}`) : "";
+  const change = one.diff === 0 ? "" : make("span", one.diff > 0 ? "up" : "down", signed(one.diff));
   return make(
     "tr",
     "",
@@ -63,7 +65,7 @@ function heads() {
 function show() {
   const { name, kind } = Object.fromEntries(new FormData(form));
   const key = COLUMNS.find(([by]) => by === order.by)[2];
-  const fits = (one) => one.name.toLowerCase().includes(name.trim().toLowerCase()) && (!kind || (kind === "bot") === (one.title === "BOT"));
+  const fits = (one) => one.name.toLowerCase().includes(name.trim().toLowerCase()) && (!kind || (kind === "bot") === one.bot);
   const list = all.filter(fits).sort((a, b) => {
     const [one, two] = [key(a), key(b)];
     const way = one < two ? -1 : one > two ? 1 : 0;
@@ -71,7 +73,8 @@ function show() {
   });
   const table = make("table", "opponents-table", make("thead", "", make("tr", "", ...heads())), make("tbody", "", ...list.slice(0, 500).map(row)));
   const none = make("p", "soft", all.length > 0 ? "Nobody fits." : "Nobody yet.");
-  find("opponents").replaceChildren(list.length > 0 ? table : none);
+  const more = all.length >= MOST ? make("p", "soft", `The ${MOST} met most often; others are found among the games.`) : "";
+  find("opponents").replaceChildren(list.length > 0 ? table : none, more);
 }
 
 const shell = new Shell(find("bar"), find("alarms"), { page: "opponents" });

@@ -117,7 +117,8 @@ impl Conditions {
         self.values.push(value);
     }
 
-    fn bare(&mut self, term: &str) {
+    /// One more, without a place.
+    pub(super) fn bare(&mut self, term: &str) {
         self.terms.push(term.to_owned());
     }
 

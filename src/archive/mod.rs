@@ -8,7 +8,8 @@
 //! * `disk`: the file, for whoever writes; `library`: the same for whoever looks things up, by a
 //!   `filter`
 //! * `schema`: the tables; `rows`, `packed` and `words`: how records stand in them
-//! * `stats`: what games add up to; `rating`: ours from game to game; `why`: what games were lost on the clock through
+//! * `stats`: what games add up to; `rating`: ours from game to game; `opponents`: against whom; `why`:
+//!   what games were lost on the clock through
 //! * `pgn`: games as other programs read and write them; `merge`: one that is known already
 //! * `clerk`: the thread at the file; `review`: what a second look found; `day`: a day in numbers
 //! * `prune`: what is let go of, a step at a time
@@ -22,6 +23,7 @@ mod error;
 mod filter;
 mod library;
 mod merge;
+mod opponents;
 mod packed;
 mod pgn;
 mod prune;
@@ -43,6 +45,7 @@ pub use error::ArchiveError;
 pub use filter::{Filter, Wanted};
 pub use library::{GameLine, Library, Mark, Order, write_san};
 pub use merge::{Merge, merge, side_of};
+pub use opponents::{Opponent, opponents_of};
 pub use pgn::{PgnFault, PgnGames, PgnOptions, pgn, write_tag, write_words};
 pub use prune::{Prune, PrunePlace, Pruned};
 pub use rating::{RatedGame, follow};

@@ -5,7 +5,8 @@ use crate::schema::Schema;
 /// Files of the archive: "MGTA".
 ///
 /// A game's row holds everything that lists and statistics ask for, so that they never look at
-/// moves; `game_by_time` holds what the statistics read, so that they never look at rows either.
+/// moves; `game_by_time` and `game_by_opponent` hold what the statistics read, so that they never
+/// look at rows either.
 pub(super) const SCHEMA: Schema = Schema {
     application: 0x4d47_5441,
     steps: &["
@@ -55,6 +56,12 @@ pub(super) const SCHEMA: Schema = Schema {
     CREATE INDEX game_by_time ON game (
         began, result, us, opponent, opponent_bot, speed, rated, status, opening, rating, diff,
         opponent_rating, plies, least_clock, hurried, ended, origin
+    );
+", "
+    DROP INDEX game_by_opponent;
+    CREATE INDEX game_by_opponent ON game (
+        opponent, began, result, us, opponent_bot, speed, rated, status, opening, diff,
+        opponent_rating
     );
 "],
 };

@@ -1,6 +1,6 @@
-//! What the games add up to: one walk over an index, counted here.
+//! What the games add up to: one walk over an index, counted here (by opponent: `opponents`).
 //!
-//! The walk reads no game's row and no moves, so that a million games take a few seconds; only the
+//! The walks read no game's row and no moves, so that a million games take a few seconds; only the
 //! latest games lost on the clock are looked at whole.
 
 use std::collections::HashMap;
@@ -13,6 +13,7 @@ use super::calendar::DAY;
 use super::error::ArchiveError;
 use super::filter::{Conditions, Filter, Wanted};
 use super::library::{Library, Order};
+use super::opponents::Opponent;
 use super::rating::{RatedGame, follow};
 use super::record::{Millis, Outcome};
 use super::rows::moment;
@@ -48,7 +49,7 @@ impl Tally {
         (self.wins as f64 + self.draws as f64 / 2.0) * 100.0 / self.games as f64
     }
 
-    fn add(&mut self, outcome: Outcome, diff: i64) {
+    pub(super) fn add(&mut self, outcome: Outcome, diff: i64) {
         self.games += 1;
         self.diff += diff;
         match outcome {
@@ -69,12 +70,6 @@ pub struct Group {
     pub tally: Tally,
     /// When the latest began.
     pub last: Millis,
-    /// Of an opponent: its latest rating.
-    pub rating: Option<i32>,
-    /// Of an opponent: whether it is a bot.
-    pub bot: bool,
-    /// Of an opponent: games that it lost on the clock.
-    pub flagged: u64,
 }
 
 /// An opening, from one side of the board.
@@ -141,7 +136,7 @@ pub struct Stats {
     /// By speed class, most played first.
     pub speeds: Vec<Group>,
     /// By opponent, most met first.
-    pub opponents: Vec<Group>,
+    pub opponents: Vec<Opponent>,
     /// By first moves, most played first.
     pub openings: Vec<OpeningGroup>,
     /// By the hour of the day in UTC at which they began.
@@ -158,8 +153,9 @@ pub struct Stats {
     pub disconnects: Vec<(String, u64)>,
 }
 
-const COLUMNS: &str = "began, result, us, opponent, opponent_bot, speed, rated, status, opening,
-    rating, diff, opponent_rating, least_clock, hurried, ended";
+const COLUMNS: &str =
+    "began, result, us, opponent_bot, speed, rated, status, opening, rating, diff,
+    least_clock, hurried, ended";
 
 impl Library {
     /// What the games that are meant add up to.
@@ -182,6 +178,7 @@ impl Library {
             Ok(())
         })?;
         let mut stats = count.done();
+        stats.opponents = self.opponents(filter, usize::MAX)?;
         stats.time_losses = self.time_losses(filter)?;
         stats.disconnects = self.disconnects(filter)?;
         Ok(stats)
@@ -234,7 +231,6 @@ impl Library {
 struct Count {
     stats: Stats,
     speeds: HashMap<String, Group>,
-    opponents: HashMap<String, Group>,
     endings: HashMap<String, Group>,
     openings: [HashMap<String, Tally>; 2],
     rated: Vec<RatedGame>,
@@ -249,16 +245,16 @@ impl Count {
                 _ => "",
             })
         };
-        let end = word(7)?;
+        let end = word(6)?;
         let Some(outcome) = super::words::outcome(word(1)?) else {
             let voids = !end.is_empty();
             self.stats.void += u64::from(voids);
             self.stats.running += u64::from(!voids);
             return Ok(());
         };
-        let diff = row.get::<_, Option<i64>>(10)?.unwrap_or_default();
+        let diff = row.get::<_, Option<i64>>(9)?.unwrap_or_default();
         let black = word(2)? == "black";
-        let (bot, with_rating): (bool, bool) = (row.get(4)?, row.get(6)?);
+        let (bot, with_rating): (bool, bool) = (row.get(3)?, row.get(5)?);
         let stats = &mut self.stats;
         let hour = (began % DAY / 3_600_000) as usize;
         for tally in [
@@ -273,8 +269,8 @@ impl Count {
         let flagged = Status::from_word(end).is_time_forfeit();
         stats.trouble.lost += u64::from(flagged && outcome == Outcome::Loss);
         stats.trouble.won += u64::from(flagged && outcome == Outcome::Win);
-        if let Some(least) = row.get::<_, Option<i64>>(12)? {
-            let hurried = moment(row.get(13)?);
+        if let Some(least) = row.get::<_, Option<i64>>(10)? {
+            let hurried = moment(row.get(11)?);
             stats.trouble.clocked += 1;
             stats.trouble.moves += hurried;
             stats.trouble.by_a_thread += u64::from(least < THREAD);
@@ -283,8 +279,8 @@ impl Count {
                 stats.trouble.tally.add(outcome, diff);
             }
         }
-        if let (true, Some(before)) = (with_rating, row.get::<_, Option<i32>>(9)?) {
-            let ended = row.get::<_, Option<i64>>(14)?.map_or(began, moment);
+        if let (true, Some(before)) = (with_rating, row.get::<_, Option<i32>>(8)?) {
+            let ended = row.get::<_, Option<i64>>(12)?.map_or(began, moment);
             let diff = diff as i32;
             self.rated.push(RatedGame {
                 began,
@@ -293,21 +289,13 @@ impl Count {
                 diff,
             });
         }
-        for (groups, name) in [
-            (&mut self.speeds, word(5)?),
-            (&mut self.endings, end),
-            (&mut self.opponents, word(3)?),
-        ] {
+        for (groups, name) in [(&mut self.speeds, word(4)?), (&mut self.endings, end)] {
             let group = group(groups, name);
             group.tally.add(outcome, diff);
             group.last = group.last.max(began);
         }
-        let opponent = group(&mut self.opponents, word(3)?);
-        opponent.rating = row.get::<_, Option<i32>>(11)?.or(opponent.rating);
-        opponent.bot = bot;
-        opponent.flagged += u64::from(flagged && outcome == Outcome::Win);
         let openings = &mut self.openings[usize::from(black)];
-        let opening = word(8)?;
+        let opening = word(7)?;
         match openings.get_mut(opening) {
             Some(tally) => tally.add(outcome, diff),
             None => openings
@@ -324,7 +312,6 @@ impl Count {
             rate(&mut stats.ratings, at, rating);
         }
         stats.speeds = sorted(self.speeds);
-        stats.opponents = sorted(self.opponents);
         stats.endings = sorted(self.endings);
         for (openings, us) in self.openings.into_iter().zip([Side::White, Side::Black]) {
             let openings = openings.into_iter();
@@ -444,7 +431,7 @@ mod tests {
         let names: Vec<_> = stats
             .opponents
             .iter()
-            .map(|group| group.name.as_str())
+            .map(|opponent| opponent.id.as_str())
             .collect();
         assert_eq!(names, ["nuke", "blast"]);
         assert_eq!(stats.opponents[0].tally.games, 2);

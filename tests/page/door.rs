@@ -135,6 +135,16 @@ pub(crate) fn drawn(id: &str) -> Entry {
     }))
 }
 
+/// A game that was called off.
+fn called_off() -> Entry {
+    let Entry::Game(game) = drawn("called00") else {
+        unreachable!()
+    };
+    let mut game = GameRecord::clone(&game);
+    game.ending.as_mut().unwrap().status = Status::Aborted;
+    Entry::Game(Arc::new(game))
+}
+
 /// A game that was lost and looked at again, and three that were drawn, in an archive.
 fn kept(file: &Path) {
     let mut disk = Disk::open(file, 1).unwrap();
@@ -189,7 +199,7 @@ async fn games_of_the_archive_are_listed_shown_and_given_as_pgn() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("games.db");
         kept(&file);
-        let house = House::open_on(&local(), Some(file)).await;
+        let house = House::open_on(&local(), Some(file.clone())).await;
         let get = async |path: &str| ask(&house, &format!("GET {path}"), &[], "").await;
         let listed = get("/api/games?opponent=OTHER&result=loss").await.json();
         assert_eq!(listed[0]["id"], "keptgame", "{listed}");
@@ -203,8 +213,15 @@ async fn games_of_the_archive_are_listed_shown_and_given_as_pgn() {
         let end = get("/api/games?before=500&after=draw0001").await.json();
         assert_eq!(end, json!([]), "it goes on after the last");
         assert_eq!(get("/api/games?before=500").await.json(), json!([]));
+        // One that was called off is none, as in the statistics.
+        let mut disk = Disk::open(&file, 1).unwrap();
+        disk.commit(&[called_off()]).unwrap();
+        drop(disk);
         let opponents = get("/api/opponents").await.json();
-        assert_eq!(opponents[0]["losses"], 1, "{opponents}");
+        assert_eq!(opponents[0]["games"], 3, "{opponents}");
+        assert_eq!(opponents[0]["draws"], 3, "{opponents}");
+        assert_eq!(opponents[0]["name"], "Peaceful", "{opponents}");
+        assert_eq!(opponents[1]["losses"], 1, "{opponents}");
         let game = get("/api/game/keptgame").await.json();
         assert_eq!(game["moves"][5]["san"], "Nxf2#", "{game}");
         assert_eq!(game["review"]["ply"], 5, "{game}");
@@ -336,6 +353,13 @@ async fn the_password_steers_and_nothing_else_does() {
         );
         let status = control(&shown, r#"{"do":"status"}"#).await.json();
         assert_eq!(status["status"]["state"], "paused", "{status}");
+        let sources = &status["status"]["sources"];
+        assert_eq!(sources["tables"]["outcomes"], 35, "{status}");
+        assert!(sources["net"].is_string(), "{status}");
+        assert_eq!(sources["lists"][0]["names"], 1, "{status}");
+        assert_eq!(sources["lists"][0]["error"], Value::Null, "{status}");
+        assert_eq!(sources["lists"][2]["list"], "welcome", "{status}");
+        assert!(sources["lists"][2]["error"].is_string(), "{status}");
         for bad in ["{}", r#"{"do":"fly"}"#, "[", r#"{"do":"pause","x":1}"#] {
             let refused = control(&shown, bad).await;
             assert_eq!(refused.status, 400, "{refused:?}");
@@ -353,13 +377,6 @@ async fn the_password_steers_and_nothing_else_does() {
             .find(|line| line.starts_with("set-cookie: "));
         let cookie = cookie.unwrap().trim_start_matches("set-cookie: ");
         assert!(
-        let sources = &status["status"]["sources"];
-        assert_eq!(sources["tables"]["outcomes"], 35, "{status}");
-        assert!(sources["net"].is_string(), "{status}");
-        assert_eq!(sources["lists"][0]["names"], 1, "{status}");
-        assert_eq!(sources["lists"][0]["error"], Value::Null, "{status}");
-        assert_eq!(sources["lists"][2]["list"], "welcome", "{status}");
-        assert!(sources["lists"][2]["error"].is_string(), "{status}");
             cookie.contains("; httponly; samesite=strict; path=/"),
             "{cookie}"
         );

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use megaton::archive::{Cause, Group, Stats, Tally, calendar};
+use megaton::archive::{Cause, Group, Opponent, Stats, Tally, calendar};
 use megaton::rules::Position;
 
 use super::chart::{Canvas, shorn};
@@ -243,7 +243,7 @@ fn groups(title: &'static str, groups: &[Group], top: usize) -> Grid {
     grid
 }
 
-fn opponents(groups: &[Group], top: usize) -> Grid {
+fn opponents(opponents: &[Opponent], top: usize) -> Grid {
     let more = [
         ("theirs", Align::Right),
         ("kind", Align::Left),
@@ -251,23 +251,23 @@ fn opponents(groups: &[Group], top: usize) -> Grid {
         ("last", Align::Left),
     ];
     let mut grid = Grid::of_tallies("opponent", &more);
-    for group in groups.iter().take(top) {
-        let name = if group.name.is_empty() {
+    for opponent in opponents.iter().take(top) {
+        let name = if opponent.id.is_empty() {
             "?"
         } else {
-            &group.name
+            &opponent.id
         };
         let more = vec![
-            group
+            opponent
                 .rating
                 .map_or_else(|| "-".to_owned(), |rating| rating.to_string()),
-            if group.bot { "bot" } else { "human" }.to_owned(),
-            group.flagged.to_string(),
-            calendar::date(group.last),
+            if opponent.bot { "bot" } else { "human" }.to_owned(),
+            opponent.flagged.to_string(),
+            calendar::date(opponent.last),
         ];
-        grid.add(name, &group.tally, more);
+        grid.add(name, &opponent.tally, more);
     }
-    grid.more = groups.len().saturating_sub(top);
+    grid.more = opponents.len().saturating_sub(top);
     grid
 }
 

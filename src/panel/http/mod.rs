@@ -9,7 +9,7 @@
 //! * `assets`: the files of the pages; `steer`: what an operator tells the bot
 //! * `feed`: what is new, put together once for everybody; `picture`: its pieces; `sse`: the stream
 //!   of them to one page
-//! * `shelf`: games that are over; `opponents`: how they went against each; `replay`: a game played again; `view`: what the pages are told
+//! * `shelf`: games that are over; `replay`: a game played again; `view`: what the pages are told
 
 mod assets;
 mod door;
@@ -17,7 +17,6 @@ mod feed;
 mod gate;
 mod health;
 mod key;
-mod opponents;
 mod picture;
 mod replay;
 mod routes;

@@ -16,21 +16,21 @@ use tokio::sync::Semaphore;
 
 use super::feed::now;
 use super::gate::refusal;
-use super::opponents::{Opponent, Tally};
 use super::replay::Replay;
 use super::site::Site;
 use super::view::{Head, Whole};
 use crate::archive::{
-    ArchiveError, Filter, GameLine, GameRecord, Library, Mark, Millis, Order, Outcome, PgnOptions,
-    RatedGame, Wanted, follow, pgn,
+    ArchiveError, Filter, GameLine, GameRecord, Library, Mark, Millis, Opponent, Order, Outcome,
+    PgnOptions, RatedGame, Wanted, follow, opponents_of, pgn,
 };
 use crate::lichess::{Side, Speed};
 
 /// Games that are given at once.
 const MOST_GAMES: usize = 200;
-/// Games that the rating is drawn from, and that opponents are counted in.
+/// Games that the rating is drawn from.
 const MOST_RATED: usize = 3000;
-const MOST_COUNTED: usize = 100_000;
+/// Opponents that are listed, those met most often. The page says so where there are as many.
+const MOST_OPPONENTS: usize = 1000;
 
 /// The archive, opened when it is first asked.
 #[derive(Debug)]
@@ -259,29 +259,17 @@ async fn record(site: &Site, id: &str) -> Option<Arc<GameRecord>> {
     found.flatten().map(Arc::new)
 }
 
-/// Everybody we have played, as far back as is counted.
+/// Whom we have played, counted as the statistics count: in the archive, or where there is none in
+/// the latest games.
 async fn everybody(site: &Site) -> Vec<Opponent> {
-    let mut tally = Tally::default();
-    let latest = site.sources().chronicle.recent();
-    for record in &latest {
-        tally.count(record);
-    }
-    let known: BTreeSet<String> = latest.iter().map(|record| record.id.clone()).collect();
-    let counted = site.shelf().ask(move |library| {
-        let mut tally = Tally::default();
-        let all = Filter::default();
-        library.each_line::<ArchiveError>(&all, Order::Newest, MOST_COUNTED, |line| {
-            if !known.contains(&line.game.id) {
-                tally.count(&line.game);
-            }
-            Ok(true)
-        })?;
-        Ok(tally)
-    });
-    if let Some(counted) = counted.await {
-        tally.add(counted);
-    }
-    tally.opponents()
+    let kept = site
+        .shelf()
+        .ask(|library| library.opponents(&Filter::default(), MOST_OPPONENTS))
+        .await;
+    kept.unwrap_or_else(|| {
+        let latest = site.sources().chronicle.recent();
+        opponents_of(latest.iter().map(|record| &**record))
+    })
 }
 
 pub(super) async fn games(State(site): State<Site>, Query(wish): Query<Wish>) -> Response {

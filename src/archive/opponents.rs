@@ -1,0 +1,296 @@
+//! How it went against each opponent: counted in one place, for the statistics and for the page.
+//!
+//! Counted along an index that is sorted by opponent and holds all that is asked for: no row of a
+//! game is read but one for each name that is told. Only games with a result count.
+
+use std::collections::HashMap;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
+use serde::Serialize;
+
+use super::error::ArchiveError;
+use super::filter::{Conditions, Filter};
+use super::library::Library;
+use super::record::{GameRecord, Millis, Outcome};
+use super::rows::{moment, number};
+use super::stats::Tally;
+use crate::lichess::Status;
+
+/// Of so many opponents at most, those met most often, the name as they write it is looked up.
+const MOST_NAMED: usize = 1000;
+
+/// What there was with an opponent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Opponent {
+    /// The account's id: the name in lower case.
+    pub id: String,
+    /// The name as the account writes it, as far as it was looked up.
+    pub name: String,
+    /// Such as `BOT`.
+    pub title: Option<String>,
+    /// Whether it is a bot.
+    pub bot: bool,
+    /// How the games went.
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// When the latest began.
+    pub last: Millis,
+    /// Its rating when the latest began.
+    pub rating: Option<i32>,
+    /// Games that it lost on the clock.
+    pub flagged: u64,
+    /// Games that we lost on the clock.
+    pub timeouts: u64,
+}
+
+impl Library {
+    /// The opponents of the games that are meant, so many at most, most met first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn opponents(&self, filter: &Filter, most: usize) -> Result<Vec<Opponent>, ArchiveError> {
+        let (sql, values) = counting(filter, most);
+        self.ask(|db| {
+            let mut found = db.prepare(&sql)?;
+            let counted = found.query_map(params_from_iter(values), |row| {
+                let count = |column: usize| row.get(column).map(moment);
+                let id: Option<String> = row.get(0)?;
+                let id = id.unwrap_or_default();
+                Ok(Opponent {
+                    name: id.clone(),
+                    id,
+                    title: None,
+                    tally: Tally {
+                        games: count(1)?,
+                        wins: count(2)?,
+                        draws: count(3)?,
+                        losses: count(4)?,
+                        diff: row.get(5)?,
+                    },
+                    flagged: count(6)?,
+                    timeouts: count(7)?,
+                    last: count(8)?,
+                    rating: row.get(9)?,
+                    bot: row.get(10)?,
+                })
+            })?;
+            let mut opponents: Vec<Opponent> = counted.collect::<rusqlite::Result<_>>()?;
+            for opponent in opponents.iter_mut().take(MOST_NAMED) {
+                look_up(db, opponent)?;
+            }
+            Ok(opponents)
+        })
+    }
+}
+
+/// The statement that counts, and its parameters. Where there is one `max`, SQLite takes the plain
+/// columns from the row that has it.
+fn counting(filter: &Filter, most: usize) -> (String, Vec<Value>) {
+    let mut conditions = Conditions::of(filter);
+    conditions.bare("result IS NOT NULL");
+    let clause = conditions.clause();
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    // A stretch of time is short beside the whole index, which nobody tells the planner.
+    let index = match (&filter.opponent, filter.since) {
+        (None, Some(_)) => "game_by_time",
+        _ => "game_by_opponent",
+    };
+    let on_time = "status IN ('outoftime', 'timeout')";
+    let sql = format!(
+        "SELECT opponent, count(*) AS games, sum(result = 'win'), sum(result = 'draw'),
+            sum(result = 'loss'), sum(coalesce(diff, 0)), sum(result = 'win' AND {on_time}),
+            sum(result = 'loss' AND {on_time}), max(began), opponent_rating, opponent_bot
+         FROM game INDEXED BY {index} {clause} GROUP BY opponent ORDER BY games DESC, opponent LIMIT {most}"
+    );
+    (sql, conditions.values)
+}
+
+/// The name and the title as they were in the latest game.
+fn look_up(db: &Connection, opponent: &mut Opponent) -> rusqlite::Result<()> {
+    let mut latest = db.prepare_cached(
+        "SELECT CASE us WHEN 'white' THEN black_name ELSE white_name END,
+            CASE us WHEN 'white' THEN black_title ELSE white_title END
+         FROM game WHERE opponent = ?1 AND began = ?2 LIMIT 1",
+    )?;
+    let found = latest.query_row(params![opponent.id, number(opponent.last)], |row| {
+        Ok((row.get::<_, String>(0)?, row.get(1)?))
+    });
+    if let Some((name, title)) = found.optional()? {
+        if !name.is_empty() {
+            opponent.name = name;
+        }
+        opponent.title = title;
+    }
+    Ok(())
+}
+
+/// The same of games that are at hand, where nothing is kept.
+pub fn opponents_of<'g>(games: impl IntoIterator<Item = &'g GameRecord>) -> Vec<Opponent> {
+    let mut known: HashMap<String, Opponent> = HashMap::new();
+    for game in games {
+        let (Some(us), Some(them), Some(outcome)) = (game.us, game.opponent(), game.our_outcome())
+        else {
+            continue;
+        };
+        let id = them.id.clone().unwrap_or_else(|| them.name.to_lowercase());
+        let it = known.entry(id).or_insert_with_key(|id| Opponent {
+            id: id.clone(),
+            ..Opponent::default()
+        });
+        let diff = game.player(us).rating_diff.unwrap_or_default();
+        it.tally.add(outcome, diff.into());
+        let status = game.ending.as_ref().map(|ending| ending.status);
+        let on_time = matches!(status, Some(Status::OutOfTime | Status::Timeout));
+        it.flagged += u64::from(on_time && outcome == Outcome::Win);
+        it.timeouts += u64::from(on_time && outcome == Outcome::Loss);
+        if game.began() >= it.last {
+            it.last = game.began();
+            it.name.clone_from(&them.name);
+            it.title.clone_from(&them.title);
+            it.rating = them.rating;
+            it.bot = them.is_bot();
+        }
+    }
+    let mut opponents: Vec<Opponent> = known.into_values().collect();
+    opponents.sort_by(|one, other| {
+        let by_games = other.tally.games.cmp(&one.tally.games);
+        by_games.then_with(|| one.id.cmp(&other.id))
+    });
+    opponents
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::disk::Disk;
+    use crate::archive::record::EndingRecord;
+    use crate::archive::tests::{game, ground, keep};
+    use crate::lichess::Side;
+
+    /// Won, lost and drawn, on the clock and otherwise, void and under way, against three.
+    fn games() -> Vec<GameRecord> {
+        let ended = |number: u64, opponent: &str, status, winner| {
+            let mut game = game(&format!("game{number:04}"), number, opponent);
+            game.black.rating = Some(1800 + number as i32);
+            game.ending = Some(EndingRecord {
+                status,
+                winner,
+                at: number * 1000 + 1,
+            });
+            game
+        };
+        let (us, them) = (Some(Side::White), Some(Side::Black));
+        let mut games = vec![
+            ended(1, "Nuke", Status::VariantEnd, us),
+            ended(2, "Nuke", Status::OutOfTime, them),
+            ended(3, "NUKE", Status::OutOfTime, us),
+            ended(4, "Nuke", Status::Aborted, None),
+            ended(5, "Blast", Status::Timeout, us),
+            ended(6, "Blast", Status::Draw, None),
+            ended(7, "Fuse", Status::Resign, them),
+            ended(8, "Nobody", Status::NoStart, None),
+        ];
+        games[1].white.rating_diff = Some(-7);
+        games[2].black.title = Some("BOT".to_owned());
+        let mut running = game("running0", 9, "Fuse");
+        running.ending = None;
+        games.push(running);
+        games
+    }
+
+    #[test]
+    fn the_page_and_the_statistics_count_alike() {
+        let (_folder, path) = ground();
+        let mut disk = Disk::open(&path, 1).unwrap();
+        let games = games();
+        for game in &games {
+            keep(&mut disk, game);
+        }
+        let library = Library::open(&path).unwrap();
+        let all = Filter::default();
+        let counted = library.opponents(&all, usize::MAX).unwrap();
+        let tally = |games, wins, draws, losses, diff| Tally {
+            games,
+            wins,
+            draws,
+            losses,
+            diff,
+        };
+        let nuke = Opponent {
+            id: "nuke".to_owned(),
+            name: "NUKE".to_owned(),
+            title: Some("BOT".to_owned()),
+            bot: true,
+            tally: tally(3, 2, 0, 1, 3),
+            last: 3000,
+            rating: Some(1803),
+            flagged: 1,
+            timeouts: 1,
+        };
+        assert_eq!(counted[0], nuke);
+        let told: Vec<_> = counted
+            .iter()
+            .map(|it| (it.id.as_str(), it.tally))
+            .collect();
+        assert_eq!(told[1], ("blast", tally(2, 1, 1, 0, 10)));
+        assert_eq!(told[2], ("fuse", tally(1, 0, 0, 1, 5)));
+        assert_eq!(told.len(), 3, "what has no result is no game");
+        assert_eq!(opponents_of(&games), counted);
+        let stats = library.stats(&all).unwrap();
+        assert_eq!(stats.opponents, counted);
+        let sum: u64 = counted.iter().map(|it| it.tally.games).sum();
+        assert_eq!(sum, stats.total.games);
+        assert_eq!(library.opponents(&all, 2).unwrap(), counted[..2]);
+        let since = Filter {
+            since: Some(6000),
+            ..Filter::default()
+        };
+        let late = library.opponents(&since, 9).unwrap();
+        let ids: Vec<_> = late.iter().map(|it| it.id.as_str()).collect();
+        assert_eq!(ids, ["blast", "fuse"]);
+    }
+
+    #[test]
+    fn opponents_are_counted_along_their_index_alone() {
+        let (_folder, path) = ground();
+        drop(Disk::open(&path, 1).unwrap());
+        let library = Library::open(&path).unwrap();
+        let plan = |filter: &Filter| -> String {
+            let (sql, values) = counting(filter, 10);
+            let steps: Vec<String> = library
+                .ask(|db| {
+                    let mut steps = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
+                    let steps = steps.query_map(params_from_iter(values), |row| row.get(3))?;
+                    steps.collect()
+                })
+                .unwrap();
+            steps.join("\n")
+        };
+        let all = plan(&Filter::default());
+        assert!(
+            all.starts_with("SCAN game USING COVERING INDEX game_by_opponent"),
+            "{all}"
+        );
+        assert!(!all.contains("FOR GROUP BY"), "{all}");
+        let some = Filter {
+            rated: Some(true),
+            speed: Some(crate::lichess::Speed::Blitz),
+            us: Some(Side::White),
+            bots: Some(true),
+            opening: Some("g1f3".to_owned()),
+            ..Filter::default()
+        };
+        let some = plan(&some);
+        assert!(some.starts_with("SCAN game USING COVERING INDEX"), "{some}");
+        let late = Filter {
+            since: Some(5),
+            ..Filter::default()
+        };
+        let late = plan(&late);
+        assert!(
+            late.starts_with("SEARCH game USING COVERING INDEX game_by_time (began>?"),
+            "{late}"
+        );
+    }
+}
