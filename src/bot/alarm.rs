@@ -38,6 +38,20 @@ pub enum AlarmKind {
 }
 
 impl AlarmKind {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Token,
+        Self::Scopes,
+        Self::Closed,
+        Self::Marked,
+        Self::Barred,
+        Self::Stolen,
+        Self::TokenEnds,
+        Self::Guard,
+        Self::Store,
+        Self::Archive,
+    ];
+
     /// One word for it.
     pub const fn as_str(self) -> &'static str {
         match self {

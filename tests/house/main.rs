@@ -4,6 +4,7 @@ mod account;
 mod alarms;
 mod beside;
 mod clubs;
+mod deploy;
 mod explain;
 mod faulty;
 mod features;

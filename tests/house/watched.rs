@@ -19,7 +19,7 @@ use super::told::{BOT, server, until};
 const GUARD: Duration = Duration::from_secs(60);
 
 /// A started `megaton run`, killed when it is dropped.
-struct Watched {
+pub(super) struct Watched {
     child: Child,
     folder: tempfile::TempDir,
     page: SocketAddr,
@@ -35,7 +35,7 @@ impl Drop for Watched {
 
 impl Watched {
     /// Starts it with these variables; its page is at a port that was free a moment ago.
-    fn start(server: &Handle, more: &str, variables: &[(&str, &str)]) -> Self {
+    pub(super) fn start(server: &Handle, more: &str, variables: &[(&str, &str)]) -> Self {
         let token = server.open_bot(BOT).expect("a good name");
         let folder = tempfile::tempdir().expect("a folder");
         let free = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -61,7 +61,7 @@ impl Watched {
     }
 
     /// Status and body of an address of its page; nothing while it is not open.
-    fn get(&self, path: &str) -> Option<(u16, String)> {
+    pub(super) fn get(&self, path: &str) -> Option<(u16, String)> {
         let mut stream = TcpStream::connect(self.page).ok()?;
         stream.set_read_timeout(Some(GUARD)).ok()?;
         let request = format!(

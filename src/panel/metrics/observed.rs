@@ -51,14 +51,12 @@ impl Collector for Observed {
             "What readiness is made of",
             checks.collect(),
         )?;
-        if let Some(free) = health.free() {
-            gauge(
-                out,
-                "disk_free_bytes",
-                "Room where it keeps its things",
-                free as f64,
-            )?;
-        }
+        perhaps(
+            out,
+            "disk_free_bytes",
+            "Room where it keeps its things",
+            health.free().map(|free| free as f64),
+        )?;
         let age = watch.age().as_secs_f64();
         gauge(
             out,
@@ -102,21 +100,14 @@ fn told(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     if let Some(spent) = &status.ledger {
         ledger(out, spent)?;
     }
-    if let Some(overhead) = status.overhead {
-        let help = "Held back on the clock for the way to the server, as learned";
-        gauge(out, "overhead_learned_seconds", help, overhead as f64 / 1e3)?;
-    }
-    if let Some(rating) = status.rating {
-        gauge(out, "rating", "Our rating in atomic", f64::from(rating))?;
-    }
-    if let Some(ago) = status.accepted_ago {
-        gauge(
-            out,
-            "accepted_age_seconds",
-            "Since a challenge was accepted",
-            ago as f64,
-        )?;
-    }
+    let overhead = status.overhead.map(|millis| millis as f64 / 1e3);
+    let help = "Held back on the clock for the way to the server, as learned";
+    perhaps(out, "overhead_learned_seconds", help, overhead)?;
+    let rating = status.rating.map(f64::from);
+    perhaps(out, "rating", "Our rating in atomic", rating)?;
+    let ago = status.accepted_ago.map(|seconds| seconds as f64);
+    let help = "Since a challenge was accepted";
+    perhaps(out, "accepted_age_seconds", help, ago)?;
     gauge(
         out,
         "accounts_blocked",
@@ -194,10 +185,9 @@ fn stream(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
         "Whether it can be challenged",
         truth(stream.open),
     )?;
-    if let Some(ago) = stream.heard_ago {
-        let help = "Since anything came over the event stream";
-        gauge(out, "event_stream_age_seconds", help, ago as f64 / 1e3)?;
-    }
+    let ago = stream.heard_ago.map(|millis| millis as f64 / 1e3);
+    let help = "Since anything came over the event stream";
+    perhaps(out, "event_stream_age_seconds", help, ago)?;
     let help = "Event streams lost";
     let encoder = out.encode_descriptor("event_streams_lost", help, None, MetricType::Counter)?;
     ConstCounter::new(stream.lost).encode(encoder)?;
@@ -240,8 +230,18 @@ const fn truth(so: bool) -> f64 {
 }
 
 fn gauge(out: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: f64) -> fmt::Result {
+    perhaps(out, name, help, Some(value))
+}
+
+/// A figure that may not be known yet; it is described all the same.
+fn perhaps(
+    out: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    value: Option<f64>,
+) -> fmt::Result {
     let encoder = out.encode_descriptor(name, help, None, MetricType::Gauge)?;
-    ConstGauge::new(value).encode(encoder)
+    value.map_or(Ok(()), |value| ConstGauge::new(value).encode(encoder))
 }
 
 fn gauges(
