@@ -84,8 +84,8 @@ impl Library {
     }
 }
 
-/// The statement that counts, and its parameters. Where there is one `max`, SQLite takes the plain
-/// columns from the row that has it.
+/// The statement that counts, and its parameters. Where there is one `max`, `SQLite` takes the
+/// plain columns from the row that has it.
 fn counting(filter: &Filter, most: usize) -> (String, Vec<Value>) {
     let mut conditions = Conditions::of(filter);
     conditions.bare("result IS NOT NULL");

@@ -93,9 +93,8 @@ impl<R: BufRead> Pieces<R> {
                 first = self.lines;
             }
             place = match place {
-                Place::Between if tag => Place::Tags,
+                Place::Between | Place::Tags if tag => Place::Tags,
                 Place::Between | Place::Loose => Place::Loose,
-                Place::Tags if tag => Place::Tags,
                 Place::Tags | Place::AfterTags if blank => Place::AfterTags,
                 Place::Tags | Place::AfterTags => {
                     moves = self.lines;

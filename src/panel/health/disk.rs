@@ -117,13 +117,13 @@ mod tests {
 
     #[test]
     fn a_disk_that_hangs_keeps_nobody_waiting() {
-        let (begin, begun) = mpsc::channel();
+        let (look, looks) = mpsc::channel();
         let (answer, answers) = mpsc::channel();
         let gauge = Gauge::by(move || {
-            let _ = begin.send(());
+            let _ = look.send(());
             answers.recv().ok()
         });
-        begun.recv().unwrap();
+        looks.recv().unwrap();
         assert_eq!(gauge.room(), Room::Unknown);
         let asked = lock(&gauge.seen).begun.unwrap();
         let later = lock(&gauge.seen).room(asked + HANGS);
