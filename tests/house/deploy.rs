@@ -310,7 +310,7 @@ fn the_compose_file_fits_the_image_and_what_lies_beside_it() {
     assert!(image.contains(&format!("USER {user}\n")), "{user}");
 
     let services = compose["services"].as_object().expect("services");
-    let mounts = services.values().flat_map(|it| it["volumes"].as_array());
+    let mounts = services.values().filter_map(|it| it["volumes"].as_array());
     let mounts = mounts.flatten().filter_map(Value::as_str);
     let secrets = compose["secrets"].as_object().expect("secrets").values();
     let secrets = secrets.filter_map(|it| it["file"].as_str());

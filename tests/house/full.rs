@@ -43,7 +43,9 @@ fn namespace(folder: &Path) -> Result<&'static str, String> {
         mount.args([flags, "mount", "-t", "tmpfs", "none"]);
         match mount.arg(folder).output() {
             Ok(output) if output.status.success() => return Ok(flags),
-            Ok(output) => why = String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            Ok(output) => String::from_utf8_lossy(&output.stderr)
+                .trim()
+                .clone_into(&mut why),
             Err(error) => why = format!("unshare: {error}"),
         }
     }
