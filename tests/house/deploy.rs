@@ -300,7 +300,7 @@ fn the_compose_file_fits_the_image_and_what_lies_beside_it() {
     let image = fs::read_to_string(root().join("Dockerfile")).expect("Dockerfile");
     let compose = yaml("compose.yaml");
     let bot = &compose["services"]["megaton"];
-    let asks = image.split("HEALTHCHECK").nth(1).expect("a health check");
+    let asks = image.split("\nHEALTHCHECK").nth(1).expect("a health check");
     let asks = asks.split_once("CMD ").expect("a command").1;
     let asks: Vec<String> =
         serde_json::from_str(asks.lines().next().expect("a line")).expect("a list");
