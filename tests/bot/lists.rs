@@ -30,11 +30,11 @@ fn castling_is_our_move_in_either_spelling() {
 fn a_takeback_kills_the_search_and_the_frozen_move() {
     let (mut desk, actions) = Desk::at(Side::White, "g1f3 f7f6");
     assert!(thinking(&actions).is_some());
-    let actions = desk.state("g1f3");
+    let actions = desk.open("g1f3");
     assert!(stops(&actions) && thinking(&actions).is_none());
 
     let (mut desk, post) = Desk::posted(Side::White, "g1f3 f7f6", "e2e3");
-    let actions = desk.state("");
+    let actions = desk.open("");
     let ticket = thinking(&actions).expect("our first move again").ticket;
     assert_eq!(posts(&desk.answer(post.ticket, Answer::Lost)), 0);
     assert_eq!(
@@ -46,8 +46,44 @@ fn a_takeback_kills_the_search_and_the_frozen_move() {
 }
 
 #[test]
+fn a_line_that_comes_late_or_twice_is_no_takeback() {
+    let old = "g1f3 f7f6";
+    // While the opponent thinks: nothing is thought about, nothing sent.
+    let (mut desk, post) = Desk::posted(Side::White, old, "e2e3");
+    desk.state("g1f3 f7f6 e2e3");
+    let actions = desk.state(old);
+    assert!(reopens(&actions) && thinking(&actions).is_none() && posts(&actions) == 0);
+    let shrunk = Oddity::Shrunk { known: 3, told: 2 };
+    assert_eq!(notes(&actions), [shrunk]);
+    assert_eq!(posts(&desk.answer(post.ticket, Answer::Done)), 0);
+    assert!(is_quiet(&desk.open("g1f3 f7f6 e2e3")), "all as before");
+
+    // While we think: the search is for what a fresh opening shows.
+    let (mut desk, _) = Desk::at(Side::White, "g1f3 f7f6 e2e3 e7e6");
+    let actions = desk.state(old);
+    assert!(reopens(&actions) && stops(&actions) && thinking(&actions).is_none());
+    let actions = desk.open("g1f3 f7f6 e2e3 e7e6");
+    let ticket = thinking(&actions).expect("our turn still").ticket;
+    assert_eq!(posted(&desk.think(ticket, "d2d4")).unwrap().uci, "d2d4");
+
+    // What was granted elsewhere, or before a restart, is believed when an opening shows it.
+    let actions = desk.state(old);
+    assert!(reopens(&actions) && posts(&actions) == 0);
+    assert!(thinking(&desk.open(old)).is_some());
+}
+
+#[test]
+fn the_end_of_a_game_is_believed_with_any_list() {
+    let (mut desk, _) = Desk::at(Side::White, "g1f3 f7f6 e2e3 e7e6");
+    let mut over = state("g1f3 f7f6");
+    over.status = Status::OutOfTime;
+    over.winner = Some(Side::White);
+    assert_eq!(ending(&desk.state_with(over)).unwrap().result(), "1-0");
+}
+
+#[test]
 fn an_unreadable_list_reopens_the_stream_and_nothing_is_sent_meanwhile() {
-    for bad in ["g1f3 f7f6 e2e9", "g1f3 f7f6 e7e5", "x", "e2e4 e2e4"] {
+    for bad in ["g1f3 f7f6 e2e9", "g1f3 f7f6 e7e5", "g1f3 x", "e2e4 e2e4"] {
         let (mut desk, _) = Desk::posted(Side::White, "g1f3 f7f6", "e2e3");
         let actions = desk.state(bad);
         assert!(reopens(&actions), "{bad}");

@@ -264,6 +264,14 @@ pub enum Oddity {
     /// The move list cannot be replayed.
     #[error("the server's move list cannot be replayed: {0}")]
     Foreign(#[from] ForeignMove),
+    /// A list lacks moves that an earlier one had, and we granted no takeback.
+    #[error("the server's move list has fallen from {known} moves to {told}: looking again")]
+    Shrunk {
+        /// How many moves we know of.
+        known: usize,
+        /// How many the list has.
+        told: usize,
+    },
     /// Another move of ours than the one we sent stands on the list.
     #[error("the server shows {theirs} where {ours} was sent")]
     Overruled {

@@ -1,7 +1,8 @@
 //! The table: one game, from the lines of its stream to what is to be done.
 //!
 //! Every line is taken as the whole truth about the game; nothing is patched. Only a line that says
-//! less than we know (a move list we cannot read) is not believed, and the stream is opened anew.
+//! less than we know (a move list we cannot read, or one that lacks moves although no takeback was
+//! granted: a line that comes late or twice) is not believed, and the stream is opened anew.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -257,6 +258,13 @@ impl Table {
             }
             return;
         }
+        if opened.is_none() && self.record.is_ahead_of(&state.moves) && !self.grants_now() {
+            out.push(Action::Note(Oddity::Shrunk {
+                known: self.record.ply(),
+                told: state.moves.split_ascii_whitespace().count(),
+            }));
+            return self.distrust(&state, opened, now, out);
+        }
         let before = *self.record.game().position();
         let known = self.record.ply();
         let first = self.shown.is_none();
@@ -316,8 +324,8 @@ impl Table {
         self.mind_manners(glance, out);
     }
 
-    /// A list we cannot replay: nothing is sent on the strength of the old one until a list can be
-    /// read again.
+    /// A list that is not believed: nothing is sent on the strength of the old one until there is
+    /// one that is.
     fn distrust(
         &mut self,
         state: &GameState,
@@ -352,7 +360,7 @@ impl Table {
             .is_some_and(|us| white_to_move == (us == Side::White))
     }
 
-    /// Whether the last list could be read.
+    /// Whether the last list was believed.
     pub(super) fn is_trusted(&self) -> bool {
         self.trusted
     }

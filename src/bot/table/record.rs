@@ -63,6 +63,11 @@ impl Record {
         &self.text
     }
 
+    /// Whether a list lacks moves that we know of: taken back, or the list is an old one.
+    pub fn is_ahead_of(&self, moves: &str) -> bool {
+        moves.split_ascii_whitespace().count() < self.ply()
+    }
+
     /// Takes the list of a state over.
     ///
     /// # Errors
@@ -206,6 +211,15 @@ mod tests {
         );
         assert_eq!(record.update(""), Ok(Change::Rewritten { kept: 0 }));
         assert_eq!(record.ply(), 0);
+    }
+
+    #[test]
+    fn a_record_is_ahead_of_shorter_lists_only() {
+        let record = record("g1f3 f7f6 e2e3");
+        assert!(record.is_ahead_of("") && record.is_ahead_of("g1f3  f7f6 "));
+        for list in ["g1f3 f7f6 e2e3", "g1f3 e7e6 d2d4", "g1f3 f7f6 e2e3 e7e6"] {
+            assert!(!record.is_ahead_of(list), "{list}");
+        }
     }
 
     #[test]

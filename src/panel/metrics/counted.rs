@@ -20,8 +20,9 @@ const RESULTS: [&str; 4] = ["win", "draw", "loss", "none"];
 /// What a game ended as whose end nobody saw.
 const UNSEEN: &str = "unseen";
 /// Every word for what should not be.
-const FAULTS: [&str; 12] = [
+const FAULTS: [&str; 13] = [
     "foreign_move",
+    "list_shrunk",
     "overruled",
     "move_refused",
     "move_unshown",
@@ -200,6 +201,7 @@ fn result(ending: &Ending) -> &'static str {
 fn kind(oddity: &Oddity) -> &'static str {
     match oddity {
         Oddity::Foreign(_) => "foreign_move",
+        Oddity::Shrunk { .. } => "list_shrunk",
         Oddity::Overruled { .. } => "overruled",
         Oddity::Refused { .. } => "move_refused",
         Oddity::Unshown { .. } => "move_unshown",

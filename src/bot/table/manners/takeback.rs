@@ -77,6 +77,11 @@ impl Table {
             && self.manners.takebacks.granted < most
     }
 
+    /// Whether a takeback that we granted is still to be carried out.
+    pub(in crate::bot::table) fn grants_now(&self) -> bool {
+        self.manners.takebacks.granting.is_some()
+    }
+
     pub(super) fn takeback_asked(&mut self, answer: &Answer, now: Instant) {
         let pace = self.pace;
         if let Some(granting) = &mut self.manners.takebacks.granting {
