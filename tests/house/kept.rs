@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use megaton::archive::{FILE_NAME, Filter, GameRecord, Library, Order};
 use megaton::practice::{Event, Handle, Options, Partner, Schedule, Server, TimeControl, Timing};
+use tempfile::TempDir;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::TryRecvError;
 use tokio_util::sync::CancellationToken;
 
 use super::program::command;
 
+const CONFIG: &str = "config.toml";
 const BOT: &str = "Megaton";
 /// How much faster than Lichess everything runs here.
 const FACTOR: u32 = 20;
@@ -24,22 +26,59 @@ const PACE: Duration = Duration::from_millis(100);
 /// Half-moves that one game can make in half a second at that pace, ours and theirs.
 const HALF_A_SECOND: usize = 10;
 
-async fn server() -> Handle {
-    let options = Options {
-        timing: Timing::scaled(FACTOR),
-        ..Options::default()
-    };
-    Server::start(options).await.expect("a port")
+/// A server, and a program that plays on it and keeps its games in a folder.
+struct Ground {
+    server: Handle,
+    token: String,
+    folder: TempDir,
 }
 
-/// A started `megaton run`.
-fn run(config: &Path, token: &str) -> Child {
-    command(&["run", "--log-level", "off", "--config"])
-        .arg(config)
-        .env("LICHESS_BOT_TOKEN", token)
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the program starts")
+impl Ground {
+    async fn new() -> Self {
+        let options = Options {
+            timing: Timing::scaled(FACTOR),
+            ..Options::default()
+        };
+        let server = Server::start(options).await.expect("a port");
+        let token = server.open_bot(BOT).expect("a good name");
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = format!(
+            "[lichess]\nurl = \"{}\"\n[engine]\nhash = 1\nnodes = 300\n[panel]\nlisten = \"\"\n\
+             [archive]\nreview = false\n",
+            server.url()
+        );
+        fs::write(folder.path().join(CONFIG), text).expect("a config");
+        Self {
+            server,
+            token,
+            folder,
+        }
+    }
+
+    /// A started `megaton run`.
+    fn run(&self) -> Child {
+        command(&["run", "--log-level", "off", "--config"])
+            .arg(self.folder.path().join(CONFIG))
+            .env("LICHESS_BOT_TOKEN", &self.token)
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts")
+    }
+}
+
+/// Games of a minute against such a partner.
+fn schedule(games: usize, concurrency: usize, partner: Partner) -> Schedule {
+    Schedule {
+        games,
+        concurrency,
+        partners: vec![partner],
+        pace: PACE,
+        time: TimeControl::Clock {
+            limit: 60,
+            increment: 0,
+        },
+        ..Schedule::default()
+    }
 }
 
 /// Where the program keeps its games.
@@ -73,37 +112,18 @@ async fn game(folder: &Path, wanted: impl Fn(&GameRecord) -> bool) -> GameRecord
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kill_costs_the_archive_nothing_and_its_record_goes_on() {
-    let server = server().await;
-    let token = server.open_bot(BOT).expect("a good name");
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = folder.path().join("config.toml");
-    let text = format!(
-        "[lichess]\nurl = \"{}\"\n[engine]\nhash = 1\nnodes = 300\n[panel]\nlisten = \"\"\n\
-         [archive]\nreview = false\n",
-        server.url()
-    );
-    fs::write(&config, text).expect("a config");
-    let schedule = Schedule {
-        games: 1,
-        concurrency: 1,
-        partners: vec![Partner::Random],
-        pace: PACE,
-        time: TimeControl::Clock {
-            limit: 60,
-            increment: 0,
-        },
-        ..Schedule::default()
-    };
-    let mut first = run(&config, &token);
-    let games = server.play(BOT, schedule, CancellationToken::new());
+    let ground = Ground::new().await;
+    let schedule = schedule(1, 1, Partner::Random);
+    let mut first = ground.run();
+    let games = ground.server.play(BOT, schedule, CancellationToken::new());
     let restart = async {
-        let before = game(folder.path(), |game| game.moves.len() >= 4).await;
+        let before = game(ground.folder.path(), |game| game.moves.len() >= 4).await;
         first.kill().expect("it runs");
         first.wait().expect("it ran");
-        (before, run(&config, &token))
+        (before, ground.run())
     };
     let (report, (before, mut second)) = tokio::join!(games, restart);
-    let ended = game(folder.path(), |game| game.ending.is_some()).await;
+    let ended = game(ground.folder.path(), |game| game.ending.is_some()).await;
     second.kill().expect("it runs");
     second.wait().expect("it ran");
     assert!(report.is_clean(), "{report}");
@@ -166,39 +186,20 @@ impl Seen {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kill_costs_the_archive_the_last_half_second_at_most() {
-    let server = server().await;
-    let token = server.open_bot(BOT).expect("a good name");
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = folder.path().join("config.toml");
-    let text = format!(
-        "[lichess]\nurl = \"{}\"\n[engine]\nhash = 1\nnodes = 300\n[panel]\nlisten = \"\"\n\
-         [archive]\nreview = false\n",
-        server.url()
-    );
-    fs::write(&config, text).expect("a config");
-    let schedule = Schedule {
-        games: usize::MAX,
-        concurrency: 4,
-        partners: vec![Partner::Engine { nodes: 300 }],
-        pace: PACE,
-        time: TimeControl::Clock {
-            limit: 60,
-            increment: 0,
-        },
-        ..Schedule::default()
-    };
-    let mut news = server.events();
+    let ground = Ground::new().await;
+    let schedule = schedule(usize::MAX, 4, Partner::Engine { nodes: 300 });
+    let mut news = ground.server.events();
     let kills = async {
         let mut seen = Seen::default();
         let mut lacked = Vec::new();
         for _ in 0..3 {
-            let mut bot = run(&config, &token);
+            let mut bot = ground.run();
             seen.watch(&mut news, 50).await;
             bot.kill().expect("it runs");
             // Nothing that the server is told from here on was known to the bot.
             seen.catch_up(&mut news);
             bot.wait().expect("it ran");
-            let path = archive(folder.path()).expect("a folder");
+            let path = archive(ground.folder.path()).expect("a folder");
             let library = Library::open(&path).expect("an archive");
             lacked.push(seen.lacked_by(&library));
         }
@@ -206,7 +207,7 @@ async fn a_kill_costs_the_archive_the_last_half_second_at_most() {
         lacked.sort_unstable();
         assert!(lacked[1] <= HALF_A_SECOND, "half-moves lost: {lacked:?}");
     };
-    let games = server.play(BOT, schedule, CancellationToken::new());
+    let games = ground.server.play(BOT, schedule, CancellationToken::new());
     let killed = async {
         tokio::select! {
             report = games => panic!("there is no end to them: {report}"),
