@@ -87,7 +87,7 @@ impl Porter {
         self.closing.begin(limit, Instant::now());
         self.take_in(News::Drain);
         let games = match self.house.roll.len() {
-            0 => "no game is".to_owned(),
+            0 => return Reply::done("ending: takes nothing new, and no game is under way"),
             1 => "one game is".to_owned(),
             games => format!("{games} games are"),
         };
