@@ -6,15 +6,23 @@
 #
 # docs/deploy/compose.yaml runs it read-only and watched. With buildah or podman add --format docker:
 # the OCI format has no HEALTHCHECK.
+#
+# It is for processors since about 2013 (x86-64-v3); an older one gets a message that says so. For
+# those: --build-arg CPUS=x86-64, which is slower. With both in one image, the larger for it, the
+# program finds out by itself: --build-arg CPUS="x86-64 x86-64-v3".
+#
+# The same source and build image give the same bytes; for the same digest the dates have to be the
+# same too: `buildah build --timestamp 0`, or with docker buildx
+# `SOURCE_DATE_EPOCH=0 docker buildx build --output type=docker,rewrite-timestamp=true`.
 
-ARG BUILD_IMAGE=docker.io/library/rust:1-bookworm
+ARG BUILD_IMAGE=docker.io/library/rust:1.95-bookworm
 ARG RUNTIME_IMAGE=scratch
 
 FROM ${BUILD_IMAGE} AS build
 ARG TARGET=x86_64-unknown-linux-gnu
-# What processors it is for. The first build is what starts; where the processor is good enough it
-# hands over to the second, the fast one, at once. One alone will do too.
-ARG CPUS="x86-64 x86-64-v3"
+# What processors it is for. Of two the first is what starts, and hands over to the second, the fast
+# one, at once where the processor is good enough.
+ARG CPUS=x86-64-v3
 WORKDIR /build
 # Static: the C library goes into the program; with a target named, the compiler's own plug-ins
 # stay dynamic.
