@@ -149,7 +149,11 @@ fn options(url: &str) -> Result<BotOptions, Failure> {
         base_url: url.to_owned(),
         token: Token::parse("lip_bench", "the bench")?,
         contact: None,
-        timing: Timing::default(),
+        // So many games a minute as are played here no server has: its limits are per second then.
+        timing: Timing {
+            minute: Duration::from_secs(1),
+            ..Timing::default()
+        },
     })?;
     let mut settings = Settings {
         search: SearchLimits {
