@@ -37,6 +37,8 @@ pub(super) struct GameFeed {
     reopening: GameReopening,
     phase: Phase,
     demanded: Option<Instant>,
+    /// The loss at hand is written down.
+    noted: bool,
     least_pause: Duration,
     roll: Roll,
     chronicle: Chronicle,
@@ -81,6 +83,8 @@ impl GameFeed {
                 until: Instant::now(),
             },
             demanded: None,
+            // What was never open is not lost.
+            noted: true,
             least_pause,
         }
     }
@@ -97,6 +101,7 @@ impl GameFeed {
                     let asked = *asked;
                     match opening.await {
                         Ok(stream) => {
+                            self.noted = false;
                             self.roll.stream(&self.game, Some(stream.pulse()));
                             let first_by = Instant::now() + self.client.timing().game_idle;
                             self.phase = Phase::Live {
@@ -200,7 +205,7 @@ impl GameFeed {
         self.roll.stream(&self.game, None);
         tracing::debug!(%loss, ?lived, ?wait, "the game's stream is lost");
         // That it does not open again at once is the same loss.
-        if matches!(self.phase, Phase::Live { .. }) {
+        if !std::mem::replace(&mut self.noted, true) {
             self.chronicle
                 .note("stream", format!("lost: {loss}"), Some(&self.game));
         }

@@ -85,7 +85,8 @@ impl Minutes {
 
     /// Everything about a line has been done: what it says is written down.
     pub(super) fn write(&mut self, table: &Table) {
-        if !std::mem::take(&mut self.read) {
+        // What the table does not believe is not written down either.
+        if !std::mem::take(&mut self.read) || !table.is_trusted() {
             return;
         }
         let (Some(us), Some(state)) = (table.us(), table.shown_state()) else {

@@ -379,14 +379,18 @@ fn a_reply_that_ends_the_game_is_not_pondered_on() {
 }
 
 #[test]
-fn pondering_ends_with_the_game_with_a_takeback_and_with_a_list_that_makes_no_sense() {
+fn pondering_ends_with_the_game_and_with_a_takeback_and_outlasts_what_is_not_believed() {
     let begin = || expecting(keen(), LINE, "e2e3", "e7e6").0;
     let mut desk = begin();
     let mut over = state(SHOWN);
     over.status = Status::Resign;
     assert!(stops(&desk.state_with(over)));
-    assert!(stops(&begin().state("g1f3")));
-    assert!(stops(&begin().state("g1f3 f7f6 e2e5")));
+    assert!(stops(&begin().open("g1f3")));
+    for unbelieved in ["g1f3", "g1f3 f7f6 e2e5"] {
+        let mut desk = begin();
+        assert!(!stops(&desk.state(unbelieved)), "{unbelieved}");
+        assert!(!stops(&desk.open(SHOWN)), "all as before");
+    }
     // News without a move leave it alone.
     let mut desk = begin();
     let mut offer = state(SHOWN);

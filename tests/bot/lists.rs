@@ -73,6 +73,27 @@ fn a_line_that_comes_late_or_twice_is_no_takeback() {
 }
 
 #[test]
+fn a_line_that_comes_late_does_not_cut_short_the_wait_that_a_429_asks_for() {
+    let list = "g1f3 f7f6";
+    for believed in [true, false] {
+        let (mut desk, post) = Desk::posted(Side::White, list, "e2e3");
+        let wait = Some(ms(60_000));
+        desk.answer(post.ticket, Answer::Limited { wait });
+        assert!(reopens(&desk.state("g1f3")));
+        if believed {
+            assert_eq!(posts(&desk.open(list)), 0);
+        }
+        assert_eq!(posts(&desk.wait(ms(59_900))), 0);
+        let mut actions = desk.wait(ms(200));
+        if !believed {
+            assert_eq!(posts(&actions), 0, "not on the strength of an old list");
+            actions = desk.open(list);
+        }
+        assert_eq!(posted(&actions).unwrap().uci, "e2e3");
+    }
+}
+
+#[test]
 fn the_end_of_a_game_is_believed_with_any_list() {
     let (mut desk, _) = Desk::at(Side::White, "g1f3 f7f6 e2e3 e7e6");
     let mut over = state("g1f3 f7f6");

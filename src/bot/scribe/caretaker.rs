@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::{ArchiveRules, DAY, millis, moment};
+use super::{ArchiveRules, DAY, STILL_RUNNING, millis, moment};
 use crate::archive::{ArchiveError, Clerk, Disk, Millis, Prune, PrunePlace};
 use crate::bot::chronicle::Chronicle;
 use crate::config;
@@ -111,7 +111,10 @@ impl Broom {
         let (games, details) = (before(self.rules.games), before(self.rules.details));
         let before = before(self.rules.events);
         let games = self.games(0, games, Prune::Games).await?;
-        let thinned = self.games(self.thinned, details, Prune::Details).await?;
+        // A game may have ended since it was passed over, and a clock may have been put right.
+        let from = self.thinned.min(details);
+        let from = from.saturating_sub(millis(STILL_RUNNING));
+        let thinned = self.games(from, details, Prune::Details).await?;
         self.thinned = details;
         let mut events = 0;
         loop {
@@ -154,7 +157,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::archive::{EndingRecord, Entry, FILE_NAME, Filter, GameRecord, Library, Order};
+    use crate::archive::{
+        EndingRecord, Entry, FILE_NAME, Filter, GameRecord, Library, MoveRecord, Order,
+    };
     use crate::lichess::Status;
 
     fn game(number: u64, began: Millis) -> Entry {
@@ -201,5 +206,42 @@ mod tests {
         assert_eq!(gone.unwrap().0, GAMES);
         assert!(meanwhile > 1, "kept only once all was over");
         assert_eq!(left(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_game_that_ends_after_it_was_passed_over_is_thinned_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE_NAME);
+        let clerk = Clerk::start(&path).unwrap();
+        let mut running = GameRecord {
+            id: "game0001".to_owned(),
+            joined: 5,
+            moves: vec![MoveRecord {
+                depth: Some(9),
+                ..MoveRecord::bare("e2e4")
+            }],
+            ..GameRecord::default()
+        };
+        let keep = |game: &GameRecord| {
+            let entry = Entry::Game(Arc::new(game.clone()));
+            clerk.ask(move |disk| disk.commit(&[entry]))
+        };
+        keep(&running).await.unwrap();
+        let mut broom = Broom {
+            clerk: clerk.clone(),
+            rules: config::Archive {
+                details: 1,
+                ..config::Archive::default()
+            },
+            thinned: 0,
+        };
+        assert_eq!(broom.steps(30 * millis(DAY)).await.unwrap().1, 0, "it runs");
+        running.ending = Some(EndingRecord {
+            status: Status::Draw,
+            winner: None,
+            at: 30 * millis(DAY),
+        });
+        keep(&running).await.unwrap();
+        assert_eq!(broom.steps(32 * millis(DAY)).await.unwrap().1, 1);
     }
 }

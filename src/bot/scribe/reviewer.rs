@@ -76,20 +76,25 @@ struct Reviewer {
 impl Reviewer {
     /// Looks at one game; false if there is none left.
     async fn one(&self, since: Millis) -> Result<bool, ArchiveError> {
+        if self.chronicle.troubles().borrow().is_some() {
+            // What is found could not be kept.
+            return Ok(false);
+        }
         let next = self.clerk.ask(move |disk| disk.next_unreviewed(since));
         let Some(game) = next.await? else {
             return Ok(false);
         };
         let review = self.look_at(&game).await;
-        tracing::info!(
-            game = game.id,
-            result = game.result(),
-            found = review.describe(),
-            "a game was looked at again"
-        );
+        let found = review.describe();
         self.clerk
             .ask(move |disk| disk.keep_review(&review))
             .await?;
+        tracing::info!(
+            game = game.id,
+            result = game.result(),
+            found,
+            "a game was looked at again"
+        );
         Ok(true)
     }
 

@@ -361,7 +361,7 @@ impl Table {
     }
 
     /// Whether the last list was believed.
-    pub(super) fn is_trusted(&self) -> bool {
+    pub(in crate::bot) fn is_trusted(&self) -> bool {
         self.trusted
     }
 

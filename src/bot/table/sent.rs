@@ -167,10 +167,13 @@ impl Table {
         }
     }
 
-    /// The list cannot be read: whatever is owed waits for one that can.
+    /// The list is not believed: whatever is owed waits for one that is. A wait that the server asked
+    /// for goes on.
     pub(super) fn pause_owed(&mut self, now: Instant, out: &mut Vec<Action>) {
-        self.stop_pondering(out);
         let Some(owed) = &mut self.owed else { return };
+        if matches!(owed.stage, Stage::Waiting { .. }) && owed.trouble.barred > 0 {
+            return;
+        }
         if owed.is_thinking() {
             out.push(Action::StopThinking);
         }
@@ -190,10 +193,18 @@ impl Table {
 
     /// The timers of a sent move.
     pub(super) fn sent_tick(&mut self, now: Instant, out: &mut Vec<Action>) {
+        let trusted = self.is_trusted();
         let Some(owed) = &mut self.owed else { return };
         match owed.stage {
             Stage::Sent { ticket, .. } => self.posted(ticket, &Answer::Lost, now, out),
-            Stage::Waiting { .. } => self.send_frozen(now, out),
+            Stage::Waiting { .. } if trusted => self.send_frozen(now, out),
+            Stage::Waiting { .. } => {
+                owed.stage = Stage::Looking {
+                    since: now,
+                    wanted: Wanted::Same,
+                };
+                out.push(Action::Reopen);
+            }
             Stage::Confirming { .. } => {
                 owed.trouble.unshown += 1;
                 owed.go_without_draw();
