@@ -71,7 +71,7 @@ function show() {
     const way = one < two ? -1 : one > two ? 1 : 0;
     return order.down ? -way : way;
   });
-  const table = make("table", "opponents-table", make("thead", "", make("tr", "", ...heads())), make("tbody", "", ...list.slice(0, 500).map(row)));
+  const table = make("table", "opponents-table", make("thead", "", make("tr", "", ...heads())), make("tbody", "", ...list.map(row)));
   const none = make("p", "soft", all.length > 0 ? "Nobody fits." : "Nobody yet.");
   const more = all.length >= MOST ? make("p", "soft", `The ${MOST} met most often; others are found among the games.`) : "";
   find("opponents").replaceChildren(list.length > 0 ? table : none, more);

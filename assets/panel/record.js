@@ -46,6 +46,11 @@ class Page {
     }
   }
 
+  /** Whether the game is under way, as far as the page knows. */
+  get runs() {
+    return this.#game !== null && !this.#game.ending;
+  }
+
   /** Takes over the game; `now` is the server's clock. */
   apply(game, now) {
     const before = this.#game;
@@ -289,10 +294,19 @@ class Page {
   }
 }
 
+const fetchGame = () => get(`/api/game/${encodeURIComponent(id)}`);
+
+/** Nobody tells a page that was hidden, or cut off, of a game that ended meanwhile. */
+async function askForEnd() {
+  if (!page.runs) return;
+  const game = await fetchGame();
+  if (game.ending) page.apply(game, game.now);
+}
+
 const shell = new Shell(find("bar"), find("alarms"), { page: "games" });
 const page = new Page(shell);
 shell.onSteering = () => page.steering();
-const first = await get(`/api/game/${encodeURIComponent(id)}`);
+const first = await fetchGame();
 if (first.ok === false) {
   find("game-title").textContent = first.text;
   find("arena").hidden = true;
@@ -307,5 +321,8 @@ const news = new News(
     game: (game) => page.apply(game, news.now()),
     thought: (thought) => page.ponder(thought),
   },
-  (open) => shell.connected(open),
+  (open) => {
+    shell.connected(open);
+    if (open) askForEnd();
+  },
 );

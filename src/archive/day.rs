@@ -7,8 +7,7 @@ use rusqlite::params;
 use super::disk::Disk;
 use super::error::ArchiveError;
 use super::record::Millis;
-use super::rows;
-use crate::lichess::Status;
+use super::{rows, words};
 
 /// Games that took longer are in no day, in milliseconds: who looked for them would have to look at all
 /// games there are.
@@ -79,13 +78,13 @@ impl Disk {
                 let number = batch.query_row(sql, span, |row| row.get::<_, Option<i64>>(0));
                 number.map(|number| number.map(i64::unsigned_abs))
             };
-            let forfeits = Status::TIME_FORFEITS.map(Status::as_str).join("', '");
+            let by_time = words::by_time();
             let events = "SELECT count(*) FROM event WHERE at >= ?1 AND at < ?2 AND kind =";
             let count = |kind: &str| number(&format!("{events} '{kind}'"));
             Ok(Day {
                 speeds: speeds.collect::<rusqlite::Result<_>>()?,
                 flagged: number(&format!(
-                    "SELECT count(*) {games} AND result = 'loss' AND status IN ('{forfeits}')"
+                    "SELECT count(*) {games} AND result = 'loss' AND {by_time}"
                 ))?
                 .unwrap_or(0),
                 lag: number(&format!("SELECT max(lag) {games}"))?,

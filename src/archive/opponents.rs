@@ -15,7 +15,7 @@ use super::library::Library;
 use super::record::{GameRecord, Millis, Outcome};
 use super::rows::{moment, number};
 use super::stats::Tally;
-use crate::lichess::Status;
+use super::words;
 
 /// Of so many opponents at most, those met most often, the name as they write it is looked up.
 const MOST_NAMED: usize = 1000;
@@ -96,11 +96,11 @@ fn counting(filter: &Filter, most: usize) -> (String, Vec<Value>) {
         (None, Some(_)) => "game_by_time",
         _ => "game_by_opponent",
     };
-    let on_time = "status IN ('outoftime', 'timeout')";
+    let by_time = words::by_time();
     let sql = format!(
         "SELECT opponent, count(*) AS games, sum(result = 'win'), sum(result = 'draw'),
-            sum(result = 'loss'), sum(coalesce(diff, 0)), sum(result = 'win' AND {on_time}),
-            sum(result = 'loss' AND {on_time}), max(began), opponent_rating, opponent_bot
+            sum(result = 'loss'), sum(coalesce(diff, 0)), sum(result = 'win' AND {by_time}),
+            sum(result = 'loss' AND {by_time}), max(began), opponent_rating, opponent_bot
          FROM game INDEXED BY {index} {clause} GROUP BY opponent ORDER BY games DESC, opponent LIMIT {most}"
     );
     (sql, conditions.values)
@@ -140,10 +140,10 @@ pub fn opponents_of<'g>(games: impl IntoIterator<Item = &'g GameRecord>) -> Vec<
         });
         let diff = game.player(us).rating_diff.unwrap_or_default();
         it.tally.add(outcome, diff.into());
-        let status = game.ending.as_ref().map(|ending| ending.status);
-        let on_time = matches!(status, Some(Status::OutOfTime | Status::Timeout));
-        it.flagged += u64::from(on_time && outcome == Outcome::Win);
-        it.timeouts += u64::from(on_time && outcome == Outcome::Loss);
+        let ending = game.ending.as_ref();
+        let by_time = ending.is_some_and(|ending| ending.status.is_time_forfeit());
+        it.flagged += u64::from(by_time && outcome == Outcome::Win);
+        it.timeouts += u64::from(by_time && outcome == Outcome::Loss);
         if game.began() >= it.last {
             it.last = game.began();
             it.name.clone_from(&them.name);
@@ -166,7 +166,7 @@ mod tests {
     use crate::archive::disk::Disk;
     use crate::archive::record::EndingRecord;
     use crate::archive::tests::{game, ground, keep};
-    use crate::lichess::Side;
+    use crate::lichess::{Side, Status};
 
     /// Won, lost and drawn, on the clock and otherwise, void and under way, against three.
     fn games() -> Vec<GameRecord> {

@@ -3,6 +3,9 @@
 //! In steps, each a short transaction of its own: whoever else writes waits for one of them and never
 //! for all. A game that runs stays, however old it is.
 
+use std::thread;
+use std::time::Duration;
+
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::disk::Disk;
@@ -18,6 +21,9 @@ const GAMES: usize = 100;
 const ROWS: usize = 500;
 /// Pages of a step: two megabytes.
 const PAGES: u32 = 512;
+/// Left to others at the file between two steps. Who finds it held looks again and again, at first
+/// every 25 milliseconds at the latest: that falls into it.
+const BREATH: Duration = Duration::from_millis(30);
 
 /// What goes of old games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +72,7 @@ impl Disk {
             let games;
             (games, place) = self.prune_games(from, before, what)?;
             pruned.games += games;
+            thread::sleep(BREATH);
         }
         if what == Prune::Games {
             loop {
@@ -75,9 +82,12 @@ impl Disk {
                 }
                 pruned.challenges += challenges;
                 pruned.events += events;
+                thread::sleep(BREATH);
             }
         }
-        while self.give_back()? {}
+        while self.give_back()? {
+            thread::sleep(BREATH);
+        }
         self.merge_log()?;
         Ok(pruned)
     }
@@ -214,6 +224,8 @@ fn thin(batch: &Transaction<'_>, n: i64) -> rusqlite::Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
     use crate::archive::Entry;
     use crate::archive::record::EventRecord;
@@ -253,6 +265,19 @@ mod tests {
         assert_eq!(disk.prune_events(9).unwrap(), (0, ROWS as u64));
         assert_eq!(disk.prune_events(9).unwrap(), (0, 1));
         assert_eq!(disk.prune_events(9).unwrap(), (0, 0));
+    }
+
+    #[test]
+    fn others_have_a_turn_between_two_steps() {
+        let (_folder, path) = ground();
+        let mut disk = Disk::open(&path, 1).unwrap();
+        for number in 0..=GAMES as u64 {
+            keep(&mut disk, &game(&format!("old{number:05}"), number, "Nuke"));
+        }
+        let began = Instant::now();
+        let pruned = disk.prune(1_000_000, Prune::Games).unwrap();
+        assert_eq!(pruned.games, GAMES as u64 + 1);
+        assert!(began.elapsed() >= BREATH * 2, "two steps without a break");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! A word that nobody knows is the unknown value, never an error: a later program may have written it.
 
 use super::record::{Control, Direction, Origin, Outcome, Verdict};
-use crate::lichess::Side;
+use crate::lichess::{Side, Status};
 
 /// The side of that name.
 pub(super) fn side(word: &str) -> Option<Side> {
@@ -50,6 +50,12 @@ pub(super) fn outcome(word: &str) -> Option<Outcome> {
     [Outcome::Win, Outcome::Draw, Outcome::Loss]
         .into_iter()
         .find(|outcome| of_outcome(*outcome) == word)
+}
+
+/// A condition on rows of games: that they ended by time.
+pub(super) fn by_time() -> String {
+    let forfeits = Status::TIME_FORFEITS.map(Status::as_str).join("', '");
+    format!("status IN ('{forfeits}')")
 }
 
 /// The word for which way a challenge goes.
@@ -141,5 +147,10 @@ mod tests {
         }
         assert_eq!(verdict(Verdict::Failed.as_str()), Verdict::Failed);
         assert_eq!(verdict("new"), Verdict::Waiting);
+    }
+
+    #[test]
+    fn a_flag_that_fell_and_a_player_who_left_are_both_by_time() {
+        assert_eq!(by_time(), "status IN ('outoftime', 'timeout')");
     }
 }

@@ -231,15 +231,53 @@ async fn games_of_the_archive_are_listed_shown_and_given_as_pgn() {
         assert!(pgn.body.contains("Nxf2#"), "{pgn:?}");
         house.close().await;
 
-        // One that cannot be read costs the page nothing but itself.
-        let rotten = folder.path().join("rotten.db");
-        std::fs::write(&rotten, "no database").unwrap();
-        let house = House::open_on(&local(), Some(rotten)).await;
-        let none = ask(&house, "GET /api/games", &[], "").await;
-        assert_eq!((none.status, none.json()), (200, json!([])));
+        // Where nothing is to be kept there is none, and nothing is wrong.
+        let missing = folder.path().join("missing.db");
+        let house = House::open_on(&local(), Some(missing)).await;
+        for path in ["/api/games", "/api/opponents"] {
+            let none = ask(&house, &format!("GET {path}"), &[], "").await;
+            assert_eq!((none.status, none.json()), (200, json!([])), "{path}");
+        }
         house.close().await;
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_archive_that_cannot_be_read_is_said_and_asked_again() {
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let [rotten, sound] = ["rotten.db", "sound.db"].map(|name| folder.path().join(name));
+        std::fs::write(&rotten, "no database").unwrap();
+        let house = House::open_on(&local(), Some(rotten.clone())).await;
+        for path in [
+            "/api/games",
+            "/api/opponents",
+            "/api/game/keptgame",
+            "/api/game/keptgame.pgn",
+        ] {
+            let refused = ask(&house, &format!("GET {path}"), &[], "").await;
+            assert_eq!(refused.status, 503, "{path}: {refused:?}");
+            let text = "the archive cannot be read just now: see the log";
+            assert_eq!(refused.json()["text"], text, "{path}");
+        }
+        let mut page = news(&house).await;
+        hears(&mut page, &["event: recent", "event: rating"]).await;
+        kept(&sound);
+        std::fs::rename(&sound, &rotten).unwrap();
+        hears(&mut page, &["keptgame"]).await;
+        house.close().await;
+    })
+    .await;
+}
+
+/// A page that follows the news.
+async fn news(house: &House) -> TcpStream {
+    let there = address(house);
+    let request = format!("GET /api/live HTTP/1.1\r\nhost: {there}\r\n\r\n");
+    let mut page = TcpStream::connect(there).await.unwrap();
+    page.write_all(request.as_bytes()).await.unwrap();
+    page
 }
 
 /// A file that whoever opens it waits for, as on a disk that hangs; until this is dropped.
@@ -270,10 +308,7 @@ async fn an_archive_that_hangs_holds_no_board_up() {
         let folder = tempfile::tempdir().unwrap();
         let hanging = Hanging::make(folder.path().join("games.db"));
         let house = House::open_on(&local(), Some(hanging.0.clone())).await;
-        let there = address(&house).to_owned();
-        let request = format!("GET /api/live HTTP/1.1\r\nhost: {there}\r\n\r\n");
-        let mut page = TcpStream::connect(&there).await.unwrap();
-        page.write_all(request.as_bytes()).await.unwrap();
+        let mut page = news(&house).await;
         let boards = ["event: status", "event: games", "event: challenges"];
         hears(&mut page, &boards).await;
         drop(hanging);

@@ -225,6 +225,17 @@ async fn what_pages_say_without_a_game_under_way() {
         every_game_of_one_moment_is_listed(&page).await;
         let deeds = run(&page, EARLY_DEEDS).await;
         assert_eq!(deeds, json!(["Say", "Abort"]));
+        let url = format!("{}/game/draw0001", house.panel());
+        browser.client.goto(&url).await.unwrap();
+        page.until("document.querySelector('.verdict')").await;
+        let titles = run(&page, ENDS_UNSEEN).await;
+        assert!(titles[0].to_string().contains("under way"), "{titles}");
+        assert!(titles[1].to_string().contains("Draw"), "{titles}");
+        let url = format!("{}/opponents", house.panel());
+        browser.client.goto(&url).await.unwrap();
+        page.until("document.querySelector('#opponents tbody tr')")
+            .await;
+        assert_eq!(run(&page, MANY_OPPONENTS).await, json!(1000));
         browser.client.goto(house.panel()).await.unwrap();
         page.until("document.querySelector('.state.playing')").await;
         let told = run(&page, COMES_BACK).await;
@@ -256,6 +267,39 @@ const EARLY_DEEDS: &str = r#"
     gameDeeds(host, game, { me: { steers: true } });
     return [...host.querySelectorAll("button")].map((button) => button.textContent);
 "#;
+
+/// Runs in the page: a game is under way when it is opened, and over when the news are there again.
+const ENDS_UNSEEN: &str = r#"
+    const told = {};
+    window.EventSource = class {
+        addEventListener(kind, tell) { told[kind] = tell; }
+        close() {}
+    };
+    const ask = window.fetch;
+    let over = false;
+    window.fetch = async (path, options) => {
+        const answer = await ask(path, options);
+        if (over || !path.startsWith("/api/game/")) return answer;
+        return Response.json({ ...(await answer.json()), ending: null });
+    };
+    await import("/assets/panel/record.js?anew");
+    const title = () => document.getElementById("game-title").textContent;
+    const before = title();
+    over = true;
+    told.hello({ data: JSON.stringify({ now: Date.now() }) });
+    while (title() === before) await new Promise((done) => setTimeout(done, 15));
+    return [before, title()];
+"#;
+
+/// Runs in the page: as many opponents as the server sends at most.
+const MANY_OPPONENTS: &str = r##"
+    const one = { title: null, bot: false, games: 1, wins: 1, draws: 0, losses: 0, diff: 0, last: 0, rating: null, timeouts: 0 };
+    const all = Array.from({ length: 1000 }, (_, n) => ({ ...one, id: `p${n}`, name: `P${n}` }));
+    const ask = window.fetch;
+    window.fetch = async (path, options) => (path === "/api/opponents" ? Response.json(all) : ask(path, options));
+    await import("/assets/panel/opponents.js?anew");
+    return document.querySelectorAll("#opponents tbody tr").length;
+"##;
 
 /// Runs in the page: a game leaves the list of running games, is there again, and a long time goes
 /// by; in the end it is over.

@@ -10,16 +10,18 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
 
 use super::picture::{Painter, Part, Past, Picture};
 use super::shelf;
 use super::site::Site;
 use super::view::ChallengeView;
-use crate::archive::Millis;
-use crate::bot::Chronicle;
+use crate::archive::{GameRecord, Millis};
 
 /// Least time between two pictures.
 const BEAT: Duration = Duration::from_millis(120);
+/// How long an archive that cannot be read is left alone.
+const AGAIN: Duration = Duration::from_secs(3);
 /// Lines of the lists.
 const MOST_CHALLENGES: usize = 40;
 const MOST_EVENTS: usize = 80;
@@ -187,40 +189,77 @@ fn paint(
     painter.finish()
 }
 
-/// The game that ended last, if any did: which, when, and what it did to our rating.
-#[derive(PartialEq)]
-struct Latest(Option<(String, Millis, Option<i32>)>);
+/// The games that ended last: which, when, and what each did to our rating, which may be told later.
+#[derive(Debug, PartialEq)]
+struct Latest(Vec<(String, Millis, Option<i32>)>);
 
 impl Latest {
-    fn of(chronicle: &Chronicle) -> Self {
-        let recent = chronicle.recent();
-        let latest = recent.first().map(|record| {
+    fn of(recent: &[Arc<GameRecord>]) -> Self {
+        let latest = recent.iter().take(MOST_RECENT).map(|record| {
             let diff = record.us.and_then(|us| record.player(us).rating_diff);
             let at = record.ending.as_ref().map_or(0, |ending| ending.at);
             (record.id.clone(), at, diff)
         });
-        Self(latest)
+        Self(latest.collect())
     }
 }
 
-/// Looks up what is over, again whenever another game has ended: however long the archive takes over
-/// it, no board waits.
+/// Looks up what is over, again whenever there is more of it: however long the archive takes over it,
+/// no board waits. One that cannot be read is asked again after a while.
 async fn look_up(site: &Site, told: &watch::Sender<Past>) {
     let chronicle = &site.sources().chronicle;
     let mut changes = chronicle.changes();
     let mut known = None;
+    let mut again: Option<Instant> = None;
     loop {
         changes.borrow_and_update();
-        let latest = Latest::of(chronicle);
-        if known.as_ref() != Some(&latest) {
+        let latest = Latest::of(&chronicle.recent());
+        let is_due = again.is_some_and(|at| at <= Instant::now());
+        if is_due || known.as_ref() != Some(&latest) {
             known = Some(latest);
-            let recent = shelf::recent(site, MOST_RECENT).await;
-            told.send_modify(|past| past.set_recent(&recent));
-            let ratings = shelf::ratings(site).await;
-            told.send_modify(|past| past.set_ratings(&ratings));
+            let is_all = tell_past(site, told).await;
+            again = (!is_all).then(|| Instant::now() + AGAIN);
         }
         tokio::time::sleep(BEAT).await;
+        let change = changes.changed();
         // The sender lives in the chronicle.
-        let _ = changes.changed().await;
+        let _ = match again {
+            Some(at) => timeout_at(at, change).await,
+            None => Ok(change.await),
+        };
+    }
+}
+
+/// Tells what is over; whether the archive had its say in it.
+async fn tell_past(site: &Site, told: &watch::Sender<Past>) -> bool {
+    let recent = shelf::recent(site, MOST_RECENT).await;
+    told.send_modify(|past| past.set_recent(&recent.list));
+    let ratings = shelf::ratings(site).await;
+    told.send_modify(|past| past.set_ratings(&ratings.list));
+    recent.trouble.is_none() && ratings.trouble.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::PlayerRecord;
+    use crate::lichess::Side;
+
+    #[test]
+    fn a_rating_that_comes_late_is_news_of_whichever_game_is_listed() {
+        let over = |id: &str, rating_diff| {
+            Arc::new(GameRecord {
+                id: id.to_owned(),
+                us: Some(Side::White),
+                white: PlayerRecord {
+                    rating_diff,
+                    ..PlayerRecord::default()
+                },
+                ..GameRecord::default()
+            })
+        };
+        let before = Latest::of(&[over("second00", Some(5)), over("first000", None)]);
+        let after = Latest::of(&[over("second00", Some(5)), over("first000", Some(-7))]);
+        assert_ne!(before, after);
     }
 }

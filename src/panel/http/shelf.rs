@@ -1,7 +1,8 @@
 //! Games that are over, for the pages: the latest from the chronicle, the rest from the archive.
 //!
 //! The archive is read where blocking is allowed, by one page at a time: however many ask, the bot
-//! and its writer notice nothing. Without an archive there are the latest games.
+//! and its writer notice nothing. Without an archive there are the latest games; one that is there and
+//! cannot be read is said to be so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -39,6 +40,8 @@ pub(super) struct Shelf {
     open: Arc<Mutex<Option<Library>>>,
     /// One reader at a time, counted until it has read: one whose page has left meanwhile too.
     turn: Arc<Semaphore>,
+    /// Why it could not be read the last time, if so.
+    trouble: Mutex<Option<ArchiveError>>,
 }
 
 impl Shelf {
@@ -47,38 +50,83 @@ impl Shelf {
             path,
             open: Arc::default(),
             turn: Arc::new(Semaphore::new(1)),
+            trouble: Mutex::default(),
         }
     }
 
-    /// What the archive answers; nothing if there is none, or none that can be read.
+    /// What the archive answers; nothing where none is configured.
     async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Library) -> Result<T, ArchiveError> + Send + 'static,
-    ) -> Option<T> {
-        let path = self.path.clone()?;
-        let turn = Arc::clone(&self.turn).acquire_owned().await.ok()?;
+    ) -> Result<Option<T>, ArchiveError> {
+        let Some(path) = self.path.clone() else {
+            return Ok(None);
+        };
+        let turn = Arc::clone(&self.turn).acquire_owned().await;
+        let turn = turn.expect("nobody closes it");
         let open = Arc::clone(&self.open);
+        let at = path.clone();
         let asked = tokio::task::spawn_blocking(move || {
             // Nothing ends this thread before it has its answer, whoever wanted it.
             let _turn = turn;
             let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
             let library = match open.take() {
                 Some(library) => library,
-                None => Library::open(&path)?,
+                None => Library::open(&at)?,
             };
             let answer = question(&library)?;
             // Only one that answers is kept.
             *open = Some(library);
             Ok::<T, ArchiveError>(answer)
         });
-        match asked.await {
-            Ok(Ok(answer)) => Some(answer),
-            Ok(Err(error)) => {
-                tracing::debug!(%error, "the page cannot read the archive");
-                None
-            }
-            Err(_) => None,
+        let answer = asked.await.unwrap_or_else(|error| {
+            let reason = error.to_string();
+            Err(ArchiveError::Failed { path, reason })
+        });
+        self.note(answer.as_ref().err().filter(|error| is_there(error)));
+        answer.map(Some)
+    }
+
+    /// Says in the log what is wrong: once, however often somebody asks.
+    fn note(&self, trouble: Option<&ArchiveError>) {
+        let mut known = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.as_ref() == trouble {
+            return;
         }
+        if let Some(error) = trouble {
+            tracing::warn!(%error, "the page cannot read the archive");
+        }
+        *known = trouble.cloned();
+    }
+}
+
+/// Whether there is a file that cannot be read. Where nothing is to be kept there may be none, and
+/// then the latest games are all that there is.
+fn is_there(error: &ArchiveError) -> bool {
+    !matches!(error, ArchiveError::Missing(_))
+}
+
+/// What was found in the archive and among the latest games.
+#[derive(Debug)]
+pub(super) struct Found<T> {
+    pub(super) list: Vec<T>,
+    /// Why these are of the latest games alone, if they are.
+    pub(super) trouble: Option<ArchiveError>,
+}
+
+/// What the archive answered, if it did, and why it did not.
+fn parted<T: Default>(answer: Result<Option<T>, ArchiveError>) -> (T, Option<ArchiveError>) {
+    match answer {
+        Ok(answer) => (answer.unwrap_or_default(), None),
+        Err(error) => (T::default(), Some(error)),
+    }
+}
+
+/// The same for whoever is told of a file that cannot be read: one that is not there holds nothing.
+fn if_there<T>(answer: Result<Option<T>, ArchiveError>) -> Result<Option<T>, ArchiveError> {
+    match answer {
+        Err(ArchiveError::Missing(_)) => Ok(None),
+        answer => answer,
     }
 }
 
@@ -155,7 +203,7 @@ impl Wish {
 }
 
 /// The latest games that are over.
-pub(super) async fn recent(site: &Site, most: usize) -> Vec<Head> {
+pub(super) async fn recent(site: &Site, most: usize) -> Found<Head> {
     let wish = Wish {
         limit: Some(most),
         ..Wish::default()
@@ -163,7 +211,7 @@ pub(super) async fn recent(site: &Site, most: usize) -> Vec<Head> {
     find(site, &wish).await
 }
 
-async fn find(site: &Site, wish: &Wish) -> Vec<Head> {
+async fn find(site: &Site, wish: &Wish) -> Found<Head> {
     let limit = wish.limit.unwrap_or(MOST_GAMES).min(MOST_GAMES);
     let latest = site.sources().chronicle.recent();
     let fitting = latest.iter().filter(|record| wish.fits(record));
@@ -174,12 +222,15 @@ async fn find(site: &Site, wish: &Wish) -> Vec<Head> {
         .shelf()
         .ask(move |library| further(library, &filter, mark, limit, &known))
         .await;
-    let kept = kept.unwrap_or_default();
+    let (kept, trouble) = parted(kept);
     let kept = kept.iter();
     heads.extend(kept.map(|line| Head::with_plies(&line.game, line.plies as usize)));
     heads.sort_by(|one, other| (other.began, &other.id).cmp(&(one.began, &one.id)));
     heads.truncate(limit);
-    heads
+    Found {
+        list: heads,
+        trouble,
+    }
 }
 
 /// So many games that are over, after the marked one, without those that are known already.
@@ -204,7 +255,7 @@ fn further(
 }
 
 /// Our rating after each rated game, the earliest first.
-pub(super) async fn ratings(site: &Site) -> Vec<(Millis, i32)> {
+pub(super) async fn ratings(site: &Site) -> Found<(Millis, i32)> {
     let rated = Filter {
         rated: Some(true),
         played: true,
@@ -215,16 +266,19 @@ pub(super) async fn ratings(site: &Site) -> Vec<(Millis, i32)> {
         .ask(move |library| library.games(&rated, Order::Newest, MOST_RATED, None))
         .await;
     let rated = |record: &GameRecord| Some((record.id.clone(), RatedGame::of(record)?));
-    let kept = kept.unwrap_or_default().into_iter();
-    let mut games: BTreeMap<String, RatedGame> =
-        kept.filter_map(|line| rated(&line.game)).collect();
+    let (kept, trouble) = parted(kept);
+    let kept = kept.iter().filter_map(|line| rated(&line.game));
+    let mut games: BTreeMap<String, RatedGame> = kept.collect();
     let latest = site.sources().chronicle.recent();
     games.extend(latest.iter().filter_map(|record| rated(record)));
-    follow(games.into_values().collect())
+    Found {
+        list: follow(games.into_values().collect()),
+        trouble,
+    }
 }
 
 /// A game with all its moves, running or over.
-pub(super) async fn whole(site: &Site, id: &str) -> Option<Whole> {
+async fn whole(site: &Site, id: &str) -> Result<Option<Whole>, ArchiveError> {
     let sources = site.sources();
     let running = sources.chronicle.running();
     if let Some(live) = running.iter().find(|live| live.record.id == id) {
@@ -237,65 +291,86 @@ pub(super) async fn whole(site: &Site, id: &str) -> Option<Whole> {
             &sources.server,
             now(),
         );
-        return Some(whole);
+        return Ok(Some(whole));
     }
-    let record = record(site, id).await?;
+    let Some(record) = record(site, id).await? else {
+        return Ok(None);
+    };
     let wanted = id.to_owned();
     let review = site.shelf().ask(move |library| library.review(&wanted));
-    let review = review.await.flatten();
+    // A game is worth showing without it.
+    let (review, _) = parted(review.await);
     let review = review.as_ref().map(Into::into);
     let replay = Replay::of(&record);
     let whole = Whole::of(&record, &replay, None, review, &sources.server, now());
-    Some(whole)
+    Ok(Some(whole))
 }
 
 /// A game that is over, or runs.
-async fn record(site: &Site, id: &str) -> Option<Arc<GameRecord>> {
+async fn record(site: &Site, id: &str) -> Result<Option<Arc<GameRecord>>, ArchiveError> {
     if let Some(record) = site.sources().chronicle.game(id) {
-        return Some(record);
+        return Ok(Some(record));
     }
     let id = id.to_owned();
     let found = site.shelf().ask(move |library| library.game(&id)).await;
-    found.flatten().map(Arc::new)
+    Ok(if_there(found)?.flatten().map(Arc::new))
 }
 
 /// Whom we have played, counted as the statistics count: in the archive, or where there is none in
 /// the latest games.
-async fn everybody(site: &Site) -> Vec<Opponent> {
+async fn everybody(site: &Site) -> Result<Vec<Opponent>, ArchiveError> {
     let kept = site
         .shelf()
         .ask(|library| library.opponents(&Filter::default(), MOST_OPPONENTS))
         .await;
-    kept.unwrap_or_else(|| {
+    Ok(if_there(kept)?.unwrap_or_else(|| {
         let latest = site.sources().chronicle.recent();
         opponents_of(latest.iter().map(|record| &**record))
-    })
+    }))
+}
+
+/// The archive is there, and what is wanted from it cannot be had.
+fn unreadable() -> Response {
+    let text = "the archive cannot be read just now: see the log";
+    refusal(StatusCode::SERVICE_UNAVAILABLE, text)
 }
 
 pub(super) async fn games(State(site): State<Site>, Query(wish): Query<Wish>) -> Response {
-    Json(find(&site, &wish).await).into_response()
+    let found = find(&site, &wish).await;
+    if found.trouble.as_ref().is_some_and(is_there) {
+        return unreadable();
+    }
+    Json(found.list).into_response()
 }
 
 /// A game as JSON, or with `.pgn` behind its id as PGN.
 pub(super) async fn game(State(site): State<Site>, Path(id): Path<String>) -> Response {
-    let unknown = || refusal(StatusCode::NOT_FOUND, "no such game is known here");
-    let Some(id) = id.strip_suffix(".pgn") else {
-        let found = whole(&site, &id).await;
-        return found.map_or_else(unknown, |whole| Json(whole).into_response());
+    let found = if let Some(id) = id.strip_suffix(".pgn") {
+        let record = record(&site, id).await;
+        record.map(|it| it.map(|record| as_pgn(&site, &record)))
+    } else {
+        let whole = whole(&site, &id).await;
+        whole.map(|it| it.map(|whole| Json(whole).into_response()))
     };
-    let Some(record) = record(&site, id).await else {
-        return unknown();
-    };
+    match found {
+        Ok(Some(answer)) => answer,
+        Ok(None) => refusal(StatusCode::NOT_FOUND, "no such game is known here"),
+        Err(_) => unreadable(),
+    }
+}
+
+fn as_pgn(site: &Site, record: &GameRecord) -> Response {
     let options = PgnOptions {
         site: site.sources().server.clone(),
         ..PgnOptions::default()
     };
     let kind = [(header::CONTENT_TYPE, "application/x-chess-pgn")];
-    (kind, pgn(&record, &options)).into_response()
+    (kind, pgn(record, &options)).into_response()
 }
 
 pub(super) async fn opponents(State(site): State<Site>) -> Response {
-    Json(everybody(&site).await).into_response()
+    let found = everybody(&site).await;
+    found.map_or_else(|_| unreadable(), |all| Json(all).into_response())
 }
 
 #[cfg(test)]
@@ -328,6 +403,22 @@ mod tests {
         assert_eq!(shelf.turn.available_permits(), 0, "it still reads");
         go_on.send(()).unwrap();
         let next = shelf.ask(|library| library.ids_like("a")).await;
-        assert_eq!(next, Some(Vec::new()));
+        assert_eq!(next, Ok(Some(Vec::new())));
+    }
+
+    #[tokio::test]
+    async fn no_archive_is_not_one_that_cannot_be_read() {
+        let none = Shelf::new(None);
+        let answer = none.ask(|library| library.ids_like("a")).await;
+        assert_eq!(answer, Ok(None));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.db");
+        let shelf = Shelf::new(Some(path.clone()));
+        let answer = shelf.ask(|library| library.ids_like("a")).await;
+        assert_eq!(answer, Err(ArchiveError::Missing(path.clone())));
+        assert_eq!(if_there(answer), Ok(None));
+        std::fs::write(&path, "no database").unwrap();
+        let answer = shelf.ask(|library| library.ids_like("a")).await;
+        assert!(if_there(answer).is_err());
     }
 }
