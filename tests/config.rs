@@ -193,7 +193,11 @@ fn a_complaint_names_line_key_and_remedy() {
         ("[engine]\nhash = = 3", "2: this is not TOML"),
         (
             "[engine]\nhash = 3\nhash = 4",
-            "3: this is not TOML: duplicate key",
+            "3: this is not TOML: duplicate key hash, keep one",
+        ),
+        (
+            "[panel]\n[engine]\n[panel]",
+            "3: this is not TOML: duplicate key panel, keep one",
         ),
     ];
     for (text, expected) in cases {

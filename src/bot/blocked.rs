@@ -73,13 +73,7 @@ impl Blocked {
 }
 
 fn read(name: &str) -> Result<UserId, BlockError> {
-    let name = name.trim().trim_start_matches('@');
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if (2..=30).contains(&name.len()) && name.chars().all(fits) {
-        Ok(UserId::new(name))
-    } else {
-        Err(BlockError::NoName)
-    }
+    UserId::typed(name).ok_or(BlockError::NoName)
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub(super) struct Args {
     /// Threads that search together
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "suite", value_parser = clap::value_parser!(u8).range(1..=64))]
     threads: u8,
-    /// Megabytes of table [default: the fingerprint's]
+    /// Megabytes of table
     #[arg(long, value_name = "MB", default_value_t = bench::HASH_MB as u32, conflicts_with = "suite", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     hash: u32,
     #[command(flatten)]

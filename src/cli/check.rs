@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use megaton::bot::{Keeper, ListSources, Pace, Settings};
-use megaton::config::Config;
+use megaton::config::{Config, Panel};
 use megaton::lichess::Client;
+use megaton::panel::{Address, check_password};
 
 use super::failure::Failure;
 use super::identity::{self, Identity};
@@ -44,7 +45,7 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
     );
     say("config", &came_from)?;
     say_all("server", &report::server(&config.lichess.url))?;
-    let evaluator = evaluator(config.engine.eval_file.as_deref())?;
+    let evaluator = evaluator(&config.engine)?;
     say("engine", &report::engine(&config.engine, &evaluator))?;
     say_all(
         "tables",
@@ -66,6 +67,10 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
     say_all("looks", &outlook::looks(config))?;
     say_all("arenas", &outlook::arenas(&config.arena))?;
     say_all("chat", &outlook::chat(&config.chat, "Megaton"))?;
+    say("page", &page(&config.panel))?;
+    let webhook = Address::from_env_or_file(config.alerts.webhook_file.as_deref());
+    let webhook = webhook.map_err(|error| Failure::Setup(error.into()))?;
+    say("alerts", &alerts(webhook.as_ref()))?;
     if offline {
         return Ok(());
     }
@@ -77,6 +82,28 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
 fn lists(config: &Config) -> Keeper {
     let settings = Arc::new(Settings::from(config));
     Keeper::new(settings, &ListSources::default(), Pace::default())
+}
+
+/// Where the page would be, and who could steer the bot there.
+fn page(panel: &Panel) -> String {
+    let Some(address) = panel.listen else {
+        return "none: [panel] listen is empty".to_owned();
+    };
+    match panel.token_file.as_deref().map(check_password) {
+        None => format!("http://{address}, to look at only: [panel] token_file names no password"),
+        Some(Ok(())) => format!("http://{address}, to steer with the password"),
+        Some(Err(error)) => {
+            format!("WARNING: http://{address}, to look at only: [panel] token_file: {error}")
+        }
+    }
+}
+
+/// Where messages go.
+fn alerts(webhook: Option<&Address>) -> String {
+    match webhook {
+        Some(address) => format!("told to a webhook at {}", address.host()),
+        None => "told to no webhook: [alerts] webhook_file names none".to_owned(),
+    }
 }
 
 async fn online(client: &Client, config: &Config) -> Result<(), Failure> {

@@ -37,15 +37,20 @@ pub(super) struct Args {
     #[arg(long, value_name = "CP", default_value_t = 120, value_parser = clap::value_parser!(i32).range(1..))]
     most: i32,
     /// Who judges: classical, or the file of a net
-    #[arg(long, value_name = "NET", default_value = "classical")]
-    evalfile: PathBuf,
+    #[arg(
+        long,
+        alias = "evalfile",
+        value_name = "NET",
+        default_value = "classical"
+    )]
+    eval_file: PathBuf,
     /// Lines judged at the same time [default: every core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }
 
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
-    let evaluator = evaluator(&args.evalfile)?;
+    let evaluator = evaluator(&args.eval_file)?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let options = MintOptions {
         count: args.count,
@@ -71,7 +76,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
 }
 
 fn evaluator(name: &Path) -> Result<Evaluator, Failure> {
-    Evaluator::named(name).map_err(|error| Failure::setup(format!("--evalfile: {error}")))
+    Evaluator::named(name).map_err(|error| Failure::setup(format!("--eval-file: {error}")))
 }
 
 fn bar(count: usize) -> ProgressBar {

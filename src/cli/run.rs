@@ -137,7 +137,7 @@ async fn scribe(config: &Config, chronicle: &Chronicle, pool: &Pool) -> Option<S
 
 /// The cores and the memory that the config gives to searches.
 pub(super) fn pool(config: &Config) -> Result<Pool, Failure> {
-    let evaluator = evaluator(config.engine.eval_file.as_deref())?;
+    let evaluator = evaluator(&config.engine)?;
     let options = EngineOptions {
         hash_mb: config.engine.hash,
         threads: config.engine.cores(),

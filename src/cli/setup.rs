@@ -112,14 +112,20 @@ pub(super) struct EvalArgs {
 
 impl EvalArgs {
     pub(super) fn evaluator(&self) -> Result<Evaluator, Failure> {
-        evaluator(self.eval_file.as_deref())
+        let named = Evaluator::named(self.eval_file.as_deref().unwrap_or(Path::new("")));
+        named.map_err(|error| Failure::setup(format!("--eval-file: {error}")))
     }
 }
 
-/// The evaluation that a setting names; the default if there is none.
-pub(super) fn evaluator(name: Option<&Path>) -> Result<Evaluator, Failure> {
-    let name = name.unwrap_or(Path::new(""));
-    Evaluator::named(name).map_err(|error| Failure::Setup(error.into()))
+/// The evaluation that the config names.
+pub(super) fn evaluator(engine: &Engine) -> Result<Evaluator, Failure> {
+    let named = Evaluator::named(engine.eval_file.as_deref().unwrap_or(Path::new("")));
+    named.map_err(|error| {
+        Failure::setup(format!(
+            "[engine] eval_file: {error}; \"\" is the program's own net, \"classical\" the \
+             evaluation without one"
+        ))
+    })
 }
 
 /// The endgame tables in the folders that the config names, if it names any.

@@ -130,6 +130,9 @@ impl Config {
     }
 }
 
+/// What the parser says of a key or section that stands there twice; its name is the place.
+const DUPLICATE: &str = "duplicate key";
+
 /// The text, for turning places in it into lines.
 struct Source<'t>(&'t str);
 
@@ -148,9 +151,15 @@ impl Source<'_> {
     }
 
     fn broken(&self, error: &toml::de::Error) -> Fault {
-        let offset = error.span().map_or(0, |span| span.start);
+        let span = error.span().unwrap_or_default();
         // The message alone: the error's own display repeats the line, which may hold a token.
-        self.fault(offset, "", format!("this is not TOML: {}", error.message()))
+        let mut what = format!("this is not TOML: {}", error.message());
+        if error.message() == DUPLICATE
+            && let Some(key) = self.0.get(span.clone())
+        {
+            what = format!("{what} {}, keep one", key.trim());
+        }
+        self.fault(span.start, "", what)
     }
 
     /// Checks a section, or the whole, and what stands within it.

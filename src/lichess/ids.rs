@@ -79,6 +79,15 @@ impl UserId {
     pub fn new(name: &str) -> Self {
         Self(name.to_lowercase().into_boxed_str())
     }
+
+    /// The id of the user whose name somebody typed, with or without an `@` before it; `None` for
+    /// what Lichess could have no account of: names are 2 to 30 letters, digits, `_` and `-`.
+    pub fn typed(name: &str) -> Option<Self> {
+        let name = name.trim();
+        let name = name.strip_prefix('@').unwrap_or(name);
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        ((2..=30).contains(&name.len()) && name.chars().all(fits)).then(|| Self::new(name))
+    }
 }
 
 impl From<String> for GameId {
@@ -108,6 +117,18 @@ mod tests {
         assert_eq!(UserId::new("BlastCap"), UserId::new("blastcap"));
         let read: UserId = serde_json::from_str("\"BlastCap\"").unwrap();
         assert_eq!(read.as_str(), "blastcap");
+    }
+
+    #[test]
+    fn only_what_an_account_could_be_called_is_taken_for_one() {
+        assert_eq!(
+            UserId::typed(" @Blast_Cap-9 "),
+            Some(UserId::new("blast_cap-9"))
+        );
+        let long = "x".repeat(31);
+        for bad in ["", "@", "x", "a b", "@@blastcap", "naïve", "a/b", &long] {
+            assert_eq!(UserId::typed(bad), None, "{bad}");
+        }
     }
 
     #[test]

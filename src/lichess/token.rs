@@ -20,7 +20,9 @@ pub struct Token(SecretString);
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// Neither the variable nor a file was given.
-    #[error("no token: set {TOKEN_VARIABLE} or name a file in the key lichess.token_file")]
+    #[error(
+        "no token: set {TOKEN_VARIABLE} or name a file in the config with [lichess] token_file"
+    )]
     Absent,
     /// The file cannot be read.
     #[error("cannot read the token file {}: {source}", path.display())]
@@ -137,7 +139,7 @@ mod tests {
     fn a_missing_token_says_where_it_was_looked_for() {
         let absent = Token::choose(None, None).unwrap_err().to_string();
         assert!(absent.contains("LICHESS_BOT_TOKEN"), "{absent}");
-        assert!(absent.contains("lichess.token_file"), "{absent}");
+        assert!(absent.contains("[lichess] token_file"), "{absent}");
         let path = Path::new("/no/such/token");
         let unreadable = Token::choose(None, Some(path)).unwrap_err().to_string();
         assert!(unreadable.contains("/no/such/token"), "{unreadable}");

@@ -16,10 +16,10 @@ const LONGEST_ANSWER: u64 = 4 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum Unreachable {
     /// There is no socket.
-    #[error("no bot runs with this config: there is no socket {}", .0.display())]
+    #[error("no bot runs there: there is no socket {}", .0.display())]
     Nobody(PathBuf),
     /// Nobody listens at the socket.
-    #[error("no bot runs with this config any more: nobody listens at {}", .0.display())]
+    #[error("no bot runs there any more: nobody listens at {}", .0.display())]
     Left(PathBuf),
     /// The socket is somebody else's.
     #[error("the socket {} belongs to another user: use the account that runs the bot", .0.display())]

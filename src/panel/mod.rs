@@ -25,7 +25,7 @@ mod wire;
 pub use alerts::{Address, AddressError, Alerter, Alerts, WEBHOOK_VARIABLE};
 pub use client::{Unreachable, ask};
 pub use health::{Check, Health, Report, SelfTest};
-pub use http::{Http, HttpError, KeyError, Patience, Sources};
+pub use http::{Http, HttpError, KeyError, Patience, Sources, check_password};
 pub use metrics::{MetricSources, Metrics};
 pub use reload::{Reload, Reloader};
 pub use server::{Panel, PanelError};

@@ -122,6 +122,27 @@ fn a_wrong_config_ends_every_command_with_one_clear_line() {
 }
 
 #[test]
+fn check_looks_at_every_file_that_the_config_names() {
+    let ran = check_config("[panel]\ntoken_file = \"no.txt\"\n");
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    let warning =
+        "WARNING: http://127.0.0.1:8650, to look at only: [panel] token_file: cannot read";
+    assert!(ran.stdout.contains(warning), "{}", ran.stdout);
+    for (text, key) in [
+        ("[engine]\neval_file = \"no.net\"\n", "[engine] eval_file: "),
+        ("[engine]\nsyzygy_path = \"no\"\n", "[engine] syzygy_path: "),
+        (
+            "[alerts]\nwebhook_file = \"no.txt\"\n",
+            "[alerts] webhook_file: ",
+        ),
+    ] {
+        let ran = check_config(text);
+        assert_eq!(ran.status, Some(2), "{text}: {}", ran.stdout);
+        assert!(ran.stderr.contains(key), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn a_config_that_is_named_must_exist() {
     let ran = megaton(&["check", "--offline", "--config", "no/such.toml"]);
     assert_eq!(ran.status, Some(2));

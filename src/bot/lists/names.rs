@@ -154,14 +154,13 @@ pub fn read_names(text: &str) -> Result<Vec<UserId>, NotAList> {
     let mut bad = Vec::new();
     for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         let bare = line.split('#').next().unwrap_or_default().trim();
-        let bare = bare.strip_prefix('@').unwrap_or(bare);
-        if bare.is_empty() {
+        if matches!(bare, "" | "@") {
             continue;
         }
-        if line.len() <= LONGEST_LINE && is_name(bare) {
-            names.push(UserId::new(bare));
-        } else {
-            bad.push(number + 1);
+        let name = UserId::typed(bare).filter(|_| line.len() <= LONGEST_LINE);
+        match name {
+            Some(name) => names.push(name),
+            None => bad.push(number + 1),
         }
         if names.len() > MOST_NAMES {
             return Err(NotAList::TooLong);
@@ -171,12 +170,6 @@ pub fn read_names(text: &str) -> Result<Vec<UserId>, NotAList> {
         Some(&line) if bad.len() > names.len() => Err(NotAList::Prose { line }),
         _ => Ok(names),
     }
-}
-
-/// Whether Lichess could have an account of this name.
-fn is_name(text: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    (2..=30).contains(&text.len()) && text.chars().all(fits)
 }
 
 #[cfg(test)]

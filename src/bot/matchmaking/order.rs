@@ -30,6 +30,9 @@ pub enum OrderError {
     /// It names ourselves.
     #[error("that is our own account")]
     Ourselves,
+    /// It names nobody.
+    #[error("{0:?} is no account name: 2 to 30 letters, digits, _ and -")]
+    NoName(String),
     /// It names a profile that the config lacks.
     #[error("no profile is called {0:?}: there are {1}")]
     UnknownProfile(String, String),
@@ -54,6 +57,7 @@ impl Order {
     /// # Errors
     /// When the word is neither.
     pub fn new(user: &str, what: Option<&str>, profiles: &[Profile]) -> Result<Self, OrderError> {
+        let user = UserId::typed(user).ok_or_else(|| OrderError::NoName(user.to_owned()))?;
         let first = profiles.first().cloned().unwrap_or_default();
         let profile = match what {
             None => first,
@@ -82,7 +86,7 @@ impl Order {
             },
         };
         Ok(Self {
-            user: UserId::new(user),
+            user,
             profile,
             color: ColorChoice::Random,
         })
@@ -137,6 +141,17 @@ mod tests {
         assert_eq!(order(Some("1+1")), Ok((60, 1)));
         assert_eq!(order(Some("0.5+0")), Ok((30, 0)));
         assert_eq!(order(Some("0+2")), Ok((0, 2)));
+    }
+
+    #[test]
+    fn nobody_can_be_called_that() {
+        let error = Order::new("nuke engine", None, &[])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("\"nuke engine\" is no account name"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -45,6 +45,14 @@ pub enum KeyError {
     },
 }
 
+/// Whether a file holds a password that the page would take.
+///
+/// # Errors
+/// When it does not; says why, without quoting it.
+pub fn check_password(path: &Path) -> Result<(), KeyError> {
+    Key::read(path).map(drop)
+}
+
 /// What came of a password that was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Knock {

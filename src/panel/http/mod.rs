@@ -28,5 +28,5 @@ mod steer;
 mod view;
 
 pub use door::Patience;
-pub use key::KeyError;
+pub use key::{KeyError, check_password};
 pub use server::{Http, HttpError, Sources};
