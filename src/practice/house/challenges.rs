@@ -9,6 +9,7 @@ use crate::practice::time::Millis;
 use crate::practice::wire::{ChallengeJson, Compat, Direction, EventLine, Variant};
 use crate::rules::Color;
 
+use super::state::KEPT_CLOSED;
 use super::{Delivery, House};
 
 impl House {
@@ -243,6 +244,12 @@ impl House {
             id: id.to_owned(),
             done,
         });
+        self.closed.push_back(id.to_owned());
+        while self.closed.len() > KEPT_CLOSED {
+            if let Some(oldest) = self.closed.pop_front() {
+                self.challenges.remove(&oldest);
+            }
+        }
     }
 
     /// Somebody keeps the challenge alive from now on.

@@ -1,6 +1,6 @@
 //! The accounts, the outbox and the passing of time.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -19,6 +19,9 @@ use super::Table;
 
 /// Finished games and challenges kept for those who ask later.
 const KEPT: usize = 100;
+/// Challenges declined or taken back that are kept so. Every look at the clock goes through all: a
+/// bot that declines what is asked again and again must not make the server ever slower.
+pub(super) const KEPT_CLOSED: usize = 200;
 
 /// Something to be handed out by the shell, in this order.
 #[derive(Debug)]
@@ -71,6 +74,8 @@ pub(crate) struct House {
     pub(super) accounts: HashMap<String, Account>,
     pub(super) tokens: HashMap<String, Grant>,
     pub(super) challenges: BTreeMap<String, Challenge>,
+    /// Ids of challenges declined or taken back, oldest first.
+    pub(super) closed: VecDeque<String>,
     pub(super) tables: HashMap<String, Table>,
     pub(super) arenas: BTreeMap<String, Field>,
     /// Ids of finished games, oldest first.
@@ -88,6 +93,7 @@ impl House {
             accounts: HashMap::new(),
             tokens: HashMap::new(),
             challenges: BTreeMap::new(),
+            closed: VecDeque::new(),
             tables: HashMap::new(),
             arenas: BTreeMap::new(),
             finished: Vec::new(),

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::state::KEPT_CLOSED;
 use super::*;
 use crate::practice::account::Kind;
 use crate::practice::challenge::{Standing, Wish};
@@ -140,6 +141,22 @@ fn a_challenge_goes_offline_without_a_word_and_is_forgotten_in_the_end() {
     assert!(house.take_outbox().is_empty());
     house.tick(START + timing.challenge_lifetime);
     assert!(house.pending(&id).is_none());
+}
+
+#[test]
+fn of_challenges_that_came_to_nothing_only_the_latest_are_kept() {
+    let mut house = house(Rules::default());
+    house.open_account("Three", Kind::Bot, START).unwrap();
+    let waiting = house.challenge("three", "two", wish(false), START).unwrap();
+    let mut last = String::new();
+    for _ in 0..3 * KEPT_CLOSED {
+        last = house.challenge("one", "two", wish(false), START).unwrap();
+        house.cancel("one", &last, START).unwrap();
+        house.take_outbox();
+    }
+    assert_eq!(house.challenges.len(), KEPT_CLOSED + 1);
+    assert_eq!(house.pending(&last).unwrap().standing, Standing::Canceled);
+    assert_eq!(house.pending(&waiting).unwrap().standing, Standing::Created);
 }
 
 #[test]

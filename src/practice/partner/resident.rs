@@ -98,13 +98,22 @@ impl Resident {
             }
             loop {
                 match news.recv().await {
-                    Ok(Event::Challenged { .. } | Event::Started { .. })
-                    | Err(RecvError::Lagged(_)) => break,
-                    Ok(_) => {}
+                    Ok(event) if !self.concerns(&event) => {}
+                    Ok(_) | Err(RecvError::Lagged(_)) => break,
                     Err(RecvError::Closed) => return,
                 }
             }
             while games.try_join_next().is_some() {}
+        }
+    }
+
+    /// Whether there is something to accept or to play; nothing is looked up for the news of others.
+    fn concerns(&self, event: &Event) -> bool {
+        let is_me = |name: &str| name.eq_ignore_ascii_case(&self.user);
+        match event {
+            Event::Challenged { to, .. } => is_me(to),
+            Event::Started { white, black, .. } => is_me(white) || is_me(black),
+            _ => false,
         }
     }
 
