@@ -15,6 +15,8 @@ mod door;
 mod house;
 #[path = "page/panel.rs"]
 mod panel;
+#[path = "page/shelf.rs"]
+mod shelf;
 #[path = "page/visitor.rs"]
 mod visitor;
 

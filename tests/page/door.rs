@@ -1,15 +1,8 @@
 //! The operator's page as HTTP has it: who is let in, who steers, and what hostile clients get.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use megaton::archive::{
-    Disk, EndingRecord, Entry, GameRecord, Mistake, MoveRecord, PlayerRecord, ReviewRecord,
-    ScoreRecord,
-};
 use megaton::config::Panel;
-use megaton::lichess::{Side, Status};
 use megaton::panel::Http;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -27,7 +20,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
     }
 }
@@ -58,7 +51,12 @@ fn line(name: &str, value: &str) -> String {
 }
 
 /// A request with these further headers.
-async fn ask(house: &House, request: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+pub(super) async fn ask(
+    house: &House,
+    request: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Answer {
     let address = address(house);
     let mut text = format!("{request} HTTP/1.1\r\nconnection: close\r\n");
     if !headers.iter().any(|(name, _)| *name == "host") {
@@ -107,212 +105,6 @@ async fn the_pages_are_served_with_strict_rules() {
             json!([])
         );
         assert_eq!(ask(&house, "DELETE /", &[], "").await.status, 405);
-        house.close().await;
-    })
-    .await;
-}
-
-/// A game that was drawn, and that began when all of these did.
-pub(crate) fn drawn(id: &str) -> Entry {
-    let player = |name: &str| PlayerRecord {
-        id: Some(name.to_lowercase()),
-        name: name.to_owned(),
-        ..PlayerRecord::default()
-    };
-    Entry::Game(Arc::new(GameRecord {
-        id: id.to_owned(),
-        white: player("Megaton"),
-        black: player("Peaceful"),
-        us: Some(Side::White),
-        joined: 500,
-        moves: ["e2e4", "e7e5"].map(MoveRecord::bare).into(),
-        ending: Some(EndingRecord {
-            status: Status::Draw,
-            winner: None,
-            at: 900,
-        }),
-        ..GameRecord::default()
-    }))
-}
-
-/// A game that was called off.
-fn called_off() -> Entry {
-    let Entry::Game(game) = drawn("called00") else {
-        unreachable!()
-    };
-    let mut game = GameRecord::clone(&game);
-    game.ending.as_mut().unwrap().status = Status::Aborted;
-    Entry::Game(Arc::new(game))
-}
-
-/// A game that was lost and looked at again, and three that were drawn, in an archive.
-fn kept(file: &Path) {
-    let mut disk = Disk::open(file, 1).unwrap();
-    let player = |name: &str| PlayerRecord {
-        id: Some(name.to_lowercase()),
-        name: name.to_owned(),
-        ..PlayerRecord::default()
-    };
-    let game = GameRecord {
-        id: "keptgame".to_owned(),
-        white: player("Megaton"),
-        black: player("Other"),
-        us: Some(Side::White),
-        joined: 1000,
-        moves: ["e2e4", "g8f6", "a2a3", "f6g4", "b2b3", "g4f2"]
-            .map(MoveRecord::bare)
-            .into(),
-        ending: Some(EndingRecord {
-            status: Status::VariantEnd,
-            winner: Some(Side::Black),
-            at: 2000,
-        }),
-        ..GameRecord::default()
-    };
-    let mut games = vec![Entry::Game(Arc::new(game))];
-    games.extend(["draw0001", "draw0002", "draw0003"].map(drawn));
-    disk.commit(&games).unwrap();
-    disk.keep_review(&ReviewRecord {
-        game: "keptgame".to_owned(),
-        at: 3000,
-        program: "megaton".to_owned(),
-        positions: 3,
-        mistake: Some(Mistake {
-            ply: 4,
-            played: "b3".to_owned(),
-            before: ScoreRecord::Cp(20),
-            after: ScoreRecord::Mate(-1),
-            better: "f3".to_owned(),
-            better_uci: "f2f3".to_owned(),
-            depth: 9,
-            line: vec!["f3".to_owned()],
-            refutation: vec!["Nxf2#".to_owned()],
-        }),
-        given_up: false,
-    })
-    .unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn games_of_the_archive_are_listed_shown_and_given_as_pgn() {
-    bounded(async {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("games.db");
-        kept(&file);
-        let house = House::open_on(&local(), Some(file.clone())).await;
-        let get = async |path: &str| ask(&house, &format!("GET {path}"), &[], "").await;
-        let listed = get("/api/games?opponent=OTHER&result=loss").await.json();
-        assert_eq!(listed[0]["id"], "keptgame", "{listed}");
-        assert_eq!(listed[0]["plies"], 6);
-        assert_eq!(get("/api/games?result=win").await.json(), json!([]));
-        let first = get("/api/games?limit=2").await.json();
-        assert_eq!([&first[0]["id"], &first[1]["id"]], ["keptgame", "draw0003"]);
-        let on = get("/api/games?limit=2&before=500&after=draw0003").await;
-        let on = on.json();
-        assert_eq!([&on[0]["id"], &on[1]["id"]], ["draw0002", "draw0001"]);
-        let end = get("/api/games?before=500&after=draw0001").await.json();
-        assert_eq!(end, json!([]), "it goes on after the last");
-        assert_eq!(get("/api/games?before=500").await.json(), json!([]));
-        // One that was called off is none, as in the statistics.
-        let mut disk = Disk::open(&file, 1).unwrap();
-        disk.commit(&[called_off()]).unwrap();
-        drop(disk);
-        let opponents = get("/api/opponents").await.json();
-        assert_eq!(opponents[0]["games"], 3, "{opponents}");
-        assert_eq!(opponents[0]["draws"], 3, "{opponents}");
-        assert_eq!(opponents[0]["name"], "Peaceful", "{opponents}");
-        assert_eq!(opponents[1]["losses"], 1, "{opponents}");
-        let game = get("/api/game/keptgame").await.json();
-        assert_eq!(game["moves"][5]["san"], "Nxf2#", "{game}");
-        assert_eq!(game["review"]["ply"], 5, "{game}");
-        assert_eq!(game["review"]["line"], json!(["f3"]));
-        let pgn = get("/api/game/keptgame.pgn").await;
-        assert!(pgn.body.contains("[Variant \"Atomic\"]"), "{pgn:?}");
-        assert!(pgn.body.contains("Nxf2#"), "{pgn:?}");
-        house.close().await;
-
-        // Where nothing is to be kept there is none, and nothing is wrong.
-        let missing = folder.path().join("missing.db");
-        let house = House::open_on(&local(), Some(missing)).await;
-        for path in ["/api/games", "/api/opponents"] {
-            let none = ask(&house, &format!("GET {path}"), &[], "").await;
-            assert_eq!((none.status, none.json()), (200, json!([])), "{path}");
-        }
-        house.close().await;
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_archive_that_cannot_be_read_is_said_and_asked_again() {
-    bounded(async {
-        let folder = tempfile::tempdir().unwrap();
-        let [rotten, sound] = ["rotten.db", "sound.db"].map(|name| folder.path().join(name));
-        std::fs::write(&rotten, "no database").unwrap();
-        let house = House::open_on(&local(), Some(rotten.clone())).await;
-        for path in [
-            "/api/games",
-            "/api/opponents",
-            "/api/game/keptgame",
-            "/api/game/keptgame.pgn",
-        ] {
-            let refused = ask(&house, &format!("GET {path}"), &[], "").await;
-            assert_eq!(refused.status, 503, "{path}: {refused:?}");
-            let text = "the archive cannot be read just now: see the log";
-            assert_eq!(refused.json()["text"], text, "{path}");
-        }
-        let mut page = news(&house).await;
-        hears(&mut page, &["event: recent", "event: rating"]).await;
-        kept(&sound);
-        std::fs::rename(&sound, &rotten).unwrap();
-        hears(&mut page, &["keptgame"]).await;
-        house.close().await;
-    })
-    .await;
-}
-
-/// A page that follows the news.
-async fn news(house: &House) -> TcpStream {
-    let there = address(house);
-    let request = format!("GET /api/live HTTP/1.1\r\nhost: {there}\r\n\r\n");
-    let mut page = TcpStream::connect(there).await.unwrap();
-    page.write_all(request.as_bytes()).await.unwrap();
-    page
-}
-
-/// A file that whoever opens it waits for, as on a disk that hangs; until this is dropped.
-struct Hanging(PathBuf);
-
-impl Hanging {
-    fn make(path: PathBuf) -> Self {
-        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Hanging {
-    fn drop(&mut self) {
-        // Another end lets all go on who wait; who comes then finds nothing.
-        let end = std::fs::File::options()
-            .read(true)
-            .write(true)
-            .open(&self.0);
-        let _ = std::fs::remove_file(&self.0);
-        drop(end);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_archive_that_hangs_holds_no_board_up() {
-    bounded(async {
-        let folder = tempfile::tempdir().unwrap();
-        let hanging = Hanging::make(folder.path().join("games.db"));
-        let house = House::open_on(&local(), Some(hanging.0.clone())).await;
-        let mut page = news(&house).await;
-        let boards = ["event: status", "event: games", "event: challenges"];
-        hears(&mut page, &boards).await;
-        drop(hanging);
-        hears(&mut page, &["event: recent", "event: rating"]).await;
         house.close().await;
     })
     .await;
@@ -580,7 +372,7 @@ pub(super) async fn first_line(client: &mut TcpStream) -> String {
 }
 
 /// Reads a stream until it has said all this.
-async fn hears(stream: &mut TcpStream, words: &[&str]) -> String {
+pub(super) async fn hears(stream: &mut TcpStream, words: &[&str]) -> String {
     let mut heard = String::new();
     while !words.iter().all(|word| heard.contains(word)) {
         let mut bytes = vec![0; 4096];

@@ -6,8 +6,8 @@ use megaton::archive::{Disk, Entry};
 use serde_json::{Value, json};
 
 use super::browser::{Browser, Screen};
-use super::door::drawn;
 use super::house::{House, PASSWORD, local, locked};
+use super::shelf::drawn;
 use super::visitor::Visitor;
 use super::{bounded, programs};
 
