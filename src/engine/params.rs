@@ -58,6 +58,12 @@ pub(super) const LEAST_TIME: Duration = Duration::from_millis(1);
 pub(super) const MOVES_AHEAD: f64 = 22.0;
 /// Share of the increment spent at once.
 pub(super) const INCREMENT_SHARE: f64 = 0.75;
+/// With less than this on the clock a move gets less than its share, of clock and increment, in
+/// proportion: with increments of a few hundredths of a second the clock would otherwise settle at
+/// so little that a pause of the machine flags. Start value.
+pub(super) const SHORT_CLOCK: Duration = Duration::from_millis(300);
+/// What is left of a move's share of the clock when there is next to nothing on it. Start value.
+pub(super) const SHORT_SHARE: f64 = 0.5;
 /// Share of the clock one move may use at most.
 pub(super) const HARD_SHARE: f64 = 0.45;
 /// With fewer moves than this to the time control, [`LAST_SHARE`] holds.

@@ -37,7 +37,10 @@ impl TimePlan {
         let moves = clock.moves_to_go.map_or(params::MOVES_AHEAD, |moves| {
             f64::from(moves.max(1)).min(params::MOVES_AHEAD)
         });
-        let increment = clock.increment.mul_f64(params::INCREMENT_SHARE);
+        // Near the bottom of the clock more of it is kept: a machine that pauses costs no game.
+        let filled = usable.div_duration_f64(params::SHORT_CLOCK).min(1.0);
+        let increment = clock.increment.mul_f64(params::INCREMENT_SHARE * filled);
+        let thrift = params::SHORT_SHARE + (1.0 - params::SHORT_SHARE) * filled;
         // The last move before a time control may use nearly all there is.
         let share = if moves < params::LAST_MOVES {
             params::LAST_SHARE
@@ -52,7 +55,7 @@ impl TimePlan {
                     1.0
                 },
         );
-        let soft = (usable.div_f64(moves) + increment).min(hard);
+        let soft = (usable.div_f64(moves).mul_f64(thrift) + increment).min(hard);
         TimePlan {
             soft: Some(soft),
             hard: Some(hard),
@@ -112,6 +115,22 @@ mod tests {
     fn a_two_second_game_gives_about_a_hundred_milliseconds_a_move() {
         let soft = clock(2000, 20, None).soft.unwrap();
         assert!((80..130).contains(&soft.as_millis()), "{soft:?}");
+    }
+
+    #[test]
+    fn a_long_game_with_a_hundredth_a_move_keeps_a_sixth_of_a_second() {
+        let mut left = Duration::from_secs(1);
+        let increment = Duration::from_millis(10);
+        for _ in 0..300 {
+            let plan = TimePlan::new(&Limits::clock(Clock {
+                time: left,
+                increment,
+                moves_to_go: None,
+                overhead: Duration::from_millis(10),
+            }));
+            left = left.checked_sub(plan.soft.unwrap()).unwrap() + increment;
+            assert!(left > Duration::from_millis(165), "{left:?}");
+        }
     }
 
     #[test]
