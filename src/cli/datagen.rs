@@ -24,7 +24,7 @@ const TOLD_EVERY: Duration = Duration::from_secs(60);
 /// files are the same on every machine and with any number of threads. Stop it whenever you like,
 /// even with kill -9: the same command goes on where it was. Without a goal it goes on until it is
 /// stopped (Ctrl-C finishes the games under way). A file that `megaton data verify` finds broken may
-/// be deleted: the same command makes its games again.
+/// be deleted: the same command makes its games again. Games of one evaluator only go into a folder.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton datagen --out data/gen0 --eval-file classical --nodes 1000 --positions 5000000
@@ -52,7 +52,7 @@ pub(super) struct Args {
     /// Stop at so many games of this seed, those of earlier runs included
     #[arg(long, value_name = "N")]
     games: Option<u64>,
-    /// Stop once this run has made so many positions to learn from
+    /// Stop at so many positions to learn from of this seed, those of earlier runs included
     #[arg(long, value_name = "N")]
     positions: Option<u64>,
     /// Stop after so long
@@ -105,8 +105,12 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
 
 fn summary(made: Progress) -> String {
     let seconds = made.time.as_secs_f64().max(0.001);
+    let before = match made.found_positions {
+        0 => String::new(),
+        found => format!(" ({found} more were there)"),
+    };
     format!(
-        "{} games ({} more were there), {} plies, {} positions to learn from, {:.0} of these a second",
+        "{} games ({} more were there), {} plies, {} positions to learn from{before}, {:.0} of these a second",
         made.games,
         made.found,
         made.plies,
@@ -153,7 +157,7 @@ impl Teller {
             let done = match self.goal {
                 Goal {
                     positions: Some(_), ..
-                } => progress.positions,
+                } => progress.positions + progress.found_positions,
                 Goal { games: Some(_), .. } => progress.games + progress.found,
                 _ => progress.time.as_secs(),
             };

@@ -4,16 +4,18 @@
 //! its number alone: so the files are the same however many workers there are and however often
 //! they were stopped.
 
-use std::fs::{self, File, TryLockError};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::filter::Filter;
+use super::folder::{claim, lock};
+use super::record::GameRecord;
 use super::selfplay::{Board, Rules};
-use super::shard::{ShardError, ShardHeader, ShardWriter, failed};
+use super::shard::{ShardError, ShardHeader, ShardReader, ShardWriter, failed, shards_of};
 
 /// The stack of a worker: that of a search, with a margin.
 const STACK_BYTES: usize = 16 << 20;
@@ -27,7 +29,7 @@ const TELL_EVERY: Duration = Duration::from_millis(250);
 pub struct Goal {
     /// So many games of this seed, those of earlier runs included.
     pub games: Option<u64>,
-    /// So many usable positions from this run.
+    /// So many usable positions of this seed, those of earlier runs included.
     pub positions: Option<u64>,
     /// So long.
     pub time: Option<Duration>,
@@ -63,6 +65,8 @@ pub struct Progress {
     pub positions: u64,
     /// Games found in the folder from earlier runs, in the shards looked at so far.
     pub found: u64,
+    /// Usable positions of these games; counted only where positions are the goal.
+    pub found_positions: u64,
     /// How long it took.
     pub time: Duration,
 }
@@ -73,6 +77,8 @@ struct Counters {
     plies: AtomicU64,
     positions: AtomicU64,
     found: AtomicU64,
+    found_positions: AtomicU64,
+    next_found: AtomicUsize,
     next_shard: AtomicU64,
     stopped: AtomicBool,
 }
@@ -82,7 +88,8 @@ struct Counters {
 ///
 /// # Errors
 ///
-/// When the folder cannot be used, another process writes there, or a file is broken or full.
+/// When the folder cannot be used, another process writes there, its games are of another evaluator,
+/// or a file is broken or full.
 pub fn generate(
     task: &Generation,
     stop: &AtomicBool,
@@ -90,63 +97,76 @@ pub fn generate(
 ) -> Result<Progress, ShardError> {
     fs::create_dir_all(&task.folder).map_err(failed(&task.folder, "cannot be made"))?;
     let _lock = lock(&task.folder)?;
+    claim(&task.folder, &task.rules.evaluator)?;
     let (counters, start) = (Counters::default(), Instant::now());
+    let mut look = || {
+        let progress = counters.progress(start);
+        tell(progress);
+        if task.goal.is_met(&progress) || stop.load(Relaxed) {
+            counters.stopped.store(true, Relaxed);
+        }
+    };
+    if task.goal.positions.is_some() {
+        let shards = shards_of(&task.folder, task.seed)?;
+        let count = || count(task, &shards, &counters);
+        on_all_threads(task, &counters, count, &mut look)?;
+    }
+    on_all_threads(task, &counters, || work(task, &counters), &mut look)?;
+    Ok(counters.progress(start))
+}
+
+/// Runs `work` on every thread of the task, and `look` now and then and once they have all ended.
+fn on_all_threads(
+    task: &Generation,
+    counters: &Counters,
+    work: impl Fn() -> Result<(), ShardError> + Sync,
+    look: &mut impl FnMut(),
+) -> Result<(), ShardError> {
     let trouble = Mutex::new(None);
+    let work = || {
+        if task.in_background {
+            // On Linux this is the priority of the thread, not of the process. Failing is harmless.
+            let _ = rustix::process::nice(BACKGROUND_NICENESS);
+        }
+        if let Err(error) = work() {
+            *trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            counters.stopped.store(true, Relaxed);
+        }
+    };
     thread::scope(|scope| -> Result<(), ShardError> {
         let mut workers = Vec::new();
         for number in 0..task.threads.max(1) {
             let builder = thread::Builder::new()
                 .name(format!("games {number}"))
                 .stack_size(STACK_BYTES);
-            let work = || {
-                if let Err(error) = work(task, &counters) {
-                    *trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                    counters.stopped.store(true, Relaxed);
-                }
-            };
             let worker = builder.spawn_scoped(scope, work);
             if worker.is_err() {
                 counters.stopped.store(true, Relaxed);
             }
             workers.push(worker.map_err(failed(&task.folder, "no thread for another game"))?);
         }
-        while !workers.iter().all(thread::ScopedJoinHandle::is_finished) {
-            thread::sleep(TELL_EVERY);
-            let progress = counters.progress(start);
-            tell(progress);
-            if task.goal.is_met(&progress) || stop.load(Relaxed) {
-                counters.stopped.store(true, Relaxed);
+        loop {
+            let is_over = workers.iter().all(thread::ScopedJoinHandle::is_finished);
+            look();
+            if is_over {
+                return Ok(());
             }
+            thread::sleep(TELL_EVERY);
         }
-        Ok(())
     })?;
     match trouble.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(error) => Err(error),
-        None => Ok(counters.progress(start)),
+        None => Ok(()),
     }
 }
 
 impl Goal {
-    /// Whether this run has made enough; the games of all runs are counted by the workers.
+    /// Whether there is enough; games are counted by the workers.
     fn is_met(&self, progress: &Progress) -> bool {
         self.time.is_some_and(|time| progress.time >= time)
             || self
                 .positions
-                .is_some_and(|most| progress.positions >= most)
-    }
-}
-
-/// Keeps other processes out of the folder for as long as the file lives.
-fn lock(folder: &Path) -> Result<File, ShardError> {
-    let path = folder.join("lock");
-    let file = File::create(&path).map_err(failed(&path, "cannot be written"))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(ShardError::Other {
-            path: folder.to_owned(),
-            what: "another process is making games in this folder".to_owned(),
-        }),
-        Err(TryLockError::Error(error)) => Err(failed(&path, "cannot be locked")(error)),
+                .is_some_and(|most| progress.positions + progress.found_positions >= most)
     }
 }
 
@@ -157,19 +177,39 @@ impl Counters {
             plies: self.plies.load(Relaxed),
             positions: self.positions.load(Relaxed),
             found: self.found.load(Relaxed),
+            found_positions: self.found_positions.load(Relaxed),
             time: start.elapsed(),
         }
     }
 }
 
+/// Counts what earlier runs left, shard after shard.
+fn count(task: &Generation, shards: &[PathBuf], counters: &Counters) -> Result<(), ShardError> {
+    while !counters.stopped.load(Relaxed) {
+        let Some(path) = shards.get(counters.next_found.fetch_add(1, Relaxed)) else {
+            return Ok(());
+        };
+        let mut reader = ShardReader::open(path)?;
+        reader.demand(ShardHeader {
+            nodes: task.rules.nodes as u32,
+            ..reader.header()
+        })?;
+        while let Some(game) = reader.next()? {
+            counters.found.fetch_add(1, Relaxed);
+            counters.found_positions.fetch_add(usable(&game), Relaxed);
+        }
+    }
+    Ok(())
+}
+
+fn usable(game: &GameRecord) -> u64 {
+    let usable = Filter::default().usable(game);
+    usable.map_or(0, |usable| usable.len() as u64)
+}
+
 /// One worker: shard after shard.
 fn work(task: &Generation, counters: &Counters) -> Result<(), ShardError> {
-    if task.in_background {
-        // On Linux this is the priority of the thread, not of the process. Failing is harmless.
-        let _ = rustix::process::nice(BACKGROUND_NICENESS);
-    }
     let mut board = Board::new(&task.rules);
-    let filter = Filter::default();
     while !counters.stopped.load(Relaxed) {
         let first = counters.next_shard.fetch_add(1, Relaxed) * task.shard_games;
         let wanted = task.goal.games.unwrap_or(u64::MAX).saturating_sub(first);
@@ -182,13 +222,15 @@ fn work(task: &Generation, counters: &Counters) -> Result<(), ShardError> {
             nodes: task.rules.nodes as u32,
         };
         let mut shard = ShardWriter::open(&task.folder, header)?;
-        counters.found.fetch_add(shard.games(), Relaxed);
+        // Where positions are the goal, `count` has seen them.
+        if task.goal.positions.is_none() {
+            counters.found.fetch_add(shard.games(), Relaxed);
+        }
         while shard.games() < wanted.min(task.shard_games) && !counters.stopped.load(Relaxed) {
             let game = board.play(task.seed, first + shard.games());
             shard.add(&game)?;
-            let usable = filter.usable(&game).map_or(0, |usable| usable.len());
             counters.plies.fetch_add(game.plies.len() as u64, Relaxed);
-            counters.positions.fetch_add(usable as u64, Relaxed);
+            counters.positions.fetch_add(usable(&game), Relaxed);
             counters.games.fetch_add(1, Relaxed);
         }
     }
@@ -197,6 +239,8 @@ fn work(task: &Generation, counters: &Counters) -> Result<(), ShardError> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::engine::Evaluator;
 
@@ -246,15 +290,45 @@ mod tests {
     }
 
     #[test]
-    fn two_processes_do_not_write_to_one_folder() {
+    fn positions_of_earlier_runs_count() {
         let folder = tempfile::tempdir().expect("a folder");
-        let _held = lock(folder.path()).expect("nobody else");
-        let error = generate(&task(folder.path(), 1, 1), &AtomicBool::new(false), |_| ());
+        let make = |positions| {
+            let goal = Goal {
+                positions: Some(positions),
+                ..Goal::default()
+            };
+            let task = Generation {
+                goal,
+                ..task(folder.path(), 2, 0)
+            };
+            generate(&task, &AtomicBool::new(false), |_| ()).expect("games")
+        };
+        let first = make(60);
+        assert!(first.positions >= 60, "{first:?}");
+        let kept = files(folder.path());
+        let again = make(60);
+        assert!(again.found_positions >= 60, "{again:?}");
+        assert_eq!((again.games, files(folder.path())), (0, kept));
+        let more = make(first.positions + 1);
+        assert_eq!(
+            (more.found, more.found_positions),
+            (first.games, first.positions)
+        );
+        assert!(more.games > 0, "{more:?}");
+    }
+
+    #[test]
+    fn games_of_other_nodes_do_not_count_but_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut task = task(folder.path(), 1, 1);
+        let never = AtomicBool::new(false);
+        generate(&task, &never, |_| ()).expect("a game");
+        task.goal.positions = Some(1);
+        task.rules.nodes = 50;
+        let error = generate(&task, &never, |_| ()).expect_err("other nodes");
         assert!(
-            error
-                .expect_err("held")
-                .to_string()
-                .contains("another process")
+            error.to_string().contains("40 nodes a move, now 50"),
+            "{error}"
         );
     }
 }

@@ -1,10 +1,12 @@
 //! The training room: games the engine plays against itself, and what a net learns from them.
 //!
-//! `selfplay` plays one game, `shard` keeps games in files that survive a kill, `generate` runs
-//! many workers; `shuffle` turns games into `sample`s, one position each, from which `trainer` makes a
-//! net. Nothing here takes part in a game of the bot.
+//! `selfplay` plays one game, `shard` keeps games in files that survive a kill, `folder` holds those
+//! of one process and one evaluator, `generate` runs many workers; `shuffle` turns games into
+//! `sample`s, one position each, from which `trainer` makes a net. Nothing here takes part in a game
+//! of the bot.
 
 mod filter;
+mod folder;
 mod generate;
 mod opening;
 mod record;

@@ -6,6 +6,7 @@
 //! first files, which had none). Whatever follows the last whole game is a cut tail: a reader stops
 //! there, the next writer cuts it off.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -133,14 +134,7 @@ pub fn find_shards(places: &[PathBuf]) -> Result<Vec<PathBuf>, ShardError> {
             shards.push(place.clone());
             continue;
         }
-        let mut inside = Vec::new();
-        for entry in fs::read_dir(place).map_err(failed(place, "cannot be listed"))? {
-            let path = entry.map_err(failed(place, "cannot be listed"))?.path();
-            if path.extension().is_some_and(|ending| ending == ENDING) {
-                inside.push(path);
-            }
-        }
-        inside.sort();
+        let mut inside = shards_in(place)?;
         if inside.is_empty() {
             let what = format!("there is no file of games (*.{ENDING}) in this folder");
             let path = place.clone();
@@ -148,6 +142,32 @@ pub fn find_shards(places: &[PathBuf]) -> Result<Vec<PathBuf>, ShardError> {
         }
         shards.append(&mut inside);
     }
+    Ok(shards)
+}
+
+/// The shards right inside a folder, in order of their names.
+pub(super) fn shards_in(folder: &Path) -> Result<Vec<PathBuf>, ShardError> {
+    let mut inside = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed(folder, "cannot be listed"))? {
+        let path = entry.map_err(failed(folder, "cannot be listed"))?.path();
+        if path.extension().is_some_and(|ending| ending == ENDING) {
+            inside.push(path);
+        }
+    }
+    inside.sort();
+    Ok(inside)
+}
+
+/// Those of them with games of this seed. One that was cut in its first bytes has none, and its
+/// writer begins it again.
+pub(super) fn shards_of(folder: &Path, seed: u64) -> Result<Vec<PathBuf>, ShardError> {
+    let beginning = format!("{seed:016x}-");
+    let mut shards = shards_in(folder)?;
+    shards.retain(|path| {
+        let name = path.file_name().and_then(OsStr::to_str);
+        name.is_some_and(|name| name.starts_with(&beginning))
+            && fs::metadata(path).is_ok_and(|data| data.len() >= HEAD as u64)
+    });
     Ok(shards)
 }
 
@@ -216,6 +236,19 @@ impl ShardReader {
         }
     }
 
+    /// Refuses a shard of other settings than these.
+    pub(super) fn demand(&self, header: ShardHeader) -> Result<(), ShardError> {
+        if self.header == header {
+            return Ok(());
+        }
+        let what = format!(
+            "was made with other settings ({} nodes a move, now {}): use another folder",
+            self.header.nodes, header.nodes
+        );
+        let path = self.path.clone();
+        Err(ShardError::Other { path, what })
+    }
+
     /// Bytes after the last whole game.
     pub fn tail(&self) -> usize {
         self.bytes.len() - self.place
@@ -262,14 +295,7 @@ impl ShardWriter {
             return Ok(writer);
         }
         let mut reader = ShardReader::open(&path)?;
-        if reader.header() != header {
-            let what = format!(
-                "was made with other settings ({} nodes a move, now {}): use another folder",
-                reader.header().nodes,
-                header.nodes
-            );
-            return Err(ShardError::Other { path, what });
-        }
+        reader.demand(header)?;
         while reader.next()?.is_some() {}
         writer.games = reader.games();
         writer.cut(reader.place as u64)?;

@@ -5,8 +5,14 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use megaton::engine::Evaluator;
 use megaton::training::read_samples;
+
+/// How long a test waits before it says that something hangs.
+const GUARD: Duration = Duration::from_secs(60);
 
 /// What a run said and whether it went well.
 struct Ran {
@@ -82,6 +88,62 @@ fn the_same_seed_gives_the_same_bytes_whatever_the_threads_and_the_cuts() {
         assert_eq!(bytes(&one), whole, "cut at {end}");
     }
     assert!(datagen(&one, "1").stdout.starts_with("0 games (6 more"));
+}
+
+#[test]
+fn a_killed_run_goes_on_to_the_same_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (whole, killed) = (folder.path().join("whole"), folder.path().join("killed"));
+    let make = |out: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_megaton"));
+        let settings = "--eval-file=classical --nodes=30 --games=24 --shard-games=6 --threads=2";
+        command.arg("datagen").args(settings.split(' '));
+        command.arg("--out").arg(out);
+        command
+    };
+    let ran = run(&mut make(&whole));
+    assert!(ran.is_fine, "{}", ran.stderr);
+    let whole = bytes(&whole);
+    let size = |files: &[Vec<u8>]| files.iter().map(Vec::len).sum::<usize>();
+    fs::create_dir(&killed).expect("a folder");
+    for part in 1..4 {
+        let mut child = make(&killed)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let begun = Instant::now();
+        while size(&bytes(&killed)) < part * size(&whole) / 4 {
+            assert!(begun.elapsed() < GUARD, "no games");
+            thread::sleep(Duration::from_millis(1));
+        }
+        child.kill().expect("our child");
+        child.wait().expect("our child");
+    }
+    let ran = run(&mut make(&killed));
+    assert!(ran.is_fine, "{}", ran.stderr);
+    assert_eq!(bytes(&killed), whole);
+}
+
+#[test]
+fn a_folder_with_games_of_another_evaluator_is_refused_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    datagen(folder.path(), "1");
+    let before = bytes(folder.path());
+    let ran = megaton(&[
+        &"datagen",
+        &"--out",
+        &folder.path(),
+        &"--nodes=30",
+        &"--games=8",
+        &"--shard-games=2",
+    ]);
+    assert!(!ran.is_fine, "{}", ran.stdout);
+    for id in [Evaluator::classical().id(), Evaluator::default().id()] {
+        assert!(ran.stderr.contains(&id), "{}", ran.stderr);
+    }
+    assert_eq!(bytes(folder.path()), before);
 }
 
 #[test]
