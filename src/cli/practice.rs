@@ -12,7 +12,7 @@ use megaton::bot::{
 use megaton::config::{Challenge, Config, Level, Log, Visitors};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
 use megaton::practice::{
-    ALL_SCOPES, Event, Handle, Kind, Options, Partner, Report, Schedule, Script, Server,
+    ALL_SCOPES, Event, Handle, Kind, Options, Partner, Report, Schedule, Script, Server, Speed,
     TimeControl,
 };
 use tokio::sync::broadcast::Receiver;
@@ -93,9 +93,12 @@ pub(super) struct Args {
 }
 
 pub(super) fn parse_time(text: &str) -> Result<TimeControl, String> {
-    TimeControl::parse(text).ok_or_else(|| {
-        "write seconds+increment as Lichess offers it, such as 30+0, 60+1 or 180+2".to_owned()
-    })
+    let time = TimeControl::parse(text)
+        .ok_or("write seconds+increment as Lichess offers it, such as 30+0, 60+1 or 180+2")?;
+    if time.speed() == Speed::UltraBullet {
+        return Err("Lichess lets no bot play so short a game; 30+0 is the shortest".to_owned());
+    }
+    Ok(time)
 }
 
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
@@ -377,6 +380,9 @@ mod tests {
         assert!(parse_time("30+0").is_ok());
         assert!(parse_time("61+0").is_err());
         assert!(parse_time("fast").is_err());
+        let too_short = parse_time("15+0").unwrap_err();
+        assert!(too_short.contains("no bot"), "{too_short}");
+        assert!(parse_time("15+1").is_ok());
     }
 
     #[test]
