@@ -123,15 +123,17 @@ impl Acceptor {
             // A game that the day's budget would not know of after a crash must not begin.
             self.memory.hold_accept(&id, opponent).await;
         }
-        let outcome = self.client.accept(&id).await;
+        let (asked, outcome) = match from {
+            Kind::Bot => (Asking::AcceptBot, self.client.accept_bot(&id).await),
+            Kind::Human => (Asking::Accept, self.client.accept(&id).await),
+        };
         match &outcome {
             Ok(()) => self.listeners.tell(BotEvent::Accepted {
                 challenge: id.clone(),
             }),
             Err(error) => {
                 tracing::warn!(challenge = %id, %error, "cannot accept");
-                self.memory
-                    .refused(Asking::Accept, error, opponent.as_ref());
+                self.memory.refused(asked, error, opponent.as_ref());
             }
         }
         let answer = outcome.into();

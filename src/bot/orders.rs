@@ -156,13 +156,20 @@ impl Porter {
     }
 
     fn join_arena(&mut self, id: &str, entrance: &Entrance) -> Reply {
-        if self.closing.has_begun() || self.paused {
-            return Reply::refused("it takes nothing new: see `status`");
+        // An alarm may be on that the calendar has not heard of yet.
+        if !self.house.alarms.stop() && self.arenas.join(id, entrance.clone()) {
+            return Reply::done(format!(
+                "{id} is joined as soon as it is about to begin; `status` says what became of it"
+            ));
         }
-        self.arenas.join(id, entrance.clone());
-        Reply::done(format!(
-            "{id} is joined as soon as it is about to begin; `status` says what became of it"
-        ))
+        let why = if self.closing.has_begun() {
+            "it is ending"
+        } else if self.paused {
+            "it is paused"
+        } else {
+            "an alarm keeps it from taking anything: see `status`"
+        };
+        Reply::refused(format!("{id} is not joined: {why}"))
     }
 
     fn leave_arena(&mut self, id: &str) -> Reply {

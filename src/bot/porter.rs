@@ -127,6 +127,7 @@ impl Porter {
             me.clone(),
             Arc::clone(&house.settings),
             known,
+            house.listeners.chronicle().clone(),
         );
         let missed = Seeker::new(
             house.client.clone(),

@@ -81,7 +81,7 @@ impl Client {
     pub async fn playing(&self) -> Result<Playing, Error> {
         let mut url = self.url(&["api", "account", "playing"]);
         url.query_pairs_mut().append_pair("nb", PLAYING_MAX);
-        self.ask(Call::get(Scope::Lookup, url)).await
+        self.ask(Call::get(Scope::Playing, url)).await
     }
 
     /// A game with its moves, how it ended, and what it did to ratings; not for play.
@@ -331,10 +331,19 @@ impl Client {
         Ok(challenge)
     }
 
-    /// Accepts a challenge to us.
+    /// Accepts a person's challenge to us.
     pub async fn accept(&self, challenge: &ChallengeId) -> Result<(), Error> {
+        self.accept_as(Scope::Answer, challenge).await
+    }
+
+    /// Accepts a bot's: a limit that this meets keeps no person out.
+    pub async fn accept_bot(&self, challenge: &ChallengeId) -> Result<(), Error> {
+        self.accept_as(Scope::AcceptBot, challenge).await
+    }
+
+    async fn accept_as(&self, scope: Scope, challenge: &ChallengeId) -> Result<(), Error> {
         let url = self.url(&["api", "challenge", challenge.as_str(), "accept"]);
-        self.command(Call::post(Scope::Answer, url)).await
+        self.command(Call::post(scope, url)).await
     }
 
     /// Declines a challenge to us.

@@ -18,8 +18,12 @@ pub enum Scope {
     GameStream,
     /// Opening the event stream.
     EventStream,
-    /// Accepting a challenge or withdrawing one of ours: a seat depends on it.
+    /// The list of our running games: what was missed is found there, and its clock may run.
+    Playing,
+    /// Accepting a person's challenge or withdrawing one of ours: a seat depends on it.
     Answer,
+    /// Accepting a bot's challenge, which the server may refuse while it lets people in.
+    AcceptBot,
     /// Declining challenges.
     Decline,
     /// Making challenges; counted in credits.
@@ -60,12 +64,14 @@ pub(super) struct Rate {
 
 impl Scope {
     /// All kinds, the most urgent first.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Move,
         Self::Act,
         Self::GameStream,
         Self::EventStream,
+        Self::Playing,
         Self::Answer,
+        Self::AcceptBot,
         Self::Decline,
         Self::Create,
         Self::Arena,
@@ -85,6 +91,7 @@ impl Scope {
                 | Self::GameStream
                 | Self::EventStream
                 | Self::Answer
+                | Self::AcceptBot
                 | Self::Create
         )
     }
@@ -101,7 +108,9 @@ impl Scope {
             Self::Act => "act",
             Self::GameStream => "game_stream",
             Self::EventStream => "event_stream",
+            Self::Playing => "playing",
             Self::Answer => "answer",
+            Self::AcceptBot => "accept_bot",
             Self::Decline => "decline",
             Self::Create => "create",
             Self::Arena => "arena",
@@ -116,9 +125,13 @@ impl Scope {
     pub(super) const fn manner(self) -> Manner {
         match self {
             Self::Move => Manner::AtOnce,
-            Self::Act | Self::GameStream | Self::EventStream | Self::Answer | Self::Create => {
-                Manner::Paced
-            }
+            Self::Act
+            | Self::GameStream
+            | Self::EventStream
+            | Self::Playing
+            | Self::Answer
+            | Self::AcceptBot
+            | Self::Create => Manner::Paced,
             Self::Decline
             | Self::Arena
             | Self::Chat
@@ -150,12 +163,12 @@ impl Scope {
                 vec![per(most.max(1), timing.opening_window)]
             }
             // 64 in five seconds, for all users of the server together.
-            Self::Answer => vec![per(20, second * 5)],
+            Self::Answer | Self::AcceptBot => vec![per(20, second * 5)],
             // 25 credits a minute, 200 a day.
             Self::Create => vec![per(20, minute), per(200, minute * 60 * 24)],
             // 30 joins in ten minutes.
             Self::Arena => vec![per(25, minute * 10)],
-            Self::Chat | Self::Lookup | Self::Warm => vec![per(60, minute)],
+            Self::Playing | Self::Chat | Self::Lookup | Self::Warm => vec![per(60, minute)],
             // 30 in five minutes.
             Self::Account => vec![per(20, minute * 5)],
             Self::Team => vec![per(10, minute * 10)],
@@ -169,7 +182,13 @@ impl Scope {
             Self::Move | Self::Warm => Duration::ZERO,
             Self::Act => second * 2,
             Self::GameStream | Self::Create => second * 5,
-            Self::EventStream | Self::Answer | Self::Chat | Self::Arena | Self::Team => second * 10,
+            Self::EventStream
+            | Self::Playing
+            | Self::Answer
+            | Self::AcceptBot
+            | Self::Chat
+            | Self::Arena
+            | Self::Team => second * 10,
             Self::Account | Self::Lookup => second * 15,
             Self::Decline => second * 20,
         }

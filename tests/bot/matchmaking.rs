@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use megaton::bot::{
     BotError, BotEvent, BotOptions, Command, Control, ListSources, Listeners, Memory, Pace, Reply,
-    SearchLimits, Settings, Shutdown, channel, run_commanded,
+    SearchLimits, Settings, Shutdown, Wish, channel, run_commanded,
 };
 use megaton::config::Profile;
 use megaton::engine::{EngineOptions, Evaluator, Pool};
@@ -161,6 +161,33 @@ async fn the_last_opponent_is_challenged_again_when_the_operator_says_so() {
     };
     assert_eq!(opponent, "RandomPartner");
     assert_eq!(now, then.map(Side::other), "with the other colour");
+    bot.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whom_nobody_can_challenge_is_on_record_with_the_reason() {
+    let server = lichess(practice::Rules::default()).await;
+    let bot = Bot::seeking(&server, "Seeker", |settings| {
+        settings.matchmaking.enabled = false;
+    });
+    let mut events = bot.listeners.subscribe();
+    let chronicle = bot.listeners.chronicle();
+    let mut changes = chronicle.changes();
+    next(&mut events, |it| matches!(it, BotEvent::Online)).await;
+    let wish = Command::Challenge(Wish {
+        user: "Nobody77".to_owned(),
+        ..Wish::default()
+    });
+    let told = bot.control.ask(wish, PATIENCE).await;
+    assert!(matches!(told, Ok(Reply::Done(_))), "{told:?}");
+    let text = "challenge nobody77: not made, no such account";
+    let on_record = || chronicle.events(1000).iter().any(|it| it.text == text);
+    let wait = async {
+        while !on_record() {
+            changes.changed().await.unwrap();
+        }
+    };
+    tokio::time::timeout(PATIENCE, wait).await.unwrap();
     bot.end().await;
 }
 

@@ -15,7 +15,7 @@ use megaton::lichess::{
     Token, UserId,
 };
 use megaton::practice::{self, Event, Fault, Handle, Place};
-use megaton::store::{GameResult, Store};
+use megaton::store::{FinishedGame, GameResult, Moment, Store};
 use tempfile::TempDir;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
@@ -226,7 +226,7 @@ async fn a_game_that_ended_while_the_bot_was_away_is_counted_once() {
 
     let bot = ground.bot().await;
     assert_eq!(bot.memory.open_games(), []);
-    until("it has looked", || bot.client.calls(Scope::Lookup) > 0).await;
+    until("it has looked", || bot.client.calls(Scope::Playing) > 0).await;
     let memory = bot.memory.clone();
     bot.stop().await;
     let record = memory.opponent(&foe);
@@ -249,5 +249,49 @@ async fn a_game_that_was_aborted_while_the_bot_was_away_has_no_result_and_is_don
     assert_eq!((record.wins, record.draws, record.losses), (0, 0, 0));
     assert_eq!((record.last.len(), record.games_today), (0, 1));
     bot.stop().await;
+    ground.server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rating_change_that_was_told_to_nobody_is_looked_up() {
+    let mut ground = Ground::open().await;
+    let bot = ground.bot().await;
+    let game = ground.game().await;
+    let _there = ground.foe.game(&game).await.unwrap();
+    let first = ground.foe.make_move(&game, "g1f3", OfferDraw::No);
+    first.await.unwrap();
+    let answered = |event: &Event| matches!(event, Event::Moved { ply: 2, .. }).then_some(());
+    ground.next(answered).await;
+    until("the game is known", || bot.memory.is_open(&game)).await;
+    bot.kill().await;
+    ground.foe.resign(&game).await.unwrap();
+    // As if its end had been seen a minute ago, on a stream that does not tell the rating.
+    let memory = remembered(ground.folder.path()).await;
+    let minute = Moment::from_millis(memory.now().as_millis() - 60_000);
+    memory.finished(FinishedGame {
+        game: game.clone(),
+        opponent: Some(UserId::new(FOE)),
+        is_bot: true,
+        rated: true,
+        color: Some(Side::Black),
+        winner: Some(Side::Black),
+        status: "resign".to_owned(),
+        plies: 2,
+        opening: "g1f3".to_owned(),
+        rating_diff: None,
+        at: minute,
+    });
+    assert!(memory.lacks_rating(&game));
+    memory.settle().await;
+    drop(memory);
+
+    let bot = ground.bot().await;
+    until("it is looked up", || !bot.memory.lacks_rating(&game)).await;
+    bot.stop().await;
+    let (_store, kept) = Store::open(ground.folder.path()).unwrap();
+    let [result] = &kept.results[..] else {
+        panic!("{:?}", kept.results)
+    };
+    assert!(result.rating_diff > Some(0), "{result:?}");
     ground.server.shutdown().await;
 }

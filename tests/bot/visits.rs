@@ -56,6 +56,28 @@ async fn a_spent_day_of_ours_sends_bots_off_and_nobody_else() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_refused_for_the_rate_sends_bots_off_and_nobody_else() {
+    let mut server = Server::start().await;
+    server.timing.rate_limit = Duration::from_secs(60);
+    let bot = Bot::start(&server);
+    server
+        .until("online", |world| !world.events.is_empty())
+        .await;
+    let limit = r#"{"error":"Too many requests. Try again later."}"#;
+    server.world().call_faults.push(("/accept", 429, limit));
+    for id in ["b1", "b2"] {
+        server.world().challenge_by(id, "atomic", id, Some("BOT"));
+        until_called(&server, &decline(id)).await;
+    }
+    server.world().challenge("h1", "atomic");
+    until_called(&server, &accept("h1")).await;
+    server.world().begin("h1", true, 6);
+    all_over(&server).await;
+    assert!(!server.world().calls.contains(&accept("b2")));
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_acceptance_that_comes_to_nothing_costs_no_seat() {
     let server = Server::start().await;
     let bot = Bot::with(&server, |settings| settings.challenge.concurrency = 1);

@@ -91,15 +91,66 @@ async fn the_days_games_against_bots_are_no_limit_on_answers() {
     .await;
     let client = server.client();
     let told = client
-        .accept(&ChallengeId::new("frombot1"))
+        .accept_bot(&ChallengeId::new("frombot1"))
         .await
         .unwrap_err();
     assert_eq!(told.wait(), Some(Duration::from_secs(27_594)));
-    assert_eq!(client.pause(Scope::Answer), None);
+    assert_eq!(client.pause(Scope::AcceptBot), None);
     let human = ChallengeId::new("fromhum1");
     client.accept(&human).await.unwrap();
     client.decline(&human, DeclineReason::Later).await.unwrap();
     let tally = client.tally();
-    assert_eq!(tally.ended(Scope::Answer, Outcome::Limited), 1);
+    assert_eq!(tally.ended(Scope::AcceptBot, Outcome::Limited), 1);
     assert_eq!(tally.ended(Scope::Answer, Outcome::Done), 1);
+}
+
+#[tokio::test]
+async fn bots_that_may_not_be_accepted_keep_no_person_out() {
+    let server = Server::start(|request| {
+        if request.line.contains("frombot") && request.line.contains("/accept") {
+            return limited();
+        }
+        ok()
+    })
+    .await;
+    let timing = Timing {
+        rate_limit: Duration::from_secs(60),
+        ..Timing::default().faster(50)
+    };
+    let client = client(&server.url(), timing);
+    let [bot, other, human] = ["frombot1", "frombot2", "fromhum1"].map(ChallengeId::new);
+    let told = client.accept_bot(&bot).await.unwrap_err();
+    assert_eq!(told.wait(), Some(client.timing().rate_limit));
+    let held = client.accept_bot(&other).await.unwrap_err();
+    assert!(matches!(held, Error::RateLimited { .. }), "{held:?}");
+    assert_eq!(server.requests().len(), 1, "the second was not sent");
+    assert_eq!(client.pause(Scope::Answer), None);
+    client.accept(&human).await.unwrap();
+    client.decline(&bot, DeclineReason::Later).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_429_on_what_is_looked_up_keeps_the_running_games_from_nobody() {
+    let server = Server::start(|request| {
+        if request.line.contains("/account/playing") {
+            let none = reply("200 OK", "application/json", r#"{"nowPlaying":[]}"#);
+            return vec![Step::Send(none)];
+        }
+        limited()
+    })
+    .await;
+    let client = server.client();
+    let told = client.export(&game()).await.unwrap_err();
+    assert!(matches!(told, Error::RateLimited { .. }), "{told:?}");
+    assert!(client.pause(Scope::Lookup).is_some());
+    assert!(client.playing().await.unwrap().games.is_empty());
+}
+
+/// A refusal that names neither a limit nor a wait.
+fn limited() -> Vec<Step> {
+    vec![Step::Send(reply(
+        "429 Too Many Requests",
+        "application/json",
+        r#"{"error":"Too many requests. Try again later."}"#,
+    ))]
 }

@@ -184,10 +184,10 @@ impl Calendar {
         out
     }
 
-    /// Joins an arena because the operator says so.
-    pub fn join(&mut self, id: &str, entrance: Entrance, now: Instant) -> Vec<Duty> {
+    /// Joins an arena because the operator says so; nothing while none may be joined.
+    pub fn join(&mut self, id: &str, entrance: Entrance, now: Instant) -> Option<Vec<Duty>> {
         if !self.open {
-            return Vec::new();
+            return None;
         }
         self.shut.remove(id);
         let plan = self
@@ -198,7 +198,7 @@ impl Calendar {
         plan.entrance = entrance;
         plan.failures = 0;
         (plan.look, plan.next) = (now, now);
-        self.hear(Heard::Tick, now, SystemTime::now())
+        Some(self.hear(Heard::Tick, now, SystemTime::now()))
     }
 
     /// Leaves an arena because the operator says so. Says whether we had anything to do with it.

@@ -48,10 +48,12 @@ impl Steward {
         self.carry_out(duties);
     }
 
-    /// Joins an arena because the operator says so.
-    pub(in crate::bot) fn join(&mut self, id: &str, entrance: Entrance) {
+    /// Joins an arena because the operator says so. Says whether any may be joined now.
+    pub(in crate::bot) fn join(&mut self, id: &str, entrance: Entrance) -> bool {
         let duties = self.calendar.join(id, entrance, Instant::now());
-        self.carry_out(duties);
+        let open = duties.is_some();
+        self.carry_out(duties.unwrap_or_default());
+        open
     }
 
     /// Leaves it because the operator says so. Says whether there was anything to leave.

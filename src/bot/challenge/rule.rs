@@ -98,7 +98,7 @@ pub enum Rule {
     Paused,
     /// Something is wrong that an operator has to look at.
     Alarm,
-    /// The day's games against bots are used up, or the next one is not due yet.
+    /// The day's games against bots are used up, or accepting bots rests.
     BotsSpent,
     /// Every seat is taken.
     NoSeat,
@@ -198,7 +198,7 @@ impl Rule {
             Self::Draining => "the program is about to end",
             Self::Paused => "the operator has paused it",
             Self::Alarm => "something is wrong that the operator has to look at",
-            Self::BotsSpent => "the day's games against bots are used up",
+            Self::BotsSpent => "Lichess lets us begin no game against a bot now",
             Self::NoSeat => "every seat is taken",
         }
     }

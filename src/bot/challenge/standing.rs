@@ -46,7 +46,7 @@ pub enum Openness {
     Open,
     /// Every seat is taken that this kind may have.
     Full,
-    /// The day's games against bots are used up, or the next one is not due.
+    /// The day's games against bots are used up, or accepting bots rests.
     BotsSpent,
     /// The program is about to end.
     Draining,

@@ -188,9 +188,15 @@ impl Maker {
         let shortlist = std::mem::take(shortlist);
         self.state = State::Idle;
         let at = |offer: &Offer| seen.iter().find(|it| it.id == offer.to);
-        let by_order = shortlist
-            .first()
-            .is_some_and(|it| it.origin == Origin::Operator);
+        let ordered = shortlist.first();
+        let ordered = ordered.filter(|it| it.origin == Origin::Operator);
+        let ordered = ordered.map(|it| it.to.clone());
+        let by_order = ordered.is_some();
+        if by_order && (!self.open || around.spare == 0) {
+            // It waits for the next seat, unless all orders have been dropped.
+            self.next = around.now + self.rules.spacing;
+            return;
+        }
         let found = shortlist.into_iter().find_map(|mut offer| {
             let presence = at(&offer)?;
             if by_order && presence.is_bot() {
@@ -204,6 +210,15 @@ impl Maker {
         }
         let Some(offer) = found.filter(|_| self.open && around.spare > 0) else {
             tracing::debug!(by_order, "nobody is there to be challenged");
+            if let Some(user) = ordered {
+                let known = seen.iter().any(|it| it.id == user);
+                let why = if known {
+                    "not online"
+                } else {
+                    "no such account"
+                };
+                out.push(Duty::Unasked(user, why));
+            }
             self.next = around.now + self.rules.spacing * if by_order { 1 } else { NOBODY_THERE };
             return;
         };

@@ -12,6 +12,7 @@ use super::news::{Around, Duty, Folk, Heard};
 use super::offer::Offer;
 use super::order::{Order, OrderError};
 use super::rest::all_keys;
+use crate::bot::chronicle::Chronicle;
 use crate::bot::ledger::{Permission, Target};
 use crate::bot::lists::Lists;
 use crate::bot::lobby::{Errand, Kind, Lobby, News};
@@ -25,6 +26,7 @@ pub(in crate::bot) struct Desk {
     maker: Maker,
     envoy: Envoy,
     society: Society,
+    chronicle: Chronicle,
     /// Under which name the open challenge stands in the ledger.
     spent: Option<String>,
     /// Arenas we are in: each may begin a game at any moment.
@@ -38,6 +40,7 @@ impl Desk {
         me: UserId,
         settings: Arc<Settings>,
         lists: Arc<Lists>,
+        chronicle: Chronicle,
     ) -> Self {
         let rules = Arc::new(settings.matchmaking.clone());
         let maker = Maker::new(me.clone(), rules, fastrand::u64(..), Instant::now());
@@ -49,6 +52,7 @@ impl Desk {
                 lists,
                 settings,
             },
+            chronicle,
             spent: None,
             arenas: 0,
         }
@@ -172,6 +176,11 @@ impl Desk {
                 }
                 Duty::Rest(rest) => {
                     memory.cool(&rest.key, rest.first, rest.most, Some(rest.reason));
+                }
+                Duty::Unasked(user, why) => {
+                    tracing::warn!(%user, why, "not challenged, though the operator wants it");
+                    let text = format!("challenge {user}: not made, {why}");
+                    self.chronicle.note("operator", text, None);
                 }
                 Duty::Forgive(user, game) => {
                     // A game that was quicker than the answer counts under its own name.

@@ -111,9 +111,11 @@ impl Maker {
         if open {
             return Vec::new();
         }
-        self.orders.clear();
+        let dropped = self.orders.drain(..);
+        let mut out: Vec<Duty> = dropped
+            .map(|order| Duty::Unasked(order.user, "nothing new is taken"))
+            .collect();
         self.pair = None;
-        let mut out = Vec::new();
         self.withdraw(None, &mut out);
         out
     }

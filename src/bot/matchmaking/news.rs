@@ -108,6 +108,8 @@ pub enum Duty {
     Release,
     /// Keep a rest.
     Rest(Rest),
+    /// Say that this user is not challenged, though the operator wants it, and why.
+    Unasked(UserId, &'static str),
     /// Forget the rests of this user: they have accepted, and this is the game where it has begun.
     Forgive(UserId, Option<GameId>),
 }

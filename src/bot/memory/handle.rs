@@ -149,13 +149,7 @@ impl Memory {
 
     /// Looks something up.
     pub(super) fn look<T>(&self, look: impl FnOnce(&Inner, Moment) -> T) -> T {
-        let now = self.now();
-        let mut inner = self.lock();
-        let changes = inner.notice(now);
-        let found = look(&inner, now);
-        drop(inner);
-        self.keep(changes);
-        found
+        self.change(|inner, now, _| look(inner, now))
     }
 
     /// Changes something, and keeps the change soon.

@@ -51,6 +51,17 @@ impl Memory {
         open.sort_by_key(|open| open.since);
         open
     }
+
+    /// Rated games of the last day whose end was counted, while nobody told what they did to our
+    /// rating: that is said once, on the event stream, and lost with it.
+    pub fn untold_ratings(&self) -> Vec<OpenGame> {
+        self.look(|inner, now| inner.people.untold_ratings(now))
+    }
+
+    /// Whether a game is one of them.
+    pub fn lacks_rating(&self, game: &GameId) -> bool {
+        self.untold_ratings().iter().any(|open| open.game == *game)
+    }
 }
 
 impl Inner {

@@ -5,6 +5,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
+use super::open::OpenGame;
 use crate::lichess::{GameId, Side, UserId};
 use crate::store::{
     Change, Encounter, EncounterKind, FinishedGame, GameResult, Kept, Moment, OpponentRow, Origin,
@@ -16,6 +17,8 @@ const ENCOUNTERS_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 /// How long whole results are at hand.
 const RESULTS_KEPT: Duration = Duration::from_secs(48 * 3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
+/// How soon after a game's end its rating change is told, at the latest.
+const TOLD_AFTER: Duration = Duration::from_secs(30);
 /// The games of a pair that the server compares with the next one.
 const GAMES_COMPARED: usize = 2;
 /// Rating changes told before the game's end was seen.
@@ -231,6 +234,23 @@ impl People {
             self.early.pop_front();
         }
         None
+    }
+
+    /// Rated games whose rating change was never told, though it was due, the oldest first.
+    pub(super) fn untold_ratings(&self, now: Moment) -> Vec<OpenGame> {
+        let due = |game: &&FinishedGame| {
+            let age = now.since(game.at);
+            game.rated
+                && game.counts()
+                && game.rating_diff.is_none()
+                && (TOLD_AFTER..DAY).contains(&age)
+        };
+        let untold = self.results.iter().filter(due);
+        let untold = untold.map(|game| OpenGame {
+            game: game.game.clone(),
+            since: game.at,
+        });
+        untold.collect()
     }
 
     pub(super) fn spent(&mut self, opponent: &UserId, span: Span) -> Change {

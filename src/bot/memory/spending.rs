@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 
 use super::handle::{Inner, Memory};
 use super::people::Started;
-use crate::bot::ledger::{Budget, Forecast, Permission, Target};
+use crate::bot::ledger::{Budget, Forecast, Permission, Target, Why};
 use crate::lichess::{ChallengeId, Error, UserId};
 use crate::store::{Change, Moment, Origin, Span, StoreError};
 
@@ -20,12 +20,18 @@ use crate::store::{Change, Moment, Origin, Span, StoreError};
 const BOT_GAMES: &str = "bot.vsBot";
 /// What an opponent's limit rests where the server names no wait.
 const UNNAMED_WAIT: Duration = Duration::from_secs(3600);
+/// The key under which accepting bots rests.
+const BOTS_REST: &str = "accept bots";
+/// How long it rests where nobody advises a wait.
+const UNADVISED_REST: Duration = Duration::from_secs(60);
 
 /// Which call the server refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Call {
-    /// Accepting a challenge.
+    /// Accepting a person's challenge.
     Accept,
+    /// Accepting a bot's.
+    AcceptBot,
     /// Making one.
     Challenge,
 }
@@ -67,7 +73,13 @@ impl Future for Writing {
 impl Memory {
     /// Whether one more challenge of a bot may be accepted.
     pub fn may_accept_bot(&self) -> Permission {
-        self.look(|inner, now| inner.ledger.may_accept(now))
+        match self.resting(BOTS_REST) {
+            Some(at) => Permission::Later {
+                at,
+                why: Why::Closed,
+            },
+            None => self.look(|inner, now| inner.ledger.may_accept(now)),
+        }
     }
 
     /// Whether a challenge may be made.
@@ -144,10 +156,17 @@ impl Memory {
             Error::RateLimited { wait, body } => {
                 let limit = body.rate_limit.as_ref();
                 let key = limit.and_then(|limit| limit.key.as_deref()).unwrap_or("");
-                if key.starts_with(BOT_GAMES) {
-                    self.bot_games_refused(*wait, number_in(&body.message));
-                } else if call == Call::Challenge {
-                    self.credits_refused(*wait);
+                match call {
+                    _ if key.starts_with(BOT_GAMES) => {
+                        self.bot_games_refused(*wait, number_in(&body.message));
+                    }
+                    Call::Challenge => self.credits_refused(*wait),
+                    // Each wait is the server's or the governor's, which lengthens its own.
+                    Call::AcceptBot => {
+                        let rest = wait.unwrap_or(UNADVISED_REST);
+                        self.cool(BOTS_REST, rest, rest, Some("rate limited"));
+                    }
+                    Call::Accept => {}
                 }
             }
             Error::Refused { body, .. } => {

@@ -1,12 +1,13 @@
 //! The memory as its callers use it, in a time that is told.
 
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use super::{Call, Memory, MemoryRules, Started};
 use crate::bot::ledger::{Permission, Target, Why};
 use crate::lichess::{ChallengeId, Error, ErrorBody, GameId, RateLimit, Side, UserId};
-use crate::store::{FinishedGame, GameResult, Moment, Origin, Scope, Store};
+use crate::store::{FinishedGame, GameResult, Kept, Moment, Origin, Scope, Store};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -19,11 +20,14 @@ struct Room {
 
 impl Room {
     fn new() -> Self {
+        Self::over(Store::nowhere())
+    }
+
+    fn over((store, kept): (Store, Kept)) -> Self {
         let time = Arc::new(Mutex::new(
             SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000),
         ));
         let hand = Arc::clone(&time);
-        let (store, kept) = Store::nowhere();
         let clock = Arc::new(move || *hand.lock().unwrap());
         Self {
             memory: Memory::with_clock(store, kept, MemoryRules::default(), clock),
@@ -86,6 +90,64 @@ fn limited(status: u16, key: Option<&str>, message: &str) -> Error {
             body,
         },
         status => Error::Refused { status, body },
+    }
+}
+
+#[test]
+fn what_is_noticed_at_a_look_is_handed_over_before_anybody_else_looks() {
+    let folder = tempfile::tempdir().unwrap();
+    let room = Room::over(Store::open(folder.path()).unwrap());
+    let memory = &room.memory;
+    // The next look finds that it is time to forget what is old.
+    room.pass(HOUR * 2);
+    let (say_taken, taken) = mpsc::channel();
+    let (let_go, held) = mpsc::channel::<()>();
+    let (say_looking, looking) = mpsc::channel();
+    let (say_told, told) = mpsc::channel();
+    std::thread::scope(move |threads| {
+        // Nothing can be handed over while this goes on.
+        threads.spawn(move || {
+            let none = std::iter::from_fn(|| {
+                say_taken.send(()).unwrap();
+                let _ = held.recv();
+                None
+            });
+            memory.store().write_all(none);
+        });
+        taken.recv().unwrap();
+        threads.spawn(move || memory.look(|_, _| say_looking.send(()).unwrap()));
+        looking.recv().unwrap();
+        threads.spawn(move || {
+            // A failed test has gone already.
+            let _ = say_told.send(memory.note("any"));
+        });
+        let early = told.recv_timeout(Duration::from_millis(100));
+        assert_eq!(early, Err(RecvTimeoutError::Timeout));
+        drop(let_go);
+        assert_eq!(told.recv(), Ok(None));
+    });
+}
+
+#[test]
+fn accepting_bots_rests_as_long_as_is_advised_whatever_the_limit_is_called() {
+    let minute = Duration::from_secs(60);
+    for (wait, rest) in [(None, minute), (Some(HOUR), HOUR)] {
+        let room = Room::new();
+        let error = Error::RateLimited {
+            wait,
+            body: Box::default(),
+        };
+        room.memory.refused(Call::Accept, &error, Some(&foe()));
+        assert!(room.memory.may_accept_bot().is_granted(), "a person's");
+        room.memory.refused(Call::AcceptBot, &error, Some(&foe()));
+        let resting = Permission::Later {
+            at: room.memory.now() + rest,
+            why: Why::Closed,
+        };
+        assert_eq!(room.memory.may_accept_bot(), resting);
+        assert!(room.memory.may_challenge(Target::Bot).is_granted());
+        room.pass(rest);
+        assert!(room.memory.may_accept_bot().is_granted());
     }
 }
 
@@ -188,6 +250,32 @@ fn refusals_teach_whose_limit_it_is() {
         }
     ));
     assert!(room.memory.may_accept_bot().is_granted());
+}
+
+#[test]
+fn a_rating_that_nobody_told_is_missed_after_half_a_minute_and_for_a_day() {
+    let room = Room::new();
+    let now = room.memory.now();
+    for game in ["told", "untold"] {
+        room.memory.finished(finished(game, Some(Side::White), now));
+    }
+    let aborted = FinishedGame {
+        plies: 1,
+        ..finished("aborted", None, now)
+    };
+    room.memory.finished(aborted);
+    assert_eq!(room.memory.untold_ratings(), [], "it may be told yet");
+    room.memory.rated(&GameId::new("told"), 5);
+    room.pass(Duration::from_secs(31));
+    let untold = room.memory.untold_ratings();
+    let games: Vec<_> = untold.iter().map(|open| open.game.as_str()).collect();
+    assert_eq!(games, ["untold"]);
+    assert!(room.memory.lacks_rating(&GameId::new("untold")));
+    room.memory.rated(&GameId::new("untold"), 0);
+    assert_eq!(room.memory.untold_ratings(), [], "nought is an answer");
+    room.memory.finished(finished("late", None, now));
+    room.pass(DAY);
+    assert_eq!(room.memory.untold_ratings(), [], "nobody asks any more");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Looks missed games up, one at a time and after everything else, and has them counted.
+//! Looks missed games up, one at a time and after everything else, and has them counted; those too
+//! whose end was seen while nobody told what it did to our rating.
 //!
 //! The porter polls it; nobody waits for it, and it begins nothing before the list of running games
 //! has said what does not run any more.
@@ -60,6 +61,7 @@ impl Seeker {
         is_minded: impl Fn(&GameId) -> bool,
     ) {
         let mut missing = self.memory.open_games();
+        missing.extend(self.memory.untold_ratings());
         missing.retain(|open| !running.contains(&open.game) && !is_minded(&open.game));
         self.agenda.set(missing, Instant::now());
     }
@@ -70,8 +72,8 @@ impl Seeker {
         while self.asking.is_none()
             && let Some(game) = self.agenda.next(now)
         {
-            if !self.memory.is_open(&game) {
-                // Its end was seen after all.
+            if !self.memory.is_open(&game) && !self.memory.lacks_rating(&game) {
+                // It was told after all.
                 let today = self.memory.now();
                 self.agenda.answered(&game, Found::Settled, now, today);
                 continue;
@@ -100,10 +102,11 @@ impl Seeker {
             Next::Leave => {
                 tracing::warn!(%game, "cannot find out how it ended: tried again at the next start");
             }
-            Next::Forget => {
+            Next::Forget if self.memory.is_open(&game) => {
                 tracing::warn!(%game, "cannot find out how it ended: it is not counted");
                 self.memory.give_game_up(&game);
             }
+            Next::Forget => self.rate(&game, 0),
         }
         Some(())
     }
@@ -124,11 +127,25 @@ impl Seeker {
                 self.memory.give_game_up(game);
                 Found::Settled
             }
+            Account::Over(missed) if !self.memory.is_open(game) => {
+                self.rate(game, missed.finished.rating_diff.unwrap_or(0));
+                Found::Settled
+            }
             Account::Over(missed) => {
                 self.write_down(export, &missed);
                 self.count(*missed);
                 Found::Settled
             }
+        }
+    }
+
+    /// What a game whose end was counted did to our rating; nought if nobody can say.
+    fn rate(&self, game: &GameId, diff: i32) {
+        if self.memory.lacks_rating(game) {
+            tracing::info!(%game, diff, "its rating change was never told: looked up");
+            let tripped = self.memory.rated(game, diff);
+            self.listeners.chronicle().rated(game, diff);
+            say_tripped(&self.alarms, tripped);
         }
     }
 
@@ -150,10 +167,6 @@ impl Seeker {
             finished,
             ending,
         } = missed;
-        if !self.memory.is_open(&ending.game) {
-            // Its end was seen while the answer was on its way.
-            return;
-        }
         tracing::info!(
             game = %ending.game,
             result = ending.result(),

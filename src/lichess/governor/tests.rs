@@ -43,6 +43,15 @@ fn a_pause_holds_for_its_own_kind_and_ends() {
 }
 
 #[test]
+fn nothing_that_is_looked_up_keeps_the_running_games_from_us() {
+    let (mut governor, now) = governor();
+    assert_eq!(governor.ask(Scope::Lookup, 1, now), Turn::Go);
+    assert_eq!(governor.ask(Scope::Lookup, 1, now), Turn::Go);
+    governor.limited(Scope::Lookup, None, now);
+    assert_eq!(governor.ask(Scope::Playing, 1, now), Turn::Go);
+}
+
+#[test]
 fn the_end_of_a_short_pause_is_waited_for() {
     let (mut governor, now) = governor();
     let second = Duration::from_secs(1);

@@ -18,6 +18,7 @@ use crate::store::{Moment, Store};
 
 mod anything;
 mod listing;
+mod orders;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const START: Moment = Moment::from_millis(1_700_000_000_000);
@@ -521,32 +522,6 @@ fn a_profile_that_the_server_makes_casual_is_left_out() {
     assert_eq!(duties, [Duty::Held(ChallengeId::new("c")), Duty::Withdraw]);
     (world.held, world.spare) = (false, 1);
     assert!(!world.offers_within(MINUTE * 60));
-}
-
-#[test]
-fn an_order_passes_over_idleness_but_not_over_seats() {
-    let mut world = World::new(Matchmaking::default());
-    let order = |name: &str| Order::new(name, None, &[Profile::default()]).unwrap();
-    world.maker.order(order("Someone")).unwrap();
-    world.spare = 0;
-    assert!(!world.offers_within(MINUTE * 10));
-    (world.spare, world.games) = (1, 3);
-    let offer = world.next_offer();
-    assert_eq!(
-        (offer.to.as_str(), offer.origin),
-        ("someone", Origin::Operator)
-    );
-    world.accept(&offer);
-    assert!(
-        !world.offers_within(MINUTE * 60),
-        "an order is for one game"
-    );
-    assert_eq!(world.maker.rechallenge(), Ok(user("someone")));
-    assert_eq!(world.next_offer().to, user("someone"));
-    assert_eq!(
-        world.maker.order(order("MEGATON")),
-        Err(OrderError::Ourselves)
-    );
 }
 
 #[test]

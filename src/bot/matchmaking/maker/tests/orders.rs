@@ -1,0 +1,61 @@
+//! What the operator asks for: it is done, it waits, or it is said why not.
+
+use super::*;
+
+#[test]
+fn an_order_passes_over_idleness_but_not_over_seats() {
+    let mut world = World::new(Matchmaking::default());
+    let order = |name: &str| Order::new(name, None, &[Profile::default()]).unwrap();
+    world.maker.order(order("Someone")).unwrap();
+    world.spare = 0;
+    assert!(!world.offers_within(MINUTE * 10));
+    (world.spare, world.games) = (1, 3);
+    let offer = world.next_offer();
+    assert_eq!(
+        (offer.to.as_str(), offer.origin),
+        ("someone", Origin::Operator)
+    );
+    world.accept(&offer);
+    assert!(
+        !world.offers_within(MINUTE * 60),
+        "an order is for one game"
+    );
+    assert_eq!(world.maker.rechallenge(), Ok(user("someone")));
+    assert_eq!(world.next_offer().to, user("someone"));
+    assert_eq!(
+        world.maker.order(order("MEGATON")),
+        Err(OrderError::Ourselves)
+    );
+}
+
+#[test]
+fn an_order_that_comes_to_nothing_says_why_and_one_without_a_seat_waits() {
+    let mut world = World::new(Matchmaking::default());
+    let order = || Order::new("Someone", None, &[]).unwrap();
+    let someone = || user("someone");
+    let seen = |online| {
+        Heard::Seen(vec![Presence {
+            id: someone(),
+            title: None,
+            online,
+            playing: false,
+        }])
+    };
+    for (heard, why) in [
+        (Heard::Seen(Vec::new()), "no such account"),
+        (seen(false), "not online"),
+    ] {
+        world.maker.order(order()).unwrap();
+        assert_eq!(world.pass(MINUTE), [Duty::Look(vec![someone()])]);
+        assert_eq!(world.hear(heard), [Duty::Unasked(someone(), why)]);
+        assert!(!world.offers_within(MINUTE * 10), "{why}");
+    }
+    world.maker.order(order()).unwrap();
+    assert_eq!(world.pass(MINUTE), [Duty::Look(vec![someone()])]);
+    world.spare = 0;
+    assert_eq!(world.hear(seen(true)), []);
+    world.spare = 1;
+    assert_eq!(world.pass(MINUTE), [Duty::Look(vec![someone()])]);
+    let dropped = Duty::Unasked(someone(), "nothing new is taken");
+    assert_eq!(world.maker.set_open(false), [dropped]);
+}
