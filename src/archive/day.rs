@@ -7,7 +7,7 @@ use rusqlite::params;
 use super::disk::Disk;
 use super::error::ArchiveError;
 use super::record::Millis;
-use super::{rows, words};
+use super::{calendar, rows, words};
 
 /// Games that took longer are in no day, in milliseconds: who looked for them would have to look at all
 /// games there are.
@@ -97,6 +97,33 @@ impl Disk {
                 )?
                 .unwrap_or(0),
             })
+        })
+    }
+
+    /// When the last game before a moment ended, unless the summary of that day is kept: an event
+    /// that begins with its date. Games that took too long or have no result do not count.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn not_summed_up(&mut self, before: Millis) -> Result<Option<Millis>, ArchiveError> {
+        self.look(|batch| {
+            let last = format!(
+                "SELECT max(ended) FROM game WHERE ended < ?1 AND began >= ?1 - {LONGEST}
+                AND origin <> 'imported' AND result IS NOT NULL"
+            );
+            let before = [rows::number(before)];
+            let ended = batch.query_row(&last, before, |row| row.get::<_, Option<i64>>(0))?;
+            let Some(ended) = ended else {
+                return Ok(None);
+            };
+            let date = calendar::date(rows::moment(ended));
+            let kept = batch.query_row(
+                "SELECT EXISTS (SELECT 1 FROM event
+                WHERE at >= ?1 AND kind = 'summary' AND text LIKE ?2 || '%')",
+                params![ended, date],
+                |row| row.get::<_, bool>(0),
+            )?;
+            Ok((!kept).then(|| rows::moment(ended)))
         })
     }
 }

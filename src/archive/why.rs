@@ -175,7 +175,7 @@ impl<'g> Scene<'g> {
         if let Some(event) = refused {
             return Some((Cause::Refused, said(event)));
         }
-        if let Some(event) = self.event(&["search"]) {
+        if let Some(event) = self.event(&["search", "engine"]) {
             return Some((Cause::Search, said(event)));
         }
         None
@@ -290,6 +290,7 @@ mod tests {
             ("offline", Cause::Stream),
             ("limited", Cause::Refused),
             ("search", Cause::Search),
+            ("engine", Cause::Search),
             ("operator", Cause::Unknown),
         ] {
             assert_eq!(cause(&long, &[event(kind, 70_000)]), expected, "{kind}");

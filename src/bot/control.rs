@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::settings::Settings;
 use super::status::Status;
@@ -120,16 +120,27 @@ impl Order {
 
 /// The end of whoever commands. Clones speak to the same bot.
 #[derive(Clone, Debug)]
-pub struct Control(mpsc::Sender<Order>);
+pub struct Control {
+    orders: mpsc::Sender<Order>,
+    failures: watch::Sender<Option<String>>,
+}
 
 /// The bot's end.
 #[derive(Debug)]
-pub struct Commands(mpsc::Receiver<Order>);
+pub struct Commands {
+    orders: mpsc::Receiver<Order>,
+    failures: watch::Receiver<Option<String>>,
+}
 
 /// Both ends of a new channel.
 pub fn channel() -> (Control, Commands) {
-    let (sender, receiver) = mpsc::channel(MOST_WAITING);
-    (Control(sender), Commands(receiver))
+    let (give, orders) = mpsc::channel(MOST_WAITING);
+    let (fail, failures) = watch::channel(None);
+    let control = Control {
+        orders: give,
+        failures: fail,
+    };
+    (control, Commands { orders, failures })
 }
 
 impl Control {
@@ -140,7 +151,7 @@ impl Control {
     pub async fn ask(&self, command: Command, patience: Duration) -> Result<Reply, Unheard> {
         let (answer, reply) = oneshot::channel();
         let order = Order { command, answer };
-        self.0.try_send(order).map_err(|error| match error {
+        self.orders.try_send(order).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => Unheard::Busy,
             mpsc::error::TrySendError::Closed(_) => Unheard::Gone,
         })?;
@@ -149,6 +160,11 @@ impl Control {
             Ok(Err(_)) => Err(Unheard::Gone),
             Err(_) => Err(Unheard::Silent),
         }
+    }
+
+    /// Says that the engine fails its test. Never waits, and is heard before there is a server too.
+    pub(crate) fn engine_failed(&self, reason: &str) {
+        self.failures.send_replace(Some(reason.to_owned()));
     }
 }
 
@@ -160,10 +176,15 @@ impl Commands {
 
     /// The next command; never comes once nobody is left to give one.
     pub async fn next(&mut self) -> Order {
-        match self.0.recv().await {
+        match self.orders.recv().await {
             Some(order) => order,
             None => std::future::pending().await,
         }
+    }
+
+    /// How the engine last failed its test.
+    pub(crate) fn failures(&self) -> watch::Receiver<Option<String>> {
+        self.failures.clone()
     }
 }
 

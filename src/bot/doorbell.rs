@@ -2,8 +2,8 @@
 //!
 //! Every kind of loss is the same event: the stream is opened anew under the rules of
 //! [`EventReopening`], which never overdraw the server's budget of openings. While a server is out of
-//! order small calls ask whether it is well again, and the stream is opened as soon as it is. A token
-//! that is no longer accepted is an alarm and asked about slowly; it may be put right.
+//! order small calls ask whether it is well again; the stream is opened as soon as it is, and hardly
+//! before. A token that is no longer accepted is an alarm and asked about slowly; it may be put right.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 
 use super::alarm::{AlarmKind, Alarms};
 use super::status::Stream;
-use crate::lichess::{Client, Event, EventReopening, EventStream, Knocking, StreamLoss};
+use crate::lichess::{Client, Event, EventReopening, EventStream, Knocking, Scope, StreamLoss};
 
 /// Ends in good order, in a row and each soon after the opening, that tell of somebody else who
 /// holds the same account.
@@ -158,12 +158,17 @@ impl Doorbell {
                 .event_backoff_max
                 .mul_f64(0.5 + chance / 2.0);
         }
+        let well_again = self.asking(&loss, lived, now);
+        let asking = well_again.is_some();
+        if asking {
+            wait = self.reopening.while_knocking(wait, chance);
+        }
         self.phase = Phase::Waiting {
             until: now + wait,
-            well_again: self.asking(&loss, now),
+            well_again,
         };
         if !was_open {
-            tracing::warn!(%loss, ?wait, "the event stream does not open");
+            tracing::warn!(%loss, ?wait, asking, "the event stream does not open");
             return Rung::Unopened(loss);
         }
         self.lost += 1;
@@ -172,9 +177,13 @@ impl Doorbell {
     }
 
     /// Asks whether a server that is out of order is well again, if it is and an opening would fit.
-    fn asking(&mut self, loss: &StreamLoss, now: Instant) -> Option<BoxFuture<'static, ()>> {
-        let out_of_order = matches!(loss, StreamLoss::Unopened(error) if error.is_out_of_order());
-        if !out_of_order {
+    fn asking(
+        &mut self,
+        loss: &StreamLoss,
+        lived: Duration,
+        now: Instant,
+    ) -> Option<BoxFuture<'static, ()>> {
+        if !Knocking::helps(loss, lived) {
             self.trouble = None;
             return None;
         }
@@ -191,7 +200,8 @@ impl Doorbell {
             loop {
                 let wait = knocking.wait(Instant::now(), fastrand::f64());
                 tokio::time::sleep(wait).await;
-                if client.knock().await {
+                // Who says that these are too many is well.
+                if client.knock().await || client.pause(Scope::Warm).is_some() {
                     return;
                 }
             }

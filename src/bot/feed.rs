@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 
-use super::chronicle::Chronicle;
+use super::report::{BotEvent, Listeners};
 use super::roll::Roll;
 use crate::lichess::{Client, Error, GameEvent, GameId, GameReopening, GameStream, StreamLoss};
 
@@ -37,11 +37,11 @@ pub(super) struct GameFeed {
     reopening: GameReopening,
     phase: Phase,
     demanded: Option<Instant>,
-    /// The loss at hand is written down.
+    /// The loss at hand is told.
     noted: bool,
     least_pause: Duration,
     roll: Roll,
-    chronicle: Chronicle,
+    listeners: Listeners,
 }
 
 type Opening = BoxFuture<'static, Result<GameStream, StreamLoss>>;
@@ -70,12 +70,12 @@ impl GameFeed {
         game: GameId,
         least_pause: Duration,
         roll: Roll,
-        chronicle: Chronicle,
+        listeners: Listeners,
     ) -> Self {
         roll.stream(&game, None);
         Self {
             roll,
-            chronicle,
+            listeners,
             reopening: GameReopening::new(client.timing()),
             client,
             game,
@@ -206,8 +206,8 @@ impl GameFeed {
         tracing::debug!(%loss, ?lived, ?wait, "the game's stream is lost");
         // That it does not open again at once is the same loss.
         if !std::mem::replace(&mut self.noted, true) {
-            self.chronicle
-                .note("stream", format!("lost: {loss}"), Some(&self.game));
+            let (game, reason) = (self.game.clone(), loss.to_string());
+            self.listeners.tell(BotEvent::StreamLost { game, reason });
         }
         self.phase = Phase::Waiting {
             until: Instant::now() + wait,

@@ -76,6 +76,10 @@ pub(super) async fn play(house: House, seat: Seat, said_over: Arc<Notify>) -> Op
             Err(panic) => {
                 let reason = reason_of(panic.as_ref());
                 tracing::error!(reason, "the player of this game failed and sits down again");
+                let (game, reason) = (seat.game.clone(), reason.to_owned());
+                house
+                    .listeners
+                    .tell(BotEvent::PlayerFailed { game, reason });
                 promise = player.table.promise();
                 house.shelf.put(&seat.game, player.table.opinion());
             }
@@ -126,7 +130,7 @@ impl Player {
             seat.game.clone(),
             house.pace.limited_retry,
             house.roll.clone(),
-            house.listeners.chronicle().clone(),
+            house.listeners.clone(),
         );
         let minutes = Minutes::new(house.listeners.chronicle().clone(), &seat.game);
         let voice = Voice::new(house, &seat.game);

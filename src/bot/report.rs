@@ -83,6 +83,25 @@ pub enum BotEvent {
         /// What.
         oddity: Oddity,
     },
+    /// The stream of a game, which was open, is lost.
+    StreamLost {
+        /// Of which game.
+        game: GameId,
+        /// Why.
+        reason: String,
+    },
+    /// The player of a game failed, and sits down again.
+    PlayerFailed {
+        /// In which game.
+        game: GameId,
+        /// What it said.
+        reason: String,
+    },
+    /// The engine fails its test.
+    EngineFailed {
+        /// What it did instead.
+        reason: String,
+    },
     /// A game is over.
     Finished {
         /// How.

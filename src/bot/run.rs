@@ -5,6 +5,7 @@
 use std::time::Instant;
 
 use thiserror::Error;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::control::{Command, Commands, Reply};
@@ -12,7 +13,7 @@ use super::limited;
 use super::lists::ListSources;
 use super::memory::{Memory, MemoryRules};
 use super::porter::Porter;
-use super::report::Listeners;
+use super::report::{BotEvent, Listeners};
 use super::settings::{Pace, Settings};
 use super::status::{Sources, Status};
 use crate::engine::Pool;
@@ -83,12 +84,26 @@ pub async fn run_commanded(
     let client = options.client.clone();
     let chronicle = options.listeners.chronicle().clone();
     let pause = options.pace.limited_note;
+    let failures = tell_failures(commands.failures(), options.listeners.clone());
     let outcome = tokio::select! {
         outcome = Box::pin(serve(options, shutdown, commands)) => outcome,
         () = limited::write_down(&client, &chronicle, pause) => unreachable!("it writes for ever"),
+        () = failures => unreachable!("it listens for ever"),
     };
     limited::write_now(&client, &chronicle);
     outcome
+}
+
+/// Tells those who listen that the engine fails its test, for as long as the bot runs.
+async fn tell_failures(mut failures: watch::Receiver<Option<String>>, listeners: Listeners) {
+    while failures.changed().await.is_ok() {
+        let reason = failures.borrow_and_update().clone();
+        if let Some(reason) = reason {
+            listeners.tell(BotEvent::EngineFailed { reason });
+        }
+    }
+    // Nobody is left to say so.
+    std::future::pending::<()>().await;
 }
 
 /// The bot from its first call to its end.
@@ -195,5 +210,51 @@ pub(super) fn fatal(error: &Error) -> Option<BotError> {
         Some(BotError::Forbidden(error.to_string()))
     } else {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::bot::control::channel;
+    use crate::engine::EngineOptions;
+    use crate::lichess::{ClientOptions, Timing, Token};
+
+    #[tokio::test]
+    async fn an_engine_that_fails_its_test_is_told_of_and_on_record_without_a_server_too() {
+        let client = Client::new(ClientOptions {
+            base_url: "http://127.0.0.1:9".to_owned(),
+            token: Token::parse("lip_x", "the test").unwrap(),
+            contact: None,
+            timing: Timing::default(),
+        });
+        let listeners = Listeners::new();
+        let options = BotOptions {
+            client: client.unwrap(),
+            pool: Pool::new(&EngineOptions {
+                hash_mb: 1,
+                ..EngineOptions::default()
+            }),
+            settings: Settings::default(),
+            memory: Memory::nowhere(),
+            lists: ListSources::default(),
+            pace: Pace::default(),
+            listeners: listeners.clone(),
+        };
+        let (control, commands) = channel();
+        let mut news = listeners.subscribe();
+        control.engine_failed("it plays a2a3");
+        let running = tokio::spawn(run_commanded(options, Shutdown::default(), commands));
+        let told = tokio::time::timeout(Duration::from_secs(60), news.recv()).await;
+        let BotEvent::EngineFailed { reason } = told.unwrap().unwrap() else {
+            panic!("other news");
+        };
+        assert_eq!(reason, "it plays a2a3");
+        let noted = listeners.chronicle().events(1);
+        assert_eq!(noted[0].kind, "engine");
+        assert!(noted[0].text.ends_with(&reason), "{noted:?}");
+        running.abort();
     }
 }

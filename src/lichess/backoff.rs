@@ -12,14 +12,15 @@ use super::timing::Timing;
 
 /// How much longer each wait for the event stream is than the one before …
 const GROWTH: f64 = 1.5;
-/// … from this attempt on where the server answered for itself that it is out of order: most such
-/// troubles are over in a moment …
+/// … from this attempt on where a server that was reached is out of order: most such troubles are
+/// over in a moment …
 const PATIENT_AFTER: i32 = 3;
 /// … so often at most: far beyond the longest wait.
 const MOST_GROWTHS: i32 = 40;
-/// While nothing answers at all, the wait is this part of the time it has been so.
+/// While nothing answers at all, the wait grows to this part of the time it has been so, without its
+/// steady beginning.
 const ABSENCE_SHARE: u32 = 8;
-/// While a server is out of order, the wait between two questions is this part of that time.
+/// While a server is out of order, the wait between two questions is this part of that time, alike.
 const KNOCK_SHARE: u32 = 16;
 
 /// The reopening of one game's stream.
@@ -60,6 +61,7 @@ pub struct EventReopening {
     first: Duration,
     longest: Duration,
     longest_unreached: Duration,
+    steady: Duration,
     healthy_life: Duration,
     attempts: i32,
     /// Since when no connection comes about.
@@ -74,6 +76,7 @@ impl EventReopening {
             first: timing.event_backoff,
             longest: timing.event_backoff_max,
             longest_unreached: timing.unreached_backoff_max,
+            steady: timing.steady,
             healthy_life: timing.healthy_life,
             attempts: 0,
             away_since: None,
@@ -115,8 +118,11 @@ impl EventReopening {
             self.attempts = 0;
             Duration::ZERO
         } else {
-            let in_trouble = matches!(loss, StreamLoss::Unopened(error) if error.is_out_of_order());
-            let before = if in_trouble { PATIENT_AFTER } else { 0 };
+            let before = if Knocking::helps(loss, lived) {
+                PATIENT_AFTER
+            } else {
+                0
+            };
             let growths = (self.attempts - before).clamp(0, MOST_GROWTHS);
             let full = self.first.mul_f64(GROWTH.powi(growths));
             self.attempts = self.attempts.saturating_add(1);
@@ -130,12 +136,19 @@ impl EventReopening {
         own.max(demanded).max(self.budget.wait(now))
     }
 
-    /// No connection came about: nothing was opened and nothing is counted. The longer it has been
-    /// so, the longer the wait, so that a return is noticed after a fraction of the absence.
+    /// The `wait` for the next opening where small calls tell sooner that it is time: while they fail
+    /// it would fail too. Not for ever, because it may be they alone that fail.
+    pub fn while_knocking(&self, wait: Duration, chance: f64) -> Duration {
+        wait.max(jittered(self.longest, chance))
+    }
+
+    /// No connection came about: nothing was opened and nothing is counted. In a long absence the
+    /// wait grows, so that a return is noticed after a fraction of it.
     fn after_knocking(&mut self, now: Instant, chance: f64) -> Duration {
         self.budget.refund();
         let since = *self.away_since.get_or_insert(now);
-        let share = now.saturating_duration_since(since) / ABSENCE_SHARE;
+        let away = now.saturating_duration_since(since);
+        let share = away.saturating_sub(self.steady) / ABSENCE_SHARE;
         let longest = self.longest_unreached.max(self.first);
         jittered(share.clamp(self.first, longest), chance)
     }
@@ -147,6 +160,7 @@ impl EventReopening {
 pub struct Knocking {
     first: Duration,
     longest: Duration,
+    steady: Duration,
     since: Instant,
 }
 
@@ -156,15 +170,35 @@ impl Knocking {
         Self {
             first: timing.knock,
             longest: timing.knock_max.max(timing.knock),
+            steady: timing.steady,
             since,
+        }
+    }
+
+    /// Whether `loss` of a stream that lived for `lived` (nought if it never opened) is one of a
+    /// server that was reached and is out of order: a small call can tell when it is no more.
+    pub fn helps(loss: &StreamLoss, lived: Duration) -> bool {
+        match loss {
+            StreamLoss::Unopened(error) => error.is_out_of_order(),
+            // Nobody answered the opening.
+            StreamLoss::Silent(_) => lived.is_zero(),
+            _ => false,
         }
     }
 
     /// How long to wait at `now` before the next question. `chance` is a random number in
     /// `0.0..1.0`.
     pub fn wait(&self, now: Instant, chance: f64) -> Duration {
-        let share = now.saturating_duration_since(self.since) / KNOCK_SHARE;
-        jittered(share.clamp(self.first, self.longest), chance)
+        let away = now.saturating_duration_since(self.since);
+        let share = away.saturating_sub(self.steady) / KNOCK_SHARE;
+        let wait = jittered(share.clamp(self.first, self.longest), chance);
+        // The first question scatters a crowd of clients. With more than one a second thereafter the
+        // limit of such calls would hold some back, and nobody would ask for seconds on end.
+        if away < self.first / 2 {
+            wait
+        } else {
+            wait.max(self.first)
+        }
     }
 }
 
@@ -224,6 +258,8 @@ impl OpeningBudget {
 mod tests {
     use super::super::error::Error;
     use super::super::error_body::ErrorBody;
+    use super::super::governor::{Governor, Turn};
+    use super::super::scope::Scope;
     use super::*;
 
     fn ms(ms: u64) -> Duration {
@@ -232,6 +268,14 @@ mod tests {
 
     fn secs(secs: u64) -> Duration {
         Duration::from_secs(secs)
+    }
+
+    fn unopened(reached: bool, status: Option<u16>) -> StreamLoss {
+        StreamLoss::Unopened(Error::Transient {
+            reached,
+            status,
+            reason: "away".into(),
+        })
     }
 
     #[test]
@@ -252,17 +296,49 @@ mod tests {
 
     #[test]
     fn a_server_in_trouble_is_asked_a_few_times_soon_and_then_ever_later() {
+        let silent = StreamLoss::Silent(secs(15));
+        for loss in [unopened(true, Some(502)), unopened(true, None), silent] {
+            let mut reopening = EventReopening::new(&Timing::default());
+            let now = Instant::now();
+            let mut wait = || reopening.after_loss(&loss, secs(0), now, 1.0);
+            let full: Vec<_> = (0..16).map(|_| wait().as_millis()).collect();
+            assert_eq!(full[..6], [1000, 1000, 1000, 1000, 1500, 2250], "{loss:?}");
+            assert_eq!(full[14..], [60000, 60000], "{loss:?}");
+        }
+    }
+
+    #[test]
+    fn small_calls_are_made_where_the_server_was_reached_and_is_out_of_order() {
+        for (loss, lived, expected) in [
+            (unopened(true, Some(502)), 0, true),
+            (unopened(true, None), 0, true),
+            (StreamLoss::Silent(secs(15)), 0, true),
+            (StreamLoss::Silent(secs(15)), 20, false),
+            (unopened(false, None), 0, false),
+            (StreamLoss::Ended, 0, false),
+        ] {
+            let helps = Knocking::helps(&loss, secs(lived));
+            assert_eq!(helps, expected, "{loss:?} after {lived} s");
+        }
+    }
+
+    #[test]
+    fn a_long_outage_spends_few_openings_and_leaves_room_for_the_one_that_counts() {
         let mut reopening = EventReopening::new(&Timing::default());
-        let bad_gateway = StreamLoss::Unopened(Error::Transient {
-            reached: true,
-            status: Some(502),
-            reason: "bad gateway".into(),
-        });
-        let now = Instant::now();
-        let mut wait = || reopening.after_loss(&bad_gateway, secs(0), now, 1.0);
-        let full: Vec<_> = (0..16).map(|_| wait().as_millis()).collect();
-        assert_eq!(full[..6], [1000, 1000, 1000, 1000, 1500, 2250]);
-        assert_eq!(full[14..], [60000, 60000]);
+        let reset = unopened(true, None);
+        let start = Instant::now();
+        let mut now = start;
+        for opening in 1..=80 {
+            reopening.opening(now);
+            let wait = reopening.after_loss(&reset, secs(0), now, 0.5);
+            // It may have reached the server, so it counts.
+            assert!(reopening.openings(now) >= opening.min(13), "{opening}");
+            assert!(reopening.has_room(now), "{opening}");
+            now += reopening.while_knocking(wait, 0.5);
+        }
+        assert!(now - start >= secs(3600));
+        assert_eq!(reopening.while_knocking(secs(1), 0.0), secs(30));
+        assert_eq!(reopening.while_knocking(secs(300), 1.0), secs(300));
     }
 
     #[test]
@@ -312,25 +388,27 @@ mod tests {
     fn a_server_that_is_not_there_is_looked_for_again_soon_and_without_end() {
         let timing = Timing::default();
         let mut reopening = EventReopening::new(&timing);
-        let unreached = StreamLoss::Unopened(Error::Transient {
-            reached: false,
-            status: None,
-            reason: "connection refused".into(),
-        });
+        let unreached = unopened(false, None);
         let start = Instant::now();
-        let mut now = start;
-        for _ in 0..500 {
-            reopening.opening(now);
-            let wait = reopening.after_loss(&unreached, secs(0), now, 1.0);
-            let away = now - start;
-            assert!(wait >= timing.event_backoff, "{away:?}");
-            assert!(
-                wait <= (away / 8).max(timing.event_backoff),
-                "{away:?}: {wait:?}"
-            );
-            assert!(wait <= timing.unreached_backoff_max, "{away:?}: {wait:?}");
-            now += wait;
+        for (away, wait) in [
+            (0, 1000),
+            (30, 1000),
+            (119, 1000),
+            (128, 1000),
+            (140, 2500),
+            (160, 5000),
+            (3600, 10_000),
+        ] {
+            let now = start + secs(away);
+            for _ in 0..2 * timing.openings {
+                reopening.opening(now);
+                let full = reopening.after_loss(&unreached, secs(0), now, 1.0);
+                assert_eq!(full, ms(wait), "after {away} s");
+                let half = reopening.clone().after_loss(&unreached, secs(0), now, 0.0);
+                assert_eq!(half, ms(wait / 2), "after {away} s");
+            }
         }
+        let now = start + secs(3600);
         assert_eq!(reopening.openings(now), 0);
         // Once it answers, everything counts again, from the first wait on.
         reopening.opening(now);
@@ -342,16 +420,35 @@ mod tests {
     fn a_server_out_of_order_is_asked_every_second_at_first_and_never_rarer_than_every_ten() {
         let since = Instant::now();
         let knocking = Knocking::new(&Timing::default(), since);
-        for (after, wait) in [
-            (0, 1000),
-            (16, 1000),
-            (20, 1250),
-            (80, 5000),
-            (3600, 10_000),
+        for (after, least, wait) in [
+            (0, 500, 1000),
+            (1, 1000, 1000),
+            (60, 1000, 1000),
+            (119, 1000, 1000),
+            (136, 1000, 1000),
+            (144, 1000, 1500),
+            (200, 2500, 5000),
+            (3600, 5000, 10_000),
         ] {
             let now = since + secs(after);
             assert_eq!(knocking.wait(now, 1.0), ms(wait), "after {after} s");
-            assert_eq!(knocking.wait(now, 0.0), ms(wait / 2), "after {after} s");
+            assert_eq!(knocking.wait(now, 0.0), ms(least), "after {after} s");
+        }
+    }
+
+    #[test]
+    fn no_question_to_a_server_out_of_order_is_held_back_by_the_limit_of_such_calls() {
+        let timing = Timing::default();
+        for chance in [0.0, 0.5, 1.0] {
+            let since = Instant::now();
+            let knocking = Knocking::new(&timing, since);
+            let mut governor = Governor::new(&timing);
+            let mut now = since;
+            while now < since + secs(600) {
+                now += knocking.wait(now, chance);
+                let turn = governor.ask(Scope::Warm, 1, now);
+                assert_eq!(turn, Turn::Go, "after {:?}", now - since);
+            }
         }
     }
 

@@ -142,15 +142,9 @@ impl Error {
         matches!(self, Self::Transient { reached: false, .. })
     }
 
-    /// Whether somebody answered that the server is out of order.
+    /// Whether somebody was reached who is out of order: says so, or breaks off without a word.
     pub fn is_out_of_order(&self) -> bool {
-        matches!(
-            self,
-            Self::Transient {
-                status: Some(_),
-                ..
-            }
-        )
+        matches!(self, Self::Transient { reached: true, .. })
     }
 
     /// Whether the token is not accepted: an operator has to look.
@@ -301,6 +295,21 @@ mod tests {
         }
         let endless = r#"{"ratelimit":{"seconds":1e18}}"#;
         assert_eq!(wait(None, endless), Some(LONGEST_WAIT.as_secs()));
+    }
+
+    #[test]
+    fn who_was_reached_is_out_of_order_with_a_status_and_without() {
+        for (reached, status) in [(true, Some(502)), (true, None), (false, None)] {
+            let error = Error::Transient {
+                reached,
+                status,
+                reason: String::new(),
+            };
+            assert_eq!(error.is_out_of_order(), reached, "{error:?}");
+            assert_eq!(error.is_unreached(), !reached, "{error:?}");
+        }
+        let gone = Error::classify(404, &HeaderMap::new(), NOT_FOUND.as_bytes());
+        assert!(!gone.is_out_of_order());
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub struct Timing {
     pub knock: Duration,
     /// Longest such wait.
     pub knock_max: Duration,
+    /// So long a server that is away or out of order is tried at the first wait; then they grow.
+    pub steady: Duration,
     /// The span over which openings of the event stream are counted.
     pub opening_window: Duration,
     /// How many openings that span may hold.
@@ -77,6 +79,7 @@ impl Default for Timing {
             unreached_backoff_max: seconds(10),
             knock: seconds(1),
             knock_max: seconds(10),
+            steady: seconds(120),
             opening_window: seconds(600),
             openings: 20,
         }
@@ -108,6 +111,7 @@ impl Timing {
             unreached_backoff_max: self.unreached_backoff_max / factor,
             knock: self.knock / factor,
             knock_max: self.knock_max / factor,
+            steady: self.steady / factor,
             opening_window: self.opening_window / factor,
             openings: self.openings,
         }

@@ -3,11 +3,11 @@
 //! The watchdog is fed only while the bot answers and the engine passes its test; a server that
 //! cannot be reached is no reason to be started anew. Without a service manager nothing is told.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sd_notify::NotifyState;
 
-use super::health::Health;
+use super::health::{Health, Report};
 use super::watch::Watch;
 use crate::bot::{State, Status};
 
@@ -24,36 +24,54 @@ pub async fn attend(health: Health, watch: Watch) {
     let watchdog = sd_notify::watchdog_enabled();
     let pause = pause(watchdog);
     tell(vec![Word::Ready]).await;
-    let mut said = String::new();
-    let mut ending = false;
-    let mut hungry: Option<Instant> = None;
+    let mut said = Said {
+        watched: watchdog.is_some(),
+        ..Said::default()
+    };
     loop {
+        let words = said.next(watch.status().as_deref(), &health.report());
+        tell(words).await;
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// What was said, and is not said again.
+#[derive(Debug, Default)]
+struct Said {
+    /// Whether there is a watchdog to be fed.
+    watched: bool,
+    line: String,
+    ending: bool,
+    /// That the watchdog is not fed.
+    hungry: bool,
+}
+
+impl Said {
+    /// What there is to say of a bot that is so.
+    fn next(&mut self, status: Option<&Status>, report: &Report) -> Vec<Word> {
         let mut words = Vec::new();
-        if let Some(status) = watch.status() {
-            let line = line(&status);
-            if line != said {
+        if let Some(status) = status {
+            let line = line(status);
+            if line != self.line {
                 words.push(Word::Status(line.clone()));
-                said = line;
+                self.line = line;
             }
             if status.state == State::Draining {
-                if !std::mem::replace(&mut ending, true) {
+                if !std::mem::replace(&mut self.ending, true) {
                     words.push(Word::Stopping);
                 }
                 words.push(Word::Longer);
             }
         }
-        let report = health.report();
         if report.alive {
-            hungry = None;
-            words.extend(watchdog.map(|_| Word::Fed));
-        } else if hungry.is_none() {
-            hungry = Some(Instant::now());
+            self.hungry = false;
+            words.extend(self.watched.then_some(Word::Fed));
+        } else if !std::mem::replace(&mut self.hungry, true) {
             let wrong = report.checks.iter().filter(|check| !check.ok);
             let wrong: Vec<&str> = wrong.map(|check| check.text.as_str()).collect();
             tracing::error!(reasons = wrong.join("; "), "the watchdog is not fed");
         }
-        tell(words).await;
-        tokio::time::sleep(pause).await;
+        words
     }
 }
 
@@ -125,7 +143,8 @@ fn line(status: &Status) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bot::{AlarmLine, Game, Stream};
+    use crate::bot::{AlarmLine, Game, Stream, channel};
+    use crate::panel::SelfTest;
 
     #[test]
     fn the_state_is_one_line() {
@@ -157,5 +176,30 @@ mod tests {
         assert_eq!(pause(None), LONGEST);
         assert_eq!(pause(Some(Duration::from_secs(6))), Duration::from_secs(2));
         assert_eq!(pause(Some(Duration::from_secs(600))), LONGEST);
+    }
+
+    #[test]
+    fn the_watchdog_starves_while_the_bot_does_not_answer_or_its_engine_fails() {
+        let (watch, _watcher) = Watch::new(channel().0);
+        let silent = watch.clone().in_vain_for(Duration::from_secs(30));
+        let health = |watch: &Watch, engine| Health::new(watch.clone(), engine, None);
+        let well = health(&watch, SelfTest::default());
+        let deaf = health(&silent, SelfTest::default());
+        let dull = health(&watch, SelfTest::failed("it plays a2a3"));
+        let mut said = Said {
+            watched: true,
+            ..Said::default()
+        };
+        let mut is_fed = |health: &Health| {
+            let words = said.next(Some(&Status::default()), &health.report());
+            let mut words = words.iter().map(|word| word.as_state().to_string());
+            words.any(|word| word == "WATCHDOG=1")
+        };
+        assert!(is_fed(&well));
+        for ill in [&deaf, &dull] {
+            assert!(!is_fed(ill));
+            assert!(!is_fed(ill), "nor a second time");
+            assert!(is_fed(&well), "again");
+        }
     }
 }

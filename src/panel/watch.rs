@@ -29,6 +29,7 @@ pub struct Seen {
 pub struct Watch {
     begun: Instant,
     seen: watch::Receiver<Option<Seen>>,
+    control: Control,
 }
 
 /// Looks at the bot.
@@ -43,11 +44,16 @@ impl Watch {
     pub fn new(control: Control) -> (Self, Watcher) {
         let (sender, seen) = watch::channel(None);
         let begun = Instant::now();
+        let watch = Self {
+            begun,
+            seen,
+            control: control.clone(),
+        };
         let watcher = Watcher {
             control,
             seen: sender,
         };
-        (Self { begun, seen }, watcher)
+        (watch, watcher)
     }
 
     /// The last answer, if there was any.
@@ -68,6 +74,18 @@ impl Watch {
     /// Wakes at each new answer.
     pub fn changes(&self) -> watch::Receiver<Option<Seen>> {
         self.seen.clone()
+    }
+
+    /// Has the bot tell those who listen that its engine fails its test. Never waits.
+    pub(super) fn engine_failed(&self, reason: &str) {
+        self.control.engine_failed(reason);
+    }
+
+    /// The same of a bot that has been asked in vain for so long.
+    #[cfg(test)]
+    pub(super) fn in_vain_for(mut self, time: Duration) -> Self {
+        self.begun = self.begun.checked_sub(time).unwrap();
+        self
     }
 }
 

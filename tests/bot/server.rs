@@ -63,7 +63,7 @@ pub(crate) struct World {
     pub(crate) move_faults: VecDeque<MoveFault>,
     /// Answers instead of the next openings of game streams.
     pub(crate) stream_faults: VecDeque<(u16, &'static str)>,
-    /// Answers instead of the next openings of the event stream.
+    /// Answers instead of the next openings of the event stream; one of status 0 never comes.
     pub(crate) event_faults: VecDeque<(u16, &'static str)>,
     /// How many of the next questions for the running games are answered with a 503.
     pub(crate) playing_faults: usize,
@@ -392,8 +392,10 @@ impl World {
 
     fn open_events(&mut self) -> Reply {
         self.event_openings += 1;
-        if let Some((status, text)) = self.event_faults.pop_front() {
-            return error(status, text);
+        match self.event_faults.pop_front() {
+            Some((0, _)) => return Reply::Break,
+            Some((status, text)) => return error(status, text),
+            None => {}
         }
         let (sender, receiver) = mpsc::unbounded_channel();
         self.tell(&Piece::End);

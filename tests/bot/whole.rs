@@ -163,6 +163,11 @@ async fn a_player_that_panics_again_and_again_still_finishes_its_game() {
     let bot = Bot::paced(&server, &pace, |_| {});
     all_over(&server).await;
     assert!(server.world().rounds["g1"].openings > 4, "it did panic");
+    let events = bot.listeners.chronicle().events(99);
+    let failed = events
+        .iter()
+        .filter(|event| event.kind == "engine" && event.game.as_deref() == Some("g1"));
+    assert!(failed.count() >= 4, "each is on record: {events:?}");
     bot.stop().await;
 }
 
@@ -262,6 +267,7 @@ async fn an_outage_is_one_event_however_often_a_stream_does_not_open_again() {
     server.world().event_faults.extend(DOWN);
     server.world().stream_faults.extend(DOWN);
     let bot = Bot::start(&server);
+    let mut news = bot.listeners.subscribe();
     let chronicle = bot.listeners.chronicle();
     let has_moved = || {
         let games = chronicle.running();
@@ -292,41 +298,47 @@ async fn an_outage_is_one_event_however_often_a_stream_does_not_open_again() {
         let lost = events.iter().filter(|event| event.kind == kind);
         assert_eq!(lost.count(), 1, "{kind}: {events:?}");
     }
+    let mut told = 0;
+    while let Ok(event) = news.try_recv() {
+        told += usize::from(matches!(event, BotEvent::StreamLost { .. }));
+    }
+    assert_eq!(told, 1, "and counted once");
     bot.kill().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_well_again_is_found_without_spending_openings() {
-    let mut server = Server::start().await;
-    // Only a small call that is answered can open the stream again while this test runs.
-    server.timing.event_backoff = Duration::from_secs(3600);
-    server.timing.event_backoff_max = Duration::from_secs(3600);
-    {
-        let mut world = server.world();
-        world.playing_faults = 10;
-        // The stream comes back a moment after the rest.
-        world.event_faults.extend([(503, HTML); 2]);
+    for fault in [(503, HTML), (0, "the connection breaks")] {
+        let mut server = Server::start().await;
+        // Only a small call that is answered can open the stream again while this test runs.
+        server.timing.event_backoff_max = Duration::from_secs(3600);
+        {
+            let mut world = server.world();
+            world.playing_faults = 10;
+            // The stream comes back a moment after the rest.
+            world.event_faults.extend([fault; 2]);
+        }
+        let bot = Bot::start(&server);
+        server
+            .until("online", |world| !world.events.is_empty())
+            .await;
+        server.world().begin("late", true, 6);
+        all_over(&server).await;
+        let looks = server.world().looks.clone();
+        let looks = looks.iter().filter(|path| **path != "/api/account");
+        let looks: Vec<_> = looks
+            .map(|path| path.rsplit('/').next().unwrap_or_default())
+            .collect();
+        let mut expected = vec!["event"];
+        expected.extend(["playing"; 11]);
+        expected.extend(["event", "playing", "event"]);
+        assert_eq!(
+            looks[..expected.len()],
+            expected,
+            "small calls between the openings: {fault:?}"
+        );
+        bot.stop().await;
     }
-    let bot = Bot::start(&server);
-    server
-        .until("online", |world| !world.events.is_empty())
-        .await;
-    server.world().begin("late", true, 6);
-    all_over(&server).await;
-    let looks = server.world().looks.clone();
-    let looks = looks.iter().filter(|path| **path != "/api/account");
-    let looks: Vec<_> = looks
-        .map(|path| path.rsplit('/').next().unwrap_or_default())
-        .collect();
-    let mut expected = vec!["event"];
-    expected.extend(["playing"; 11]);
-    expected.extend(["event", "playing", "event"]);
-    assert_eq!(
-        looks[..expected.len()],
-        expected,
-        "small calls between the openings"
-    );
-    bot.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

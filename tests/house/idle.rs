@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use megaton::archive::{
-    Disk, EndingRecord, Entry, FILE_NAME, GameRecord, Library, MoveRecord, ScoreRecord,
+    Disk, EndingRecord, Entry, EventRecord, FILE_NAME, GameRecord, Library, MoveRecord,
+    ScoreRecord, calendar,
 };
 use megaton::bot::{
     self, ArchiveRules, BotOptions, Chronicle, Control, ListSources, Listeners, Memory, Pace,
@@ -119,8 +120,12 @@ fn lost(id: &str, began: u64) -> GameRecord {
 fn keep(archive: &Path, games: impl IntoIterator<Item = GameRecord>) {
     let games = games.into_iter().map(|game| Entry::Game(Arc::new(game)));
     let games: Vec<Entry> = games.collect();
+    keep_all(archive, &games);
+}
+
+fn keep_all(archive: &Path, entries: &[Entry]) {
     let mut disk = Disk::open(archive, 1).expect("an archive");
-    disk.commit(&games).expect("it is written");
+    disk.commit(entries).expect("it is written");
 }
 
 fn look(archive: &Path) -> Library {
@@ -236,6 +241,14 @@ async fn at_midnight_a_day_is_summed_up_and_what_is_old_goes_once_nothing_is_pla
             lost("recent01", now - 20 * DAY),
         ],
     );
+    // The last day with games was summed up when it was over.
+    let summary = EventRecord {
+        at: now - 19 * DAY,
+        kind: "summary".to_owned(),
+        text: format!("{}: one", calendar::date(now - 20 * DAY + 60_000)),
+        game: None,
+    };
+    keep_all(&archive, &[Entry::Event(Arc::new(summary))]);
     let rules = ArchiveRules {
         upkeep: UpkeepRules {
             settle: Duration::from_secs(3600),
@@ -275,9 +288,10 @@ async fn at_midnight_a_day_is_summed_up_and_what_is_old_goes_once_nothing_is_pla
     assert!(summary.contains(" +1 =0 -0"), "{summary}");
     let line = log.line_with("the day is over").expect("a line");
     assert!(line.contains(&summary), "{line}");
-    let noted = bot.chronicle().events(9);
-    let noted = noted.iter().find(|event| event.kind == "summary");
-    assert_eq!(noted.expect("it is noted").text, summary);
+    let noted = bot.chronicle().events(99);
+    let noted = noted.iter().filter(|event| event.kind == "summary");
+    let noted: Vec<&str> = noted.map(|event| event.text.as_str()).collect();
+    assert_eq!(noted, [summary.as_str()], "and none of an earlier day");
     message(&hook, &format!("[day] {summary}")).await;
 
     calendar_looked_at().await;

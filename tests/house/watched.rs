@@ -154,6 +154,7 @@ async fn figures_tell_what_happens() {
     for name in [
         "process_resident_memory_bytes ",
         "megaton_event_streams_lost_total 0",
+        "megaton_game_streams_lost_total 0",
         "megaton_ledger_limit{what=\"bot_games\"} 100",
         "megaton_table_fill_ratio ",
         "megaton_think_seconds_count 0",

@@ -270,6 +270,16 @@ impl Chronicle {
             BotEvent::AlarmOver { kind } => {
                 self.note("alarm-over", kind.as_str(), None);
             }
+            BotEvent::StreamLost { game, reason } => {
+                self.note("stream", format!("lost: {reason}"), Some(game));
+            }
+            BotEvent::PlayerFailed { game, reason } => {
+                let text = format!("the player failed and sits down again: {reason}");
+                self.note("engine", text, Some(game));
+            }
+            BotEvent::EngineFailed { reason } => {
+                self.note("engine", format!("it fails its test: {reason}"), None);
+            }
             BotEvent::Accepted { .. }
             | BotEvent::Declined { .. }
             | BotEvent::Joined { .. }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::{ArchiveRules, DAY, STILL_RUNNING, millis, moment};
-use crate::archive::{ArchiveError, Clerk, Disk, Millis, Prune, PrunePlace};
+use crate::archive::{ArchiveError, Clerk, Disk, Millis, Prune, PrunePlace, calendar};
 use crate::bot::chronicle::Chronicle;
 use crate::config;
 
@@ -45,14 +45,19 @@ pub(super) async fn mind(
         rules: rules.settings.clone(),
         thinned: 0,
     };
+    let tell = |summary: Option<String>| {
+        if summary.is_some() {
+            say.send_replace(summary);
+        }
+    };
+    // Meanwhile games that ended while nobody looked are looked up.
+    tokio::time::sleep(rules.upkeep.look).await;
+    tell(catch_up(&clerk, &chronicle, today).await);
     loop {
         tokio::time::sleep(rules.upkeep.look).await;
         let now = now();
         if day_of(now) > today {
-            let summary = sum_up(&clerk, &chronicle, today).await;
-            if summary.is_some() {
-                say.send_replace(summary);
-            }
+            tell(sum_up(&clerk, &chronicle, today).await);
             today = day_of(now);
         }
         // Rather when nothing is played; at the latest a day later.
@@ -69,11 +74,24 @@ fn day_of(moment: Millis) -> u64 {
     moment / millis(DAY)
 }
 
+/// Sums up the last day before this one on which games ended, if nobody was there when it was over.
+async fn catch_up(clerk: &Clerk, chronicle: &Chronicle, today: u64) -> Option<String> {
+    let before = today * millis(DAY);
+    match clerk.ask(move |disk| disk.not_summed_up(before)).await {
+        Ok(ended) => sum_up(clerk, chronicle, day_of(ended?)).await,
+        Err(error) => {
+            tracing::warn!(%error, "no summary of an earlier day");
+            None
+        }
+    }
+}
+
 async fn sum_up(clerk: &Clerk, chronicle: &Chronicle, day: u64) -> Option<String> {
     let (from, until) = (day * millis(DAY), (day + 1) * millis(DAY));
     match clerk.ask(move |disk| disk.day(from, until)).await {
         Ok(summary) => {
-            let summary = summary.to_string();
+            // By its date it is found again.
+            let summary = format!("{}: {summary}", calendar::date(from));
             tracing::info!(summary, "the day is over");
             chronicle.note("summary", summary.as_str(), None);
             Some(summary)
@@ -160,7 +178,7 @@ mod tests {
     use crate::archive::{
         EndingRecord, Entry, FILE_NAME, Filter, GameRecord, Library, MoveRecord, Order,
     };
-    use crate::lichess::Status;
+    use crate::lichess::{Side, Status};
 
     fn game(number: u64, began: Millis) -> Entry {
         Entry::Game(Arc::new(GameRecord {
@@ -175,6 +193,50 @@ mod tests {
         }))
     }
 
+    fn broom(clerk: &Clerk, set: impl FnOnce(&mut config::Archive)) -> Broom {
+        let mut rules = config::Archive::default();
+        set(&mut rules);
+        Broom {
+            clerk: clerk.clone(),
+            rules,
+            thinned: 0,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_day_that_nobody_summed_up_is_summed_up_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let clerk = Clerk::start(&folder.path().join(FILE_NAME)).unwrap();
+        let lost = |number: u64, day: u64| {
+            let at = day * millis(DAY) + number;
+            Entry::Game(Arc::new(GameRecord {
+                id: format!("game{number:04}"),
+                us: Some(Side::White),
+                joined: at,
+                ending: Some(EndingRecord {
+                    status: Status::Resign,
+                    winner: Some(Side::Black),
+                    at,
+                }),
+                ..GameRecord::default()
+            }))
+        };
+        let games = [lost(1, 2), lost(2, 3), lost(3, 3), lost(4, 7)];
+        clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
+        let chronicle = Chronicle::default();
+        assert_eq!(catch_up(&clerk, &chronicle, 2).await, None, "not over yet");
+        let summary = catch_up(&clerk, &chronicle, 7).await.unwrap();
+        assert!(summary.starts_with("1970-01-04: "), "{summary}");
+        assert!(summary.contains(" +0 =0 -2"), "{summary}");
+        let kept = chronicle.events(9).into_iter().map(Entry::Event);
+        let kept: Vec<Entry> = kept.collect();
+        assert_eq!(kept.len(), 1);
+        clerk.ask(move |disk| disk.commit(&kept)).await.unwrap();
+        assert_eq!(catch_up(&clerk, &chronicle, 7).await, None, "once");
+        let next = catch_up(&clerk, &chronicle, 8).await.unwrap();
+        assert!(next.starts_with("1970-01-08: "), "{next}");
+    }
+
     #[tokio::test]
     async fn whoever_waits_for_the_file_waits_for_one_step_of_the_sweep() {
         const GAMES: u64 = 350;
@@ -183,14 +245,7 @@ mod tests {
         let clerk = Clerk::start(&path).unwrap();
         let games: Vec<Entry> = (0..GAMES).map(|number| game(number, 5)).collect();
         clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
-        let mut broom = Broom {
-            clerk: clerk.clone(),
-            rules: config::Archive {
-                games: 1,
-                ..config::Archive::default()
-            },
-            thinned: 0,
-        };
+        let mut broom = broom(&clerk, |rules| rules.games = 1);
         let left = || {
             let library = Library::open(&path).unwrap();
             let all = library.games(&Filter::default(), Order::Newest, 999, None);
@@ -227,14 +282,7 @@ mod tests {
             clerk.ask(move |disk| disk.commit(&[entry]))
         };
         keep(&running).await.unwrap();
-        let mut broom = Broom {
-            clerk: clerk.clone(),
-            rules: config::Archive {
-                details: 1,
-                ..config::Archive::default()
-            },
-            thinned: 0,
-        };
+        let mut broom = broom(&clerk, |rules| rules.details = 1);
         assert_eq!(broom.steps(30 * millis(DAY)).await.unwrap().1, 0, "it runs");
         running.ending = Some(EndingRecord {
             status: Status::Draw,

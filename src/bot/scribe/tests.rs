@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use super::*;
 use crate::archive::{
     EndingRecord, Entry, FILE_NAME, Filter, GameRecord, Library, MoveRecord, Order, ScoreRecord,
+    calendar,
 };
 use crate::bot::chronicle::{Desk, Header};
 use crate::bot::table::Ending;
@@ -313,4 +314,41 @@ async fn a_day_is_summed_up_in_a_line() {
     );
     let empty = clerk.ask(|disk| disk.day(5000, 6000)).await.unwrap();
     assert_eq!(empty.to_string(), "no games");
+}
+
+#[tokio::test]
+async fn a_day_whose_end_nobody_saw_is_summed_up_at_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(FILE_NAME);
+    let ended = now() - 3 * calendar::DAY;
+    let lost = Entry::Game(Arc::new(GameRecord {
+        id: ID.to_owned(),
+        us: Some(Side::White),
+        joined: ended,
+        ending: Some(EndingRecord {
+            status: Status::Resign,
+            winner: Some(Side::Black),
+            at: ended,
+        }),
+        ..GameRecord::default()
+    }));
+    let clerk = Clerk::start(&path).unwrap();
+    clerk.ask(move |disk| disk.commit(&[lost])).await.unwrap();
+    let mut rules = rules();
+    rules.settings.review = false;
+    rules.upkeep.look = Duration::from_millis(10);
+    let scribe = Scribe::start(&path, &Chronicle::default(), &pool(), &rules).await;
+    let scribe = scribe.expect("a thread");
+    let kept = until(folder.path(), |library| {
+        let mut events = library.events(9).ok()?.into_iter();
+        events.find(|event| event.kind == "summary")
+    });
+    let kept = kept.await.text;
+    assert!(kept.starts_with(&calendar::date(ended)), "{kept}");
+    assert!(kept.contains(" +0 =0 -1"), "{kept}");
+    let mut days = scribe.days();
+    let told = tokio::time::timeout(GUARD, days.wait_for(Option::is_some));
+    let told = told.await.expect("in time").unwrap().clone();
+    assert_eq!(told.as_deref(), Some(kept.as_str()));
+    scribe.finish().await;
 }

@@ -63,6 +63,14 @@ impl Rules {
                 Some(Message::over(kind, format!("the alarm {kind} is over")))
             }
             BotEvent::Finished { ending } => lost_on_time(ending),
+            BotEvent::PlayerFailed { game, reason } => {
+                let text = format!("in game {game}: the player failed: {reason}");
+                Some(Message::new("engine", text))
+            }
+            BotEvent::EngineFailed { reason } => {
+                let text = format!("it fails its test: {reason}");
+                Some(Message::new("engine", text))
+            }
             BotEvent::Odd { game, oddity } => match oddity {
                 Oddity::Late | Oddity::NoThought => {
                     Some(Message::new("engine", format!("in game {game}: {oddity}")))
@@ -177,6 +185,14 @@ mod tests {
         };
         assert_eq!(Rules::of(&odd(Oddity::Late)).unwrap().kind, "engine");
         assert_eq!(Rules::of(&odd(Oddity::Stale)), None);
+        let reason = "broken".to_owned();
+        let told = Rules::of(&BotEvent::PlayerFailed { game, reason });
+        let text = "in game q7ZxVt2B: the player failed: broken";
+        assert_eq!(told, Some(Message::new("engine", text)));
+        let reason = "it plays a2a3".to_owned();
+        let told = Rules::of(&BotEvent::EngineFailed { reason });
+        let text = "it fails its test: it plays a2a3";
+        assert_eq!(told, Some(Message::new("engine", text)));
     }
 
     #[test]

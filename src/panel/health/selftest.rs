@@ -51,10 +51,7 @@ impl SelfTest {
             // A game that began meanwhile takes the cores: then it says nothing about the engine.
             let told = matches!(tested, Tested::Passed(_)) || self.last().is_none() || idle();
             if told {
-                if let Tested::Failed(why) = &tested {
-                    tracing::error!(why, "the engine fails its test");
-                }
-                *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(tested);
+                self.take_in(tested, &watch);
             }
             tokio::time::sleep(EVERY).await;
         }
@@ -64,6 +61,25 @@ impl SelfTest {
     pub(super) fn last(&self) -> Option<Tested> {
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         last.clone()
+    }
+
+    /// Takes in what came of a test. Of failures in a row the first is news.
+    fn take_in(&self, tested: Tested, watch: &Watch) {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Tested::Failed(why) = &tested {
+            tracing::error!(why, "the engine fails its test");
+            if !matches!(*last, Some(Tested::Failed(_))) {
+                watch.engine_failed(why);
+            }
+        }
+        *last = Some(tested);
+    }
+
+    /// One whose last test failed.
+    #[cfg(test)]
+    pub(in crate::panel) fn failed(why: &str) -> Self {
+        let failed = Tested::Failed(why.to_owned());
+        Self(Arc::new(Mutex::new(Some(failed))))
     }
 }
 
@@ -104,6 +120,7 @@ fn judged(thought: &Thought, took: Duration) -> Tested {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bot::channel;
     use crate::engine::EngineOptions;
 
     #[tokio::test]
@@ -114,5 +131,26 @@ mod tests {
         };
         let tested = test(&Pool::new(&options)).await;
         assert!(matches!(tested, Tested::Passed(_)), "{tested:?}");
+    }
+
+    #[test]
+    fn of_failures_in_a_row_the_bot_is_told_the_first() {
+        let (control, commands) = channel();
+        let (watch, _watcher) = Watch::new(control);
+        let selftest = SelfTest::default();
+        let mut failures = commands.failures();
+        let mut news_of = |tested: Tested| {
+            selftest.take_in(tested, &watch);
+            let news = failures.has_changed().unwrap();
+            let said = failures.borrow_and_update().clone();
+            said.filter(|_| news)
+        };
+        let failed = |why: &str| Tested::Failed(why.to_owned());
+        assert_eq!(news_of(Tested::Passed(Duration::ZERO)), None);
+        assert_eq!(news_of(failed("one")).as_deref(), Some("one"));
+        assert_eq!(news_of(failed("two")), None);
+        assert_eq!(news_of(Tested::Passed(Duration::ZERO)), None);
+        assert_eq!(news_of(failed("three")).as_deref(), Some("three"));
+        assert_eq!(selftest.last(), Some(failed("three")));
     }
 }

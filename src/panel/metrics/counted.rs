@@ -20,7 +20,7 @@ const RESULTS: [&str; 4] = ["win", "draw", "loss", "none"];
 /// What a game ended as whose end nobody saw.
 const UNSEEN: &str = "unseen";
 /// Every word for what should not be.
-const FAULTS: [&str; 13] = [
+const FAULTS: [&str; 15] = [
     "foreign_move",
     "list_shrunk",
     "overruled",
@@ -34,7 +34,13 @@ const FAULTS: [&str; 13] = [
     "clock_fell",
     "stale",
     "standstill",
+    PLAYER,
+    ENGINE,
 ];
+/// A player that failed and sat down again.
+const PLAYER: &str = "player_failed";
+/// An engine that failed its test.
+const ENGINE: &str = "engine_failed";
 /// Upper ends of what the way to the server costs a move, in seconds.
 const OVERHEAD: [f64; 12] = [
     0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.25, 0.4, 0.6, 1.0, 2.0, 5.0,
@@ -54,6 +60,7 @@ pub(super) struct Counted {
     thinking: Histogram,
     overhead: Histogram,
     nodes: Counter,
+    streams: Counter,
     missed: Counter,
 }
 
@@ -67,6 +74,7 @@ impl Counted {
             thinking: Histogram::new(THINKING),
             overhead: Histogram::new(OVERHEAD),
             nodes: Counter::default(),
+            streams: Counter::default(),
             missed: Counter::default(),
         };
         let it = &counted;
@@ -83,7 +91,7 @@ impl Counted {
         registry.register("alarms", "Alarms raised", it.alarms.clone());
         registry.register(
             "faults",
-            "What should not happen in a game",
+            "What should not happen in a game, or to the engine",
             it.faults.clone(),
         );
         registry.register_with_unit(
@@ -102,6 +110,11 @@ impl Counted {
             "nodes",
             "Positions searched for own moves",
             it.nodes.clone(),
+        );
+        registry.register(
+            "game_streams_lost",
+            "Streams of games lost",
+            it.streams.clone(),
         );
         registry.register(
             "news_missed",
@@ -143,6 +156,11 @@ impl Counted {
             }
             BotEvent::Overhead { cost } => self.overhead.observe(cost.as_secs_f64()),
             BotEvent::Odd { oddity, .. } => one(&self.faults, [("kind", kind(oddity))]),
+            BotEvent::PlayerFailed { .. } => one(&self.faults, [("kind", PLAYER)]),
+            BotEvent::EngineFailed { .. } => one(&self.faults, [("kind", ENGINE)]),
+            BotEvent::StreamLost { .. } => {
+                self.streams.inc();
+            }
             BotEvent::Accepted { .. } => one(&self.challenges, ACCEPTED),
             BotEvent::Declined { reason, .. } => {
                 one(&self.challenges, declined(reason.as_str()));
@@ -261,6 +279,9 @@ mod tests {
             "faults_total{kind=\"search_failed\"} 0",
             "challenges_total{answer=\"accepted\",reason=\"\"} 0",
             "alarms_total{kind=\"token\"} 0",
+            "faults_total{kind=\"player_failed\"} 0",
+            "faults_total{kind=\"engine_failed\"} 0",
+            "game_streams_lost_total 0",
         ] {
             assert!(before.lines().any(|it| it == line), "{line} in {before}");
         }
@@ -286,10 +307,30 @@ mod tests {
             let ending = ending(Some(Status::Mate), Some(Side::White)).into();
             counted.count(&BotEvent::Finished { ending });
         }
+        let (game, reason) = (GameId::new("q7ZxVt2B"), "broken".to_owned());
+        for event in [
+            BotEvent::StreamLost {
+                game: game.clone(),
+                reason: reason.clone(),
+            },
+            BotEvent::PlayerFailed {
+                game,
+                reason: reason.clone(),
+            },
+            BotEvent::EngineFailed { reason },
+        ] {
+            counted.count(&event);
+        }
         counted.missed(3);
         let text = text(&registry);
-        let line = "games_total{result=\"win\",status=\"mate\"} 2";
-        assert!(text.contains(line), "{text}");
-        assert!(text.contains("news_missed_total 3"), "{text}");
+        for line in [
+            "games_total{result=\"win\",status=\"mate\"} 2",
+            "game_streams_lost_total 1",
+            "faults_total{kind=\"player_failed\"} 1",
+            "faults_total{kind=\"engine_failed\"} 1",
+            "news_missed_total 3",
+        ] {
+            assert!(text.lines().any(|it| it == line), "{line} in {text}");
+        }
     }
 }
