@@ -4,6 +4,7 @@
 //! depends on never waits for a refusal, and people hear of theirs before bots do.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -19,6 +20,10 @@ const URGENT_AT_ONCE: usize = 8;
 const REFUSALS_AT_ONCE: usize = 2;
 /// Refusals that may wait. Beyond, the oldest is not sent, a bot's first: its challenge lapses.
 const MOST_REFUSALS: usize = 256;
+/// How long a seat stays taken by a challenge that was gone when it was accepted. In a storm of
+/// challenges that are taken back, those behind it are heard to be gone meanwhile, and no acceptance
+/// is spent on them.
+const GONE_REST: Duration = Duration::from_millis(100);
 /// How often a refusal is sent that brings no answer.
 const TRIES: u32 = 2;
 
@@ -134,6 +139,9 @@ impl Acceptor {
             Err(error) => {
                 tracing::warn!(challenge = %id, %error, "cannot accept");
                 self.memory.refused(asked, error, opponent.as_ref());
+                if matches!(error, Error::Gone { .. }) {
+                    tokio::time::sleep(GONE_REST).await;
+                }
             }
         }
         let answer = outcome.into();
