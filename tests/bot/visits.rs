@@ -132,34 +132,6 @@ async fn an_acceptance_that_comes_to_nothing_costs_no_seat() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_storm_of_challenges_that_are_taken_back_does_not_spend_the_acceptances() {
-    let (server, bot) = online().await;
-    let ids: Vec<String> = (0..150).map(|n| format!("s{n:03}")).collect();
-    {
-        let mut world = server.world();
-        let gone = ("/accept", 404, r#"{"error":"Not found"}"#);
-        world.call_faults.extend(ids.iter().map(|_| gone));
-        world.in_one_piece(|world| ids.iter().for_each(|id| world.challenge(id, "atomic")));
-    }
-    let accepted = |calls: &[String]| calls.iter().filter(|it| it.ends_with("/accept")).count();
-    server
-        .until("some are tried", |world| accepted(&world.calls) > 0)
-        .await;
-    {
-        let mut world = server.world();
-        world.in_one_piece(|world| ids.iter().for_each(|id| world.take_back(id)));
-        world.call_faults.clear();
-        world.challenge("h1", "atomic");
-    }
-    until_called(&server, &accept("h1")).await;
-    let spent = accepted(&server.world().calls);
-    assert!(spent < 60, "{spent} acceptances");
-    server.world().begin("h1", true, 6);
-    all_over(&server).await;
-    bot.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn forty_games_that_ran_before_are_each_taken_up_once() {
     let server = Server::start().await;
     let ids: Vec<String> = (0..40).map(|n| format!("g{n:02}")).collect();
