@@ -164,6 +164,20 @@ impl Ground {
         };
         self.next(started).await
     }
+
+    /// A game of one move each, which the opponent resigns once the bot is gone.
+    async fn resigned_to_nobody(&mut self, bot: Bot) -> GameId {
+        let game = self.game().await;
+        let _there = self.foe.game(&game).await.unwrap();
+        let first = self.foe.make_move(&game, "g1f3", OfferDraw::No);
+        first.await.unwrap();
+        let answered = |event: &Event| matches!(event, Event::Moved { ply: 2, .. }).then_some(());
+        self.next(answered).await;
+        until("the game is known", || bot.memory.is_open(&game)).await;
+        bot.kill().await;
+        self.foe.resign(&game).await.unwrap();
+        game
+    }
 }
 
 impl Bot {
@@ -185,15 +199,7 @@ impl Bot {
 async fn a_game_that_ended_while_the_bot_was_away_is_counted_once() {
     let mut ground = Ground::open().await;
     let bot = ground.bot().await;
-    let game = ground.game().await;
-    let _there = ground.foe.game(&game).await.unwrap();
-    let first = ground.foe.make_move(&game, "g1f3", OfferDraw::No);
-    first.await.unwrap();
-    let answered = |event: &Event| matches!(event, Event::Moved { ply: 2, .. }).then_some(());
-    ground.next(answered).await;
-    until("the game is known", || bot.memory.is_open(&game)).await;
-    bot.kill().await;
-    ground.foe.resign(&game).await.unwrap();
+    let game = ground.resigned_to_nobody(bot).await;
     // The first answers are none.
     let faults = ground.server.faults();
     for status in [502, 404] {
@@ -256,15 +262,7 @@ async fn a_game_that_was_aborted_while_the_bot_was_away_has_no_result_and_is_don
 async fn a_rating_change_that_was_told_to_nobody_is_looked_up() {
     let mut ground = Ground::open().await;
     let bot = ground.bot().await;
-    let game = ground.game().await;
-    let _there = ground.foe.game(&game).await.unwrap();
-    let first = ground.foe.make_move(&game, "g1f3", OfferDraw::No);
-    first.await.unwrap();
-    let answered = |event: &Event| matches!(event, Event::Moved { ply: 2, .. }).then_some(());
-    ground.next(answered).await;
-    until("the game is known", || bot.memory.is_open(&game)).await;
-    bot.kill().await;
-    ground.foe.resign(&game).await.unwrap();
+    let game = ground.resigned_to_nobody(bot).await;
     // As if its end had been seen a minute ago, on a stream that does not tell the rating.
     let memory = remembered(ground.folder.path()).await;
     let minute = Moment::from_millis(memory.now().as_millis() - 60_000);

@@ -35,6 +35,14 @@ async fn until_called(server: &Server, call: &str) {
     server.until(call, |world| called(&world.calls)).await;
 }
 
+async fn a_person_plays_and_no_second_bot(server: &Server) {
+    server.world().challenge("h1", "atomic");
+    until_called(server, &accept("h1")).await;
+    server.world().begin("h1", true, 6);
+    all_over(server).await;
+    assert!(!server.world().calls.contains(&accept("b2")));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_spent_day_of_ours_sends_bots_off_and_nobody_else() {
     let (server, bot) = online().await;
@@ -47,11 +55,7 @@ async fn a_spent_day_of_ours_sends_bots_off_and_nobody_else() {
         .world()
         .challenge_by("b2", "atomic", "fuse", Some("BOT"));
     until_called(&server, &decline("b2")).await;
-    server.world().challenge("h1", "atomic");
-    until_called(&server, &accept("h1")).await;
-    server.world().begin("h1", true, 6);
-    all_over(&server).await;
-    assert!(!server.world().calls.contains(&accept("b2")));
+    a_person_plays_and_no_second_bot(&server).await;
     bot.stop().await;
 }
 
@@ -69,11 +73,7 @@ async fn a_bot_refused_for_the_rate_sends_bots_off_and_nobody_else() {
         server.world().challenge_by(id, "atomic", id, Some("BOT"));
         until_called(&server, &decline(id)).await;
     }
-    server.world().challenge("h1", "atomic");
-    until_called(&server, &accept("h1")).await;
-    server.world().begin("h1", true, 6);
-    all_over(&server).await;
-    assert!(!server.world().calls.contains(&accept("b2")));
+    a_person_plays_and_no_second_bot(&server).await;
     bot.stop().await;
 }
 
