@@ -3,7 +3,8 @@
 //! Every kind of loss is the same event: the stream is opened anew under the rules of
 //! [`EventReopening`], which never overdraw the server's budget of openings. While a server is out of
 //! order small calls ask whether it is well again; the stream is opened as soon as it is, and hardly
-//! before. A token that is no longer accepted is an alarm and asked about slowly; it may be put right.
+//! before. Where only the stream is away, what it would tell is asked for by hand meanwhile: a game
+//! whose clock runs and a challenge that waits are not left alone. A token that is no longer accepted is an alarm and asked about slowly; it may be put right.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,9 @@ use futures::future::BoxFuture;
 
 use super::alarm::{AlarmKind, Alarms};
 use super::status::Stream;
-use crate::lichess::{Client, Event, EventReopening, EventStream, Knocking, Scope, StreamLoss};
+use crate::lichess::{
+    Client, Event, EventReopening, EventStream, Knocking, Scope, StreamLoss, Timing,
+};
 
 /// Ends in good order, in a row and each soon after the opening, that tell of somebody else who
 /// holds the same account.
@@ -34,6 +37,8 @@ pub(super) enum Rung {
     Lost(StreamLoss),
     /// It could not be opened, which will be tried again.
     Unopened(StreamLoss),
+    /// It is still away while the server is there: time to ask for what it would tell.
+    Away,
 }
 
 /// A supervised event stream.
@@ -45,6 +50,8 @@ pub(super) struct Doorbell {
     short_lives: u32,
     lost: u64,
     trouble: Option<Trouble>,
+    /// Since when the stream is away, or lives too short to count as there.
+    away: Option<Instant>,
 }
 
 /// A server that is out of order.
@@ -60,6 +67,8 @@ enum Phase {
         until: Instant,
         /// Done once a server that is out of order answers a small call.
         well_again: Option<BoxFuture<'static, ()>>,
+        /// When to ask by hand, where that helps.
+        ask_at: Option<Instant>,
     },
     Opening(BoxFuture<'static, Result<EventStream, StreamLoss>>),
     Live(Box<EventStream>),
@@ -73,11 +82,13 @@ impl Doorbell {
             phase: Phase::Waiting {
                 until: Instant::now(),
                 well_again: None,
+                ask_at: None,
             },
             alarms,
             short_lives: 0,
             lost: 0,
             trouble: None,
+            away: None,
         }
     }
 
@@ -99,12 +110,22 @@ impl Doorbell {
     pub(super) async fn next(&mut self) -> Rung {
         loop {
             match &mut self.phase {
-                Phase::Waiting { until, well_again } => {
+                Phase::Waiting {
+                    until,
+                    well_again,
+                    ask_at,
+                } => {
                     tokio::select! {
-                        () = tokio::time::sleep_until((*until).into()) => {}
-                        () = done(well_again) => self.believe(),
+                        () = tokio::time::sleep_until((*until).into()) => self.open(),
+                        () = done(well_again) => {
+                            self.believe();
+                            self.open();
+                        }
+                        () = moment(*ask_at) => {
+                            *ask_at = Some(next_asking(self.client.timing(), self.away));
+                            return Rung::Away;
+                        }
                     }
-                    self.open();
                 }
                 Phase::Opening(opening) => {
                     return match opening.await {
@@ -163,9 +184,15 @@ impl Doorbell {
         if asking {
             wait = self.reopening.while_knocking(wait, chance);
         }
+        if lived >= self.client.timing().healthy_life {
+            self.away = None;
+        }
+        self.away.get_or_insert(now);
+        let answers = !asking && !loss.is_of_all_calls();
         self.phase = Phase::Waiting {
             until: now + wait,
             well_again,
+            ask_at: answers.then(|| next_asking(self.client.timing(), self.away)),
         };
         if !was_open {
             tracing::warn!(%loss, ?wait, asking, "the event stream does not open");
@@ -231,6 +258,19 @@ impl Doorbell {
             self.alarms.raise(AlarmKind::Stolen, text);
         }
         stolen
+    }
+}
+
+/// When to ask by hand next, where the stream is away since then.
+fn next_asking(timing: &Timing, away: Option<Instant>) -> Instant {
+    let now = Instant::now();
+    now + Knocking::by_hand(timing, away.unwrap_or(now)).wait(now, fastrand::f64())
+}
+
+async fn moment(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
     }
 }
 

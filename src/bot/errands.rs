@@ -110,6 +110,7 @@ impl Errands {
             Errand::Cancel(id) => Box::pin(cancel(client, id)),
             Errand::Abort(game) => Box::pin(abort(client, game)),
             Errand::List => Box::pin(list(client)),
+            Errand::Waiting => Box::pin(waiting(client)),
         })
     }
 }
@@ -198,6 +199,16 @@ async fn list(client: Client) -> News {
         Err(error) => {
             tracing::warn!(%error, "cannot list the running games");
             News::NoList
+        }
+    }
+}
+
+async fn waiting(client: Client) -> News {
+    match client.challenges().await {
+        Ok(challenges) => News::Waiting(challenges.incoming),
+        Err(error) => {
+            tracing::debug!(%error, "cannot list the challenges");
+            News::Tick
         }
     }
 }

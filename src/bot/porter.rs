@@ -301,6 +301,7 @@ impl Porter {
                 }
                 Ok(Some(News::Event(event)))
             }
+            Rung::Away => Ok(Some(News::Away)),
             Rung::Lost(loss) => {
                 let reason = loss.to_string();
                 self.house.listeners.tell(BotEvent::Offline { reason });
@@ -373,6 +374,11 @@ impl Porter {
         match news {
             News::Event(Event::Challenge { challenge, .. }) => {
                 chronicle.challenged(challenge, &self.me);
+            }
+            News::Waiting(challenges) => {
+                for challenge in challenges {
+                    chronicle.challenged(challenge, &self.me);
+                }
             }
             News::Event(Event::ChallengeCanceled(gone) | Event::ChallengeDeclined(gone)) => {
                 chronicle.withdrawn(gone);

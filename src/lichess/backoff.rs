@@ -154,8 +154,9 @@ impl EventReopening {
     }
 }
 
-/// When a server that is out of order is asked whether it is well again: by a small call, which
-/// spends none of the openings.
+/// When a server is asked while the event stream is away: one that is out of order whether it is well
+/// again, by a small call which spends none of the openings; one that is there for what the stream
+/// would tell.
 #[derive(Clone, Copy, Debug)]
 pub struct Knocking {
     first: Duration,
@@ -172,6 +173,15 @@ impl Knocking {
             longest: timing.knock_max.max(timing.knock),
             steady: timing.steady,
             since,
+        }
+    }
+
+    /// For what the stream would tell, which is away since `since`: every second at first, soon
+    /// rarer, because each time several calls are made.
+    pub fn by_hand(timing: &Timing, since: Instant) -> Self {
+        Self {
+            steady: Duration::ZERO,
+            ..Self::new(timing, since)
         }
     }
 

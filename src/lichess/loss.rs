@@ -40,3 +40,10 @@ pub enum StreamLoss {
         limit: usize,
     },
 }
+
+impl StreamLoss {
+    /// Whether other calls would fare no better: nobody is reached, or the token is not accepted.
+    pub fn is_of_all_calls(&self) -> bool {
+        matches!(self, Self::Unopened(error) if error.is_unreached() || error.is_unauthorized())
+    }
+}

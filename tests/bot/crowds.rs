@@ -27,6 +27,8 @@ enum Happening {
     Accepted(u8, u8),
     Listed(Vec<u8>),
     Opened,
+    Away,
+    Waiting(Vec<u8>),
     NoList,
     Wait(u8),
     Hold(u8),
@@ -49,6 +51,8 @@ fn happening() -> impl Strategy<Value = Happening> {
         5 => (id(), 0..7_u8).prop_map(|(id, answer)| Happening::Accepted(id, answer)),
         2 => prop::collection::vec(id(), 0..6).prop_map(Happening::Listed),
         1 => Just(Happening::Opened),
+        1 => Just(Happening::Away),
+        2 => prop::collection::vec(id(), 0..6).prop_map(Happening::Waiting),
         1 => Just(Happening::NoList),
         3 => (0..60_u8).prop_map(Happening::Wait),
         3 => id().prop_map(Happening::Hold),
@@ -119,6 +123,11 @@ fn happen(door: &mut Door, happening: Happening) -> Vec<Wanted> {
             door.apply(News::Running(games.collect()))
         }
         Happening::Opened => door.apply(News::Opened),
+        Happening::Away => door.apply(News::Away),
+        Happening::Waiting(ids) => {
+            let challenges = ids.into_iter().map(|id| challenge(&name(id), who(id)));
+            door.apply(News::Waiting(challenges.collect()))
+        }
         Happening::NoList => door.apply(News::NoList),
         Happening::Wait(seconds) => door.wait(u64::from(seconds)),
         Happening::Hold(id) => {

@@ -138,6 +138,7 @@ pub(crate) enum Wanted {
     Play(String),
     SaidOver(String),
     List,
+    Waiting,
 }
 
 pub(crate) fn wanted(errands: Vec<Errand>) -> Vec<Wanted> {
@@ -149,6 +150,7 @@ pub(crate) fn wanted(errands: Vec<Errand>) -> Vec<Wanted> {
         Errand::Play(game) => Wanted::Play(game.id.to_string()),
         Errand::SaidOver(id) => Wanted::SaidOver(id.to_string()),
         Errand::List => Wanted::List,
+        Errand::Waiting => Wanted::Waiting,
     };
     errands.into_iter().map(one).collect()
 }

@@ -200,6 +200,26 @@ fn every_opening_compares_the_running_games() {
 }
 
 #[test]
+fn while_the_stream_is_away_the_lists_tell_what_it_would() {
+    let mut door = Door::new(4);
+    assert_eq!(door.apply(News::Away), [Wanted::List, Wanted::Waiting]);
+    let waiting = || News::Waiting(vec![challenge("c1", player("a"))]);
+    let accepts = [Wanted::Accept("c1".into())];
+    assert_eq!(door.apply(waiting()), accepts);
+    assert_eq!(door.apply(waiting()), [], "once is enough");
+    door.answered("c1", Acceptance::Done);
+    assert_eq!(
+        door.apply(waiting()),
+        [],
+        "the list is older than the answer"
+    );
+    let begun = vec![game("c1", player("a"))];
+    let plays = [Wanted::Play("c1".into())];
+    assert_eq!(door.apply(News::Running(begun)), plays);
+    assert_eq!((door.apply(waiting()), door.lobby.taken()), (vec![], 1));
+}
+
+#[test]
 fn a_list_that_could_not_be_had_is_asked_for_again() {
     let mut door = Door::new(4);
     door.apply(News::Opened);

@@ -84,6 +84,8 @@ pub(crate) struct World {
     pub(crate) chats: Vec<Said>,
     /// Answers instead of "ok" to the next lines of chat; none at all for status 0.
     pub(crate) chat_faults: VecDeque<(u16, &'static str)>,
+    /// Challenges that nobody has answered.
+    pub(crate) waiting: Vec<Value>,
     /// What must never happen.
     pub(crate) violations: Vec<String>,
     pub(crate) millis_left: u64,
@@ -265,6 +267,7 @@ impl World {
             "variant": { "key": variant, "name": variant },
             "timeControl": { "type": "clock", "limit": 180, "increment": 2, "show": "3+2" },
         });
+        self.waiting.push(challenge.clone());
         let line = json!({
             "type": "challenge", "challenge": challenge, "compat": { "bot": true, "board": true },
         });
@@ -273,6 +276,7 @@ impl World {
 
     /// The challenger thinks better of it.
     pub(crate) fn take_back(&mut self, id: &str) {
+        self.answered(id);
         let challenge = json!({
             "id": id, "status": "canceled", "rated": false, "speed": "blitz", "color": "random",
             "challenger": { "id": "blastcap", "name": "blastcap", "rating": 1874 },
@@ -282,6 +286,11 @@ impl World {
         });
         let line = json!({ "type": "challengeCanceled", "challenge": challenge });
         self.tell(&Piece::Line(line.to_string()));
+    }
+
+    /// A challenge waits no longer.
+    fn answered(&mut self, id: &str) {
+        self.waiting.retain(|challenge| challenge["id"] != id);
     }
 
     fn info(&self, id: &str) -> Value {
@@ -311,6 +320,10 @@ impl World {
         match (method, &parts[..]) {
             ("GET", ["api", "account"]) => self.account(),
             ("GET", ["api", "account", "playing"]) => self.playing(),
+            ("GET", ["api", "challenge"]) => {
+                let list = json!({ "in": self.waiting, "out": [] }).to_string();
+                Reply::Body(200, "application/json", list)
+            }
             ("GET", ["api", "stream", "event"]) => self.open_events(),
             ("GET", ["api", "bot", "game", "stream", id]) => self.open_game(id),
             ("POST", ["api", "bot", "game", id, "move", uci]) => self.move_call(id, uci),
@@ -321,6 +334,9 @@ impl World {
             }
             ("POST", ["api", "bot", "game", id, "chat"]) => self.chat(id, body),
             ("POST", _) => {
+                if let ["api", "challenge", id, _] = parts[..] {
+                    self.answered(id);
+                }
                 self.calls.push(bare.to_owned());
                 self.call_fault(bare)
             }

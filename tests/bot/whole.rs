@@ -342,6 +342,37 @@ async fn a_server_that_is_well_again_is_found_without_spending_openings() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_event_stream_would_tell_is_asked_for_while_it_alone_is_away() {
+    for fault in [
+        (503, HTML),
+        (429, "Too many requests. Try again later."),
+        (0, "the connection breaks"),
+    ] {
+        let mut server = Server::start().await;
+        // It does not open while this test runs.
+        server.timing.event_backoff_max = Duration::from_secs(3600);
+        server.world().event_faults.extend([fault; 40]);
+        server.world().begin("g0", true, 6);
+        let bot = Bot::start(&server);
+        all_over(&server).await;
+        server.world().challenge("c1", "atomic");
+        server
+            .until("the challenge is accepted", |world| {
+                world.calls.iter().any(|call| call.ends_with("c1/accept"))
+            })
+            .await;
+        server.world().begin("c1", false, 6);
+        all_over(&server).await;
+        {
+            let world = server.world();
+            assert!(world.events.is_empty(), "it never opened: {fault:?}");
+            assert!(world.event_openings <= 20, "{}", world.event_openings);
+        }
+        bot.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_storm_of_challenges_is_answered_without_a_storm_of_ours() {
     let server = Server::start().await;
     let bot = Bot::start(&server);

@@ -10,15 +10,21 @@ use crate::bot::challenge::Rule;
 use crate::bot::lists::Lists;
 use crate::bot::settings::Settings;
 use crate::bot::table::Answer;
-use crate::lichess::{ChallengeId, DeclineReason, Error, Event, GameId, GameInfo, UserId};
+use crate::lichess::{
+    Challenge, ChallengeId, DeclineReason, Error, Event, GameId, GameInfo, UserId,
+};
 
 /// Something that happened.
 #[derive(Clone, Debug)]
 pub enum News {
     /// The event stream is open: everything that runs or waits is told again.
     Opened,
+    /// The event stream is away while the server is there: what it would tell has to be asked for.
+    Away,
     /// A line of the event stream.
     Event(Event),
+    /// The challenges to us that wait for an answer.
+    Waiting(Vec<Challenge>),
     /// The games that run now.
     Running(Vec<GameInfo>),
     /// The list of running games could not be had.
@@ -102,6 +108,8 @@ pub enum Errand {
     SaidOver(GameId),
     /// Ask for the list of running games.
     List,
+    /// Ask for the challenges that wait for an answer.
+    Waiting,
 }
 
 /// A challenge that is declined, and why.

@@ -132,7 +132,16 @@ impl Lobby {
         let mut out = Vec::new();
         match news {
             News::Opened => self.ask_for_list(now, &mut out),
+            News::Away => {
+                self.ask_for_list(now, &mut out);
+                out.push(Errand::Waiting);
+            }
             News::Event(event) => self.event(event, now, &mut out),
+            News::Waiting(challenges) => {
+                for challenge in challenges {
+                    self.challenged(challenge, None, now, &mut out);
+                }
+            }
             News::Running(games) => self.compare(games, now, &mut out),
             News::NoList => self.list_at = now.checked_add(self.pace.again * 2),
             News::Accepted { id, answer } => self.accepted(&id, &answer, now, &mut out),
