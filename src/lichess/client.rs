@@ -201,14 +201,15 @@ impl Client {
         }
     }
 
-    /// Sends, once more without our name if that may be what the server objects to.
+    /// Sends, once more without our name if that may be what the server objects to. What must not be
+    /// done twice is left to fail: the next call of another kind finds out.
     async fn exchange(&self, call: &Call) -> Result<Response, Error> {
         let (agent, named) = self.0.agent.header();
         let pool = self.pool(call.scope);
         let send = |agent| pool.execute(call.request(&self.0.authorization, agent));
         let no_answer = |error: reqwest::Error| Error::no_answer(&error.without_url());
         let response = send(agent).await.map_err(no_answer)?;
-        if response.status() != 401 || !named {
+        if response.status() != 401 || !named || !call.scope.is_repeatable() {
             return Ok(response);
         }
         drop(response);

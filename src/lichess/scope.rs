@@ -96,6 +96,12 @@ impl Scope {
         )
     }
 
+    /// Whether such a call may be sent again without knowing what became of the first: a second
+    /// challenge replaces the first and costs again, a line of chat is said twice.
+    pub(super) const fn is_repeatable(self) -> bool {
+        !matches!(self, Self::Create | Self::Chat)
+    }
+
     /// Whether a pause is enforced here; otherwise it is told and the player of the game decides.
     pub const fn is_enforced(self) -> bool {
         !matches!(self, Self::Move | Self::Act | Self::GameStream)

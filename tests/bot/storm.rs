@@ -1,5 +1,8 @@
 //! Random sequences of everything that can happen to a table: no panic, no illegal move, no request
-//! out of place, never two moves for one ply on a doubt, and in the end always a move.
+//! out of place, never two moves for one ply on a doubt, and in the end always a move. And a storm of
+//! challenges at the door, all of them gone before they can be accepted.
+
+use std::time::{Duration, Instant};
 
 use megaton::bot::table::{Action, Answer, Deed, Input, Request, Ticket, WithDraw};
 use megaton::bot::{Lag, Settings};
@@ -9,9 +12,15 @@ use megaton::rules::{Game, Move};
 use proptest::prelude::*;
 
 use crate::desk::{Desk, ms, settings, state, thought};
+use crate::running::{Bot, all_over};
+use crate::server::Server;
 
 /// Takebacks granted where the manners are tried.
 const MOST_TAKEBACKS: u32 = 3;
+/// How long a seat rests after an acceptance that came too late (`bot::errands`).
+const GONE_REST: Duration = Duration::from_millis(100);
+/// Challenges that are gone; all of them find a seat or a place to wait.
+const GONE: usize = 16;
 
 /// Something that happens, in terms of what was there before.
 #[derive(Clone, Debug)]
@@ -157,7 +166,7 @@ struct Storm {
     /// What was sent for the list of this length and content and may not change.
     frozen: Option<(Vec<Move>, Move)>,
     /// A refusal came at this moment: an opening asked for later allows another move.
-    refused_at: Option<std::time::Instant>,
+    refused_at: Option<Instant>,
     over: bool,
     /// The table has said its last word.
     ended: bool,
@@ -520,4 +529,52 @@ proptest! {
         storm.calm();
         assert!(storm.granted <= MOST_TAKEBACKS && storm.offered <= 2);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_seat_rests_after_each_acceptance_in_vain_until_the_others_are_heard_to_be_gone() {
+    let in_vain = |calls: &[String]| {
+        calls
+            .iter()
+            .filter(|it| it.ends_with("gone/accept"))
+            .count()
+    };
+    let server = Server::start().await;
+    let nothing_there = ("gone/accept", 404, r#"{"error":"No such challenge"}"#);
+    server.world().call_faults.extend([nothing_there; GONE]);
+    let bot = Bot::with(&server, |settings| settings.challenge.concurrency = 1);
+    server
+        .until("online", |world| !world.events.is_empty())
+        .await;
+    let begun = Instant::now();
+    for n in 0..GONE {
+        let (id, by) = (format!("{n}gone"), format!("somebody{n}"));
+        server.world().challenge_by(&id, "atomic", &by, None);
+    }
+    server
+        .until("six acceptances in vain", |world| {
+            in_vain(&world.calls) >= 6
+        })
+        .await;
+    // The beginning is from before the first and the end from after the last of them: a slow machine
+    // can only make this longer.
+    let took = begun.elapsed();
+    assert!(took >= GONE_REST * 5, "six acceptances in {took:?}");
+    // What is taken back meanwhile is heard of while the seat rests.
+    server.world().in_one_piece(|world| {
+        for n in 0..GONE {
+            world.take_back(&format!("{n}gone"));
+        }
+        world.challenge("good", "atomic");
+    });
+    server
+        .until("the good one", |world| {
+            world.calls.iter().any(|call| call.ends_with("good/accept"))
+        })
+        .await;
+    let asked = in_vain(&server.world().calls);
+    assert!(asked <= 10, "{asked} of {GONE} acceptances in vain");
+    server.world().begin("good", true, 6);
+    all_over(&server).await;
+    bot.stop().await;
 }

@@ -14,7 +14,7 @@ fn seconds(seconds: u64) -> Duration {
 }
 
 /// One of each kind of fault that a call can meet; in how many shapes they come is seen elsewhere.
-fn faults() -> Vec<Fault> {
+pub(crate) fn faults() -> Vec<Fault> {
     let statuses = [
         (400, Shape::Error),
         (401, Shape::Error),
@@ -73,6 +73,7 @@ async fn a_stream_that_is_lost_or_lies_at_the_start_costs_no_arena_game() {
         Mess::Tear(33),
         Mess::Chop(7),
         Mess::Repeat(3),
+        Mess::Swap,
         Mess::Noise(4),
     ];
     let mut cells = Vec::new();

@@ -43,7 +43,7 @@ fn replies() -> Vec<Reply> {
 }
 
 /// Every fault of a call.
-fn faults() -> Vec<Fault> {
+pub(crate) fn faults() -> Vec<Fault> {
     let waits = [Duration::from_millis(20), Duration::from_millis(600)];
     let mut faults = vec![
         Fault::LoseRequest,
@@ -88,6 +88,23 @@ async fn a_lost_stream_that_is_refused_at_first_is_opened_in_the_end() {
             let name = format!("{}, lost at {}", refused.name(), phase.name());
             let cell = Cell::new(name).with(phase, refused, 2);
             cells.push(cell.with(phase, lost, 1));
+        }
+    }
+    play(cells).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_event_stream_that_is_refused_at_first_is_opened_in_the_end() {
+    let mut cells = Vec::new();
+    for reply in replies() {
+        for phase in [Phase::OurTurn, Phase::TheirTurn] {
+            let refused = Blow::Call(Place::Events, Fault::Answer(reply.clone()));
+            let lost = Blow::Stream(Channel::Events, Mess::Break);
+            let name = format!("{} twice, lost at {}", refused.name(), phase.name());
+            // Both at the same moment: the stream is opened again before the phase comes again.
+            let cell = Cell::new(name).with(phase, refused.clone(), 1);
+            let cell = cell.with(phase, refused, 1).with(phase, lost, 1);
+            cells.push(cell.games(2).reopens());
         }
     }
     play(cells).await;

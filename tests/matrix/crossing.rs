@@ -31,18 +31,18 @@ async fn challenge(bot: &Running, guest: &str) {
     .await;
 }
 
-fn calls(server: &Handle, place: Place) -> u64 {
+pub(crate) fn calls(server: &Handle, place: Place) -> u64 {
     let traffic = server.traffic();
     traffic.calls.get(place.name()).copied().unwrap_or(0)
 }
 
 /// What happened so far, in the order of the server.
-fn all(news: &mut Receiver<Event>) -> Vec<Event> {
+pub(crate) fn all(news: &mut Receiver<Event>) -> Vec<Event> {
     std::iter::from_fn(|| news.try_recv().ok()).collect()
 }
 
 /// The most games under way at once.
-fn most_at_once(events: &[Event]) -> usize {
+pub(crate) fn most_at_once(events: &[Event]) -> usize {
     let (mut now, mut most) = (0_usize, 0);
     for event in events {
         match event {

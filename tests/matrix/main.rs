@@ -14,6 +14,7 @@ mod closing;
 mod crossing;
 mod ground;
 mod guest;
+mod outgoing;
 mod people;
 mod repeating;
 mod rows;

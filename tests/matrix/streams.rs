@@ -1,6 +1,6 @@
 //! What can happen to an open stream, in every phase.
 
-use megaton::practice::{Blow, Channel, Mess, Phase};
+use megaton::practice::{Blow, Channel, Havoc, Mess, Phase};
 
 use crate::ground::{Cell, play};
 
@@ -19,6 +19,7 @@ fn messes() -> Vec<Mess> {
         Mess::Chop(7),
         Mess::Merge(3),
         Mess::Repeat(3),
+        Mess::Swap,
         Mess::Noise(4),
         Mess::Overlong,
         Mess::say("<html><body>502 Bad Gateway</body></html>"),
@@ -48,6 +49,23 @@ async fn no_mess_on_a_game_stream_costs_a_game() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_mess_on_the_event_stream_leaves_anybody_deaf() {
     play(cells(Channel::Events, 2)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn events_that_come_in_the_wrong_order_confuse_nobody() {
+    let mut cells = Vec::new();
+    // Two events one right after the other: two games that begin, and a challenge that is heard of
+    // after it was taken back.
+    for havoc in [Havoc::Burst { games: 2 }, Havoc::Ghost] {
+        for phase in Phase::ALL {
+            let swap = Blow::Stream(Channel::Events, Mess::Swap);
+            let events = Blow::World(havoc.clone());
+            let name = format!("{} swapped at {}", events.name(), phase.name());
+            let cell = Cell::new(name).with(phase, swap, 1);
+            cells.push(cell.with(phase, events, 1).games(2));
+        }
+    }
+    play(cells).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

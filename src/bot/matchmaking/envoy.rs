@@ -172,9 +172,8 @@ fn why(loss: &StreamLoss) -> NotCreated {
     match error {
         Error::RateLimited { .. } | Error::Refused { .. } if day => NotCreated::DaySpent,
         Error::RateLimited { wait, .. } => NotCreated::Limited(wait.unwrap_or_default()),
-        Error::Refused { .. } if error.is_unauthorized() || error.is_forbidden() => {
-            NotCreated::Forbidden
-        }
+        Error::Refused { .. } if error.is_unauthorized() => NotCreated::Unauthorized,
+        Error::Refused { .. } if error.is_forbidden() => NotCreated::Forbidden,
         Error::Refused { .. } | Error::Gone { .. } => NotCreated::Refused,
         Error::Transient { .. } | Error::Protocol { .. } => NotCreated::Lost,
     }
@@ -218,7 +217,7 @@ mod tests {
                 NotCreated::Limited(Duration::from_secs(60)),
             ),
             (refused(400, Box::default()), NotCreated::Refused),
-            (refused(401, Box::default()), NotCreated::Forbidden),
+            (refused(401, Box::default()), NotCreated::Unauthorized),
             (refused(403, Box::default()), NotCreated::Forbidden),
             (
                 Error::Gone {

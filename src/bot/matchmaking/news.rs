@@ -60,6 +60,8 @@ pub enum NotCreated {
     Refused,
     /// The token or the account may not challenge.
     Forbidden,
+    /// The token is not accepted at all: the alarm about it says when to go on.
+    Unauthorized,
 }
 
 /// Something that happened.

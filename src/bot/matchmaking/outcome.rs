@@ -73,7 +73,7 @@ impl Maker {
                 return;
             }
             // The memory knows of days that are spent, ours and theirs.
-            NotCreated::NoSeat | NotCreated::DaySpent => None,
+            NotCreated::NoSeat | NotCreated::DaySpent | NotCreated::Unauthorized => None,
             NotCreated::Limited(wait) => {
                 self.next = self.next.max(now + *wait);
                 None

@@ -64,7 +64,7 @@ const KINDS: &[Kind] = kinds! {
     "chop" USUAL "a stream comes in pieces of one or a few bytes" |dice| { let size = dice.random.usize(1..8); dice.mess(Mess::Chop(size)) };
     "merge" USUAL "several lines come in one piece" |dice| { let lines = dice.random.usize(2..5); dice.mess(Mess::Merge(lines)) };
     "repeat" USUAL "lines come twice" |dice| { let lines = dice.random.usize(1..6); dice.mess(Mess::Repeat(lines)) };
-    "swap" WIDE "two events come in the wrong order" |dice| dice.strikes(Blow::Stream(Channel::Events, Mess::Swap));
+    "swap" USUAL "two lines come in the wrong order" |dice| dice.mess(Mess::Swap);
     "skip" USUAL "the line that shows the client's own move is missing" Dice::skip;
     "noise" USUAL "unknown fields and unknown types of lines" |dice| { let lines = dice.random.usize(1..8); dice.mess(Mess::Noise(lines)) };
     "say" USUAL "a line that is no JSON, or a page of HTML, or of an unknown kind" Dice::say;

@@ -153,6 +153,8 @@ mod tests {
             "an opponent who talks",
             "move: reply lost",
             "game: line torn off",
+            "game: lines in wrong order",
+            "events: lines in wrong order",
             "events: stream silent",
         ] {
             assert!(names.contains(name), "{name} of {names:?}");

@@ -49,6 +49,8 @@ struct Open {
     reader: Reader,
     due: Option<(usize, Mess)>,
     manner: Manner,
+    /// How the stream is lost with its next line, whenever that comes.
+    cutting: Option<&'static str>,
     lines: usize,
 }
 
@@ -77,6 +79,7 @@ pub(super) fn stream_of(
         reader,
         due: fault.and_then(Fault::on_a_stream),
         manner: Manner::default(),
+        cutting: None,
         lines: 0,
     };
     let body = Body::from_stream(stream::unfold(Some(open), |open| async {
@@ -96,6 +99,11 @@ impl Open {
         loop {
             if let Some((_, mess)) = self.due.take_if(|(after, _)| *after <= self.lines) {
                 self.mess(mess);
+            }
+            if !self.manner.cuts()
+                && let Some(how) = self.cutting.take()
+            {
+                self.lost(how);
             }
             if let Some(piece) = self.manner.next() {
                 // Each piece is to leave on its own.
@@ -127,10 +135,18 @@ impl Open {
     }
 
     fn mess(&mut self, mess: Mess) {
-        if mess.is_a_loss() {
-            let (hall, key) = (&self.hall, self.reader.key());
-            hall.journal.lost(&key, mess.name(), hall.now());
+        match &mess {
+            // Until then it is as good as ever, which on the event stream may be for long.
+            Mess::Truncate(_) | Mess::Tear(_) => self.cutting = Some(mess.name()),
+            _ if mess.is_a_loss() => self.lost(mess.name()),
+            _ => {}
         }
         self.manner.mess(mess);
+    }
+
+    /// From now on it is of no use.
+    fn lost(&self, how: &'static str) {
+        let hall = &self.hall;
+        hall.journal.lost(&self.reader.key(), how, hall.now());
     }
 }

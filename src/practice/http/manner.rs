@@ -85,6 +85,11 @@ impl Manner {
         !self.held.is_empty()
     }
 
+    /// Whether a line is still to be cut short.
+    pub(super) fn cuts(&self) -> bool {
+        self.cut.is_some()
+    }
+
     /// What goes out next.
     pub(super) fn next(&mut self) -> Option<Piece> {
         self.ready.pop_front()

@@ -1,0 +1,160 @@
+//! Challenges that the bot makes by itself, through every fault of the calls that make them and take
+//! them back: it gets its game in the end, asks seldom, and no seat is lost.
+
+use std::time::Duration;
+
+use futures::stream::{self, StreamExt};
+use megaton::bot::{BotEvent, Settings};
+use megaton::practice::{Blow, Event, Fault, Handle, Partner, Place, Shape};
+use tokio::sync::broadcast::Receiver;
+use tokio_util::sync::CancellationToken;
+
+use crate::crossing::{all, calls, most_at_once};
+use crate::ground::{AT_ONCE, BOT, GUARD, Running, SPEED, schedule, server, start, until};
+use crate::guest::Guest;
+
+/// How long a challenge waits for its answer where nobody gives one.
+const UNANSWERED: Duration = Duration::from_millis(150);
+
+/// It looks for games with anybody, as soon as it has none; its one seat shows who holds it.
+fn looks_for_games(settings: &mut Settings) {
+    settings.challenge.concurrency = 1;
+    let rules = &mut settings.matchmaking;
+    rules.enabled = true;
+    rules.idle = Duration::ZERO;
+    rules.spacing = Duration::from_secs(9) / SPEED;
+    rules.timeout = Duration::from_secs(20) / SPEED;
+    rules.color_pairs = false;
+    rules.min_games = 0;
+    // A server that does not let us ask is believed 24 times as long: that must end here too.
+    rules.cooldown = Duration::from_secs(1) / SPEED;
+    for profile in &mut rules.profile {
+        profile.max_rating_difference = 4000;
+    }
+}
+
+/// Whether the answer says that the account may not challenge: then it asks nobody for an hour. A
+/// page of HTML is a proxy's word. (A 401 is an alarm, which is over once the token is good.)
+fn forbids(fault: &Fault) -> bool {
+    match fault {
+        Fault::Answer(reply) => reply.status == 403 && reply.shape != Shape::Html,
+        _ => false,
+    }
+}
+
+/// Until a game is over; what happens is kept.
+async fn until_a_game_is_over(what: &str, news: &mut Receiver<Event>, told: &mut Vec<Event>) {
+    let ended = async {
+        loop {
+            let event = news.recv().await.unwrap();
+            let over = matches!(event, Event::Ended { .. });
+            told.push(event);
+            if over {
+                return;
+            }
+        }
+    };
+    let waited = tokio::time::timeout(GUARD, ended).await;
+    assert!(waited.is_ok(), "{what}: no game came of it");
+}
+
+/// Somebody comes and gets the only seat; afterwards it is free again.
+async fn has_a_seat_left(what: &str, server: &Handle, bot: &Running) {
+    let next = server.play(BOT, schedule(1, 1), CancellationToken::new());
+    let report = next.await;
+    assert!(report.is_clean(), "{what}: {report}");
+    bot.is_at_rest_after(what).await;
+    for game in server.take_reports() {
+        assert!(game.is_clean(), "{what}: {}: {:?}", game.blame, game.story);
+    }
+    let traffic = server.traffic();
+    assert!(
+        traffic.too_soon.is_empty(),
+        "{what}: {:?}",
+        traffic.too_soon
+    );
+}
+
+/// One fault of a creation, with somebody there who accepts at once.
+async fn asks_through(fault: Fault) {
+    let forbidden = forbids(&fault);
+    let what = Blow::Call(Place::Create, fault.clone()).name();
+    let server = server().await;
+    server.invite(Partner::Random, Duration::ZERO);
+    server.faults().add(Place::Create, fault);
+    let token = server.open_bot(BOT).unwrap();
+    let mut news = server.events();
+    let mut told = Vec::new();
+    let mut bot = start(&server, &token, looks_for_games);
+    until(&what, async || server.faults().waiting(Place::Create) == 0).await;
+    if !forbidden {
+        until_a_game_is_over(&what, &mut news, &mut told).await;
+    }
+    bot.is_at_rest_after(&what).await;
+    has_a_seat_left(&what, &server, &bot).await;
+    told.extend(all(&mut news));
+    let begun = told
+        .iter()
+        .filter(|event| matches!(event, Event::Started { .. }));
+    let (begun, created) = (begun.count(), calls(&server, Place::Create));
+    assert_eq!(most_at_once(&told), 1, "{what}: {told:?}");
+    if forbidden {
+        assert_eq!((created, begun), (1, 1), "{what}");
+    } else {
+        // The one that met the fault, the one after it, and one more where nobody could tell that
+        // the first had come to a game.
+        assert!((1..=3).contains(&created), "{what}: {created} creations");
+        let own = begun as u64 - 1;
+        assert!((1..=created).contains(&own), "{what}: {own} of {created}");
+    }
+    let mut joined = 0;
+    while let Ok(event) = bot.news.try_recv() {
+        joined += usize::from(matches!(event, BotEvent::Joined { .. }));
+    }
+    assert!(joined <= begun, "{what}: {joined} players");
+    bot.end().await;
+    server.shutdown().await;
+}
+
+/// One fault of the cancellation of a challenge that nobody answers.
+async fn takes_back_through(fault: Fault) {
+    let what = format!(
+        "{}, taking it back",
+        Blow::Call(Place::Decline, fault.clone()).name()
+    );
+    let server = server().await;
+    let guest = Guest::new(&server, "Silent").await;
+    server.faults().add(Place::Decline, fault);
+    let token = server.open_bot(BOT).unwrap();
+    let mut news = server.events();
+    let bot = start(&server, &token, |settings| {
+        looks_for_games(settings);
+        settings.matchmaking.timeout = UNANSWERED;
+        // Who does not answer is not asked again here.
+        settings.matchmaking.cooldown = Duration::from_secs(3600);
+    });
+    guest.is_challenged().await;
+    until(&what, async || server.faults().waiting(Place::Decline) == 0).await;
+    has_a_seat_left(&what, &server, &bot).await;
+    assert_eq!(most_at_once(&all(&mut news)), 1, "{what}");
+    assert_eq!(calls(&server, Place::Create), 1, "{what}");
+    // Four tries at the most, one more when the seat is given up, and whoever came meanwhile.
+    let said = calls(&server, Place::Decline);
+    assert!(said <= 12, "{what}: {said} cancellations and refusals");
+    bot.end().await;
+    server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_challenge_of_ours_comes_to_one_game_whatever_its_creation_meets() {
+    let faults = stream::iter(crate::calls::faults());
+    faults.for_each_concurrent(AT_ONCE, asks_through).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_challenge_of_ours_gives_its_seat_back_whatever_its_cancellation_meets() {
+    let faults = stream::iter(crate::arenas::faults());
+    faults
+        .for_each_concurrent(AT_ONCE, takes_back_through)
+        .await;
+}
