@@ -13,6 +13,8 @@ mod crowd;
 mod door;
 #[path = "page/house.rs"]
 mod house;
+#[path = "page/notes.rs"]
+mod notes;
 #[path = "page/panel.rs"]
 mod panel;
 #[path = "page/shelf.rs"]

@@ -92,6 +92,12 @@ export function day(at) {
   return new Date(at).toLocaleString([], options);
 }
 
+/** A day and a time to the second. */
+export function exact(at) {
+  const options = { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false };
+  return new Date(at).toLocaleString([], options);
+}
+
 /** A difference with its sign; nothing for none. */
 export function signed(number) {
   if (number === null || number === undefined) return "";

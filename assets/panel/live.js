@@ -5,6 +5,7 @@ import { endReason } from "/assets/board/words.js";
 import { Card } from "./card.js";
 import { ago, clockTime, day, link, make, signed, span } from "./format.js";
 import { drawHistory } from "./graph.js";
+import { VERDICTS } from "./notes.js";
 import { gameTable } from "./results.js";
 import { Shell } from "./shell.js";
 import { gameDeeds } from "./steer.js";
@@ -216,8 +217,6 @@ function showStatus(next) {
 }
 
 // -------------------------------------------------------------------------------------- lists ---
-
-const VERDICTS = { waiting: "waits", accepted: "accepted", declined: "declined", canceled: "taken back", failed: "failed" };
 
 function showChallenges(list) {
   const items = list.map((challenge) => {

@@ -9,6 +9,8 @@ const PAGES = [
   ["live", "/", "Live"],
   ["games", "/games", "Games"],
   ["opponents", "/opponents", "Opponents"],
+  ["challenges", "/challenges", "Challenges"],
+  ["events", "/events", "Events"],
 ];
 
 const STATES = {

@@ -4,6 +4,7 @@
 
 use rusqlite::types::Value;
 
+use super::library::Order;
 use super::record::{Millis, Outcome};
 use super::rows::number;
 use super::words;
@@ -72,10 +73,8 @@ impl Conditions {
             None => {}
         }
         if !filter.status.is_empty() {
-            let places = vec!["?"; filter.status.len()].join(", ");
-            all.terms.push(format!("status IN ({places})"));
             let words = filter.status.iter().map(|status| text(status.as_str()));
-            all.values.extend(words);
+            all.among("status", words.collect());
         }
         if let Some(speed) = filter.speed {
             all.add("speed = ?", text(speed.as_str()));
@@ -90,12 +89,7 @@ impl Conditions {
             all.add("opponent_bot = ?", Value::Integer(bots.into()));
             all.bare("us IS NOT NULL");
         }
-        if let Some(since) = filter.since {
-            all.add("began >= ?", Value::Integer(number(since)));
-        }
-        if let Some(until) = filter.until {
-            all.add("began < ?", Value::Integer(number(until)));
-        }
+        all.span("began", filter.since, filter.until);
         if let Some(opening) = &filter.opening {
             all.add(
                 "(opening || ' ') LIKE ?",
@@ -120,6 +114,33 @@ impl Conditions {
     /// One more, without a place.
     pub(super) fn bare(&mut self, term: &str) {
         self.terms.push(term.to_owned());
+    }
+
+    /// That a column holds one of these.
+    pub(super) fn among(&mut self, column: &str, values: Vec<Value>) {
+        let places = vec!["?"; values.len()].join(", ");
+        self.terms.push(format!("{column} IN ({places})"));
+        self.values.extend(values);
+    }
+
+    /// That a column's moment is at or after one, and before the other.
+    pub(super) fn span(&mut self, column: &str, since: Option<Millis>, until: Option<Millis>) {
+        if let Some(since) = since {
+            self.add(&format!("{column} >= ?"), Value::Integer(number(since)));
+        }
+        if let Some(until) = until {
+            self.add(&format!("{column} < ?"), Value::Integer(number(until)));
+        }
+    }
+
+    /// That a row comes after another in a list: by its moment, and among those of one moment by what
+    /// tells them apart. `columns` are these two.
+    pub(super) fn go_on(&mut self, order: Order, columns: [&str; 2], at: Millis, last: Value) {
+        let ([time, id], sign) = (columns, order.sign());
+        self.add(&format!("{time} {sign}= ?"), Value::Integer(number(at)));
+        // A term has one parameter; this one stands in the list already.
+        let place = self.values.len();
+        self.add(&format!("({time} <> ?{place} OR {id} {sign} ?)"), last);
     }
 
     /// The WHERE clause, blank around it; nothing where there is no condition.

@@ -15,16 +15,15 @@ use serde::Serialize;
 use super::disk::open_to_read;
 use super::error::ArchiveError;
 use super::filter::{Conditions, Filter};
-use super::record::{ChallengeRecord, EventRecord, GameRecord, Millis, Outcome};
+use super::record::{EventRecord, GameRecord, Millis, Outcome};
 use super::rows::{
-    CHALLENGE_COLUMNS, GAME_COLUMNS, GAME_WIDTH, challenge_of, event_of, game_of, number,
-    read_game, read_moves,
+    EVENT_COLUMNS, GAME_COLUMNS, GAME_WIDTH, event_of, game_of, number, read_game, read_moves,
 };
 use super::words;
 use crate::rules::Game;
 
 /// Lines that are read at a time, and games with their moves.
-const LINES: usize = 1000;
+pub(super) const LINES: usize = 1000;
 const GAMES: usize = 100;
 
 /// The archive, for reading. Clones share the connection, one call at a time.
@@ -42,7 +41,7 @@ impl fmt::Debug for Library {
     }
 }
 
-/// In which order games are listed: by when they began.
+/// In which order things are listed: by when they began, or happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// The latest first.
@@ -50,6 +49,24 @@ pub enum Order {
     Newest,
     /// The earliest first.
     Oldest,
+}
+
+impl Order {
+    /// How what comes later in the list compares.
+    pub(super) const fn sign(self) -> &'static str {
+        match self {
+            Self::Newest => "<",
+            Self::Oldest => ">",
+        }
+    }
+
+    /// The word of SQL for it.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Newest => "DESC",
+            Self::Oldest => "ASC",
+        }
+    }
 }
 
 /// A game in a list: everything but its moves.
@@ -222,32 +239,6 @@ impl Library {
         })
     }
 
-    /// The latest challenges, the newest first.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn challenges(&self, most: usize) -> Result<Vec<ChallengeRecord>, ArchiveError> {
-        let sql =
-            format!("SELECT {CHALLENGE_COLUMNS} FROM challenge ORDER BY at DESC, n DESC LIMIT ?1");
-        self.ask(|db| {
-            let mut found = db.prepare_cached(&sql)?;
-            found.query_map([most as i64], challenge_of)?.collect()
-        })
-    }
-
-    /// The latest events, the newest first.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn events(&self, most: usize) -> Result<Vec<EventRecord>, ArchiveError> {
-        self.ask(|db| {
-            let mut found = db.prepare_cached(
-                "SELECT at, kind, text, game FROM event ORDER BY at DESC, n DESC LIMIT ?1",
-            )?;
-            found.query_map([most as i64], event_of)?.collect()
-        })
-    }
-
     /// What happened in a game, and to the account between two moments; the earliest first.
     ///
     /// # Errors
@@ -255,13 +246,13 @@ impl Library {
     pub fn events_of(&self, game: &GameRecord) -> Result<Vec<EventRecord>, ArchiveError> {
         let ended = game.ending.as_ref().map_or(Millis::MAX, |ending| ending.at);
         self.ask(|db| {
-            let mut found = db.prepare_cached(
-                "SELECT at, kind, text, game FROM event WHERE game = ?1
+            let mut found = db.prepare_cached(&format!(
+                "SELECT {EVENT_COLUMNS} FROM event WHERE game = ?1
                  UNION ALL
-                 SELECT at, kind, text, game FROM event
+                 SELECT {EVENT_COLUMNS} FROM event
                  WHERE game IS NULL AND at BETWEEN ?2 AND ?3 AND kind IN ('offline', 'online')
-                 ORDER BY at LIMIT 1000",
-            )?;
+                 ORDER BY at LIMIT 1000"
+            ))?;
             let span = params![game.id, number(game.began()), number(ended)];
             found.query_map(span, event_of)?.collect()
         })
@@ -320,15 +311,15 @@ fn sync_and_move(partial: &Path, to: &Path) -> std::io::Result<u64> {
 }
 
 /// Hands on so many at most of what is read in pages, until the answer is `false`.
-fn page_by_page<T, E: From<ArchiveError>>(
+pub(super) fn page_by_page<T, M, E: From<ArchiveError>>(
     most: usize,
     page: usize,
-    read: impl Fn(usize, Option<&Mark>) -> Result<Vec<T>, ArchiveError>,
-    mark: impl Fn(&T) -> Mark,
+    read: impl Fn(usize, Option<&M>) -> Result<Vec<T>, ArchiveError>,
+    mark: impl Fn(&T) -> M,
     mut take: impl FnMut(T) -> Result<bool, E>,
 ) -> Result<(), E> {
     let mut left = most;
-    let mut after: Option<Mark> = None;
+    let mut after: Option<M> = None;
     while left > 0 {
         let wanted = left.min(page);
         let found = read(wanted, after.as_ref())?;
@@ -355,20 +346,13 @@ fn listing(
     most: usize,
     after: Option<&Mark>,
 ) -> (String, Vec<Value>) {
-    let (sign, word) = match order {
-        Order::Newest => ("<", "DESC"),
-        Order::Oldest => (">", "ASC"),
-    };
     let mut conditions = Conditions::of(filter);
     if let Some(mark) = after {
-        let term = format!("began {sign}= ?");
-        conditions.add(&term, Value::Integer(number(mark.began)));
-        // A term has one parameter; this one stands in the list already.
-        let place = conditions.values.len();
-        let term = format!("(began <> ?{place} OR id {sign} ?)");
-        conditions.add(&term, Value::Text(mark.id.clone()));
+        let id = Value::Text(mark.id.clone());
+        conditions.go_on(order, ["began", "id"], mark.began, id);
     }
     let clause = conditions.clause();
+    let word = order.word();
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let sql = format!(
         "SELECT {columns} FROM game {clause} ORDER BY began {word}, id {word} LIMIT {most}"

@@ -6,7 +6,7 @@
 //!
 //! * `record`: what is kept; `calendar`: its moments as dates
 //! * `disk`: the file, for whoever writes; `library`: the same for whoever looks things up, by a
-//!   `filter`
+//!   `filter`; `notes`: challenges and events among it
 //! * `schema`: the tables; `rows`, `packed` and `words`: how records stand in them
 //! * `stats`: what games add up to; `rating`: ours from game to game; `opponents`: against whom; `why`:
 //!   what games were lost on the clock through
@@ -23,6 +23,7 @@ mod error;
 mod filter;
 mod library;
 mod merge;
+mod notes;
 mod opponents;
 mod packed;
 mod pgn;
@@ -45,6 +46,7 @@ pub use error::ArchiveError;
 pub use filter::{Filter, Wanted};
 pub use library::{GameLine, Library, Mark, Order, write_san};
 pub use merge::{Merge, merge, side_of};
+pub use notes::{ChallengeFilter, EventFilter, Noted, Spot};
 pub use opponents::{Opponent, opponents_of};
 pub use pgn::{PgnFault, PgnGames, PgnOptions, pgn, write_tag, write_words};
 pub use prune::{Prune, PrunePlace, Pruned};

@@ -340,7 +340,10 @@ pub(super) fn write_event(db: &Connection, event: &EventRecord) -> rusqlite::Res
     Ok(())
 }
 
-/// An event as it was written; the columns are `at, kind, text, game`.
+/// The columns that `event_of` reads, in its order.
+pub(super) const EVENT_COLUMNS: &str = "at, kind, text, game";
+
+/// An event as it was written.
 pub(super) fn event_of(row: &Row<'_>) -> rusqlite::Result<EventRecord> {
     Ok(EventRecord {
         at: moment(row.get(0)?),

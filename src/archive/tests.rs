@@ -76,6 +76,27 @@ pub(super) fn game(id: &str, began: Millis, opponent: &str) -> GameRecord {
     }
 }
 
+/// A rated blitz challenge to us that waits, seen at that millisecond.
+pub(super) fn challenge(id: &str, at: Millis, user: &str) -> ChallengeRecord {
+    let like = game(id, 1, user);
+    ChallengeRecord {
+        id: id.to_owned(),
+        at,
+        direction: Direction::In,
+        user: like.black,
+        rated: true,
+        variant: "atomic".to_owned(),
+        speed: like.speed,
+        control: like.control,
+        color: None,
+        verdict: Verdict::Waiting,
+        reason: None,
+        rule: None,
+        why: None,
+        settled: None,
+    }
+}
+
 pub(super) fn keep(disk: &mut Disk, game: &GameRecord) {
     disk.commit(&[Entry::Game(Arc::new(game.clone()))]).unwrap();
 }
@@ -86,20 +107,9 @@ fn everything_that_is_kept_comes_back() {
     let mut disk = Disk::open(&path, 1).unwrap();
     let won = game("abcdefgh", 1000, "Nuke");
     let asked = ChallengeRecord {
-        id: "abcdefgh".to_owned(),
-        at: 999,
         direction: Direction::Out,
-        user: won.black.clone(),
-        rated: true,
-        variant: "atomic".to_owned(),
-        speed: Speed::Blitz,
-        control: won.control,
         color: Some(Side::White),
-        verdict: Verdict::Waiting,
-        reason: None,
-        rule: None,
-        why: None,
-        settled: None,
+        ..challenge("abcdefgh", 999, "Nuke")
     };
     let answered = ChallengeRecord {
         verdict: Verdict::Declined,

@@ -13,24 +13,24 @@ use tempfile::TempDir;
 
 use super::program::{Ran, megaton};
 
-const DAY: u64 = 24 * 3600 * 1000;
+pub(super) const DAY: u64 = 24 * 3600 * 1000;
 /// 2026-11-21 13:05:59.
-const BEGAN: u64 = 1_795_266_359_000;
+pub(super) const BEGAN: u64 = 1_795_266_359_000;
 
 /// A folder with a config, and an archive where a bot on that server keeps it.
-struct Ground {
+pub(super) struct Ground {
     folder: TempDir,
 }
 
 impl Ground {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let config = "[lichess]\nurl = \"http://127.0.0.1:9\"\n";
         fs::write(folder.path().join("config.toml"), config).expect("a config");
         Self { folder }
     }
 
-    fn archive(&self) -> PathBuf {
+    pub(super) fn archive(&self) -> PathBuf {
         self.folder.path().join("data/127.0.0.1_9").join(FILE_NAME)
     }
 
@@ -38,20 +38,20 @@ impl Ground {
         self.folder.path().join(name).display().to_string()
     }
 
-    fn keep(&self, entries: &[Entry]) {
+    pub(super) fn keep(&self, entries: &[Entry]) {
         fs::create_dir_all(self.archive().parent().expect("a folder")).expect("a folder");
         let mut disk = Disk::open(&self.archive(), BEGAN).expect("an archive");
         disk.commit(entries).expect("it is written");
     }
 
     /// Runs a command on it.
-    fn run(&self, arguments: &[&str]) -> Ran {
+    pub(super) fn run(&self, arguments: &[&str]) -> Ran {
         let config = self.file("config.toml");
         megaton(&[&[arguments[0], "--config", &config], &arguments[1..]].concat())
     }
 
     #[track_caller]
-    fn told(&self, arguments: &[&str]) -> String {
+    pub(super) fn told(&self, arguments: &[&str]) -> String {
         let ran = self.run(arguments);
         assert_eq!(ran.status, Some(0), "{arguments:?}: {}", ran.stderr);
         ran.stdout

@@ -83,9 +83,14 @@ struct Style {
     width: usize,
 }
 
+/// The id in what was typed: an address will do as well.
+pub(super) fn id_of(typed: &str) -> &str {
+    let id = typed.trim_end_matches('/').rsplit('/').next();
+    id.unwrap_or(typed)
+}
+
 fn find(library: &Library, id: &str) -> Result<GameRecord, Failure> {
-    // An address will do as well.
-    let id = id.trim_end_matches('/').rsplit('/').next().unwrap_or(id);
+    let id = id_of(id);
     if let Some(game) = library.game(id)? {
         return Ok(game);
     }

@@ -1,19 +1,28 @@
 //! `megaton games`: what was played, as a table, as JSON or as CSV.
 
-use std::io::{self, Write};
-
-use clap::ValueEnum;
-use megaton::archive::{GameLine, Order, Outcome, PlayerRecord, calendar, of_outcome};
+use megaton::archive::{GameLine, Outcome, PlayerRecord, calendar, of_outcome};
 use megaton::lichess::Side;
 use serde::Serialize;
 
+use super::listed::{ListArgs, Listed};
 use super::place::ArchiveArgs;
-use super::table::{Align, Table};
+use super::table::Align;
 use super::wanted::WantedArgs;
 use crate::cli::failure::Failure;
 
-/// Rows of a table before it is shown: the columns are as wide as these need.
-const AT_ONCE: usize = 1000;
+const COLUMNS: [(&str, Align); 11] = [
+    ("began", Align::Left),
+    ("game", Align::Left),
+    ("result", Align::Left),
+    ("us", Align::Left),
+    ("opponent", Align::Left),
+    ("rating", Align::Right),
+    ("time", Align::Left),
+    ("mode", Align::Left),
+    ("ended", Align::Left),
+    ("moves", Align::Right),
+    ("ours", Align::Right),
+];
 
 /// List the games that were played
 ///
@@ -30,45 +39,37 @@ pub(in crate::cli) struct Args {
     archive: ArchiveArgs,
     #[command(flatten)]
     wanted: WantedArgs,
-    /// So many at most
-    #[arg(long, value_name = "N", default_value_t = 30)]
-    limit: usize,
-    /// All of them
-    #[arg(long, conflicts_with = "limit")]
-    all: bool,
-    /// The earliest first
-    #[arg(long)]
-    oldest: bool,
-    /// A table for people, a JSON array, or CSV with a line of names
-    #[arg(long, value_enum, default_value_t = Form::Table)]
-    format: Form,
-}
-
-/// How results are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Form {
-    Table,
-    Json,
-    Csv,
+    #[command(flatten)]
+    list: ListArgs,
 }
 
 pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let (library, place) = args.archive.open()?;
     let filter = args.wanted.filter()?;
-    let order = if args.oldest {
-        Order::Oldest
-    } else {
-        Order::Newest
-    };
-    let most = if args.all { usize::MAX } else { args.limit };
-    let out = io::stdout().lock();
-    let mut printer = Printer::new(args.format, io::BufWriter::new(out));
+    let mut printer = args.list.printer(&COLUMNS);
     let site = place.site.trim_end_matches('/');
+    let (order, most) = (args.list.order(), args.list.most());
     library.each_line(&filter, order, most, |line| {
-        printer.print(&line, site)?;
+        printer.print(&Line { line: &line, site })?;
         Ok::<_, Failure>(true)
     })?;
-    printer.finish()
+    printer.finish("no such games")
+}
+
+/// One of them, and the address of the server.
+struct Line<'g> {
+    line: &'g GameLine,
+    site: &'g str,
+}
+
+impl Listed for Line<'_> {
+    fn cells(&self) -> Vec<String> {
+        cells(self.line)
+    }
+
+    fn row(&self) -> impl Serialize {
+        Row::of(self.line, self.site)
+    }
 }
 
 /// A game in one flat row.
@@ -134,109 +135,6 @@ impl<'g> Row<'g> {
             lag_ms: line.lag,
             url: format!("{site}/{}", game.id),
         }
-    }
-}
-
-/// Writes lines as they come, in one of the forms.
-enum Printer<W: Write> {
-    Table {
-        table: Table,
-        waiting: usize,
-        widths: Vec<usize>,
-        shown: usize,
-        out: W,
-    },
-    Json {
-        any: bool,
-        out: W,
-    },
-    Csv(Box<csv::Writer<W>>),
-}
-
-impl<W: Write> Printer<W> {
-    fn new(form: Form, out: W) -> Self {
-        match form {
-            Form::Table => Self::Table {
-                table: Table::new(&[
-                    ("began", Align::Left),
-                    ("game", Align::Left),
-                    ("result", Align::Left),
-                    ("us", Align::Left),
-                    ("opponent", Align::Left),
-                    ("rating", Align::Right),
-                    ("time", Align::Left),
-                    ("mode", Align::Left),
-                    ("ended", Align::Left),
-                    ("moves", Align::Right),
-                    ("ours", Align::Right),
-                ]),
-                waiting: 0,
-                widths: Vec::new(),
-                shown: 0,
-                out,
-            },
-            Form::Json => Self::Json { any: false, out },
-            Form::Csv => Self::Csv(Box::new(csv::Writer::from_writer(out))),
-        }
-    }
-
-    fn print(&mut self, line: &GameLine, site: &str) -> Result<(), Failure> {
-        match self {
-            Self::Table {
-                table,
-                waiting,
-                widths,
-                shown,
-                out,
-            } => {
-                table.row(cells(line));
-                *waiting += 1;
-                if *waiting == AT_ONCE {
-                    out.write_all(table.take(widths, *shown == 0).as_bytes())?;
-                    (*shown, *waiting) = (*shown + *waiting, 0);
-                }
-            }
-            Self::Json { any, out } => {
-                out.write_all(if *any { b",\n" } else { b"[\n" })?;
-                *any = true;
-                serde_json::to_writer(out, &Row::of(line, site)).map_err(io::Error::from)?;
-            }
-            Self::Csv(writer) => writer.serialize(Row::of(line, site)).map_err(of_csv)?,
-        }
-        Ok(())
-    }
-
-    fn finish(self) -> Result<(), Failure> {
-        match self {
-            Self::Table {
-                mut table,
-                waiting,
-                mut widths,
-                shown,
-                mut out,
-            } => {
-                if shown + waiting == 0 {
-                    out.write_all(b"no such games\n")?;
-                } else {
-                    out.write_all(table.take(&mut widths, shown == 0).as_bytes())?;
-                }
-                out.flush()?;
-            }
-            Self::Json { any, mut out } => {
-                out.write_all(if any { b"\n]\n" } else { b"[]\n" })?;
-                out.flush()?;
-            }
-            Self::Csv(mut writer) => writer.flush()?,
-        }
-        Ok(())
-    }
-}
-
-/// What CSV says when a reader goes away is what the system said.
-pub(super) fn of_csv(error: csv::Error) -> io::Error {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => error,
-        other => io::Error::other(format!("{other:?}")),
     }
 }
 

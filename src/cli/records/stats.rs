@@ -9,7 +9,7 @@ use megaton::rules::Position;
 
 use super::chart::{Canvas, shorn};
 use super::game::width;
-use super::games::{Form, of_csv};
+use super::listed::{Form, of_csv};
 use super::place::ArchiveArgs;
 use super::table::{Align, Table};
 use super::wanted::WantedArgs;

@@ -46,12 +46,8 @@ pub(super) struct WantedArgs {
     /// Against people
     #[arg(long)]
     humans: bool,
-    /// That began at or after: 2026-11-21, "2026-11-21 13:05" (UTC), or 90m, 12h, 7d, 3w ago
-    #[arg(long, value_name = "WHEN")]
-    since: Option<String>,
-    /// That began before
-    #[arg(long, value_name = "WHEN")]
-    until: Option<String>,
+    #[command(flatten)]
+    span: SpanArgs,
     /// That began with these moves, as "Nf3 f6" or "g1f3 f7f6"; six half-moves at most
     #[arg(long, value_name = "MOVES")]
     opening: Option<String>,
@@ -61,6 +57,39 @@ pub(super) struct WantedArgs {
     /// That the bot played itself: none that were imported
     #[arg(long)]
     played: bool,
+}
+
+/// From when to when.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct SpanArgs {
+    /// From then on: 2026-11-21, "2026-11-21 13:05" (UTC), or 90m, 12h, 7d, 3w ago
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// Before then
+    #[arg(long, value_name = "WHEN")]
+    until: Option<String>,
+}
+
+/// The same as moments; none is no bound.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    pub(super) since: Option<Millis>,
+    pub(super) until: Option<Millis>,
+}
+
+impl SpanArgs {
+    pub(super) fn span(&self) -> Result<Span, Failure> {
+        let since = when("--since", self.since.as_ref())?;
+        let until = when("--until", self.until.as_ref())?;
+        if let (Some(since), Some(until)) = (since, until)
+            && since >= until
+        {
+            return Err(Failure::setup(
+                "--since is not before --until: nothing is meant",
+            ));
+        }
+        Ok(Span { since, until })
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -89,17 +118,7 @@ impl WantedArgs {
         } else {
             (self.result.map(wanted), self.ended.clone())
         };
-        let moments = (
-            when("--since", self.since.as_ref())?,
-            when("--until", self.until.as_ref())?,
-        );
-        if let (Some(since), Some(until)) = moments
-            && since >= until
-        {
-            return Err(Failure::setup(
-                "--since is not before --until: no game is meant",
-            ));
-        }
+        let span = self.span.span()?;
         Ok(Filter {
             opponent: self.opponent.clone(),
             result,
@@ -111,8 +130,8 @@ impl WantedArgs {
             }),
             rated: switch(self.rated, self.casual),
             bots: switch(self.bots, self.humans),
-            since: moments.0,
-            until: moments.1,
+            since: span.since,
+            until: span.until,
             opening: self.opening.as_deref().map(opening).transpose()?,
             tournament: self.tournament.clone(),
             played: self.played,

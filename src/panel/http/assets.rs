@@ -30,15 +30,21 @@ static BOARD: &[Asset] = embedded![
 static PANEL: &[Asset] = embedded![
     "panel":
     "card.js",
+    "challenges.html",
+    "challenges.js",
+    "events.html",
+    "events.js",
     "format.js",
     "game.html",
     "games.html",
     "games.js",
     "graph.js",
+    "list.js",
     "live.html",
     "live.js",
     "login.html",
     "login.js",
+    "notes.js",
     "opponents.html",
     "opponents.js",
     "panel.css",
@@ -63,6 +69,14 @@ pub(super) async fn games() -> Response {
 
 pub(super) async fn opponents() -> Response {
     file(PANEL, "opponents.html")
+}
+
+pub(super) async fn challenges() -> Response {
+    file(PANEL, "challenges.html")
+}
+
+pub(super) async fn events() -> Response {
+    file(PANEL, "events.html")
 }
 
 /// The page that asks for the password, in the place of the one that was asked for.

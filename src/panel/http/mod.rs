@@ -9,7 +9,8 @@
 //! * `assets`: the files of the pages; `steer`: what an operator tells the bot
 //! * `feed`: what is new, put together once for everybody; `picture`: its pieces; `sse`: the stream
 //!   of them to one page
-//! * `shelf`: games that are over; `replay`: a game played again; `view`: what the pages are told
+//! * `shelf`: games that are over; `replay`: a game played again; `notes`: challenges and events of
+//!   before; `view`: what the pages are told
 
 mod assets;
 mod door;
@@ -17,6 +18,7 @@ mod feed;
 mod gate;
 mod health;
 mod key;
+mod notes;
 mod picture;
 mod replay;
 mod routes;

@@ -9,7 +9,7 @@ use axum::routing::{get, post};
 
 use super::gate::{self, refusal};
 use super::site::Site;
-use super::{assets, health, shelf, sse, steer};
+use super::{assets, health, notes, shelf, sse, steer};
 use crate::panel::wire::LONGEST;
 
 /// All of them.
@@ -43,10 +43,14 @@ fn guarded() -> Router<Site> {
         .route("/games", get(assets::games))
         .route("/game/{id}", get(assets::game))
         .route("/opponents", get(assets::opponents))
+        .route("/challenges", get(assets::challenges))
+        .route("/events", get(assets::events))
         .route("/api/live", get(sse::live))
         .route("/api/games", get(shelf::games))
         .route("/api/game/{id}", get(shelf::game))
         .route("/api/opponents", get(shelf::opponents))
+        .route("/api/challenges", get(notes::challenges))
+        .route("/api/events", get(notes::events))
         .route("/api/me", get(steer::me))
         .route("/metrics", get(health::metrics))
 }

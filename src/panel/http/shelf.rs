@@ -55,7 +55,7 @@ impl Shelf {
     }
 
     /// What the archive answers; nothing where none is configured.
-    async fn ask<T: Send + 'static>(
+    pub(super) async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Library) -> Result<T, ArchiveError> + Send + 'static,
     ) -> Result<Option<T>, ArchiveError> {
@@ -123,7 +123,9 @@ fn parted<T: Default>(answer: Result<Option<T>, ArchiveError>) -> (T, Option<Arc
 }
 
 /// The same for whoever is told of a file that cannot be read: one that is not there holds nothing.
-fn if_there<T>(answer: Result<Option<T>, ArchiveError>) -> Result<Option<T>, ArchiveError> {
+pub(super) fn if_there<T>(
+    answer: Result<Option<T>, ArchiveError>,
+) -> Result<Option<T>, ArchiveError> {
     match answer {
         Err(ArchiveError::Missing(_)) => Ok(None),
         answer => answer,
@@ -330,7 +332,7 @@ async fn everybody(site: &Site) -> Result<Vec<Opponent>, ArchiveError> {
 }
 
 /// The archive is there, and what is wanted from it cannot be had.
-fn unreadable() -> Response {
+pub(super) fn unreadable() -> Response {
     let text = "the archive cannot be read just now: see the log";
     refusal(StatusCode::SERVICE_UNAVAILABLE, text)
 }

@@ -1,0 +1,481 @@
+//! Challenges and events, looked up by what is asked for; a list goes on where its last page ended.
+//!
+//! Reads alone. Which ones are meant stands here twice: as conditions of SQL, and as a look at a
+//! record that is still in memory. Both must say the same.
+
+use rusqlite::types::Value;
+use rusqlite::{Row, params_from_iter};
+
+use super::error::ArchiveError;
+use super::filter::Conditions;
+use super::library::{LINES, Library, Order, page_by_page};
+use super::record::{ChallengeRecord, Direction, EventRecord, Millis, Verdict};
+use super::rows::{CHALLENGE_COLUMNS, EVENT_COLUMNS, challenge_of, event_of};
+use super::words;
+
+/// Which challenges are meant; what is not set does not matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChallengeFilter {
+    /// From this account or to it, in any letter case.
+    pub opponent: Option<String>,
+    /// Of which this became.
+    pub verdict: Option<Verdict>,
+    /// That went this way.
+    pub direction: Option<Direction>,
+    /// Seen at or after this moment.
+    pub since: Option<Millis>,
+    /// Seen before this moment.
+    pub until: Option<Millis>,
+}
+
+impl ChallengeFilter {
+    /// Whether this challenge is meant.
+    pub fn fits(&self, asked: &ChallengeRecord) -> bool {
+        let user = &asked.user;
+        let named = |name: &String| {
+            let id = user.id.clone();
+            id.unwrap_or_else(|| user.name.to_lowercase()) == name.to_lowercase()
+        };
+        self.opponent.as_ref().is_none_or(named)
+            && self.verdict.is_none_or(|it| it == asked.verdict)
+            && self.direction.is_none_or(|it| it == asked.direction)
+            && is_within(asked.at, self.since, self.until)
+    }
+
+    fn conditions(&self) -> Conditions {
+        let mut all = Conditions::default();
+        if let Some(opponent) = &self.opponent {
+            let id = Value::Text(opponent.to_lowercase());
+            all.add("coalesce(user_id, lower(user_name)) = ?", id);
+        }
+        if let Some(verdict) = self.verdict {
+            all.add("verdict = ?", Value::Text(verdict.as_str().to_owned()));
+        }
+        if let Some(direction) = self.direction {
+            let word = words::of_direction(direction).to_owned();
+            all.add("direction = ?", Value::Text(word));
+        }
+        all.span("at", self.since, self.until);
+        all
+    }
+}
+
+/// Which events are meant; what is not set does not matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventFilter {
+    /// Of one of these kinds.
+    pub kinds: Vec<String>,
+    /// About this game.
+    pub game: Option<String>,
+    /// That happened at or after this moment.
+    pub since: Option<Millis>,
+    /// That happened before this moment.
+    pub until: Option<Millis>,
+}
+
+impl EventFilter {
+    /// Whether this event is meant.
+    pub fn fits(&self, event: &EventRecord) -> bool {
+        (self.kinds.is_empty() || self.kinds.contains(&event.kind))
+            && (self.game.is_none() || self.game == event.game)
+            && is_within(event.at, self.since, self.until)
+    }
+
+    fn conditions(&self) -> Conditions {
+        let mut all = Conditions::default();
+        if !self.kinds.is_empty() {
+            let kinds = self.kinds.iter().cloned();
+            all.among("kind", kinds.map(Value::Text).collect());
+        }
+        if let Some(game) = &self.game {
+            all.add("game = ?", Value::Text(game.clone()));
+        }
+        all.span("at", self.since, self.until);
+        all
+    }
+}
+
+fn is_within(at: Millis, since: Option<Millis>, until: Option<Millis>) -> bool {
+    since.is_none_or(|since| at >= since) && until.is_none_or(|until| at < until)
+}
+
+/// Where a list goes on: after what has this moment and number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Spot {
+    /// When it was.
+    pub at: Millis,
+    /// Which of those of one moment it is: what was written down later has the greater number.
+    pub n: i64,
+}
+
+/// Something in a list, and where the list goes on after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Noted<T> {
+    /// Its place.
+    pub spot: Spot,
+    /// The thing itself.
+    pub what: T,
+}
+
+/// Whatever has a moment and stands in a table of its own.
+trait Dated: Sized {
+    /// Its table.
+    const TABLE: &'static str;
+    /// The columns that it is made of.
+    const COLUMNS: &'static str;
+    fn of(row: &Row<'_>) -> rusqlite::Result<Self>;
+    fn at(&self) -> Millis;
+}
+
+impl Dated for ChallengeRecord {
+    const TABLE: &'static str = "challenge";
+    const COLUMNS: &'static str = CHALLENGE_COLUMNS;
+
+    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+        challenge_of(row)
+    }
+
+    fn at(&self) -> Millis {
+        self.at
+    }
+}
+
+impl Dated for EventRecord {
+    const TABLE: &'static str = "event";
+    const COLUMNS: &'static str = EVENT_COLUMNS;
+
+    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+        event_of(row)
+    }
+
+    fn at(&self) -> Millis {
+        self.at
+    }
+}
+
+impl Library {
+    /// The challenges that are meant, so many at most, after this place if one is named.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn challenges_by(
+        &self,
+        filter: &ChallengeFilter,
+        order: Order,
+        most: usize,
+        after: Option<Spot>,
+    ) -> Result<Vec<Noted<ChallengeRecord>>, ArchiveError> {
+        self.noted(filter.conditions(), order, most, after)
+    }
+
+    /// The events that are meant, in the same way.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn events_by(
+        &self,
+        filter: &EventFilter,
+        order: Order,
+        most: usize,
+        after: Option<Spot>,
+    ) -> Result<Vec<Noted<EventRecord>>, ArchiveError> {
+        self.noted(filter.conditions(), order, most, after)
+    }
+
+    /// Challenges one by one, until the answer is `false` or an error. They are read page by page,
+    /// and the file is let go of in between.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or the first error of `take`.
+    pub fn each_challenge<E: From<ArchiveError>>(
+        &self,
+        filter: &ChallengeFilter,
+        order: Order,
+        most: usize,
+        mut take: impl FnMut(ChallengeRecord) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let read = |most, after: Option<&Spot>| {
+            let after = after.copied();
+            self.challenges_by(filter, order, most, after)
+        };
+        let mark = |it: &Noted<ChallengeRecord>| it.spot;
+        page_by_page(most, LINES, read, mark, |it| take(it.what))
+    }
+
+    /// Events in the same way.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or the first error of `take`.
+    pub fn each_event<E: From<ArchiveError>>(
+        &self,
+        filter: &EventFilter,
+        order: Order,
+        most: usize,
+        mut take: impl FnMut(EventRecord) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let read = |most, after: Option<&Spot>| {
+            let after = after.copied();
+            self.events_by(filter, order, most, after)
+        };
+        let mark = |it: &Noted<EventRecord>| it.spot;
+        page_by_page(most, LINES, read, mark, |it| take(it.what))
+    }
+
+    /// The latest challenges, the newest first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn challenges(&self, most: usize) -> Result<Vec<ChallengeRecord>, ArchiveError> {
+        let found = self.challenges_by(&ChallengeFilter::default(), Order::Newest, most, None)?;
+        Ok(found.into_iter().map(|it| it.what).collect())
+    }
+
+    /// The latest events, the newest first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn events(&self, most: usize) -> Result<Vec<EventRecord>, ArchiveError> {
+        let found = self.events_by(&EventFilter::default(), Order::Newest, most, None)?;
+        Ok(found.into_iter().map(|it| it.what).collect())
+    }
+
+    /// The kinds of events that there are, in the order of the alphabet.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn event_kinds(&self) -> Result<Vec<String>, ArchiveError> {
+        self.ask(|db| {
+            let mut found = db.prepare_cached("SELECT DISTINCT kind FROM event ORDER BY kind")?;
+            found.query_map([], |row| row.get(0))?.collect()
+        })
+    }
+
+    fn noted<T: Dated>(
+        &self,
+        conditions: Conditions,
+        order: Order,
+        most: usize,
+        after: Option<Spot>,
+    ) -> Result<Vec<Noted<T>>, ArchiveError> {
+        let (sql, values) = listing::<T>(conditions, order, most, after);
+        self.ask(|db| {
+            let mut found = db.prepare_cached(&sql)?;
+            let noted = |row: &Row<'_>| -> rusqlite::Result<Noted<T>> {
+                let what = T::of(row)?;
+                let spot = Spot {
+                    at: what.at(),
+                    n: row.get("n")?,
+                };
+                Ok(Noted { spot, what })
+            };
+            found.query_map(params_from_iter(values), noted)?.collect()
+        })
+    }
+}
+
+/// The statement for a list, and its parameters.
+fn listing<T: Dated>(
+    mut conditions: Conditions,
+    order: Order,
+    most: usize,
+    after: Option<Spot>,
+) -> (String, Vec<Value>) {
+    if let Some(spot) = after {
+        conditions.go_on(order, ["at", "n"], spot.at, Value::Integer(spot.n));
+    }
+    let (columns, table, clause) = (T::COLUMNS, T::TABLE, conditions.clause());
+    let word = order.word();
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let sql = format!(
+        "SELECT {columns}, n FROM {table} {clause} ORDER BY at {word}, n {word} LIMIT {most}"
+    );
+    (sql, conditions.values)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::super::tests::{challenge, ground};
+    use super::super::{Disk, Entry};
+    use super::*;
+
+    fn event(at: Millis, kind: &str, game: Option<&str>) -> EventRecord {
+        EventRecord {
+            at,
+            kind: kind.to_owned(),
+            text: format!("{kind} at {at}"),
+            game: game.map(str::to_owned),
+        }
+    }
+
+    fn keep(path: &Path, entries: &[Entry]) -> Library {
+        Disk::open(path, 1).unwrap().commit(entries).unwrap();
+        Library::open(path).unwrap()
+    }
+
+    fn some_challenges() -> Vec<ChallengeRecord> {
+        let mut all: Vec<ChallengeRecord> = (0..7)
+            .map(|number| challenge(&format!("asked{number:03}"), 1000 + number / 3, "Nuke"))
+            .collect();
+        all[1].verdict = Verdict::Declined;
+        all[2].verdict = Verdict::Declined;
+        all[2].direction = Direction::Out;
+        // The server's own engine and the nameless have no id.
+        all[3].user.id = None;
+        "Blast".clone_into(&mut all[4].user.name);
+        all[4].user.id = Some("blast".to_owned());
+        all
+    }
+
+    /// Sets one condition.
+    type Set = fn(&mut ChallengeFilter);
+
+    #[test]
+    fn challenges_are_found_by_every_condition_on_disk_as_in_memory() {
+        let (_folder, path) = ground();
+        let all = some_challenges();
+        let entries = all.iter().cloned().map(|it| Entry::Challenge(Arc::new(it)));
+        let library = keep(&path, &entries.collect::<Vec<_>>());
+        let conditions: [(usize, Set); 10] = [
+            (7, |_| {}),
+            (6, |filter| filter.opponent = Some("NUKE".into())),
+            (1, |filter| filter.opponent = Some("blast".into())),
+            (0, |filter| filter.opponent = Some("' OR 1 --".into())),
+            (2, |filter| filter.verdict = Some(Verdict::Declined)),
+            (0, |filter| filter.verdict = Some(Verdict::Failed)),
+            (1, |filter| filter.direction = Some(Direction::Out)),
+            (4, |filter| filter.since = Some(1001)),
+            (3, |filter| filter.until = Some(1001)),
+            (1, |filter| {
+                filter.verdict = Some(Verdict::Declined);
+                filter.direction = Some(Direction::In);
+                filter.until = Some(1001);
+            }),
+        ];
+        for (count, set) in conditions {
+            let mut filter = ChallengeFilter::default();
+            set(&mut filter);
+            let found = library.challenges_by(&filter, Order::Oldest, 99, None);
+            let found = found.unwrap().into_iter().map(|it| it.what);
+            let found: Vec<ChallengeRecord> = found.collect();
+            assert_eq!(found.len(), count, "{filter:?}");
+            let remembered = all.iter().filter(|it| filter.fits(it));
+            assert_eq!(found, remembered.cloned().collect::<Vec<_>>(), "{filter:?}");
+        }
+    }
+
+    #[test]
+    fn events_are_found_by_kind_game_and_time_on_disk_as_in_memory() {
+        let (_folder, path) = ground();
+        let all = [
+            event(1, "offline", None),
+            event(2, "limited", Some("abcdefgh")),
+            event(2, "online", None),
+            event(3, "stream", Some("abcdefgh")),
+            event(4, "limited", Some("other000")),
+        ];
+        let entries = all.iter().cloned().map(|it| Entry::Event(Arc::new(it)));
+        let library = keep(&path, &entries.collect::<Vec<_>>());
+        let kinds = ["limited", "offline", "online", "stream"];
+        assert_eq!(library.event_kinds().unwrap(), kinds);
+        let of = |kinds: &[&str]| EventFilter {
+            kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
+            ..EventFilter::default()
+        };
+        let about = EventFilter {
+            game: Some("abcdefgh".to_owned()),
+            ..EventFilter::default()
+        };
+        let between = EventFilter {
+            since: Some(2),
+            until: Some(3),
+            ..EventFilter::default()
+        };
+        let both = EventFilter {
+            game: Some("abcdefgh".to_owned()),
+            ..of(&["limited"])
+        };
+        for (count, filter) in [
+            (5, of(&[])),
+            (2, of(&["limited"])),
+            (3, of(&["limited", "stream"])),
+            (0, of(&["limit"])),
+            (2, about),
+            (2, between),
+            (1, both),
+        ] {
+            let found = library.events_by(&filter, Order::Oldest, 99, None);
+            let found = found.unwrap().into_iter().map(|it| it.what);
+            let found: Vec<EventRecord> = found.collect();
+            assert_eq!(found.len(), count, "{filter:?}");
+            let remembered = all.iter().filter(|it| filter.fits(it));
+            assert_eq!(found, remembered.cloned().collect::<Vec<_>>(), "{filter:?}");
+        }
+    }
+
+    #[test]
+    fn pages_hold_each_of_one_moment_once_in_either_order() {
+        let (_folder, path) = ground();
+        let entries = (0..10).map(|n| Entry::Event(Arc::new(event(5 + n / 8, "limited", None))));
+        let library = keep(&path, &entries.collect::<Vec<_>>());
+        let any = EventFilter::default();
+        let mut told = 0;
+        for order in [Order::Newest, Order::Oldest] {
+            let all = library.events_by(&any, order, 99, None).unwrap();
+            assert_eq!(all.len(), 10);
+            let mut paged: Vec<Noted<EventRecord>> = Vec::new();
+            loop {
+                let spot = paged.last().map(|it| it.spot);
+                let page = library.events_by(&any, order, 3, spot).unwrap();
+                if page.is_empty() {
+                    break;
+                }
+                paged.extend(page);
+            }
+            assert_eq!(paged, all);
+            let count = |_| -> Result<bool, ArchiveError> {
+                told += 1;
+                Ok(true)
+            };
+            library.each_event(&any, order, 7, count).unwrap();
+        }
+        assert_eq!(told, 14, "seven of each order");
+    }
+
+    #[test]
+    fn a_page_is_read_along_the_index_and_nothing_is_sorted() {
+        let (_folder, path) = ground();
+        let library = keep(&path, &[]);
+        let spot = Some(Spot { at: 5, n: 5 });
+        let about = EventFilter {
+            game: Some("abcdefgh".to_owned()),
+            ..EventFilter::default()
+        };
+        let challenges = ChallengeFilter::default().conditions();
+        for ((sql, values), index) in [
+            (
+                listing::<ChallengeRecord>(challenges, Order::Newest, 50, spot),
+                "challenge_by_time",
+            ),
+            (
+                listing::<EventRecord>(Conditions::default(), Order::Newest, 50, spot),
+                "event_by_time",
+            ),
+            (
+                listing::<EventRecord>(about.conditions(), Order::Newest, 50, None),
+                "event_by_game",
+            ),
+        ] {
+            let steps = library.ask(|db| {
+                let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
+                plan.query_map(params_from_iter(values), |row| row.get::<_, String>(3))?
+                    .collect::<rusqlite::Result<Vec<_>>>()
+            });
+            let steps = steps.unwrap().join("; ");
+            assert!(steps.contains(index), "{steps}");
+            assert!(!steps.contains("TEMP B-TREE"), "{steps}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! `megaton events`: what went wrong, what was told the bot, and how each day went.
+
+use megaton::archive::{EventFilter, EventRecord, Library, calendar};
+use serde::Serialize;
+
+use super::game::id_of;
+use super::listed::{ListArgs, Listed};
+use super::place::ArchiveArgs;
+use super::table::Align;
+use super::wanted::SpanArgs;
+use crate::cli::failure::Failure;
+
+const COLUMNS: [(&str, Align); 4] = [
+    ("when", Align::Left),
+    ("kind", Align::Left),
+    ("game", Align::Left),
+    ("what", Align::Left),
+];
+
+/// List what happened beside the games: streams lost, refusals for the rate, alarms, orders
+///
+/// Times are UTC. The list holds the latest events first. Kinds are `offline` and `online` (the event
+/// stream), `stream` (that of a game), `limited` (the server refused a call for the rate, 429), `alarm`
+/// and `alarm-over`, `operator` (what the bot was told, and its answer), `engine`, `search` and `game`
+/// (what was odd about one), `summary` (a day in numbers) and `stop`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  megaton events
+  megaton events --kind limited --since 24h
+  megaton events --kind alarm,alarm-over --all
+  megaton events --game q7ZxVt2B --oldest
+  megaton events --since 7d --all --format json | jq 'group_by(.kind)'")]
+pub(in crate::cli) struct Args {
+    #[command(flatten)]
+    archive: ArchiveArgs,
+    #[command(flatten)]
+    wanted: Wanted,
+    #[command(flatten)]
+    list: ListArgs,
+}
+
+/// Which events; what is not said does not matter.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Which events")]
+struct Wanted {
+    /// Of this kind; several with commas between
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    kind: Vec<String>,
+    /// About this game: its id, or its address
+    #[arg(long, value_name = "ID")]
+    game: Option<String>,
+    #[command(flatten)]
+    span: SpanArgs,
+}
+
+impl Wanted {
+    fn filter(&self) -> Result<EventFilter, Failure> {
+        let span = self.span.span()?;
+        Ok(EventFilter {
+            kinds: self.kind.clone(),
+            game: self.game.as_deref().map(|game| id_of(game).to_owned()),
+            since: span.since,
+            until: span.until,
+        })
+    }
+}
+
+pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
+    let (library, place) = args.archive.open()?;
+    let filter = args.wanted.filter()?;
+    let mut printer = args.list.printer(&COLUMNS);
+    let site = place.site.trim_end_matches('/');
+    let (order, most) = (args.list.order(), args.list.most());
+    let mut any = false;
+    library.each_event(&filter, order, most, |event| {
+        any = true;
+        printer.print(&Line {
+            event: &event,
+            site,
+        })?;
+        Ok::<_, Failure>(true)
+    })?;
+    if any {
+        return printer.finish("");
+    }
+    printer.finish(&nothing(&library, &filter)?)
+}
+
+/// What is said where no event is meant: whoever mistook a kind sees which ones there are.
+fn nothing(library: &Library, filter: &EventFilter) -> Result<String, Failure> {
+    let said = "no such events";
+    let known = library.event_kinds()?;
+    if known.is_empty() || filter.kinds.iter().all(|kind| known.contains(kind)) {
+        return Ok(said.to_owned());
+    }
+    Ok(format!("{said}; there are: {}", known.join(", ")))
+}
+
+/// One of them, and the address of the server.
+struct Line<'e> {
+    event: &'e EventRecord,
+    site: &'e str,
+}
+
+/// An event in one flat row.
+#[derive(Debug, Serialize)]
+struct Row<'e> {
+    at: String,
+    kind: &'e str,
+    text: &'e str,
+    game: Option<&'e str>,
+    url: Option<String>,
+}
+
+impl Listed for Line<'_> {
+    fn cells(&self) -> Vec<String> {
+        let EventRecord {
+            at,
+            kind,
+            text,
+            game,
+        } = self.event;
+        let (date, time) = (calendar::date(*at), calendar::time_of_day(*at));
+        vec![
+            format!("{date} {time}"),
+            kind.clone(),
+            game.clone().unwrap_or_else(|| "-".to_owned()),
+            text.clone(),
+        ]
+    }
+
+    fn row(&self) -> impl Serialize {
+        let (event, site) = (self.event, self.site);
+        let game = event.game.as_deref();
+        Row {
+            at: calendar::stamp(event.at),
+            kind: &event.kind,
+            text: &event.text,
+            game,
+            url: game.map(|game| format!("{site}/{game}")),
+        }
+    }
+}

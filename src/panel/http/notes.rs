@@ -1,0 +1,190 @@
+//! Challenges and events of before, for the pages: from the archive, or where there is none, from
+//! what the bot remembers. A page at a time, as with games.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+
+use super::shelf::{if_there, unreadable};
+use super::site::Site;
+use super::view::ChallengeView;
+use crate::archive::{
+    ArchiveError, ChallengeFilter, ChallengeRecord, Direction, EventFilter, Millis, Noted, Order,
+    Spot, Verdict,
+};
+
+/// Lines that are given at once.
+const MOST_LINES: usize = 200;
+
+/// Which challenges are wanted.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    opponent: Option<String>,
+    verdict: Option<Verdict>,
+    direction: Option<Direction>,
+}
+
+/// Which events are wanted.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Happened {
+    kind: Option<String>,
+    game: Option<String>,
+}
+
+/// Which page of them.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Page {
+    /// From before this moment; or of it, if its number is less than this one.
+    before: Option<Millis>,
+    after: Option<i64>,
+    limit: Option<usize>,
+}
+
+impl Page {
+    fn most(self) -> usize {
+        self.limit.unwrap_or(MOST_LINES).min(MOST_LINES)
+    }
+
+    fn spot(self) -> Option<Spot> {
+        let at = self.before?;
+        // Every number is greater than this one.
+        let n = self.after.unwrap_or(i64::MIN);
+        Some(Spot { at, n })
+    }
+
+    /// What fits of all that is remembered, the newest first. Numbers count from the oldest.
+    fn of<T: Clone>(
+        self,
+        all: &[Arc<T>],
+        at: impl Fn(&T) -> Millis,
+        fits: impl Fn(&T) -> bool,
+    ) -> Vec<Noted<T>> {
+        let numbered = (1..).zip(all.iter().rev()).map(|(n, what)| Noted {
+            spot: Spot { at: at(what), n },
+            what: T::clone(what),
+        });
+        let mut found: Vec<Noted<T>> = numbered
+            .filter(|it| fits(&it.what) && self.spot().is_none_or(|after| it.spot < after))
+            .collect();
+        found.sort_by_key(|it| Reverse(it.spot));
+        found.truncate(self.most());
+        found
+    }
+}
+
+/// One in a list: the list goes on after its moment and this number.
+#[derive(Debug, Serialize)]
+struct Line<T> {
+    n: i64,
+    #[serde(flatten)]
+    what: T,
+}
+
+/// The latest challenges, or those before a moment.
+pub(super) async fn challenges(
+    State(site): State<Site>,
+    Query(asked): Query<Asked>,
+    Query(page): Query<Page>,
+) -> Response {
+    let filter = ChallengeFilter {
+        opponent: asked.opponent,
+        verdict: asked.verdict,
+        direction: asked.direction,
+        ..ChallengeFilter::default()
+    };
+    let wanted = filter.clone();
+    let (most, after) = (page.most(), page.spot());
+    let kept = site
+        .shelf()
+        .ask(move |library| library.challenges_by(&wanted, Order::Newest, most, after))
+        .await;
+    let remembered = || {
+        let all = site.sources().chronicle.challenges(usize::MAX);
+        page.of(&all, |it| it.at, |it| filter.fits(it))
+    };
+    answer(kept, remembered, view)
+}
+
+fn view(asked: &ChallengeRecord) -> ChallengeView {
+    asked.into()
+}
+
+/// The latest events, or those before a moment.
+pub(super) async fn events(
+    State(site): State<Site>,
+    Query(happened): Query<Happened>,
+    Query(page): Query<Page>,
+) -> Response {
+    let filter = EventFilter {
+        kinds: happened.kind.into_iter().collect(),
+        game: happened.game,
+        ..EventFilter::default()
+    };
+    let wanted = filter.clone();
+    let (most, after) = (page.most(), page.spot());
+    let kept = site
+        .shelf()
+        .ask(move |library| library.events_by(&wanted, Order::Newest, most, after))
+        .await;
+    let remembered = || {
+        let all = site.sources().chronicle.events(usize::MAX);
+        page.of(&all, |it| it.at, |it| filter.fits(it))
+    };
+    answer(kept, remembered, Clone::clone)
+}
+
+/// What the archive has; where there is none, what is remembered.
+fn answer<T, V: Serialize>(
+    kept: Result<Option<Vec<Noted<T>>>, ArchiveError>,
+    remembered: impl FnOnce() -> Vec<Noted<T>>,
+    shown: impl Fn(&T) -> V,
+) -> Response {
+    let Ok(kept) = if_there(kept) else {
+        return unreadable();
+    };
+    let found = kept.unwrap_or_else(remembered);
+    let line = |it: &Noted<T>| Line {
+        n: it.spot.n,
+        what: shown(&it.what),
+    };
+    let lines: Vec<Line<V>> = found.iter().map(line).collect();
+    Json(lines).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_goes_on_page_by_page_with_each_once() {
+        let newest_first: Vec<Arc<(Millis, u32)>> = [(9, 5), (7, 4), (7, 3), (7, 2), (1, 1)]
+            .map(Arc::new)
+            .into();
+        let all = |page: Page| page.of(&newest_first, |it| it.0, |it| it.1 != 2);
+        let mut page = Page {
+            limit: Some(2),
+            ..Page::default()
+        };
+        let mut found = Vec::new();
+        loop {
+            let next = all(page);
+            let Some(last) = next.last() else { break };
+            assert!(next.len() <= 2);
+            (page.before, page.after) = (Some(last.spot.at), Some(last.spot.n));
+            found.extend(next.iter().map(|it| it.what.1));
+        }
+        assert_eq!(found, [5, 4, 3, 1]);
+        let before = Page {
+            before: Some(7),
+            ..Page::default()
+        };
+        assert_eq!(all(before).len(), 1, "only what is older");
+    }
+}
