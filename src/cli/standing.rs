@@ -66,6 +66,13 @@ pub(super) fn write(
     if standing.dropped > 0 {
         writeln!(out, "left out   {} pairs with a forfeit", standing.dropped)?;
     }
+    if standing.still_games > 0 {
+        let (games, worst) = (standing.still_games, standing.stillest_ms);
+        writeln!(
+            out,
+            "machine    stood still in {games} games, for {worst} ms in one at most: on no clock"
+        )?;
+    }
     for (name, speed) in ["A", "B"].iter().zip(&standing.speed) {
         let rate = speed.nodes_per_second().unwrap_or(0);
         let depth = speed.median_depth();

@@ -23,6 +23,7 @@ mod seats;
 mod spec;
 mod sprt;
 mod standing;
+mod stillness;
 mod tally;
 
 pub use error::ContestError;

@@ -174,6 +174,14 @@ pub struct GameRecord {
     pub a: Effort,
     /// What B used.
     pub b: Effort,
+    /// Milliseconds in which the machine stood still, which are on no clock.
+    #[serde(default, skip_serializing_if = "is_nought")]
+    pub still_ms: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
+fn is_nought(millis: &u64) -> bool {
+    *millis == 0
 }
 
 impl GameRecord {

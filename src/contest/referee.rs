@@ -9,6 +9,7 @@ use super::adjudication::{Adjudicator, Ruling};
 use super::limit::Allowance;
 use super::player::{Choice, Fault, Player, Turn};
 use super::record::{Effort, End};
+use super::stillness::Stillness;
 use crate::rules::{ByColor, Color, Game, Position, RepetitionRule};
 
 /// What both players play under.
@@ -34,11 +35,14 @@ pub(super) struct Played {
     pub(super) end: End,
     pub(super) fault: Option<Fault>,
     pub(super) efforts: ByColor<Effort>,
+    /// Time in which the machine stood still, which is on no clock.
+    pub(super) still: Duration,
 }
 
 /// A game under way.
 struct Table<'a> {
     terms: &'a Terms,
+    stillness: &'a Stillness,
     played: Played,
     clocks: ByColor<Duration>,
     adjudicator: Adjudicator,
@@ -49,9 +53,10 @@ pub(super) fn play(
     start: Position,
     players: &mut ByColor<&mut dyn Player>,
     terms: &Terms,
+    stillness: &Stillness,
     called_off: &AtomicBool,
 ) -> Option<Played> {
-    let mut table = Table::new(start, terms);
+    let mut table = Table::new(start, terms, stillness);
     for color in Color::ALL {
         if let Err(fault) = players[color].new_game() {
             return Some(table.forfeit(color, fault));
@@ -72,13 +77,14 @@ pub(super) fn play(
 }
 
 impl<'a> Table<'a> {
-    fn new(start: Position, terms: &'a Terms) -> Self {
+    fn new(start: Position, terms: &'a Terms, stillness: &'a Stillness) -> Self {
         let base = match terms.allowance {
             Allowance::Clock { base, .. } => base,
             _ => Duration::ZERO,
         };
         Self {
             terms,
+            stillness,
             played: Played {
                 game: Game::from_position(start),
                 scores: Vec::new(),
@@ -87,6 +93,7 @@ impl<'a> Table<'a> {
                 end: End::PlyLimit,
                 fault: None,
                 efforts: ByColor::default(),
+                still: Duration::ZERO,
             },
             clocks: ByColor {
                 white: base,
@@ -123,7 +130,10 @@ impl<'a> Table<'a> {
         };
         let asked = Instant::now();
         let choice = player.choose(&self.played.game, &turn);
-        let used = asked.elapsed();
+        let answered = Instant::now();
+        let still = self.stillness.between(asked, answered);
+        self.played.still += still;
+        let used = (answered - asked).saturating_sub(still);
         self.played.efforts[color].micros += used.as_micros() as u64;
         let choice = choice?;
         self.charge(color, used)?;
@@ -217,6 +227,7 @@ mod tests {
             Position::default(),
             &mut players,
             terms,
+            &Stillness::default(),
             &AtomicBool::new(false),
         )
         .unwrap()
@@ -261,7 +272,8 @@ mod tests {
         let mut table_terms = terms();
         table_terms.allowance = Allowance::parse_clock("1+0.1").unwrap();
         table_terms.margin = Duration::from_millis(50);
-        let mut table = Table::new(Position::default(), &table_terms);
+        let stillness = Stillness::default();
+        let mut table = Table::new(Position::default(), &table_terms, &stillness);
         let millis = Duration::from_millis;
         assert_eq!(table.charge(Color::White, millis(700)), Ok(()));
         assert_eq!(table.clocks.white, millis(400));
@@ -298,6 +310,13 @@ mod tests {
             black: &mut black,
         };
         let called_off = AtomicBool::new(true);
-        assert!(play(Position::default(), &mut players, &terms(), &called_off).is_none());
+        let played = play(
+            Position::default(),
+            &mut players,
+            &terms(),
+            &Stillness::default(),
+            &called_off,
+        );
+        assert!(played.is_none());
     }
 }

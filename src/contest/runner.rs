@@ -21,6 +21,7 @@ use super::seats::{Blueprint, Seat};
 use super::spec::PlayerSpec;
 use super::sprt::{Sprt, Verdict};
 use super::standing::Standing;
+use super::stillness::Stillness;
 use crate::rules::ByColor;
 
 /// Stack of a thread that searches.
@@ -234,6 +235,7 @@ struct Hall<'a> {
     order: Vec<usize>,
     blueprints: [Blueprint; 2],
     games: Vec<(usize, Side)>,
+    stillness: Stillness,
     next: AtomicUsize,
     called_off: AtomicBool,
 }
@@ -262,11 +264,15 @@ pub fn play(contest: &Match, mut told: impl FnMut(&Standing)) -> Result<Report, 
         order: contest.order(),
         blueprints,
         games: book.missing(),
+        stillness: Stillness::default(),
         next: AtomicUsize::new(0),
         called_off: AtomicBool::new(false),
     };
     if !book.is_over() {
         thread::scope(|scope| {
+            if !contest.allowance.is_fixed() {
+                scope.spawn(|| hall.stillness.watch(&hall.called_off));
+            }
             let (sender, news) = channel();
             let boards = contest.concurrency.min(hall.games.len());
             let started = (0..boards).try_for_each(|_| {
@@ -357,7 +363,13 @@ fn game(
             black: first,
         },
     };
-    let played = referee(start, &mut players, &hall.terms, &hall.called_off);
+    let played = referee(
+        start,
+        &mut players,
+        &hall.terms,
+        &hall.stillness,
+        &hall.called_off,
+    );
     let Some(played) = played else {
         return Ok(None);
     };
@@ -400,5 +412,6 @@ fn record(played: Played, pair: usize, white: Side) -> GameRecord {
         note: played.fault.map(|fault| fault.to_string()),
         a,
         b,
+        still_ms: played.still.as_millis() as u64,
     }
 }

@@ -102,6 +102,10 @@ pub struct Standing {
     pub white_halves: u64,
     /// How they ended.
     pub ends: BTreeMap<End, u64>,
+    /// Games in which the machine stood still, which is on no clock.
+    pub still_games: u64,
+    /// For how many milliseconds in one game at most.
+    pub stillest_ms: u64,
     /// The log-likelihood ratio, where there is a test.
     pub ratio: Option<f64>,
 }
@@ -112,6 +116,8 @@ impl Standing {
     pub(super) fn count(&mut self, pair: &[GameRecord; 2], drops: [bool; 2]) {
         let mut is_dropped = false;
         for game in pair {
+            self.still_games += u64::from(game.still_ms > 0);
+            self.stillest_ms = self.stillest_ms.max(game.still_ms);
             if let Some(side) = game.forfeited_by() {
                 self.forfeits[side as usize].add(game.end);
                 is_dropped |= drops[side as usize];
@@ -166,6 +172,7 @@ mod tests {
             note: None,
             a: effort(50),
             b: effort(70),
+            still_ms: 0,
         }
     }
 
