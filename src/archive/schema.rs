@@ -65,3 +65,6 @@ pub(super) const SCHEMA: Schema = Schema {
     );
 "],
 };
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,9 @@ use super::wire::{Answer, Request};
 
 /// How long is waited for the bot.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long where it is asked whether it is well: who asks (a container's runtime) waits ten seconds,
+/// and is to hear why.
+const PATIENCE_OF_PROBES: Duration = Duration::from_secs(8);
 /// Longest answer, in bytes.
 const LONGEST_ANSWER: u64 = 4 << 20;
 
@@ -63,8 +66,12 @@ pub fn ask(path: &Path, request: &Request) -> Result<Answer, Unreachable> {
 
 fn exchange(path: &Path, request: &Request) -> io::Result<Answer> {
     let mut socket = UnixStream::connect(path)?;
-    socket.set_read_timeout(Some(PATIENCE))?;
-    socket.set_write_timeout(Some(PATIENCE))?;
+    let patience = match request {
+        Request::Health {} => PATIENCE_OF_PROBES,
+        _ => PATIENCE,
+    };
+    socket.set_read_timeout(Some(patience))?;
+    socket.set_write_timeout(Some(patience))?;
     let mut line = serde_json::to_string(request)?;
     line.push('\n');
     socket.write_all(line.as_bytes())?;

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::thread;
+
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// What a path answers: status and body.
 pub(super) type Answers = HashMap<&'static str, (u16, String)>;
@@ -23,9 +25,25 @@ impl Server {
         let seen = Arc::clone(&asked);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let _ = answer(&stream, &answers, &seen);
+                let _ = answer(stream, &answers, &seen);
             }
         });
+        Self { url, asked }
+    }
+
+    /// The same over TLS, as `localhost`; who does not trust its certificate asks nothing.
+    pub(super) fn start_tls(answers: Answers, config: Arc<ServerConfig>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("its address").port();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&asked);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let tls = ServerConnection::new(Arc::clone(&config)).expect("a good config");
+                let _ = answer(StreamOwned::new(tls, stream), &answers, &seen);
+            }
+        });
+        let url = format!("https://localhost:{port}");
         Self { url, asked }
     }
 
@@ -35,8 +53,12 @@ impl Server {
 }
 
 /// One request on one connection.
-fn answer(stream: &TcpStream, answers: &Answers, seen: &Mutex<Vec<String>>) -> io::Result<()> {
-    let mut reader = BufReader::new(stream);
+fn answer(
+    mut stream: impl Read + Write,
+    answers: &Answers,
+    seen: &Mutex<Vec<String>>,
+) -> io::Result<()> {
+    let mut reader = BufReader::new(&mut stream);
     let mut first = String::new();
     reader.read_line(&mut first)?;
     let path = first
@@ -65,11 +87,11 @@ fn answer(stream: &TcpStream, answers: &Answers, seen: &Mutex<Vec<String>>) -> i
     } else {
         "application/json"
     };
-    let mut stream = stream;
     write!(
         stream,
         "HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\
          \r\n\r\n{body}",
         body.len()
-    )
+    )?;
+    stream.flush()
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::unix::net::UnixDatagram;
+use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -135,6 +135,33 @@ async fn probes_say_whether_it_is_alive_and_ready_and_why_not() {
     let (code, _) = bot.tell(&["healthcheck", "--socket", "/nowhere"]);
     assert_eq!(code, Some(2), "a socket or a config, not both");
     bot.signal(Signal::CONT);
+}
+
+#[test]
+fn the_probe_of_a_bot_that_hangs_ends_in_time_and_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let socket = folder.path().join("control.sock");
+    let deaf = UnixListener::bind(&socket).expect("a socket");
+    // One is taken in and told nothing, the other is not even taken in.
+    let probe = || {
+        command(&["healthcheck", "--socket"])
+            .arg(&socket)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts")
+    };
+    let probes = [probe(), probe()];
+    let (_taken_in, _) = deaf.accept().expect("somebody comes");
+    for mut probe in probes {
+        let code = finish(&mut probe, GUARD);
+        let output = probe.wait_with_output().expect("it has ended");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(output.stdout.is_empty(), "it is not known to be alive");
+        assert!(said.contains("control.sock does not answer"), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,0 +1,183 @@
+//! TLS as the program speaks it: whom it trusts, and what it says of one whom it does not.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use rustix::process::{Pid, Signal, kill_process};
+use rustls::ServerConfig;
+use rustls::pki_types::PrivatePkcs8KeyDer;
+use tempfile::TempDir;
+
+use super::program::{Ran, command, finish, ran};
+use super::server::Server;
+
+const TOKEN: &str = "lip_Sesame0pen";
+/// Longer than anything here takes; a hang ends there.
+const GUARD: Duration = Duration::from_secs(30);
+
+/// Somebody who vouches for servers, and whom nobody knows but this test.
+struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    /// What a system that trusts it keeps.
+    pem: String,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let key = KeyPair::generate().expect("a key");
+        let mut params = CertificateParams::new(Vec::<String>::new()).expect("no names");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let name = "the authority of a test";
+        params.distinguished_name.push(DnType::CommonName, name);
+        let pem = params.self_signed(&key).expect("a certificate").pem();
+        let issuer = Issuer::new(params, key);
+        Self { issuer, pem }
+    }
+
+    /// A server that this authority says is the one of that name.
+    fn certify(&self, name: &str) -> Arc<ServerConfig> {
+        let key = KeyPair::generate().expect("a key");
+        let params = CertificateParams::new(vec![name.to_owned()]).expect("a good name");
+        let certificate = params
+            .signed_by(&key, &self.issuer)
+            .expect("a certificate")
+            .der()
+            .clone();
+        let key = PrivatePkcs8KeyDer::from(key.serialize_der());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("ring speaks the default versions of TLS")
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate], key.into())
+            .expect("a key that fits");
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Arc::new(config)
+    }
+}
+
+/// A folder with a config for a server, and with what the system trusts.
+struct Ground {
+    server: Server,
+    folder: TempDir,
+}
+
+impl Ground {
+    fn new(config: Arc<ServerConfig>) -> Self {
+        let token =
+            format!(r#"{{"{TOKEN}":{{"userId":"megaton","scopes":"bot:play","expires":null}}}}"#);
+        let account = r#"{"id":"megaton","username":"Megaton","title":"BOT","perfs":{}}"#;
+        let answers = HashMap::from([
+            ("/api/token/test", (200, token)),
+            ("/api/account", (200, account.to_owned())),
+        ]);
+        let server = Server::start_tls(answers, config);
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = format!(
+            "[lichess]\nurl = \"{}\"\n[engine]\nhash = 1\n[panel]\nlisten = \"\"\n",
+            server.url
+        );
+        fs::write(folder.path().join("config.toml"), text).expect("a config");
+        Self { server, folder }
+    }
+
+    /// A file of trusted authorities.
+    fn roots(&self, pem: &str) -> PathBuf {
+        let path = self.folder.path().join("roots.pem");
+        fs::write(&path, pem).expect("a file");
+        path
+    }
+
+    /// A command of the program; no setting of this machine says whom it is to trust or to go through.
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = command(arguments);
+        command
+            .arg("--config")
+            .arg(self.folder.path().join("config.toml"))
+            .env("LICHESS_BOT_TOKEN", TOKEN);
+        for name in [
+            "SSL_CERT_FILE",
+            "SSL_CERT_DIR",
+            "HTTPS_PROXY",
+            "https_proxy",
+            "ALL_PROXY",
+            "all_proxy",
+        ] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    fn refused(&self, ran: &Ran, why: &str) {
+        assert_eq!(ran.status, Some(2), "{}", ran.stdout);
+        let said = &ran.stderr;
+        let whom = format!("cannot reach {}: ", self.server.url);
+        assert!(said.contains(&whom) && said.contains(why), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(!said.contains("Sesame"), "the token is shown: {said}");
+        assert_eq!(self.server.asked(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_server_that_an_authority_of_the_system_vouches_for_is_asked() {
+    let authority = Authority::new();
+    let ground = Ground::new(authority.certify("localhost"));
+    let roots = ground.roots(&authority.pem);
+    let ran = ran(ground.command(&["check"]).env("SSL_CERT_FILE", roots));
+    assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let result = "result   `megaton run` plays as Megaton";
+    assert!(ran.stdout.contains(result), "{}", ran.stdout);
+    assert_eq!(ground.server.asked(), ["/api/token/test", "/api/account"]);
+}
+
+#[test]
+fn a_server_that_nobody_known_vouches_for_is_told_nothing() {
+    let authority = Authority::new();
+    let ground = Ground::new(authority.certify("localhost"));
+    let unknown = "invalid peer certificate: UnknownIssuer";
+    ground.refused(&ran(&mut ground.command(&["check"])), unknown);
+    // Where the system trusts nobody at all the roots inside count, and they do not know it either.
+    let roots = ground.roots("");
+    let ran = ran(ground.command(&["check"]).env("SSL_CERT_FILE", roots));
+    ground.refused(&ran, unknown);
+}
+
+#[test]
+fn a_certificate_of_another_name_is_refused() {
+    let authority = Authority::new();
+    let ground = Ground::new(authority.certify("lichess.example"));
+    let roots = ground.roots(&authority.pem);
+    let ran = ran(ground.command(&["check"]).env("SSL_CERT_FILE", roots));
+    ground.refused(&ran, "invalid peer certificate: certificate not valid for");
+}
+
+#[test]
+fn a_bot_on_a_system_without_roots_waits_for_a_server_that_it_can_trust() {
+    let ground = Ground::new(Authority::new().certify("localhost"));
+    let mut child = ground
+        .command(&["run"])
+        .env("SSL_CERT_FILE", ground.roots(""))
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut log = BufReader::new(child.stderr.take().expect("its log"));
+    let begun = Instant::now();
+    let mut seen = String::new();
+    while !(seen.contains("cannot reach the server") && seen.contains("UnknownIssuer")) {
+        let read = log.read_line(&mut seen).expect("the log is text");
+        assert!(read > 0 && begun.elapsed() < GUARD, "no refusal in {seen}");
+    }
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("it runs");
+    // Its log is read to the end, or it would wait for room to write in.
+    while log.read_line(&mut seen).expect("the log is text") > 0 {}
+    assert_eq!(finish(&mut child, GUARD), Some(0), "{seen}");
+    assert!(!seen.contains("Sesame"), "the token is in the log");
+    assert_eq!(ground.server.asked(), Vec::<String>::new());
+}
