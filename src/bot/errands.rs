@@ -12,7 +12,7 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use super::lobby::{Errand, Kind, News, Refusal};
 use super::memory::{Call as Asking, Memory};
 use super::report::{BotEvent, Listeners};
-use crate::lichess::{ChallengeId, Client, Error, GameId, UserId};
+use crate::lichess::{ChallengeId, Client, Error, GameId, Scope, UserId};
 
 /// Calls under way at once on which a seat depends; each waits for the governor besides.
 const URGENT_AT_ONCE: usize = 8;
@@ -24,7 +24,7 @@ const MOST_REFUSALS: usize = 256;
 /// challenges that are taken back, those behind it are heard to be gone meanwhile, and no acceptance
 /// is spent on them.
 const GONE_REST: Duration = Duration::from_millis(100);
-/// How often a refusal is sent that brings no answer.
+/// How often a refusal is sent that brings no answer, or one that there were too many.
 const TRIES: u32 = 2;
 
 type Call = BoxFuture<'static, News>;
@@ -156,7 +156,10 @@ async fn decline(client: Client, listeners: Listeners, refusal: Refusal) -> News
     tracing::info!(challenge = %id, %challenger, %reason, why, "declined");
     let mut outcome = client.decline(id, *reason).await;
     for _ in 1..TRIES {
-        if !outcome.as_ref().is_err_and(Error::is_transient) {
+        // After a 429 the governor holds a second try for as long as was advised, or lets none out
+        // where that is longer than a challenge waits. All other refusals are held meanwhile anyhow.
+        let again = |error: &Error| error.is_transient() || client.pause(Scope::Decline).is_some();
+        if !outcome.as_ref().is_err_and(again) {
             break;
         }
         outcome = client.decline(id, *reason).await;

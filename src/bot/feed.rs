@@ -166,6 +166,8 @@ impl GameFeed {
         let now = Instant::now();
         let lived = match &self.phase {
             Phase::Waiting { .. } => return,
+            // It will state the whole game; and its answer may be that these are too many.
+            Phase::Opening { asked, .. } if now - *asked < self.least_pause => return,
             Phase::Opening { .. } => Duration::ZERO,
             Phase::Live { stream, .. } => stream.opened_at().elapsed(),
         };
@@ -174,7 +176,7 @@ impl GameFeed {
         let wait = if calm {
             Duration::ZERO
         } else {
-            self.reopening.after_loss(lived)
+            self.reopening.after_life(lived)
         };
         self.roll.stream(&self.game, None);
         self.phase = Phase::Waiting { until: now + wait };
@@ -188,7 +190,7 @@ impl GameFeed {
     }
 
     fn lost(&mut self, loss: &StreamLoss, lived: Duration) -> Option<Fed> {
-        let mut wait = self.reopening.after_loss(lived);
+        let mut wait = self.reopening.after_loss(loss, lived);
         let mut fed = None;
         if let StreamLoss::Unopened(error) = loss {
             match error {

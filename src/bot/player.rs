@@ -30,7 +30,7 @@ use super::table::{
 use super::upkeep::say_tripped;
 use super::voice::Voice;
 use crate::engine::{Engine, Limits, Pool, Search, Thought};
-use crate::lichess::{Client, GameEvent, GameFull, GameId, OfferDraw, Reply};
+use crate::lichess::{Client, GameEvent, GameFull, GameId, OfferDraw, Reply, Scope};
 use crate::rules::Move;
 use crate::store::Moment;
 
@@ -358,6 +358,10 @@ impl Player {
         let (client, game) = (self.house.client.clone(), self.table.seat().game.clone());
         tracing::debug!(?request, "asking");
         self.requests.push(Box::pin(async move {
+            // A courtesy is not worth another call after one too many.
+            if let Some(wait) = client.pause(Scope::Act).filter(|_| request.is_courtesy()) {
+                return (request, Answer::Limited { wait: Some(wait) });
+            }
             let outcome = match request {
                 Request::Abort => client.abort(&game).await,
                 Request::Resign => client.resign(&game).await,

@@ -138,7 +138,7 @@ pub struct Pace {
     pub limited_reserve: Duration,
     /// Pause between two notes of calls refused for the rate, while there are more and more.
     pub limited_note: Duration,
-    /// How often a connection is kept ready while a short clock stands.
+    /// How often a game on the clock asks for a connection to be kept ready.
     pub warm: Duration,
     /// How long a position that is drawn on the board waits for the server to say so.
     pub settle: Duration,

@@ -20,6 +20,9 @@ const MOST_GROWTHS: i32 = 40;
 /// While nothing answers at all, the wait grows to this part of the time it has been so, without its
 /// steady beginning.
 const ABSENCE_SHARE: u32 = 8;
+/// So many streams in a row that fell silent are reopened at once: each has waited for its limit of
+/// silence, so this hammers nobody, and a clock may run.
+const FREE_SILENCES: u32 = 2;
 /// While a server is out of order, the wait between two questions is this part of that time, alike.
 const KNOCK_SHARE: u32 = 16;
 
@@ -29,6 +32,7 @@ pub struct GameReopening {
     waits: Vec<Duration>,
     healthy_life: Duration,
     attempts: usize,
+    silences: Silences,
 }
 
 impl GameReopening {
@@ -38,14 +42,25 @@ impl GameReopening {
             waits: timing.game_backoff.clone(),
             healthy_life: timing.healthy_life,
             attempts: 0,
+            silences: Silences::default(),
         }
     }
 
-    /// How long to wait before the next opening, after a stream that lived for `lived` (nought if
-    /// it never opened). A wait the server advised is left to the caller, who knows the clock.
-    pub fn after_loss(&mut self, lived: Duration) -> Duration {
+    /// How long to wait before the next opening, after `loss` of a stream that lived for `lived`
+    /// (nought if it never opened). A wait the server advised is left to the caller, who knows the
+    /// clock.
+    pub fn after_loss(&mut self, loss: &StreamLoss, lived: Duration) -> Duration {
+        if lived < self.healthy_life && self.silences.excuse(loss, lived) {
+            return Duration::ZERO;
+        }
+        self.after_life(lived)
+    }
+
+    /// The same where nothing was lost: the stream is dropped because it told too little.
+    pub fn after_life(&mut self, lived: Duration) -> Duration {
         if lived >= self.healthy_life {
             self.attempts = 0;
+            self.silences = Silences::default();
             return Duration::ZERO;
         }
         let last = self.waits.len().saturating_sub(1);
@@ -64,6 +79,7 @@ pub struct EventReopening {
     steady: Duration,
     healthy_life: Duration,
     attempts: i32,
+    silences: Silences,
     /// Since when no connection comes about.
     away_since: Option<Instant>,
     budget: OpeningBudget,
@@ -79,6 +95,7 @@ impl EventReopening {
             steady: timing.steady,
             healthy_life: timing.healthy_life,
             attempts: 0,
+            silences: Silences::default(),
             away_since: None,
             budget: OpeningBudget::new(timing.opening_window, timing.openings),
         }
@@ -116,6 +133,9 @@ impl EventReopening {
         self.away_since = None;
         let own = if lived >= self.healthy_life {
             self.attempts = 0;
+            self.silences = Silences::default();
+            Duration::ZERO
+        } else if self.silences.excuse(loss, lived) {
             Duration::ZERO
         } else {
             let before = if Knocking::helps(loss, lived) {
@@ -151,6 +171,26 @@ impl EventReopening {
         let share = away.saturating_sub(self.steady) / ABSENCE_SHARE;
         let longest = self.longest_unreached.max(self.first);
         jittered(share.clamp(self.first, longest), chance)
+    }
+}
+
+/// How often in a row a stream opened and fell silent.
+#[derive(Clone, Copy, Debug, Default)]
+struct Silences(u32);
+
+impl Silences {
+    /// Takes in a `loss` after a short life. Says whether it is no reason to wait.
+    fn excuse(&mut self, loss: &StreamLoss, lived: Duration) -> bool {
+        let was_open = !lived.is_zero();
+        if was_open && matches!(loss, StreamLoss::Silent(_)) {
+            self.0 = self.0.saturating_add(1);
+            return self.0 <= FREE_SILENCES;
+        }
+        // An opening that fails on the way back says nothing of how the last stream ended.
+        if was_open {
+            self.0 = 0;
+        }
+        false
     }
 }
 
@@ -292,16 +332,57 @@ mod tests {
     fn a_game_stream_is_reopened_at_once_after_a_life_and_slower_after_each_death() {
         let mut reopening = GameReopening::new(&Timing::default());
         let table = [(60, 0), (59, 500), (0, 1000), (3, 1000), (0, 1000)];
-        for (row, (lived, wait)) in table.into_iter().enumerate() {
-            assert_eq!(reopening.after_loss(secs(lived)), ms(wait), "row {row}");
+        let mut wait = |lived| reopening.after_loss(&StreamLoss::Ended, secs(lived));
+        for (row, (lived, expected)) in table.into_iter().enumerate() {
+            assert_eq!(wait(lived), ms(expected), "row {row}");
         }
         // Half a minute of an outage is followed second by second.
         for _ in 3..30 {
-            assert_eq!(reopening.after_loss(secs(0)), secs(1));
+            assert_eq!(wait(0), secs(1));
         }
-        for (lived, wait) in [(0, 2000), (0, 2000), (61, 0), (0, 500)] {
-            assert_eq!(reopening.after_loss(secs(lived)), ms(wait));
+        for (lived, expected) in [(0, 2000), (0, 2000), (61, 0), (0, 500)] {
+            assert_eq!(wait(lived), ms(expected));
         }
+        assert_eq!(reopening.after_life(secs(59)), secs(1));
+        assert_eq!(reopening.after_life(secs(60)), secs(0));
+    }
+
+    #[test]
+    fn a_stream_that_fell_silent_is_reopened_at_once_twice_in_a_row() {
+        let silent = StreamLoss::Silent(secs(10));
+        let table = [
+            (&silent, 25, [0, 0]),
+            (&silent, 12, [0, 0]),
+            (&silent, 12, [500, 1000]),
+            // An opening that nobody answers has waited too, but nothing says that anybody is there.
+            (&silent, 0, [1000, 1000]),
+            (&silent, 12, [1000, 2250]),
+            // Another end, or a long life, and silence counts from one again.
+            (&StreamLoss::Ended, 12, [1000, 3375]),
+            (&silent, 12, [0, 0]),
+            (&silent, 60, [0, 0]),
+            (&silent, 12, [0, 0]),
+            (&silent, 12, [0, 0]),
+            (&silent, 12, [500, 1000]),
+        ];
+        let timing = Timing::default();
+        let mut game = GameReopening::new(&timing);
+        let mut events = EventReopening::new(&timing);
+        let now = Instant::now();
+        for (row, (loss, lived, expected)) in table.into_iter().enumerate() {
+            let waits = [
+                game.after_loss(loss, secs(lived)),
+                events.after_loss(loss, secs(lived), now, 1.0),
+            ];
+            assert_eq!(waits, expected.map(ms), "row {row}");
+        }
+        // The budget of openings stands above it.
+        let mut spent = EventReopening::new(&timing);
+        for _ in 0..timing.openings {
+            spent.opening(now);
+        }
+        let wait = spent.after_loss(&silent, secs(12), now, 1.0);
+        assert_eq!(wait, timing.opening_window);
     }
 
     #[test]

@@ -78,6 +78,8 @@ struct Inner {
     traffic: Traffic,
     games: HashMap<String, Story>,
     openings: VecDeque<Millis>,
+    /// When the last call of a kind came in, for the account or a game.
+    came: HashMap<(Place, Option<String>), Millis>,
     /// Calls that were told to wait: place, game, and the move where it was one.
     limited: HashMap<(Place, Option<String>), (Millis, Option<String>)>,
     lost: HashMap<String, (&'static str, Millis)>,
@@ -122,6 +124,7 @@ impl Journal {
         inner
             .limited
             .retain(|(_, at), _| at.as_deref() != Some(game));
+        inner.came.retain(|(_, at), _| at.as_deref() != Some(game));
         inner.games.remove(game).unwrap_or_default()
     }
 
@@ -151,6 +154,7 @@ impl Journal {
             inner.traffic.most_openings = inner.traffic.most_openings.max(openings);
         }
         let key = (place, game.map(str::to_owned));
+        inner.came.insert(key.clone(), now);
         let waits = inner.limited.get(&key).cloned();
         if let Some((limited, what)) = waits
             && what.as_deref() == uci
@@ -181,7 +185,11 @@ impl Journal {
         if status == 429 {
             inner.traffic.limited += 1;
             let key = (place, game.map(str::to_owned));
-            inner.limited.insert(key, (now, uci.map(str::to_owned)));
+            // Who was kept waiting for so long may have given the call up, and be making the next.
+            let came = inner.came.get(&key).copied();
+            let told = came.filter(|&came| now - came >= self.spacing);
+            let told = told.unwrap_or(now);
+            inner.limited.insert(key, (told, uci.map(str::to_owned)));
         }
         if let Some(game) = game
             && (status != 200 || place == Place::Move)
@@ -332,6 +340,18 @@ mod tests {
         assert_eq!(traffic.limited, 2);
         assert_eq!(traffic.least_gap, Some(Duration::from_millis(1_900)));
         assert_eq!(traffic.too_soon.len(), 1, "{:?}", traffic.too_soon);
+    }
+
+    #[test]
+    fn a_call_answered_so_late_that_it_may_have_been_given_up_counts_from_when_it_came() {
+        for (answered, complaints) in [(1_900, 1), (2_000, 0)] {
+            let journal = journal();
+            journal.called(Place::Move, Some("g"), None, Millis(0));
+            journal.answered(Place::Move, Some("g"), None, 429, Millis(answered));
+            journal.called(Place::Move, Some("g"), None, Millis(2_001));
+            let soon = journal.traffic().too_soon.len();
+            assert_eq!(soon, complaints, "{answered} ms");
+        }
     }
 
     #[test]

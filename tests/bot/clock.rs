@@ -146,18 +146,34 @@ fn on_a_short_clock_silence_is_not_borne_for_long() {
 }
 
 #[test]
-fn while_a_short_clock_stands_a_connection_is_kept_ready() {
-    let warmings = |left: u64| {
+fn while_there_is_a_clock_a_connection_is_kept_ready() {
+    let warmings = |actions: Vec<Action>| {
+        let warm = |action: &&Action| matches!(action, Action::Warm);
+        actions.iter().filter(warm).count()
+    };
+    for left in [2_000, 29_000, 30_000, 180_000] {
         let (mut desk, _) = Desk::at(Side::White, "g1f3");
         desk.state(LINE);
         desk.state_with(with_clock(SHOWN, left));
-        let waited = desk.wait(ms(65_000));
-        let warm = |action: &&Action| matches!(action, Action::Warm);
-        waited.iter().filter(warm).count()
-    };
-    assert_eq!(warmings(2_000), 6);
-    // With more on it there is time for a connection while the next move is thought about.
-    assert_eq!(warmings(180_000), 0);
+        assert_eq!(warmings(desk.wait(ms(65_000))), 6, "{left} ms");
+    }
+    // The opponent's first move: the next is ours, and a clock runs then.
+    let mut desk = Desk::new(Side::Black);
+    desk.open_with(full(Side::Black, state("")), desk.now);
+    assert_eq!(warmings(desk.wait(ms(9_000))), 0);
+    assert_eq!(warmings(desk.wait(ms(2_000))), 1);
+    // A long think lets it go cold as well.
+    let mut desk = Desk::new(Side::White);
+    let actions = desk.open_with(full(Side::White, with_clock(LINE, 36_000_000)), desk.now);
+    assert_eq!(warmings(actions), 1, "at once");
+    assert_eq!(warmings(desk.wait(ms(11_000))), 1);
+    // No clock, no hurry.
+    let mut game = full(Side::Black, state("g1f3 f7f6"));
+    (game.clock, game.speed) = (None, Speed::Correspondence);
+    game.state.time = BySide::default();
+    let mut desk = Desk::new(Side::Black);
+    desk.open_with(game, desk.now);
+    assert_eq!(warmings(desk.wait(ms(65_000))), 0);
 }
 
 #[test]
@@ -190,7 +206,7 @@ fn time_that_jumps_ahead_means_an_answer_at_once() {
     // The host slept; the timer is long due.
     desk.now += Duration::from_secs(36_000);
     let actions = desk.apply(Input::Tick);
-    assert!(matches!(actions[..], [Action::TakeBest { ticket: t }] if t == ticket));
+    assert!(matches!(actions[..], [Action::TakeBest { ticket: t }, ..] if t == ticket));
     // A game taken up by then has nothing left to think with.
     let mut late = Desk::new(Side::White);
     let actions = late.open_with(full(Side::White, with_clock(LINE, 0)), late.now);

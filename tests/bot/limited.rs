@@ -45,6 +45,29 @@ async fn refusals_for_the_rate_are_on_record_whoever_asked() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_challenge_is_declined_once_more_after_a_429_that_asks_for_a_short_wait() {
+    let mut server = Server::start().await;
+    server.timing.rate_limit = Duration::from_millis(100);
+    let limited = ("/c1/decline", 429, r#"{"error":"Too many requests."}"#);
+    server.world().call_faults.push(limited);
+    let bot = Bot::start(&server);
+    server
+        .until("online", |world| !world.events.is_empty())
+        .await;
+    server.world().challenge("c1", "standard");
+    server
+        .until("a second refusal", |world| {
+            let declines = world.calls.iter();
+            declines
+                .filter(|call| call.ends_with("/c1/decline"))
+                .count()
+                == 2
+        })
+        .await;
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_storm_of_refusals_is_a_few_lines_and_none_of_it_is_forgotten() {
     let mut server = Server::start().await;
     server.timing.rate_limit = Duration::from_millis(20);

@@ -200,6 +200,20 @@ fn every_opening_compares_the_running_games() {
 }
 
 #[test]
+fn a_game_whose_beginning_was_lost_on_a_living_stream_is_found_while_nothing_runs() {
+    let mut door = Door::new(4);
+    assert_eq!(door.apply(News::Opened), [Wanted::List]);
+    assert_eq!(door.apply(News::Running(Vec::new())), []);
+    for _ in 0..3 {
+        assert_eq!(door.wait(299), []);
+        assert_eq!(door.wait(1), [Wanted::List]);
+        assert_eq!(door.apply(News::Running(Vec::new())), []);
+    }
+    let lost = vec![game("g1", player("a"))];
+    assert_eq!(door.apply(News::Running(lost)), [Wanted::Play("g1".into())]);
+}
+
+#[test]
 fn while_the_stream_is_away_the_lists_tell_what_it_would() {
     let mut door = Door::new(4);
     assert_eq!(door.apply(News::Away), [Wanted::List, Wanted::Waiting]);
@@ -217,6 +231,14 @@ fn while_the_stream_is_away_the_lists_tell_what_it_would() {
     let plays = [Wanted::Play("c1".into())];
     assert_eq!(door.apply(News::Running(begun)), plays);
     assert_eq!((door.apply(waiting()), door.lobby.taken()), (vec![], 1));
+}
+
+#[test]
+fn after_a_burst_of_lines_the_list_is_asked_for_once_and_soon() {
+    let mut door = Door::new(4).settled();
+    assert_eq!(door.apply(News::Burst), []);
+    assert_eq!(door.apply(News::Burst), []);
+    assert_eq!(door.wait(11), [Wanted::List]);
 }
 
 #[test]

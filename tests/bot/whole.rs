@@ -373,6 +373,33 @@ async fn what_an_event_stream_would_tell_is_asked_for_while_it_alone_is_away() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_game_whose_start_was_dropped_from_a_burst_is_found_soon() {
+    let server = Server::start().await;
+    // The usual look at the list does not come while this test runs.
+    let pace = Pace {
+        reconcile: Duration::from_secs(3600),
+        ..Pace::default().faster(25)
+    };
+    let bot = Bot::paced(&server, &pace, |_| {});
+    server
+        .until("online", |world| !world.events.is_empty())
+        .await;
+    {
+        let mut world = server.world();
+        let streams = std::mem::take(&mut world.events);
+        world.begin("lost", true, 6);
+        world.events = streams;
+        world.in_one_piece(|world| {
+            for n in 0..60 {
+                world.challenge(&format!("c{n}"), "standard");
+            }
+        });
+    }
+    all_over(&server).await;
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_storm_of_challenges_is_answered_without_a_storm_of_ours() {
     let server = Server::start().await;
     let bot = Bot::start(&server);

@@ -13,8 +13,8 @@ fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds) / SPEED
 }
 
-/// One of each kind of fault that a call can meet; in how many shapes they come is seen elsewhere.
-pub(crate) fn faults() -> Vec<Fault> {
+/// One of each kind of answer; in how many shapes they come is seen elsewhere.
+pub(crate) fn replies() -> Vec<Reply> {
     let statuses = [
         (400, Shape::Error),
         (401, Shape::Error),
@@ -27,7 +27,13 @@ pub(crate) fn faults() -> Vec<Fault> {
         (503, Shape::Text),
         (200, Shape::HalfJson),
     ];
-    let replies = statuses.map(|(status, shape)| Reply::new(status, shape));
+    statuses
+        .map(|(status, shape)| Reply::new(status, shape))
+        .into()
+}
+
+/// One of each kind of fault that a call can meet.
+pub(crate) fn faults() -> Vec<Fault> {
     let mut faults = vec![
         Fault::LoseRequest,
         Fault::LoseReply,
@@ -36,8 +42,8 @@ pub(crate) fn faults() -> Vec<Fault> {
         Fault::Late(Duration::from_millis(600)),
         Fault::SlowReply(Duration::from_millis(600)),
     ];
-    faults.extend(replies.iter().cloned().map(Fault::Answer));
-    faults.extend(replies.into_iter().map(Fault::DoneThen));
+    faults.extend(replies().into_iter().map(Fault::Answer));
+    faults.extend(replies().into_iter().map(Fault::DoneThen));
     faults
 }
 

@@ -58,6 +58,20 @@ pub(crate) fn faults() -> Vec<Fault> {
     faults
 }
 
+/// The answers that refuse an opening, at every phase: in all shapes on our turn, one of each kind
+/// elsewhere.
+fn refusals() -> Vec<(Phase, Reply)> {
+    let mut refusals = Vec::new();
+    for phase in Phase::ALL {
+        let replies = match phase {
+            Phase::OurTurn => replies(),
+            _ => crate::arenas::replies(),
+        };
+        refusals.extend(replies.into_iter().map(|reply| (phase, reply)));
+    }
+    refusals
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_fault_of_a_moves_call_costs_a_game() {
     let cells = faults().into_iter().map(|fault| {
@@ -81,14 +95,21 @@ async fn no_fault_of_a_first_moves_call_costs_a_game() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_stream_that_is_refused_at_first_is_opened_in_the_end() {
     let mut cells = Vec::new();
-    for reply in replies() {
-        for phase in [Phase::OurTurn, Phase::TheirTurn] {
-            let refused = Blow::Call(Place::GameStream, Fault::Answer(reply.clone()));
-            let lost = Blow::Stream(Channel::Game, Mess::Break);
-            let name = format!("{}, lost at {}", refused.name(), phase.name());
-            let cell = Cell::new(name).with(phase, refused, 2);
-            cells.push(cell.with(phase, lost, 1));
-        }
+    for (phase, reply) in refusals() {
+        let fault = Fault::Answer(reply);
+        let refused = Blow::Call(Place::GameStream, fault.clone());
+        let lost = Blow::Stream(Channel::Game, Mess::Break);
+        let cell = Cell::new(format!("{}, lost at {}", refused.name(), phase.name()));
+        let cell = if phase == Phase::Ending {
+            // What waits for a game is forgotten when it is over: this waits for whichever opening
+            // is the second, which is the one after the loss.
+            let first = Fault::SlowReply(Duration::ZERO);
+            cell.call(Place::GameStream, first)
+                .call(Place::GameStream, fault)
+        } else {
+            cell.with(phase, refused, 2)
+        };
+        cells.push(cell.with(phase, lost, 1));
     }
     play(cells).await;
 }
@@ -96,16 +117,14 @@ async fn a_lost_stream_that_is_refused_at_first_is_opened_in_the_end() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_event_stream_that_is_refused_at_first_is_opened_in_the_end() {
     let mut cells = Vec::new();
-    for reply in replies() {
-        for phase in [Phase::OurTurn, Phase::TheirTurn] {
-            let refused = Blow::Call(Place::Events, Fault::Answer(reply.clone()));
-            let lost = Blow::Stream(Channel::Events, Mess::Break);
-            let name = format!("{} twice, lost at {}", refused.name(), phase.name());
-            // Both at the same moment: the stream is opened again before the phase comes again.
-            let cell = Cell::new(name).with(phase, refused.clone(), 1);
-            let cell = cell.with(phase, refused, 1).with(phase, lost, 1);
-            cells.push(cell.games(2).reopens());
-        }
+    for (phase, reply) in refusals() {
+        let refused = Blow::Call(Place::Events, Fault::Answer(reply));
+        let lost = Blow::Stream(Channel::Events, Mess::Break);
+        let name = format!("{} twice, lost at {}", refused.name(), phase.name());
+        // Both at the same moment: the stream is opened again before the phase comes again.
+        let cell = Cell::new(name).with(phase, refused.clone(), 1);
+        let cell = cell.with(phase, refused, 1).with(phase, lost, 1);
+        cells.push(cell.games(2).reopens());
     }
     play(cells).await;
 }
@@ -155,4 +174,26 @@ async fn a_claim_that_is_refused_or_lost_is_made_again() {
         cell
     });
     play(cells.collect()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_else_is_asked_in_a_game_meets_faults_and_costs_none() {
+    let mut cells = Vec::new();
+    for fault in crate::arenas::faults() {
+        // Calling off, a no to a draw, a yes to a takeback.
+        for mood in [Mood::NeverMoves, Mood::OffersDraws, Mood::AsksTakebacks] {
+            let name = Blow::Call(Place::Game, fault.clone()).name();
+            let mut cell = Cell::new(format!("{name}, {}", mood.name()));
+            cell = cell.call(Place::Game, fault.clone());
+            cell.mood = Some(mood);
+            cell.unplayed = mood == Mood::NeverMoves;
+            // The server calls off a game without a first move too, if we do not.
+            cell.meets = mood != Mood::NeverMoves;
+            // Only people are granted takebacks, and only where no rating changes.
+            cell.people = mood == Mood::AsksTakebacks;
+            cell.casual = mood == Mood::AsksTakebacks;
+            cells.push(cell);
+        }
+    }
+    play(cells).await;
 }

@@ -1,5 +1,6 @@
 //! A server with a fault, the bot on it, and what must be true afterwards whatever the fault was.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -9,12 +10,12 @@ use megaton::bot::{
     Pace, Reply, SearchLimits, Settings, Shutdown, Status,
 };
 use megaton::engine::{EngineOptions, Evaluator, Pool};
-use megaton::lichess::{self, Client, ClientOptions, Token};
+use megaton::lichess::{self, Client, ClientOptions, GameId, Token};
 use megaton::practice::{
     ArenaPlan, Blow, Fault, Handle, Mood, Options, Partner, Phase, Place, Report, Schedule, Server,
     Strike, TimeControl, Timing,
 };
-use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::broadcast::{self, error::RecvError, error::TryRecvError};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -76,6 +77,8 @@ pub(crate) struct Cell {
     pub(crate) arena: bool,
     /// Whether the event stream, which is lost, must be open again in the end.
     pub(crate) reopens: bool,
+    /// Whether every fault of a call must have been met in the end.
+    pub(crate) meets: bool,
 }
 
 impl Cell {
@@ -91,6 +94,7 @@ impl Cell {
             casual: false,
             arena: false,
             reopens: false,
+            meets: false,
         }
     }
 
@@ -361,9 +365,11 @@ async fn cell(cell: Cell) -> Option<String> {
     let token = server.open_bot(BOT).unwrap();
     // It is there before the bot looks for one.
     let arena = cell.arena.then(|| open_arena(&server));
-    let (task, shutdown) = put_on_with(&server, &token, |settings| {
+    let bot = start(&server, &token, |settings| {
         settings.arena.auto = cell.arena;
     });
+    let over = CancellationToken::new();
+    let seats = tokio::spawn(doubled(bot.news, over.clone()));
     let schedule = Schedule {
         people: cell.people,
         rated: !cell.casual,
@@ -389,12 +395,56 @@ async fn cell(cell: Cell) -> Option<String> {
         .await;
     }
     let mut wrong = complaints(&server, &cell, &report);
-    shutdown.drain.cancel();
-    if tokio::time::timeout(GUARD, task).await.is_err() {
+    bot.shutdown.drain.cancel();
+    if tokio::time::timeout(GUARD, bot.task).await.is_err() {
         wrong.push_str("the bot did not come to its end; ");
+    }
+    over.cancel();
+    for game in seats.await.unwrap() {
+        let _ = write!(wrong, "two players in {game}; ");
+    }
+    let waits = |(place, _): &(Place, Fault)| server.faults().waiting(*place) > 0;
+    if cell.meets && cell.calls.iter().any(waits) {
+        wrong.push_str("no call met the fault; ");
     }
     server.shutdown().await;
     (!wrong.is_empty()).then(|| format!("{}: {wrong}", cell.name))
+}
+
+/// The games at which another player of the bot sat down while one was there, of all that it tells
+/// until it is `over`.
+///
+/// A player tells once that it has joined, however often its stream is opened; one that failed or
+/// that has finished has left.
+async fn doubled(mut news: broadcast::Receiver<BotEvent>, over: CancellationToken) -> Vec<GameId> {
+    let mut seated = HashSet::new();
+    let mut doubled = Vec::new();
+    loop {
+        let event = tokio::select! {
+            event = news.recv() => event,
+            // What it told before its end is still there.
+            () = over.cancelled() => news.try_recv().map_err(|error| match error {
+                TryRecvError::Lagged(lost) => RecvError::Lagged(lost),
+                TryRecvError::Empty | TryRecvError::Closed => RecvError::Closed,
+            }),
+        };
+        match event {
+            Ok(BotEvent::Joined { game, .. }) => {
+                let alone = seated.insert(game.clone());
+                doubled.extend((!alone).then_some(game));
+            }
+            Ok(BotEvent::PlayerFailed { game, .. }) => {
+                seated.remove(&game);
+            }
+            Ok(BotEvent::Finished { ending }) => {
+                seated.remove(&ending.game);
+            }
+            Ok(_) => {}
+            // Who left meanwhile is not known: nobody is complained of without proof.
+            Err(RecvError::Lagged(_)) => seated.clear(),
+            Err(RecvError::Closed) => return doubled,
+        }
+    }
 }
 
 /// Opens an arena with two partners, so that each game has another opponent.

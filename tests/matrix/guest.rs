@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use megaton::lichess::{
     ChallengeId, ChallengeOptions, ChatLine, Client, ColorChoice, Event, GameEvent, GameId,
-    GameState, OfferDraw, Status, UserId,
+    GameState, OfferDraw, Status, UserId, Variant,
 };
 use megaton::practice::Handle;
 use megaton::rules::Game;
@@ -74,8 +74,14 @@ impl Guest {
     /// Challenges the bot, which gets White: of two visitors the server judges that one. The id is
     /// that of the game that it may become.
     pub(crate) async fn challenges(&self) -> GameId {
+        self.challenges_to(Variant::Atomic).await
+    }
+
+    /// The same, to a game of any kind.
+    pub(crate) async fn challenges_to(&self, variant: Variant) -> GameId {
         let options = ChallengeOptions {
             color: ColorChoice::Black,
+            variant,
             ..ChallengeOptions::default()
         };
         let bot = UserId::new(BOT);

@@ -1,11 +1,15 @@
 //! People who challenge: rated and casual games against every way of behaving, and every end of an
-//! acceptance's call.
+//! acceptance's call and of a refusal's.
 
+use futures::stream::{self, StreamExt};
 use megaton::bot::BotEvent;
-use megaton::practice::{Event, Fault, Mood, Place, Reply, Schedule, Shape};
+use megaton::lichess::Variant;
+use megaton::practice::{Blow, Event, Fault, Mood, Place, Reply, Schedule, Shape};
 use tokio_util::sync::CancellationToken;
 
-use crate::ground::{BOT, Cell, play, schedule, server, start, until};
+use crate::crossing::{all, calls};
+use crate::ground::{AT_ONCE, BOT, Cell, GUARD, play, schedule, server, start, until};
+use crate::guest::Guest;
 
 const MOODS: [Mood; 8] = [
     Mood::Plain,
@@ -99,4 +103,51 @@ async fn an_acceptance_that_was_lost_before_it_was_done_is_sent_again_and_is_one
         accepts_through(faults.clone(), false).await;
         accepts_through(faults, true).await;
     }
+}
+
+/// A challenge that does not fit is declined, and the refusal meets a fault; whoever comes next is
+/// taken as ever.
+async fn declines_through(fault: Fault) {
+    let what = Blow::Call(Place::Decline, fault.clone()).name();
+    // Where the server itself has said no, the challenge may be left to lapse.
+    let heard = match &fault {
+        Fault::Answer(reply) => reply.status >= 500,
+        _ => true,
+    };
+    let server = server().await;
+    let guest = Guest::new(&server, "Guest").await;
+    let token = server.open_bot(BOT).unwrap();
+    let mut news = server.events();
+    let bot = start(&server, &token, |_| {});
+    until(&what, async || server.is_online(BOT)).await;
+    server.faults().add(Place::Decline, fault);
+    let unfit = guest.challenges_to(Variant::Standard).await;
+    until(&what, async || server.faults().waiting(Place::Decline) == 0).await;
+    if heard {
+        let declined =
+            async { while !matches!(news.recv().await.unwrap(), Event::Declined { .. }) {} };
+        let waited = tokio::time::timeout(GUARD, declined).await;
+        assert!(waited.is_ok(), "{what}: never declined");
+    }
+    let next = server.play(BOT, schedule(1, 1), CancellationToken::new());
+    let report = next.await;
+    assert!(report.is_clean(), "{what}: {report}");
+    bot.is_at_rest_after(&what).await;
+    // Who asks while an alarm lasts is declined too, once each time.
+    let told = all(&mut news);
+    let others = told
+        .iter()
+        .filter(|event| matches!(event, Event::Declined { game, .. } if game != unfit.as_str()));
+    let said = calls(&server, Place::Decline) - others.count() as u64;
+    assert!((1..=6).contains(&said), "{what}: {said} refusals");
+    let too_soon = server.traffic().too_soon;
+    assert!(too_soon.is_empty(), "{what}: {too_soon:?}");
+    bot.end().await;
+    server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_that_meets_a_fault_is_given_and_costs_nobody_a_game() {
+    let faults = stream::iter(crate::arenas::faults());
+    faults.for_each_concurrent(AT_ONCE, declines_through).await;
 }

@@ -1,11 +1,13 @@
-//! Starts in the middle of everything: games that ran before the bot did, each taken up once.
+//! Starts in the middle of everything: games that ran before the bot did, each taken up once, and
+//! a bot killed at every phase of one.
 
 use std::time::Duration;
 
-use megaton::practice::{Blow, Event, Havoc};
+use futures::stream::{self, StreamExt};
+use megaton::practice::{Blow, Channel, Event, Fault, Havoc, Mess, Phase, Place, Strike};
 use tokio_util::sync::CancellationToken;
 
-use crate::ground::{BOT, put_on, put_on_with, schedule, server};
+use crate::ground::{AT_ONCE, BOT, put_on, put_on_with, schedule, server, until};
 
 const GUARD: Duration = Duration::from_secs(60);
 
@@ -93,4 +95,51 @@ async fn games_above_the_limit_are_played_all_the_same() {
         "{others:?}"
     );
     server.shutdown().await;
+}
+
+/// The bot is killed at a phase of its first game, without a word, and started anew.
+async fn killed_at(phase: Phase) {
+    let server = server().await;
+    let token = server.open_bot(BOT).unwrap();
+    let (first, _) = put_on_with(&server, &token, |settings| {
+        // It is to be killed over it.
+        settings.search.movetime = Some(Duration::from_millis(60));
+        settings.search.nodes = None;
+    });
+    // What makes the phase last until the end: a line that is never read, a move that is never
+    // answered. Thinking takes its time anyhow. (A move that was lost with the bot cannot be known
+    // to the next one, which may well find another.)
+    let blow = match phase {
+        Phase::Posting => Blow::Call(Place::Move, Fault::DoneInSilence),
+        Phase::Thinking => Blow::Call(Place::Chat, Fault::SlowReply(Duration::ZERO)),
+        _ => Blow::Stream(Channel::Game, Mess::Silence),
+    };
+    let ply = if phase == Phase::Begin { 0 } else { 4 };
+    server
+        .faults()
+        .strike(Strike::at(phase, blow).from_ply(ply));
+    let scheduled = server.play(BOT, schedule(2, 1), CancellationToken::new());
+    let kill = async {
+        until(phase.name(), async || server.faults().strikes_left() == 0).await;
+        if phase == Phase::Thinking {
+            // It is announced with the turn.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        first.abort();
+        let _ = first.await;
+        put_on(&server, &token)
+    };
+    let (report, second) = tokio::time::timeout(GUARD, async { tokio::join!(scheduled, kill) })
+        .await
+        .unwrap_or_else(|_| panic!("killed at {}: it hangs", phase.name()));
+    assert!(report.is_clean(), "killed at {}: {report}", phase.name());
+    second.1.drain.cancel();
+    second.0.await.unwrap();
+    server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_killed_at_any_phase_finds_its_game_again() {
+    let phases = stream::iter(Phase::ALL);
+    phases.for_each_concurrent(AT_ONCE, killed_at).await;
 }

@@ -1,8 +1,12 @@
 //! What can happen to an open stream, in every phase.
 
-use megaton::practice::{Blow, Channel, Havoc, Mess, Phase};
+use std::time::Duration;
 
-use crate::ground::{Cell, play};
+use megaton::practice::{Blow, Channel, Event, Fault, Havoc, Mess, Phase, Place};
+use tokio_util::sync::CancellationToken;
+
+use crate::ground::{BOT, Cell, play, schedule, server, start, until};
+use crate::guest::Guest;
 
 /// Everything that can go wrong on a stream.
 fn messes() -> Vec<Mess> {
@@ -75,4 +79,63 @@ async fn lines_that_are_missing_are_missed_in_time() {
         [Phase::OurTurn, Phase::TheirTurn].map(|phase| Cell::at(phase, skip.clone()))
     });
     play(skips.into_iter().flatten().collect()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_of_a_game_that_the_event_stream_never_tells_is_no_loss() {
+    let skip = Blow::Stream(Channel::Events, Mess::Skip(1));
+    let cells = Phase::ALL.map(|phase| Cell::at(phase, skip.clone()).games(2));
+    play(cells.into()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_game_whose_beginning_is_never_told_is_found_and_played() {
+    let server = server().await;
+    let token = server.open_bot(BOT).unwrap();
+    let bot = start(&server, &token, |_| {});
+    until("it is online", async || server.is_online(BOT)).await;
+    let mut news = server.events();
+    // Between the challenge and the game there is time to lose what comes.
+    let late = Fault::Late(Duration::from_millis(100));
+    server.faults().add(Place::Accept, late);
+    let deaf = async {
+        loop {
+            if let Event::Challenged { game, .. } = news.recv().await.unwrap() {
+                let skip = Blow::Stream(Channel::Events, Mess::Skip(1));
+                return server.strike(&game, skip);
+            }
+        }
+    };
+    let game = server.play(BOT, schedule(1, 1), CancellationToken::new());
+    let (report, ()) = tokio::join!(game, deaf);
+    assert!(report.is_clean(), "{report}");
+    bot.is_at_rest().await;
+    bot.end().await;
+    server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_challenge_that_is_never_told_is_heard_of_at_the_next_opening() {
+    let server = server().await;
+    let guest = Guest::new(&server, "Guest").await;
+    let token = server.open_bot(BOT).unwrap();
+    let bot = start(&server, &token, |_| {});
+    until("it is online", async || server.is_online(BOT)).await;
+    // All event streams lose a line; it is of no game yet.
+    let skip = Blow::Stream(Channel::Events, Mess::Skip(1));
+    server.strike("", skip);
+    let game = guest.challenges().await;
+    server.break_streams();
+    until("the game runs", async || {
+        let status = bot.status().await;
+        status.games.iter().any(|it| it.id == game.as_str())
+    })
+    .await;
+    guest.plays(&game).await;
+    bot.is_at_rest().await;
+    for report in server.take_reports() {
+        assert!(!report.blame.is_ours(), "{report:?}");
+    }
+    bot.end().await;
+    server.shutdown().await;
 }

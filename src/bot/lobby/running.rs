@@ -229,15 +229,27 @@ impl Lobby {
         }
     }
 
+    /// Asks for the list now, and plans the next look. There is one while nothing runs, too: a
+    /// stream that lives may have lost the line that told of a game. Where games are parked and
+    /// nothing else runs, the operator says how often.
     pub(super) fn ask_for_list(&mut self, now: Instant, out: &mut Vec<Errand>) {
-        let games = (!self.is_empty()).then_some(self.pace.reconcile);
-        let parked = self.parked.poll(&self.settings.correspondence);
-        let pause = [games, parked].into_iter().flatten().min();
-        self.list_at = pause.and_then(|pause| now.checked_add(pause));
+        let usual = self.pace.reconcile;
+        let pause = match self.parked.poll(&self.settings.correspondence) {
+            Some(poll) if self.is_empty() => poll,
+            Some(poll) => poll.min(usual),
+            None => usual,
+        };
+        self.list_at = now.checked_add(pause);
         if !out.contains(&Errand::List) {
             self.list_asked = Some(now);
             out.push(Errand::List);
         }
+    }
+
+    /// The next look at the list is a moment away, or nearer.
+    pub(super) fn list_soon(&mut self, now: Instant) {
+        let soon = now + self.pace.again;
+        self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
     }
 
     /// Whether a list of running games shows all there are.
@@ -279,8 +291,7 @@ impl Lobby {
         }
         if !is_whole {
             // More run than it shows. The most urgent stand first, so that the next one shows others.
-            let soon = now + self.pace.again;
-            self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
+            self.list_soon(now);
         }
         // The stream tells the running games at its opening too: those lines may still be coming.
         let settles = now + self.pace.again;

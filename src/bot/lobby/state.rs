@@ -137,6 +137,7 @@ impl Lobby {
                 out.push(Errand::Waiting);
             }
             News::Event(event) => self.event(event, now, &mut out),
+            News::Burst => self.list_soon(now),
             News::Waiting(challenges) => {
                 for challenge in challenges {
                     self.challenged(challenge, None, now, &mut out);

@@ -180,6 +180,16 @@ pub enum Request {
     ClaimDraw,
 }
 
+impl Request {
+    /// Whether it only answers a question of the opponent's, and nothing is lost without.
+    pub fn is_courtesy(self) -> bool {
+        matches!(
+            self,
+            Self::DeclineDraw | Self::AcceptTakeback | Self::DeclineTakeback
+        )
+    }
+}
+
 /// Something that must be known after a restart too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {

@@ -190,6 +190,7 @@ impl Table {
         });
         out.push(Action::Think { ticket, limits });
         out.push(Action::Warm);
+        self.keep_warm(now);
     }
 
     /// The clock shows less than it should: what was planned on the old one must not overrun it.

@@ -70,6 +70,7 @@ impl Table {
         let usual = grown(self.pace.post_limit, owed.trouble.lost + 1);
         let until = now + usual.min(patience);
         owed.stage = Stage::Sent { ticket, until };
+        self.watch.rest_warming();
     }
 
     /// How long our clock bears silence.

@@ -13,9 +13,6 @@ use crate::bot::clock::ClockKind;
 const CLOCK_SLACK: Duration = Duration::from_millis(250);
 /// The part of our clock that a line which never came may cost.
 const MISSED_PART: u32 = 3;
-/// On less than this the next move must not wait for a connection. With more there is time for one
-/// while the move is thought about.
-const SHORT: Duration = Duration::from_secs(30);
 /// Longest factor by which looks at a list that cannot be read grow rarer.
 const MOST_LOOKS: u32 = 12;
 
@@ -37,7 +34,13 @@ impl Watch {
 
     /// A list was read: nothing was missed up to here.
     pub(super) fn rest(&mut self) {
-        *self = Self::default();
+        self.look_at = None;
+        self.unread = 0;
+    }
+
+    /// A move goes out: it keeps its connection itself.
+    pub(super) fn rest_warming(&mut self) {
+        self.warm_at = None;
     }
 }
 
@@ -98,13 +101,14 @@ impl Table {
         !self.is_our_turn() && gone.zip(left).is_some_and(|(gone, left)| gone < left)
     }
 
-    /// Our clock stands, and is so short that the next move must find a connection.
-    fn keep_warm(&mut self, now: Instant) {
-        let running = self.reading().filter(|r| r.kind == ClockKind::Running);
-        let short = running
-            .and_then(|reading| reading.left)
-            .is_some_and(|left| left < SHORT);
-        self.watch.warm_at = short.then(|| now + self.pace.warm);
+    /// Where there is a clock, the next move must find a connection, whoever thinks and however
+    /// long: a forced move has no time for one. Most of these wishes cost no call, for the client
+    /// asks only once nobody has used the connection for some time, and all games share it.
+    pub(super) fn keep_warm(&mut self, now: Instant) {
+        let kind = self.reading().map(|reading| reading.kind);
+        let clocked = kind.is_some_and(|kind| kind != ClockKind::Unclocked);
+        let due = self.watch.warm_at.unwrap_or(now + self.pace.warm);
+        self.watch.warm_at = clocked.then_some(due);
     }
 
     /// Looks whether something was missed, at the latest after `wait`.
