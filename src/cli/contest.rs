@@ -30,7 +30,8 @@ const TOLD_EVERY: Duration = Duration::from_secs(20);
 /// nodes and overhead), or `cmd:PROGRAM ARGUMENTS`, any UCI program that plays atomic. Every
 /// opening is played twice, colours turned round, and pairs are counted in their order: at fixed
 /// nodes or depth the same match gives the same result, whatever the concurrency. Illegal moves,
-/// crashes, hangs and overstepped clocks lose the game and are counted apart.
+/// crashes, hangs and overstepped clocks lose the game and are counted apart. Time in which the whole
+/// machine stood still is on no clock.
 ///
 /// Exit status: 0 played as asked, or the test accepted; 3 it rejected; 4 it did not decide.
 #[derive(Debug, clap::Args)]

@@ -304,6 +304,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_of_the_day_is_told() {
+        let status = Status {
+            ledger: Some(LedgerStatus {
+                bot_games: 12,
+                bot_games_limit: 100,
+                credits: 30,
+                credits_limit: 200,
+                forecast: "lasts the day".to_owned(),
+            }),
+            ..Status::default()
+        };
+        let today = "today     12 of 100 games against bots, 30 of 200 challenge credits; \
+                     lasts the day";
+        let told = lines(&status);
+        assert!(told.iter().any(|line| line == today), "{told:?}");
+    }
+
+    #[test]
     fn a_bot_without_network_says_so() {
         let said = lines(&Status::default());
         assert!(

@@ -134,6 +134,28 @@ fn check_names_what_keeps_the_bot_from_playing() {
 }
 
 #[test]
+fn check_names_what_the_website_must_have_set() {
+    let set = "\"bio\":\"plays atomic\"";
+    for (bio, is_empty) in [
+        (set, false),
+        ("\"bio\":\"\"", true),
+        ("\"bio\":\" \"", true),
+        ("", true),
+    ] {
+        let account = BOT.replace(set, bio);
+        let server = server("bot:play,challenge:read,challenge:write", &account);
+        let (status, out, err) = ask(&server.url, &["check"], "");
+        assert_eq!(status, Some(0), "neither keeps it from playing: {err}");
+        // The server does not tell who may challenge: it is named whatever the account is like.
+        let challenges = "website  cannot be asked: see that Preferences, Privacy lets other \
+                          players challenge it always";
+        assert!(out.contains(challenges), "{out}");
+        let empty = "account  its profile is empty";
+        assert_eq!(out.contains(empty), is_empty, "{bio}: {out}");
+    }
+}
+
+#[test]
 fn check_goes_on_where_the_server_does_not_test_tokens() {
     let server = Server::start(HashMap::from([("/api/account", (200, BOT.to_owned()))]));
     let (status, out, err) = ask(&server.url, &["check"], "");

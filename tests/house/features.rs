@@ -104,8 +104,25 @@ fn is_file(name: &str) -> bool {
     match (test, path.is_dir()) {
         (None, true) => true,
         (None, false) => path.is_file(),
-        (Some(test), _) => {
-            fs::read_to_string(path).is_ok_and(|source| source.contains(&format!("fn {test}(")))
-        }
+        (Some(test), _) => fs::read_to_string(path).is_ok_and(|source| is_test(&source, test)),
     }
+}
+
+/// Whether this is a function that runs as a test: a helper of that name shows nothing.
+fn is_test(source: &str, name: &str) -> bool {
+    let function = format!("fn {name}(");
+    source.match_indices(&function).any(|(at, _)| {
+        let above = source[..at].trim_end().lines().rev().map(str::trim);
+        above
+            .take_while(|line| !line.is_empty() && *line != "}")
+            .any(|line| line.starts_with("#[test]") || line.starts_with("#[tokio::test"))
+    })
+}
+
+#[test]
+fn a_helper_shows_nothing() {
+    let source = "#[test]\nfn one() {\n}\nfn two() {}\n\n#[tokio::test(a = 1)]\n// Why.\nasync fn \
+                  three() {}\n\nmod inner {\n    #[test]\n    fn four() {}\n}\n";
+    let found = ["one", "two", "three", "four", "five"].map(|name| is_test(source, name));
+    assert_eq!(found, [true, false, true, true, false]);
 }

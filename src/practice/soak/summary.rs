@@ -10,6 +10,10 @@ use crate::practice::report::{GameReport, Report};
 
 /// The client's own bound on openings of the event stream in ten minutes.
 const OPENINGS: usize = 20;
+/// One game in so many may be excused by a machine that stood still; with more, nothing is proven.
+const ONE_EXCUSED_IN: usize = 100;
+/// Memory that grows by no more than so many kilobytes is flat, whatever it was.
+const FLAT: u64 = 64 * 1024;
 
 /// What came of a soak.
 #[derive(Clone, Debug, Default)]
@@ -43,12 +47,21 @@ impl SoakReport {
         self.games().filter(|game| game.blame.is_ours()).collect()
     }
 
+    /// How many lost games are blamed on the machine.
+    pub fn excused(&self) -> usize {
+        let excused = self
+            .games()
+            .filter(|game| matches!(game.blame, Blame::Machine(_)));
+        excused.count()
+    }
+
     /// How many games were asked for and never began.
     pub fn never_begun(&self) -> usize {
         self.scheduled.asked - self.scheduled.games.len()
     }
 
-    /// Whether nothing was lost through the client, and it kept to the server's limits.
+    /// Whether nothing was lost through the client, it kept to the server's limits, and the machine
+    /// was good enough to show so.
     pub fn is_clean(&self) -> bool {
         self.complaints().is_empty()
     }
@@ -62,6 +75,22 @@ impl SoakReport {
         }
         if self.never_begun() > 0 {
             wrong.push(format!("{} games never began", self.never_begun()));
+        }
+        let (excused, games) = (self.excused(), self.games().count());
+        if is_no_proof(excused, games) {
+            wrong.push(format!(
+                "{excused} of {games} games are excused by a machine that stood still: \
+                 this proves nothing"
+            ));
+        }
+        if let [_, _, half, end] = self.rss[..]
+            && has_grown(half, end)
+        {
+            wrong.push(format!(
+                "memory grew from {} MB after half of the games to {} MB",
+                half / 1024,
+                end / 1024
+            ));
         }
         if !self.traffic.too_soon.is_empty() {
             let first = &self.traffic.too_soon[0];
@@ -77,6 +106,16 @@ impl SoakReport {
         }
         wrong
     }
+}
+
+/// Whether so many games were excused that the rest says nothing about the client.
+fn is_no_proof(excused: usize, games: usize) -> bool {
+    excused * ONE_EXCUSED_IN > games
+}
+
+/// Whether memory, in kilobytes, grows with the games. Half of them have filled every table.
+fn has_grown(half: u64, end: u64) -> bool {
+    end > half + half / 2 && end > half + FLAT
 }
 
 impl fmt::Display for SoakReport {
@@ -123,7 +162,11 @@ impl SoakReport {
         for (blame, count) in by {
             writeln!(out, "  {count:>6}  {blame}")?;
         }
-        Ok(())
+        writeln!(
+            out,
+            "excused by a machine that stood still: {}",
+            self.excused()
+        )
     }
 
     fn write_calls(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -193,4 +236,83 @@ fn write_story(out: &mut fmt::Formatter<'_>, game: &GameReport) -> fmt::Result {
         writeln!(out, "  {line}")?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::practice::terms::Status;
+    use crate::rules::Color;
+
+    use super::*;
+
+    const MB: u64 = 1024;
+
+    /// A report of so many games that nobody is to blame for, and so many excused ones.
+    fn report(good: usize, excused: usize) -> SoakReport {
+        let game = |number| GameReport {
+            number,
+            id: format!("game{number}"),
+            arena: None,
+            partner: "greedy".to_owned(),
+            color: Color::White,
+            status: Status::Timeout,
+            winner: None,
+            plies: 9,
+            illegal: 0,
+            out_of_turn: 0,
+            calls: 9,
+            blame: if number < good {
+                Blame::Nobody
+            } else {
+                Blame::Machine("it was gone until the opponent claimed")
+            },
+            story: Vec::new(),
+        };
+        SoakReport {
+            scheduled: Report {
+                asked: good + excused,
+                games: (0..good + excused).map(game).collect(),
+            },
+            ended_well: true,
+            ..SoakReport::default()
+        }
+    }
+
+    #[test]
+    fn games_excused_by_the_machine_are_told_and_many_prove_nothing() {
+        for (good, excused, is_clean) in [
+            (200, 0, true),
+            (198, 2, true),
+            (197, 3, false),
+            (9, 1, false),
+        ] {
+            let report = report(good, excused);
+            let text = report.to_string();
+            let told = format!("excused by a machine that stood still: {excused}\n");
+            assert!(text.contains(&told), "{text}");
+            assert_eq!(report.is_clean(), is_clean, "{text}");
+            assert_eq!(text.contains("this proves nothing"), !is_clean, "{text}");
+            assert!(report.lost_through_us().is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn memory_that_grows_with_the_games_is_told() {
+        for (half, end, grows) in [
+            (160, 140, false),
+            (160, 160, false),
+            (20, 84, false),
+            (20, 85, true),
+            (160, 240, false),
+            (160, 241, true),
+        ] {
+            assert_eq!(has_grown(half * MB, end * MB), grows, "{half} MB, {end} MB");
+        }
+        // Where the system does not tell, there is nothing to complain of.
+        assert!(!has_grown(0, 0));
+        let mut report = report(200, 0);
+        report.rss = [10, 20, 30, 200].map(|mb| mb * MB).to_vec();
+        let grown = "memory grew from 30 MB after half of the games to 200 MB";
+        assert_eq!(report.complaints(), [grown]);
+    }
 }
