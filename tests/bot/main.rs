@@ -6,6 +6,7 @@ mod arenas;
 mod challenges;
 mod clock;
 mod crowds;
+mod deaf;
 mod desk;
 mod door;
 mod draws;

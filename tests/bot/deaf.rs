@@ -1,0 +1,228 @@
+//! What the event stream would tell and does not: it fails, is refused, or drops lines in a storm.
+
+use std::time::Duration;
+
+use megaton::bot::{BotEvent, Pace};
+
+use crate::running::{Bot, all_over};
+use crate::server::{Piece, Server};
+use crate::whole::HTML;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_event_stream_that_fails_in_any_way_leaves_nobody_deaf() {
+    let server = Server::start().await;
+    let bot = Bot::start(&server);
+    let faults = [Piece::Cut, Piece::End, Piece::Garbage, Piece::Silence];
+    for (n, fault) in faults.iter().enumerate() {
+        let openings = n + 1;
+        server
+            .until("online", |world| {
+                world.event_openings == openings && !world.events.is_empty()
+            })
+            .await;
+        // The game begins while nobody can hear of it.
+        server.world().tell(fault);
+        server.world().begin(&format!("g{n}"), true, 6);
+        all_over(&server).await;
+    }
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_outage_is_one_event_however_often_a_stream_does_not_open_again() {
+    const DOWN: [(u16, &str); 3] = [(502, HTML), (500, "oops"), (503, "down")];
+    let mut server = Server::start().await;
+    // Nothing is lost but what is cut here.
+    server.timing.event_idle = Duration::from_secs(60);
+    server.timing.game_idle = Duration::from_secs(60);
+    server.world().begin("g1", true, 30);
+    if let Some(round) = server.world().rounds.get_mut("g1") {
+        round.asleep_at = Some(2);
+    }
+    // What was never open is not lost.
+    server.world().event_faults.extend(DOWN);
+    server.world().stream_faults.extend(DOWN);
+    let bot = Bot::start(&server);
+    let mut news = bot.listeners.subscribe();
+    let chronicle = bot.listeners.chronicle();
+    let has_moved = || {
+        let games = chronicle.running();
+        games.iter().any(|live| live.record.moves.len() == 3)
+    };
+    server
+        .until("both streams", |world| {
+            has_moved() && !world.events.is_empty()
+        })
+        .await;
+    let opened = {
+        let mut world = server.world();
+        world.event_faults.extend(DOWN);
+        world.stream_faults.extend(DOWN);
+        world.tell(&Piece::Cut);
+        world.events.clear();
+        let round = world.rounds.get_mut("g1").expect("it runs");
+        round.tell(&Piece::Cut);
+        round.openings
+    };
+    server
+        .until("both again", |world| {
+            !world.events.is_empty() && world.rounds["g1"].openings > opened
+        })
+        .await;
+    let events = chronicle.events(99);
+    for kind in ["offline", "stream"] {
+        let lost = events.iter().filter(|event| event.kind == kind);
+        assert_eq!(lost.count(), 1, "{kind}: {events:?}");
+    }
+    let mut told = 0;
+    while let Ok(event) = news.try_recv() {
+        told += usize::from(matches!(event, BotEvent::StreamLost { .. }));
+    }
+    assert_eq!(told, 1, "and counted once");
+    bot.kill().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_well_again_is_found_without_spending_openings() {
+    for fault in [(503, HTML), (0, "the connection breaks")] {
+        let mut server = Server::start().await;
+        // Only a small call that is answered can open the stream again while this test runs.
+        server.timing.event_backoff_max = Duration::from_secs(3600);
+        {
+            let mut world = server.world();
+            world.playing_faults = 10;
+            // The stream comes back a moment after the rest.
+            world.event_faults.extend([fault; 2]);
+        }
+        let bot = Bot::start(&server);
+        server
+            .until("online", |world| !world.events.is_empty())
+            .await;
+        server.world().begin("late", true, 6);
+        all_over(&server).await;
+        let looks = server.world().looks.clone();
+        let looks = looks.iter().filter(|path| **path != "/api/account");
+        let looks: Vec<_> = looks
+            .map(|path| path.rsplit('/').next().unwrap_or_default())
+            .collect();
+        let mut expected = vec!["event"];
+        expected.extend(["playing"; 11]);
+        expected.extend(["event", "playing", "event"]);
+        assert_eq!(
+            looks[..expected.len()],
+            expected,
+            "small calls between the openings: {fault:?}"
+        );
+        bot.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_event_stream_would_tell_is_asked_for_while_it_alone_is_away() {
+    for fault in [
+        (503, HTML),
+        (429, "Too many requests. Try again later."),
+        (0, "the connection breaks"),
+    ] {
+        let mut server = Server::start().await;
+        // It does not open while this test runs.
+        server.timing.event_backoff_max = Duration::from_secs(3600);
+        server.world().event_faults.extend([fault; 40]);
+        server.world().begin("g0", true, 6);
+        let bot = Bot::start(&server);
+        all_over(&server).await;
+        server.world().challenge("c1", "atomic");
+        server
+            .until("the challenge is accepted", |world| {
+                world.calls.iter().any(|call| call.ends_with("c1/accept"))
+            })
+            .await;
+        server.world().begin("c1", false, 6);
+        all_over(&server).await;
+        {
+            let world = server.world();
+            assert!(world.events.is_empty(), "it never opened: {fault:?}");
+            assert!(world.event_openings <= 20, "{}", world.event_openings);
+        }
+        bot.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_game_whose_start_was_dropped_from_a_burst_is_found_soon() {
+    let server = Server::start().await;
+    // The usual look at the list does not come while this test runs.
+    let pace = Pace {
+        reconcile: Duration::from_secs(3600),
+        ..Pace::default().faster(25)
+    };
+    let bot = Bot::paced(&server, &pace, |_| {});
+    server
+        .until("online", |world| !world.events.is_empty())
+        .await;
+    {
+        let mut world = server.world();
+        let streams = std::mem::take(&mut world.events);
+        world.begin("lost", true, 6);
+        world.events = streams;
+        world.in_one_piece(|world| {
+            for n in 0..60 {
+                world.challenge(&format!("c{n}"), "standard");
+            }
+        });
+    }
+    all_over(&server).await;
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_storm_of_challenges_is_answered_without_a_storm_of_ours() {
+    let server = Server::start().await;
+    let bot = Bot::start(&server);
+    server
+        .until("online", |world| !world.events.is_empty())
+        .await;
+    for n in 0..500 {
+        server.world().challenge(&format!("c{n}"), "standard");
+    }
+    server.world().challenge("good", "atomic");
+    let accepted = |calls: &[String]| calls.iter().any(|call| call.ends_with("good/accept"));
+    server
+        .until("the good one", |world| accepted(&world.calls))
+        .await;
+    server.world().begin("good", true, 6);
+    all_over(&server).await;
+    bot.stop().await;
+    let declines = |call: &&String| call.ends_with("/decline");
+    assert!(server.world().calls.iter().filter(declines).count() <= 500);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn challenges_taken_back_in_a_storm_keep_nobody_from_a_seat() {
+    let server = Server::start().await;
+    let bot = Bot::start(&server);
+    server
+        .until("online", |world| !world.events.is_empty())
+        .await;
+    server.world().in_one_piece(|world| {
+        for n in 0..500 {
+            let id = format!("c{n}");
+            world.challenge(&id, "atomic");
+            world.take_back(&id);
+        }
+        world.challenge("good", "atomic");
+    });
+    let accepted = |call: &&String| call.ends_with("/accept");
+    server
+        .until("the good one", |world| {
+            world.calls.iter().any(|call| call.ends_with("good/accept"))
+        })
+        .await;
+    // A burst arrives in a few pieces; only at their edges is something asked for in vain, and never
+    // so much that the server's limit (64 in five seconds for everybody) comes near.
+    let asked = server.world().calls.iter().filter(accepted).count();
+    assert!(asked <= 20, "{asked} acceptances");
+    server.world().begin("good", true, 6);
+    all_over(&server).await;
+    bot.stop().await;
+}
