@@ -234,6 +234,20 @@ fn while_the_stream_is_away_the_lists_tell_what_it_would() {
 }
 
 #[test]
+fn a_list_that_is_older_than_the_end_of_a_game_does_not_start_it_again() {
+    let mut door = Door::new(4);
+    door.started(game("g1", player("a")));
+    door.apply(News::Opened);
+    door.left("g1");
+    let listed = || News::Running(vec![game("g1", player("a"))]);
+    assert_eq!(door.apply(listed()), []);
+    assert_eq!(door.lobby.taken(), 0);
+    // The next one is asked for after that.
+    door.apply(News::Opened);
+    assert_eq!(door.apply(listed()), [Wanted::Play("g1".into())]);
+}
+
+#[test]
 fn after_a_burst_of_lines_the_list_is_asked_for_once_and_soon() {
     let mut door = Door::new(4).settled();
     assert_eq!(door.apply(News::Burst), []);

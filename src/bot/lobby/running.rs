@@ -224,7 +224,9 @@ impl Lobby {
     pub(super) fn left(&mut self, game: &GameId, seen: bool, now: Instant) {
         self.games.remove(game);
         self.parked.remove(game);
-        if !seen {
+        if seen {
+            self.ended.push(game.clone());
+        } else {
             self.list_at = now.checked_add(self.pace.again);
         }
     }
@@ -242,6 +244,7 @@ impl Lobby {
         self.list_at = now.checked_add(pause);
         if !out.contains(&Errand::List) {
             self.list_asked = Some(now);
+            self.ended.clear();
             out.push(Errand::List);
         }
     }
@@ -279,6 +282,9 @@ impl Lobby {
             out.extend(visited.map(Errand::SaidOver));
         }
         for game in games {
+            if self.ended.contains(&game.id) {
+                continue;
+            }
             self.started(Box::new(game), now, out);
         }
         if is_whole {

@@ -38,6 +38,8 @@ pub struct Lobby {
     pub(super) list_at: Option<Instant>,
     /// When the list under way was asked for.
     pub(super) list_asked: Option<Instant>,
+    /// Games whose end was seen since then: a list on its way may still show them.
+    pub(super) ended: Vec<GameId>,
     draining: bool,
     paused: bool,
     alarm: bool,
@@ -61,6 +63,7 @@ impl Lobby {
             surplus: Surplus::default(),
             list_at: None,
             list_asked: None,
+            ended: Vec::new(),
             draining: false,
             paused: false,
             alarm: false,
