@@ -331,6 +331,7 @@ async fn a_second_look_ends_when_a_game_begins_and_goes_on_after_it() {
         review: ReviewRules {
             // No position is done with before the test is.
             time: Duration::from_secs(3600),
+            patience: u32::MAX,
             idle: Duration::from_millis(1),
             again: Duration::from_millis(20),
         },

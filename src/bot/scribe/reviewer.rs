@@ -18,8 +18,6 @@ use crate::rules::Game;
 
 /// Games that began earlier are not looked at again.
 const RECENT: Duration = Duration::from_secs(30 * 24 * 3600);
-/// A search that says nothing for so many of its times is dropped.
-const PATIENCE: u32 = 30;
 /// Of so many that were dropped so while nothing was played, their game is given up.
 const MOST_DROPPED: u32 = 3;
 
@@ -28,6 +26,9 @@ const MOST_DROPPED: u32 = 3;
 pub struct ReviewRules {
     /// How long each position is searched.
     pub time: Duration,
+    /// A search that says nothing for so many of its times is dropped. In the background it gets
+    /// only what others leave of the cores.
+    pub patience: u32,
     /// How long nothing must have been played.
     pub idle: Duration,
     /// How long is waited after there was nothing to do.
@@ -38,6 +39,7 @@ impl Default for ReviewRules {
     fn default() -> Self {
         Self {
             time: Duration::from_secs(1),
+            patience: 30,
             idle: Duration::from_secs(20),
             again: Duration::from_secs(60),
         }
@@ -144,7 +146,7 @@ impl Reviewer {
             ..Limits::default()
         };
         let search = engine.think(game, limits);
-        let patience = self.rules.time.saturating_mul(PATIENCE);
+        let patience = self.rules.time.saturating_mul(self.rules.patience);
         tokio::select! {
             thought = timeout(patience, answer(&search)) => Looked::of(thought.ok().flatten()),
             () = self.wait_for_games() => Looked::Interrupted,

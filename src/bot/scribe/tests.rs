@@ -24,6 +24,8 @@ fn rules() -> ArchiveRules {
         retry: Duration::from_millis(20),
         review: ReviewRules {
             time: Duration::from_millis(5),
+            // However busy the cores are.
+            patience: u32::MAX,
             idle: Duration::from_millis(1),
             again: Duration::from_millis(20),
         },
@@ -266,7 +268,9 @@ async fn a_game_of_which_a_search_fails_is_given_up_and_keeps_nobody_from_a_turn
             ..EngineOptions::default()
         });
         let path = folder.path().join(FILE_NAME);
-        let scribe = Scribe::start(&path, &chronicle, &pool, &rules()).await;
+        let mut rules = rules();
+        rules.review.patience = 30;
+        let scribe = Scribe::start(&path, &chronicle, &pool, &rules).await;
         for id in ["lostgam1", "lostgam2"] {
             let review = until(folder.path(), |library| library.review(id).ok()?).await;
             assert!(review.given_up && review.mistake.is_none(), "{review:?}");
