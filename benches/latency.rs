@@ -166,6 +166,7 @@ fn options(url: &str) -> Result<BotOptions, Failure> {
     settings.variety.enabled = false;
     settings.chat.humans = false;
     Ok(BotOptions {
+        sole: false,
         client,
         pool: Pool::in_background(&EngineOptions {
             hash_mb: 16,

@@ -159,6 +159,26 @@ impl Doorbell {
         }
     }
 
+    /// After a panic: what was under way may not be asked again. A stream that is open stays so.
+    pub(super) fn start_over(&mut self) {
+        let now = Instant::now();
+        let until = match &self.phase {
+            Phase::Live(_) => return,
+            Phase::Waiting { until, .. } => *until,
+            Phase::Opening(_) => {
+                let lived = Duration::ZERO;
+                now + self
+                    .reopening
+                    .after_loss(&StreamLoss::Ended, lived, now, fastrand::f64())
+            }
+        };
+        self.phase = Phase::Waiting {
+            until,
+            well_again: None,
+            ask_at: None,
+        };
+    }
+
     fn open(&mut self) {
         self.reopening.opening(Instant::now());
         let client = self.client.clone();
@@ -195,7 +215,10 @@ impl Doorbell {
             ask_at: answers.then(|| next_asking(self.client.timing(), self.away)),
         };
         if !was_open {
-            tracing::warn!(%loss, ?wait, asking, "the event stream does not open");
+            let said = matches!(&loss, StreamLoss::Unopened(error) if error.is_rate_limited());
+            if !said {
+                tracing::warn!(%loss, ?wait, asking, "the event stream does not open");
+            }
             return Rung::Unopened(loss);
         }
         self.lost += 1;

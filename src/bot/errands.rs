@@ -138,7 +138,9 @@ impl Acceptor {
                 challenge: id.clone(),
             }),
             Err(error) => {
-                tracing::warn!(challenge = %id, %error, "cannot accept");
+                if !error.is_rate_limited() {
+                    tracing::warn!(challenge = %id, %error, "cannot accept");
+                }
                 self.memory.refused(asked, error, opponent.as_ref());
                 if matches!(error, Error::Gone { .. }) {
                     tokio::time::sleep(GONE_REST).await;
@@ -189,7 +191,9 @@ async fn cancel(client: Client, id: ChallengeId) -> News {
 
 async fn abort(client: Client, game: GameId) -> News {
     let outcome = client.abort(&game).await;
-    if let Err(error) = &outcome {
+    if let Err(error) = &outcome
+        && !error.is_rate_limited()
+    {
         tracing::warn!(%game, %error, "cannot call off the game, so it is played");
     }
     let answer = outcome.into();
@@ -200,7 +204,9 @@ async fn list(client: Client) -> News {
     match client.playing().await {
         Ok(playing) => News::Running(playing.games),
         Err(error) => {
-            tracing::warn!(%error, "cannot list the running games");
+            if !error.is_rate_limited() {
+                tracing::warn!(%error, "cannot list the running games");
+            }
             News::NoList
         }
     }

@@ -21,6 +21,7 @@ use super::memory::Memory;
 use super::minutes::Minutes;
 use super::overhead::Meter;
 use super::report::{BotEvent, Listeners};
+use super::revival::{Revival, reason_of};
 use super::roll::Roll;
 use super::settings::{Pace, Settings};
 use super::shelf::Shelf;
@@ -30,12 +31,9 @@ use super::table::{
 use super::upkeep::say_tripped;
 use super::voice::Voice;
 use crate::engine::{Engine, Limits, Pool, Search, Thought};
-use crate::lichess::{Client, GameEvent, GameFull, GameId, OfferDraw, Reply, Scope};
+use crate::lichess::{Client, Error, GameEvent, GameFull, GameId, OfferDraw, Reply, Scope};
 use crate::rules::Move;
 use crate::store::Moment;
-
-/// Longest pause before a failed player sits down again, in multiples of the first.
-const MOST_REVIVALS: u32 = 32;
 
 /// What every player shares.
 #[derive(Clone, Debug)]
@@ -59,9 +57,8 @@ pub(super) struct House {
 /// opponent's turn; then there is no end to tell.
 pub(super) async fn play(house: House, seat: Seat, said_over: Arc<Notify>) -> Option<Ending> {
     let mut promise = None;
-    let mut pause = 1;
+    let mut revival = Revival::new(house.pace.revive);
     loop {
-        let began = Instant::now();
         let mut player = Player::new(&house, seat.clone(), promise.take());
         let outcome = AssertUnwindSafe(player.run(&said_over))
             .catch_unwind()
@@ -84,20 +81,8 @@ pub(super) async fn play(house: House, seat: Seat, said_over: Arc<Notify>) -> Op
                 house.shelf.put(&seat.game, player.table.opinion());
             }
         }
-        if began.elapsed() > house.pace.revive * MOST_REVIVALS {
-            pause = 1;
-        }
-        tokio::time::sleep(house.pace.revive * pause).await;
-        pause = (pause * 2).min(MOST_REVIVALS);
+        revival.wait().await;
     }
-}
-
-fn reason_of(panic: &(dyn std::any::Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no reason given")
 }
 
 struct Player {
@@ -294,7 +279,10 @@ impl Player {
                 Action::Remember(deed) => self.voice.remember(&self.table, deed),
                 Action::Tell(told) => self.tell(told),
                 Action::Note(oddity) => {
-                    tracing::warn!(ply = self.table.ply(), "{oddity}");
+                    // What the server answered is in the log since it came.
+                    if !oddity.is_an_answer() {
+                        tracing::warn!(ply = self.table.ply(), "{oddity}");
+                    }
                     self.minutes.oddity(&oddity);
                     let game = self.table.seat().game.clone();
                     self.house.listeners.tell(BotEvent::Odd { game, oddity });
@@ -348,7 +336,7 @@ impl Player {
         self.posts.push(Box::pin(async move {
             let outcome = client.make_move(&game, &uci, offer).await;
             if let Err(error) = &outcome {
-                tracing::debug!(%uci, %error, "the move's call failed");
+                log_failed(&uci, error);
             }
             (ticket, outcome.into())
         }));
@@ -451,6 +439,16 @@ impl Player {
             ending: Arc::new(ending.clone()),
         });
         ending
+    }
+}
+
+/// Logs that a move's call failed, once. What is refused for the rate the client logs, whoever asked;
+/// that nobody can be reached is said of the event stream.
+fn log_failed(uci: &str, error: &Error) {
+    match error {
+        _ if error.is_rate_limited() => {}
+        _ if error.is_unreached() => tracing::debug!(uci, %error, "the move's call failed"),
+        _ => tracing::warn!(status = error.status(), uci, %error, "the move's call failed"),
     }
 }
 

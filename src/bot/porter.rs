@@ -21,7 +21,7 @@ use super::control::Commands;
 use super::doorbell::{Doorbell, Rung};
 use super::errands::Errands;
 use super::health::{self, Health};
-use super::lists::{Keeper, ListState, Lists};
+use super::lists::{Keeper, ListSources, ListState, Lists};
 use super::lobby::{Acceptance, Errand, Lobby, News};
 use super::matchmaking::Desk;
 use super::missed::Seeker;
@@ -79,53 +79,96 @@ pub(super) struct Porter {
 
 impl Porter {
     pub(super) fn new(options: BotOptions, account: &Account, commands: Commands) -> Self {
-        let settings = Arc::new(options.settings);
+        let (word, words) = mpsc::channel(WORDS);
+        let (lane, speaker) = Lane::open(options.client.clone());
+        let alarms = Alarms::new(options.listeners.clone());
+        say_rests(&alarms, &options.memory);
+        let house = House {
+            settings: Arc::new(options.settings),
+            lane,
+            pace: options.pace,
+            listeners: options.listeners,
+            pool: options.pool,
+            meter: Meter::knowing(options.memory.move_costs()),
+            memory: options.memory,
+            alarms: alarms.clone(),
+            roll: Roll::default(),
+            shelf: Shelf::default(),
+            word,
+            client: options.client,
+        };
+        let doorbell = Doorbell::new(house.client.clone(), alarms);
+        let lists = &options.lists;
+        Self::at(house, doorbell, commands, speaker, words, lists, account)
+    }
+
+    /// Another in the place of one that failed. What that one thought of challenges and seats is
+    /// gone, and is asked of the server again; whoever plays stays seated and notices nothing.
+    pub(super) fn anew(mut self, lists: &ListSources, account: &Account, reason: &str) -> Self {
+        tracing::error!(reason, "the porter failed and begins anew");
+        let reason = reason.to_owned();
+        self.house.listeners.tell(BotEvent::PorterFailed { reason });
+        self.doorbell.start_over();
+        let (house, doorbell, commands) = (self.house, self.doorbell, self.commands);
+        let (speaker, words) = (self.speaker, self.words);
+        let mut porter = Self {
+            begun: self.begun,
+            closing: self.closing,
+            paused: self.paused,
+            games: self.games,
+            players: self.players,
+            ids: self.ids,
+            let_in: self.let_in,
+            accepted_at: self.accepted_at,
+            ..Self::at(house, doorbell, commands, speaker, words, lists, account)
+        };
+        if porter.paused {
+            porter.take_in(News::Pause);
+        }
+        if porter.closing.has_begun() {
+            porter.take_in(News::Drain);
+        }
+        porter.take_in(News::Away);
+        porter
+    }
+
+    fn at(
+        house: House,
+        doorbell: Doorbell,
+        commands: Commands,
+        speaker: Speaker,
+        words: mpsc::Receiver<News>,
+        lists: &ListSources,
+        account: &Account,
+    ) -> Self {
         let me = account.id.clone();
-        let keeper = Keeper::new(Arc::clone(&settings), &options.lists, options.pace);
-        let (rules, rules_seen) = watch::channel(Arc::clone(&settings));
+        let keeper = Keeper::new(Arc::clone(&house.settings), lists, house.pace);
+        let (rules, rules_seen) = watch::channel(Arc::clone(&house.settings));
         let (lists_told, lists) = watch::channel(Arc::new(keeper.lists()));
         let list_states = keeper.states();
         let mut side_tasks = JoinSet::new();
         side_tasks.spawn(keeper.run(rules_seen, lists_told));
+        side_tasks.spawn(mind_store(house.alarms.clone(), house.memory.clone()));
+        side_tasks.spawn(mind_archive(
+            house.alarms.clone(),
+            house.listeners.chronicle().troubles(),
+        ));
         let mut lobby = Lobby::new(
             me.clone(),
-            Arc::clone(&settings),
-            options.pace,
-            options.memory.clone(),
+            Arc::clone(&house.settings),
+            house.pace,
+            house.memory.clone(),
         );
         let now = Instant::now();
-        let blocked = Blocked::remembered(&options.memory);
+        let blocked = Blocked::remembered(&house.memory);
         let known = Arc::new(lists.borrow().and_blocked(blocked.users()));
         lobby.apply(News::Lists(Arc::clone(&known)), now);
         if let Some(rating) = account.atomic().and_then(|perf| perf.rating) {
             lobby.apply(News::Rating(rating), now);
         }
-        let (word, words) = mpsc::channel(WORDS);
-        let (lane, speaker) = Lane::open(options.client.clone());
-        let alarms = Alarms::new(options.listeners.clone());
-        say_rests(&alarms, &options.memory);
-        side_tasks.spawn(mind_store(alarms.clone(), options.memory.clone()));
-        side_tasks.spawn(mind_archive(
-            alarms.clone(),
-            options.listeners.chronicle().troubles(),
-        ));
-        let house = House {
-            settings,
-            memory: options.memory.clone(),
-            lane,
-            pace: options.pace,
-            listeners: options.listeners,
-            pool: options.pool,
-            client: options.client,
-            meter: Meter::knowing(options.memory.move_costs()),
-            alarms: alarms.clone(),
-            roll: Roll::default(),
-            shelf: Shelf::default(),
-            word,
-        };
         let desk = Desk::new(
             house.client.clone(),
-            options.memory.clone(),
+            house.memory.clone(),
             me.clone(),
             Arc::clone(&house.settings),
             known,
@@ -133,8 +176,8 @@ impl Porter {
         );
         let missed = Seeker::new(
             house.client.clone(),
-            options.memory.clone(),
-            alarms.clone(),
+            house.memory.clone(),
+            house.alarms.clone(),
             house.listeners.clone(),
             me.clone(),
             &house.pace,
@@ -148,15 +191,15 @@ impl Porter {
             errands: Errands::new(
                 house.client.clone(),
                 house.listeners.clone(),
-                options.memory,
+                house.memory.clone(),
             ),
             lists,
             list_states,
             blocked,
             rules,
             _side_tasks: side_tasks,
-            doorbell: Doorbell::new(house.client.clone(), alarms.clone()),
-            health: Health::new(house.client.clone(), alarms, account),
+            doorbell,
+            health: Health::new(house.client.clone(), house.alarms.clone(), account),
             name: account.username.clone(),
             begun: Instant::now(),
             closing: Closing::default(),
@@ -444,6 +487,10 @@ impl Porter {
     /// Gives a game its one player.
     fn seat(&mut self, game: GameInfo) {
         let id = game.id.clone();
+        if self.players.contains_key(&id) {
+            // Of a porter that failed.
+            return;
+        }
         let seat = Seat {
             game: game.id,
             me: self.me.clone(),
@@ -453,7 +500,7 @@ impl Porter {
         };
         let said_over = Arc::new(Notify::new());
         self.players.insert(id.clone(), Arc::clone(&said_over));
-        let span = tracing::info_span!("game", id = %id);
+        let span = tracing::error_span!("game", id = %id);
         let house = self.house.clone();
         let player = play(house, seat, said_over).instrument(span);
         let handle = self.games.spawn(player);

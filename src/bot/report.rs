@@ -97,6 +97,11 @@ pub enum BotEvent {
         /// What it said.
         reason: String,
     },
+    /// The task that answers the door failed, and begins anew; games go on.
+    PorterFailed {
+        /// What it said.
+        reason: String,
+    },
     /// The engine fails its test.
     EngineFailed {
         /// What it did instead.

@@ -2,8 +2,10 @@
 //!
 //! Whatever time may heal is waited for here; only what cannot work ends the bot.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
+use futures::FutureExt;
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -14,7 +16,9 @@ use super::lists::ListSources;
 use super::memory::{Memory, MemoryRules};
 use super::porter::Porter;
 use super::report::{BotEvent, Listeners};
+use super::revival::{Revival, reason_of};
 use super::settings::{Pace, Settings};
+use super::sole::Sole;
 use super::status::{Sources, Status};
 use crate::engine::Pool;
 use crate::lichess::{Account, Client, Error};
@@ -36,6 +40,8 @@ pub struct BotOptions {
     pub pace: Pace,
     /// Who is told what happens.
     pub listeners: Listeners,
+    /// Refuse to play where another process of this machine plays as the same account.
+    pub sole: bool,
 }
 
 /// How the bot is asked to end.
@@ -62,6 +68,21 @@ pub enum BotError {
     /// The account is closed.
     #[error("the account {0} is closed")]
     Closed(String),
+    /// Another process of this machine plays as this account.
+    #[error("{} plays as {account} already: stop it first", the_process(*.pid))]
+    Taken {
+        /// The account.
+        account: String,
+        /// The number of that process, where the system tells.
+        pid: Option<i32>,
+    },
+}
+
+fn the_process(pid: Option<i32>) -> String {
+    pid.map_or_else(
+        || "another process".to_owned(),
+        |pid| format!("process {pid}"),
+    )
 }
 
 /// Plays until `shutdown` asks it to end. Nobody commands it meanwhile.
@@ -125,20 +146,54 @@ async fn serve(
         options.memory.set_rules(MemoryRules::from(&settings));
         options.settings = settings;
     }
+    let _sole = if options.sole {
+        Some(take(options.client.server(), &identified)?)
+    } else {
+        None
+    };
     tracing::info!(account = %identified.username, "playing");
     // Much is in it: kept apart from the future of whoever runs the bot.
-    let mut porter = Box::new(Porter::new(options, &identified, commands));
-    tokio::select! {
+    let lists = options.lists.clone();
+    let porter = Box::new(Porter::new(options, &identified, commands));
+    let porter = tokio::select! {
         biased;
         () = shutdown.now.cancelled() => return Ok(()),
-        outcome = Box::pin(porter.run(&shutdown.drain)) => outcome?,
-    }
+        outcome = Box::pin(keep_door(porter, &lists, &identified, &shutdown.drain)) => outcome?,
+    };
     tokio::select! {
         biased;
         () = shutdown.now.cancelled() => {}
         () = porter.take_leave() => {}
     }
     Ok(())
+}
+
+/// Makes the account ours on this machine.
+fn take(server: &str, account: &Account) -> Result<Sole, BotError> {
+    Sole::take(server, &account.id).map_err(|pid| BotError::Taken {
+        account: account.username.clone(),
+        pid,
+    })
+}
+
+/// Answers the door until it is time to end, through panics too.
+async fn keep_door(
+    mut porter: Box<Porter>,
+    lists: &ListSources,
+    account: &Account,
+    drain: &CancellationToken,
+) -> Result<Box<Porter>, BotError> {
+    let mut revival = Revival::new(porter.house.pace.revive);
+    loop {
+        match AssertUnwindSafe(porter.run(drain)).catch_unwind().await {
+            Ok(outcome) => return outcome.map(|()| porter),
+            Err(panic) => {
+                let reason = reason_of(panic.as_ref());
+                *porter = porter.anew(lists, account, reason);
+            }
+        }
+        revival.wait().await;
+    }
 }
 
 /// Answers commands before there is anything to command, until one of them is to end.
@@ -232,6 +287,7 @@ mod tests {
         });
         let listeners = Listeners::new();
         let options = BotOptions {
+            sole: false,
             client: client.unwrap(),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,

@@ -226,6 +226,7 @@ fn put_on(
     config.matchmaking.enabled = false;
     config.arena.auto = false;
     let options = BotOptions {
+        sole: false,
         client: client.map_err(|error| Failure::Setup(error.into()))?,
         pool: run::pool(&config)?,
         settings: Settings::from(&config),

@@ -57,6 +57,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
             None,
         );
         let options = BotOptions {
+            sole: true,
             client,
             pool,
             settings: Settings::from(&config),
@@ -164,7 +165,7 @@ fn cannot_play(error: &BotError, url: &str) -> Failure {
             format!("; make a new token at {url}/account/oauth/token")
         }
         BotError::NotABot(_) => "; `megaton upgrade-account` does it".to_owned(),
-        BotError::Closed(_) => String::new(),
+        BotError::Closed(_) | BotError::Taken { .. } => String::new(),
     };
     Failure::setup(format!("{error}{remedy}"))
 }

@@ -122,6 +122,7 @@ async fn play(ground: Ground, speed: u32, nodes: u64, concurrency: usize) -> boo
     let memory = Memory::nowhere();
     memory.set_rules(MemoryRules::from(&settings));
     let bot = BotOptions {
+        sole: false,
         client,
         pool: Pool::in_background(&EngineOptions {
             hash_mb: HASH,

@@ -171,6 +171,11 @@ impl Client {
         self.0.complaints.clone()
     }
 
+    /// The address of the server.
+    pub fn server(&self) -> &str {
+        self.0.base.as_str()
+    }
+
     /// The address of a resource; the parts are escaped, whatever they hold.
     pub(super) fn url(&self, parts: &[&str]) -> Url {
         let mut url = self.0.base.clone();
@@ -217,7 +222,10 @@ impl Client {
         let response = send(self.0.agent.nameless()).await.map_err(no_answer)?;
         if response.status() != 401 {
             self.0.agent.forget_name();
-            tracing::warn!("the server refuses our name in the user agent: going without it");
+            tracing::warn!(
+                status = 401,
+                "the server refuses our name in the user agent: going without it"
+            );
         }
         Ok(response)
     }
@@ -227,7 +235,7 @@ impl Client {
         let _admitted = self.0.gate.pass(call.scope, call.cost).await?;
         let begun = Instant::now();
         let time = match call.scope {
-            Scope::Move => self.0.timing.move_call,
+            Scope::Move | Scope::Answer | Scope::AcceptBot => self.0.timing.move_call,
             _ => self.0.timing.call,
         };
         let outcome = self.attempt(&call, begun + time).await;
@@ -304,7 +312,9 @@ impl Client {
         };
         self.0.limited.add(scope, call.game.as_ref(), wait, &body);
         let (key, answer) = (body.limit_key(), &body.message);
-        tracing::warn!(scope = scope.as_str(), ?wait, ?key, %answer, "rate limited");
+        let game = call.game.as_ref().map(tracing::field::display);
+        tracing::warn!(status = 429, scope = scope.as_str(), game, ?wait, ?key, %answer,
+            "rate limited");
         Err(Error::RateLimited { wait, body })
     }
 

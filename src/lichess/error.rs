@@ -142,6 +142,11 @@ impl Error {
         matches!(self, Self::Transient { reached: false, .. })
     }
 
+    /// Whether it was refused for the rate. The client has put that into the log already, once.
+    pub fn is_rate_limited(&self) -> bool {
+        matches!(self, Self::RateLimited { .. })
+    }
+
     /// Whether somebody was reached who is out of order: says so, or breaks off without a word.
     pub fn is_out_of_order(&self) -> bool {
         matches!(self, Self::Transient { reached: true, .. })

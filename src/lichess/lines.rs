@@ -7,7 +7,7 @@
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures::Stream;
@@ -32,6 +32,8 @@ pub(super) enum Cut {
 pub(super) struct Ledger {
     /// When the last bytes came.
     pub(super) heard: Instant,
+    /// When the line at hand began.
+    began: Instant,
     /// The line at hand, counted from one, blank lines too.
     pub(super) line: u64,
     /// Where in the stream that line begins.
@@ -50,6 +52,7 @@ impl Ledger {
     fn new(now: Instant) -> Self {
         Self {
             heard: now,
+            began: now,
             line: 0,
             offset: 0,
             head: Vec::new(),
@@ -61,6 +64,7 @@ impl Ledger {
 
     fn enter(&mut self, piece: &[u8]) {
         if self.at_start {
+            self.began = self.heard;
             self.line += 1;
             self.offset = self.total;
             self.length = 0;
@@ -71,6 +75,17 @@ impl Ledger {
         self.length += piece.len();
         self.total += piece.len() as u64;
         self.at_start = piece.last() == Some(&b'\n');
+    }
+
+    /// Until when more must come if `idle` is the longest silence. A line that trickles in without
+    /// coming to its end is silence too.
+    pub(super) fn deadline(&self, idle: Duration) -> Instant {
+        let since = if self.at_start {
+            self.heard
+        } else {
+            self.began
+        };
+        since + idle
     }
 
     /// The beginning of the line at hand.
@@ -212,6 +227,28 @@ mod tests {
         pull(&mut too_long).unwrap().unwrap();
         pull(&mut too_long).unwrap().unwrap();
         assert_eq!(pull(&mut too_long), Some(Err(Cut::LineTooLong)));
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_waited_for_from_its_beginning() {
+        let mut lines = lines(&["a\n", "b", "c", "\n"], 10);
+        let books = lines.books();
+        let idle = Duration::from_secs(10);
+        let mut deadlines = Vec::new();
+        while let Some(piece) = pull(&mut lines) {
+            piece.unwrap();
+            let ledger = books.look();
+            deadlines.push((ledger.deadline(idle), ledger.heard + idle));
+            drop(ledger);
+            // Moments tell them apart only if time goes on.
+            let now = Instant::now();
+            while Instant::now() == now {}
+        }
+        let [first, begun, more, whole] = deadlines[..] else {
+            panic!("{deadlines:?}");
+        };
+        assert_eq!((first.0, begun.0, whole.0), (first.1, begun.1, whole.1));
+        assert_eq!(more.0, begun.1, "bytes of the same line are no news");
     }
 
     #[test]

@@ -10,8 +10,8 @@ pub enum StreamLoss {
     /// It never opened: no way to the server, or another answer than a stream.
     #[error("the stream did not open: {0}")]
     Unopened(Error),
-    /// Nothing came for too long, not even a blank line.
-    #[error("nothing heard for {:.1} s", .0.as_secs_f64())]
+    /// No line came to its end for too long, not even a blank one.
+    #[error("no line for {:.1} s, not even a blank one", .0.as_secs_f64())]
     Silent(Duration),
     /// The server closed it in good order.
     #[error("the server ended the stream")]

@@ -123,7 +123,7 @@ impl<T: Record> Records<T> {
             return Err(self.loss.clone());
         };
         loop {
-            let deadline = self.books.look().heard + self.idle;
+            let deadline = self.books.look().deadline(self.idle);
             match tokio::time::timeout_at(deadline.into(), raw.next()).await {
                 Ok(Some(Ok(record))) => return Ok(record),
                 Ok(Some(Err(FallibleNdjsonError::JsonError(error)))) => {
@@ -144,7 +144,7 @@ impl<T: Record> Records<T> {
                     return Err(StreamLoss::LineTooLong { line, limit });
                 }
                 Ok(None) => return Err(StreamLoss::Ended),
-                Err(_) if self.books.look().heard + self.idle > Instant::now() => {}
+                Err(_) if self.books.look().deadline(self.idle) > Instant::now() => {}
                 Err(_) => return Err(StreamLoss::Silent(self.idle)),
             }
         }

@@ -21,7 +21,7 @@ pub struct Timing {
     pub connect: Duration,
     /// For a whole call, from asking to the last byte of the answer.
     pub call: Duration,
-    /// For posting a move.
+    /// For posting a move, and for accepting a challenge: somebody waits.
     pub move_call: Duration,
     /// Idleness of the move connection after which it is warmed.
     pub warm_after: Duration,

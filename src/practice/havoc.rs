@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
-use super::faults::{Blow, Havoc};
+use super::faults::{Blow, Havoc, Mood, Plan};
 use super::hall::Hall;
 use super::partner::{Invitation, Partner};
 
@@ -57,6 +57,7 @@ async fn carry_out(hall: Arc<Hall>, order: Order) {
                 house.storm(&user, challenges, terms, now);
             }
         }),
+        Havoc::NoShows { challenges } => no_shows(&hall, &game, challenges),
         Havoc::ChatFlood { lines } => flood(&hall, &game, lines).await,
         Havoc::GiveTime { seconds } => {
             hall.with(|house, now| house.give_client_time(&game, seconds, now));
@@ -68,6 +69,22 @@ async fn carry_out(hall: Arc<Hall>, order: Order) {
         Havoc::Burst { games } => burst(&hall, &game, games),
         Havoc::Ghost => ghost(&hall, &game).await,
     }
+}
+
+/// Whether they move is settled before anybody can accept.
+fn no_shows(hall: &Hall, game: &str, challenges: usize) {
+    hall.with(|house, now| {
+        let Some((user, _, terms)) = house.client_of(game) else {
+            return;
+        };
+        for id in house.challenged_by_many(&user, challenges, terms, now) {
+            let plan = Plan {
+                mood: Mood::NeverMoves,
+                ..Plan::default()
+            };
+            hall.faults.plan(&id, plan);
+        }
+    });
 }
 
 /// In small bursts: more at once would push other lines out of the stream's queue.

@@ -156,6 +156,19 @@ fn nothing_is_claimed_where_nothing_can_be() {
 }
 
 #[test]
+fn a_wait_that_the_server_asks_for_holds_claims_back() {
+    let mut desk = they_think();
+    assert_eq!(asks(&desk.gone(0)), [Request::ClaimVictory]);
+    let wait = Some(ms(20_000));
+    desk.asked(Request::ClaimVictory, Answer::Limited { wait });
+    for _ in 0..6 {
+        desk.now += ms(3000);
+        assert_eq!(asks(&desk.gone(0)), []);
+    }
+    assert_eq!(asks(&desk.wait(ms(2100))), [Request::ClaimVictory]);
+}
+
+#[test]
 fn a_claim_under_way_is_not_doubled() {
     let mut desk = they_think();
     assert_eq!(asks(&desk.gone(0)), [Request::ClaimVictory]);

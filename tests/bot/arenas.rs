@@ -75,6 +75,7 @@ impl Bot {
         let shutdown = Shutdown::default();
         let (control, commands) = channel();
         let options = BotOptions {
+            sole: false,
             client: client.clone(),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,

@@ -183,6 +183,22 @@ fn the_stream_is_looked_at_when_the_opponents_flag_must_have_fallen() {
 }
 
 #[test]
+fn on_a_short_clock_a_line_that_never_came_is_looked_for_before_our_flag_falls() {
+    let mut scramble = state("g1f3 f7f6 e2e3");
+    (scramble.time.white, scramble.time.black) = (Some(ms(15_000)), Some(ms(15_000)));
+    let mut desk = Desk::new(Side::White);
+    desk.open_with(full(Side::White, scramble.clone()), desk.now);
+    assert!(!reopens(&desk.wait(ms(4900))));
+    assert!(reopens(&desk.wait(ms(200))));
+    // However short it is, not again and again.
+    (scramble.time.white, scramble.time.black) = (Some(ms(3000)), Some(ms(60_000)));
+    let mut desk = Desk::new(Side::White);
+    desk.open_with(full(Side::White, scramble), desk.now);
+    assert!(!reopens(&desk.wait(ms(2400))));
+    assert!(reopens(&desk.wait(ms(200))));
+}
+
+#[test]
 fn a_line_that_never_came_costs_a_third_of_the_clock_at_most() {
     let (mut desk, _) = Desk::at(Side::White, "g1f3 f7f6 e2e3");
     assert!(!reopens(&desk.wait(ms(59_000))));

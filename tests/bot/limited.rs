@@ -6,7 +6,7 @@ use std::time::Duration;
 use megaton::archive::EventRecord;
 use megaton::bot::Pace;
 
-use crate::running::{Bot, all_over};
+use crate::running::{Bot, GUARD, all_over, patient};
 use crate::server::{MoveFault, Server};
 
 const LIMIT: &str = "Too many requests. Try again later.";
@@ -71,6 +71,7 @@ async fn a_challenge_is_declined_once_more_after_a_429_that_asks_for_a_short_wai
 async fn a_storm_of_refusals_is_a_few_lines_and_none_of_it_is_forgotten() {
     let mut server = Server::start().await;
     server.timing.rate_limit = Duration::from_millis(20);
+    server.timing.move_call = GUARD;
     {
         let mut world = server.world();
         let storm = vec![MoveFault::Instead(429, LIMIT); 40];
@@ -82,7 +83,7 @@ async fn a_storm_of_refusals_is_a_few_lines_and_none_of_it_is_forgotten() {
     // After the first lines the rest is told at the end.
     let pace = Pace {
         limited_note: Duration::from_secs(3600),
-        ..Pace::default().faster(25)
+        ..patient()
     };
     let bot = Bot::paced(&server, &pace, |_| {});
     all_over(&server).await;

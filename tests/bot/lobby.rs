@@ -155,7 +155,7 @@ fn acceptances_end_in_a_seat_or_in_none_whatever_the_answer() {
 fn a_lost_acceptance_is_repeated_a_few_times() {
     let mut door = Door::new(1);
     door.challenged(challenge("c1", player("a")));
-    for _ in 0..3 {
+    for _ in 0..6 {
         door.answered("c1", Acceptance::Lost);
         assert_eq!(door.wait(2), accept("c1"));
     }

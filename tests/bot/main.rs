@@ -22,6 +22,7 @@ mod offline;
 mod owed;
 mod parked;
 mod quiet;
+mod replies;
 mod resigning;
 mod round;
 mod rows;

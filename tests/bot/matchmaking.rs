@@ -69,6 +69,7 @@ impl Bot {
         let shutdown = Shutdown::default();
         let listeners = Listeners::new();
         let options = BotOptions {
+            sole: false,
             client: client.clone(),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
@@ -195,10 +196,13 @@ async fn whom_nobody_can_challenge_is_on_record_with_the_reason() {
 async fn two_bots_that_seek_find_each_other() {
     let server = lichess(practice::Rules::default()).await;
     let mut started = server.events();
-    let one = Bot::seeking(&server, "One", |_| {});
     let two = Bot::seeking(&server, "Two", |settings| {
         settings.matchmaking.enabled = false;
     });
+    // Whoever is not there yet is not looked for again so soon.
+    let mut news = two.listeners.subscribe();
+    next(&mut news, |it| matches!(it, BotEvent::Online)).await;
+    let one = Bot::seeking(&server, "One", |_| {});
     let first = next(&mut started, |it| matches!(it, Event::Started { .. })).await;
     let Event::Started { white, black, .. } = first else {
         unreachable!()

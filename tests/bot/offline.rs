@@ -113,6 +113,7 @@ impl Ground {
         let listeners = Listeners::new();
         let (told, shutdown) = (listeners.subscribe(), Shutdown::default());
         let options = BotOptions {
+            sole: false,
             client: client.clone(),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,

@@ -145,6 +145,38 @@ fn a_resignation_that_got_lost_is_repeated_until_they_move() {
     assert_eq!(asks(&desk.wait(ms(1100))), []);
 }
 
+#[test]
+fn a_yes_that_ends_nothing_is_not_the_last_word() {
+    let mut desk = played(Side::White, resigning(), 5, lost).desk;
+    desk.asked(Request::Resign, Answer::Done);
+    assert_eq!(asks(&desk.wait(ms(4900))), []);
+    assert_eq!(asks(&desk.wait(ms(200))), [Request::Resign]);
+}
+
+#[test]
+fn a_resignation_that_is_still_under_way_is_not_made_again_with_the_next_move() {
+    let mut desk = played(Side::White, resigning(), 5, lost).desk;
+    let ticket = thinking(&desk.state(&line(6))).unwrap().ticket;
+    let ours = line(7).rsplit(' ').next().unwrap().to_owned();
+    desk.think_with(ticket, &ours, Score::Cp(-3000));
+    assert_eq!(asks(&desk.state(&line(7))), []);
+    desk.asked(Request::Resign, Answer::Lost);
+    assert_eq!(asks(&desk.wait(ms(1100))), [Request::Resign]);
+}
+
+#[test]
+fn a_wait_that_the_server_asks_for_goes_on_through_the_next_moves() {
+    let mut desk = played(Side::White, resigning(), 5, lost).desk;
+    let wait = Some(ms(30_000));
+    desk.asked(Request::Resign, Answer::Limited { wait });
+    let ticket = thinking(&desk.state(&line(6))).unwrap().ticket;
+    let ours = line(7).rsplit(' ').next().unwrap().to_owned();
+    desk.think_with(ticket, &ours, Score::Cp(-3000));
+    assert_eq!(asks(&desk.state(&line(7))), []);
+    assert_eq!(asks(&desk.wait(ms(29_000))), []);
+    assert_eq!(asks(&desk.wait(ms(2_000))), [Request::Resign]);
+}
+
 fn proposal(moves: &str) -> GameState {
     let mut proposal = state(moves);
     proposal.takeback.black = true;

@@ -95,6 +95,11 @@ impl Round {
         state
     }
 
+    /// Whether it is the opponent's turn and nobody watches.
+    pub(crate) fn is_left(&self) -> bool {
+        !self.is_bots_turn() && self.streams.iter().all(mpsc::UnboundedSender::is_closed)
+    }
+
     pub(crate) fn tell(&mut self, piece: &Piece) {
         self.streams
             .retain(|stream| stream.send(piece.clone()).is_ok());

@@ -9,6 +9,18 @@ use tokio::task::JoinHandle;
 
 use crate::server::Server;
 
+/// Longer than any call takes.
+pub(crate) const GUARD: Duration = Duration::from_secs(30);
+
+/// The pace of a test in which a slow machine is no reason to send or look again.
+pub(crate) fn patient() -> Pace {
+    Pace {
+        confirm: GUARD,
+        post_limit: GUARD,
+        ..Pace::default().faster(25)
+    }
+}
+
 /// A whole bot that plays on a test server.
 pub(crate) struct Bot {
     pub(crate) shutdown: Shutdown,
@@ -47,6 +59,7 @@ impl Bot {
         let shutdown = Shutdown::default();
         let listeners = Listeners::new();
         let options = BotOptions {
+            sole: false,
             client: server.client(),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,

@@ -342,7 +342,7 @@ fn a_permit_whose_game_the_list_does_not_know_is_void() {
 fn no_seat_is_spent_on_an_acceptance_that_may_have_been_lost_each_time() {
     let mut door = Door::new(1);
     door.challenged(challenge("c1", player("a")));
-    for _ in 0..3 {
+    for _ in 0..6 {
         door.answered("c1", Acceptance::Lost);
         door.wait(2);
     }

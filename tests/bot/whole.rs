@@ -5,7 +5,7 @@ use std::time::Duration;
 use megaton::bot::{BotError, BotEvent, Pace, SearchLimits};
 
 use crate::running::{Bot, all_over};
-use crate::server::{MoveFault, Piece, Server};
+use crate::server::{MoveFault, Piece, Server, World};
 
 /// A page as proxies write them.
 pub(crate) const HTML: &str = "<html><body>502 Bad Gateway</body></html>";
@@ -172,6 +172,36 @@ async fn a_player_that_panics_again_and_again_still_finishes_its_game() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_porter_that_panics_again_and_again_disturbs_no_game_and_hears_of_the_next() {
+    let server = Server::start().await;
+    server.world().begin("g1", true, 60);
+    // No moment is so far away: a challenge that is taken ends in a panic, and so does every tick.
+    let pace = Pace {
+        permit: Duration::MAX,
+        ..Pace::default().faster(25)
+    };
+    let bot = Bot::paced(&server, &pace, |_| {});
+    server
+        .until("the first move", |world| world.rounds["g1"].game.ply() > 1)
+        .await;
+    server.world().challenge("c1", "atomic");
+    let chronicle = bot.listeners.chronicle();
+    let failures = || {
+        let events = chronicle.events(99);
+        events.iter().filter(|event| event.kind == "porter").count()
+    };
+    server.until("it panics", |_| failures() > 0).await;
+    server.world().begin("g2", false, 6);
+    all_over(&server).await;
+    let openings = |world: &World| {
+        let of = |game: &str| world.rounds[game].openings;
+        (of("g1"), of("g2"), world.event_openings)
+    };
+    assert_eq!(openings(&server.world()), (1, 1, 1));
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn games_announced_again_and_again_have_one_player() {
     let server = Server::start().await;
     server.world().begin("g1", true, 40);
@@ -293,6 +323,7 @@ async fn games_of_days_a_move_are_visited_and_left_until_they_end() {
         server.world().begin(&id, n % 2 == 0, 12);
         if let Some(round) = server.world().rounds.get_mut(&id) {
             round.slow = true;
+            round.asleep_at = Some(5);
         }
     }
     // A game with a clock beside them.
@@ -303,6 +334,19 @@ async fn games_of_days_a_move_are_visited_and_left_until_they_end() {
         settings.challenge.concurrency = 1;
     });
     let mut ear = bot.listeners.subscribe();
+    // Opponents who reply at once are answered at once, while we are there; these make us leave.
+    server
+        .until("those who sleep are left", |world| {
+            let mut slow = world.rounds.values().filter(|round| round.slow);
+            slow.all(|round| round.game.ply() >= 5 && round.is_left())
+        })
+        .await;
+    for round in server.world().rounds.values_mut() {
+        if round.slow {
+            round.asleep_at = None;
+            round.reply(60_000);
+        }
+    }
     all_over(&server).await;
     let mut endings = 0;
     while endings < 4 {
@@ -313,7 +357,6 @@ async fn games_of_days_a_move_are_visited_and_left_until_they_end() {
         }
     }
     bot.stop().await;
-    // An opponent who replies at once is answered at once, while we are there.
     for (id, round) in server.world().rounds.iter().filter(|(_, r)| r.slow) {
         assert!(round.openings > 1, "{id} was left and visited again");
     }

@@ -53,6 +53,7 @@ impl Running {
         let listeners = Listeners::default();
         let news = listeners.subscribe();
         let options = BotOptions {
+            sole: false,
             client: client.expect("a good address"),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,

@@ -57,6 +57,7 @@ impl Bot {
             ..SearchLimits::default()
         };
         let options = BotOptions {
+            sole: false,
             client: client.expect("a good address"),
             pool: pool.clone(),
             settings: Settings {

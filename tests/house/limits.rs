@@ -49,6 +49,7 @@ impl Bot {
         });
         let listeners = Listeners::default();
         let options = BotOptions {
+            sole: false,
             client: client.expect("a good address"),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,

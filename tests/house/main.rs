@@ -2,6 +2,7 @@
 
 mod account;
 mod alarms;
+mod authority;
 mod beside;
 mod clubs;
 mod deploy;

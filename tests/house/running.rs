@@ -135,6 +135,24 @@ fn run_ends_at_once_where_waiting_cannot_help() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn run_ends_where_another_process_plays_as_the_same_account_from_another_folder() {
+    let server = answers((200, BOT), (200, "\n"));
+    let mut first = Running::start(&server.url);
+    first.wait_for("playing");
+    let (status, log) = Running::start(&server.url).end();
+    assert_eq!(status, Some(2), "{log}");
+    let told = format!("process {} plays as Megaton already", first.child.id());
+    assert!(log.contains(&told), "{log}");
+    first.signal(Signal::TERM);
+    assert_eq!(first.end().0, Some(0), "the first one went on");
+    let mut again = Running::start(&server.url);
+    again.wait_for("playing");
+    again.signal(Signal::TERM);
+    assert_eq!(again.end().0, Some(0));
+}
+
 #[test]
 fn run_stays_through_an_event_stream_that_ends() {
     let server = answers((200, BOT), (200, "\n"));

@@ -56,6 +56,7 @@ async fn counted(variety: bool, data: &Path) -> usize {
         });
         let client = client.expect("a good address");
         let options = BotOptions {
+            sole: false,
             client: client.clone(),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,

@@ -58,6 +58,7 @@ fn put_on_with(server: &Handle, mut config: Config) -> JoinHandle<()> {
         ..SearchLimits::default()
     };
     let options = BotOptions {
+        sole: false,
         client: client.expect("a good address"),
         pool: Pool::new(&EngineOptions {
             hash_mb: 1,

@@ -274,7 +274,11 @@ pub(crate) fn client(server: &Handle, token: &str) -> Client {
 }
 
 pub(crate) fn start(server: &Handle, token: &str, change: impl FnOnce(&mut Settings)) -> Running {
-    let client = client(server, token);
+    start_with(client(server, token), change)
+}
+
+/// The same with a client that finds the server by itself.
+pub(crate) fn start_with(client: Client, change: impl FnOnce(&mut Settings)) -> Running {
     let mut settings = Settings {
         search: SearchLimits {
             movetime: Some(Duration::from_millis(10)),
@@ -290,6 +294,7 @@ pub(crate) fn start(server: &Handle, token: &str, change: impl FnOnce(&mut Setti
     memory.set_rules(MemoryRules::from(&settings));
     let listeners = Listeners::default();
     let options = BotOptions {
+        sole: false,
         client,
         pool: Pool::in_background(&EngineOptions {
             hash_mb: 1,

@@ -89,6 +89,19 @@ impl Guest {
         made.unwrap().id.as_game()
     }
 
+    /// Brings a game with the bot so far; somebody else speaks for the bot's account meanwhile.
+    pub(crate) async fn brings(&self, game: &GameId, stand_in: &Client, moves: &str) {
+        stand_in.accept(&game.as_challenge()).await.unwrap();
+        for (ply, uci) in moves.split_ascii_whitespace().enumerate() {
+            let white = ply.is_multiple_of(2);
+            let player = if white { stand_in } else { &self.client };
+            // Refused where it had come in, and the answer was lost on a machine that stood still.
+            while let Err(error) = player.make_move(game, uci, OfferDraw::No).await
+                && error.is_transient()
+            {}
+        }
+    }
+
     /// Plays a game to its end with any moves; resigns one that lasts.
     pub(crate) async fn plays(&self, game: &GameId) -> Seen {
         self.plays_and(game, async |_| {}).await

@@ -9,9 +9,13 @@
 
 mod account;
 mod arenas;
+#[path = "../house/authority.rs"]
+mod authority;
 mod calls;
 mod closing;
 mod crossing;
+mod ending;
+mod front;
 mod ground;
 mod guest;
 mod outgoing;
@@ -20,4 +24,5 @@ mod repeating;
 mod rows;
 mod streams;
 mod talking;
+mod warm;
 mod world;

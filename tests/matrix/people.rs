@@ -1,14 +1,18 @@
-//! People who challenge: rated and casual games against every way of behaving, and every end of an
-//! acceptance's call and of a refusal's.
+//! People who challenge: rated and casual games against every way of behaving, every end of an
+//! acceptance's call and of a refusal's, and a crowd of them at once.
+
+use std::collections::HashSet;
 
 use futures::stream::{self, StreamExt};
 use megaton::bot::BotEvent;
 use megaton::lichess::Variant;
-use megaton::practice::{Blow, Event, Fault, Mood, Place, Reply, Schedule, Shape};
+use megaton::practice::{
+    Blow, Event, Fault, Havoc, Mood, Phase, Place, Reply, Schedule, Shape, Strike,
+};
 use tokio_util::sync::CancellationToken;
 
-use crate::crossing::{all, calls};
-use crate::ground::{AT_ONCE, BOT, Cell, GUARD, play, schedule, server, start, until};
+use crate::crossing::{all, calls, most_at_once};
+use crate::ground::{AT_ONCE, BOT, Cell, GUARD, client, play, schedule, server, start, until};
 use crate::guest::Guest;
 
 const MOODS: [Mood; 8] = [
@@ -150,4 +154,49 @@ async fn declines_through(fault: Fault) {
 async fn a_refusal_that_meets_a_fault_is_given_and_costs_nobody_a_game() {
     let faults = stream::iter(crate::arenas::faults());
     faults.for_each_concurrent(AT_ONCE, declines_through).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_five_hundred_who_ask_at_once_each_has_one_answer_or_lapses() {
+    let server = server().await;
+    let token = server.open_bot(BOT).unwrap();
+    let mut news = server.events();
+    let bot = start(&server, &token, |settings| {
+        settings.challenge.concurrency = 4;
+    });
+    let storm = Blow::World(Havoc::NoShows { challenges: 500 });
+    let strike = Strike::at(Phase::OurTurn, storm).from_ply(4);
+    server.faults().strike(strike);
+    let games = server.play(BOT, schedule(2, 1), CancellationToken::new());
+    let report = games.await;
+    assert!(report.is_clean(), "{report}");
+    bot.is_at_rest().await;
+    let asking = client(&server, &token);
+    until("nobody waits any more", async || {
+        let waiting = asking.challenges().await;
+        waiting.is_ok_and(|waiting| waiting.incoming.is_empty())
+    })
+    .await;
+    let told = all(&mut news);
+    let asked = told.iter().filter_map(|event| match event {
+        Event::Challenged { game, by, .. } if by.starts_with("NoShow") => Some(game),
+        _ => None,
+    });
+    let asked: HashSet<&String> = asked.collect();
+    assert_eq!(asked.len(), 500);
+    let mut answered = HashSet::new();
+    for event in &told {
+        if let Event::Started { game, .. } | Event::Declined { game, .. } = event {
+            assert!(answered.insert(game), "{game}: answered twice");
+        }
+    }
+    assert!(!asked.is_disjoint(&answered), "nobody was answered");
+    assert!(most_at_once(&told) <= 4, "more games than seats");
+    for report in server.take_reports() {
+        assert!(!report.blame.is_ours(), "{report:?}");
+    }
+    let too_soon = server.traffic().too_soon;
+    assert!(too_soon.is_empty(), "{too_soon:?}");
+    bot.end().await;
+    server.shutdown().await;
 }

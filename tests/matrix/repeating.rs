@@ -20,15 +20,9 @@ async fn on_the_brink(server: &Handle, token: &str, guest: &Guest) -> GameId {
     // Somebody else speaks for the bot's account until then.
     let stand_in = client(server, token);
     let game = guest.challenges().await;
-    stand_in.accept(&game.as_challenge()).await.unwrap();
-    for (ply, uci) in SHUFFLE[..7].iter().enumerate() {
-        let mover = if ply % 2 == 0 {
-            &stand_in
-        } else {
-            &guest.client
-        };
-        mover.make_move(&game, uci, OfferDraw::No).await.unwrap();
-    }
+    guest
+        .brings(&game, &stand_in, &SHUFFLE[..7].join(" "))
+        .await;
     game
 }
 

@@ -45,6 +45,17 @@ async fn storms_and_floods_hold_no_game_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_storm_of_people_who_never_move_holds_no_game_up() {
+    let storm = Blow::World(Havoc::NoShows { challenges: 500 });
+    let cells = Phase::ALL.map(|phase| {
+        let mut cell = Cell::at(phase, storm.clone()).games(2);
+        cell.unplayed = true;
+        cell
+    });
+    play(cells.into()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clocks_that_jump_and_gifts_of_time_are_nothing_new() {
     in_every_phase(&[
         Havoc::ClockJump { by: seconds(20) },

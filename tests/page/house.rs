@@ -218,6 +218,7 @@ fn bot_options(url: &str, token: &str) -> BotOptions {
         ..SearchLimits::default()
     };
     BotOptions {
+        sole: false,
         client: client.unwrap(),
         pool: Pool::in_background(&engine),
         settings: Settings { search, ..settings },

@@ -158,6 +158,11 @@ async fn storms_floods_and_false_announcements_come_on_request() {
         let challenge = events.next_of("challenge").await;
         assert_eq!(challenge["challenge"]["variant"]["key"], "standard");
     }
+    havoc(Havoc::NoShows { challenges: 20 });
+    for _ in 0..20 {
+        let challenge = events.next_of("challenge").await;
+        assert_eq!(challenge["challenge"]["variant"]["key"], "atomic");
+    }
     havoc(Havoc::ChatFlood { lines: 12 });
     for _ in 0..12 {
         stream.next_of("chatLine").await;

@@ -163,7 +163,9 @@ fn joined(outcome: Result<(), Error>) -> Joined {
 
 async fn leave(client: Client, id: String) -> Heard {
     let outcome = client.leave_arena(&id).await;
-    if let Err(error) = &outcome {
+    if let Err(error) = &outcome
+        && !error.is_rate_limited()
+    {
         tracing::warn!(arena = id, %error, "cannot leave the arena");
     }
     // Where nothing is to be left, it is done too.

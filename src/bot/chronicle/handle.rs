@@ -277,6 +277,10 @@ impl Chronicle {
                 let text = format!("the player failed and sits down again: {reason}");
                 self.note("engine", text, Some(game));
             }
+            BotEvent::PorterFailed { reason } => {
+                let text = format!("the porter failed and begins anew: {reason}");
+                self.note("porter", text, None);
+            }
             BotEvent::EngineFailed { reason } => {
                 self.note("engine", format!("it fails its test: {reason}"), None);
             }

@@ -12,7 +12,7 @@ use crate::bot::voice::no_show_key;
 use crate::lichess::{Challenge, ChallengeId, Compat, DeclineReason, Player, TimeControl, UserId};
 
 /// How often an acceptance that brought no answer is sent.
-const MOST_TRIES: u32 = 4;
+const MOST_TRIES: u32 = 7;
 
 impl Lobby {
     pub(super) fn challenged(
@@ -214,7 +214,10 @@ impl Lobby {
                 }
             }
             Acceptance::Lost if permit.tries < MOST_TRIES => {
-                permit.again = Some(now + pace.retry_cap);
+                // At once where it can: who is kept waiting leaves.
+                let pause = pace.retry.saturating_mul(1 << permit.tries.min(8)) / 2;
+                let pause = pause.min(pace.retry_cap);
+                permit.again = Some(now + pause);
                 permit.expires = permit.expires.max(now + pace.permit);
             }
             Acceptance::Limited(wait) => {

@@ -342,3 +342,10 @@ pub enum Oddity {
     )]
     Standstill,
 }
+
+impl Oddity {
+    /// Whether it is what the server answered to a call.
+    pub fn is_an_answer(&self) -> bool {
+        matches!(self, Self::Refused { .. } | Self::Limited { .. })
+    }
+}

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::event::{Action, Answer, Oddity, Ticket, WithDraw};
 use super::owed::{Owed, Stage};
 use super::play::Table;
-use super::verdict::{Next, Wanted, grown, judge};
+use super::verdict::{Next, Wanted, judge, post_limit};
 use crate::bot::overhead::Sending;
 use crate::engine::Thought;
 use crate::rules::Move;
@@ -67,7 +67,7 @@ impl Table {
             uci: frozen.played.to_string(),
             draw: frozen.draw,
         });
-        let usual = grown(self.pace.post_limit, owed.trouble.lost + 1);
+        let usual = post_limit(&owed.trouble, &self.pace);
         let until = now + usual.min(patience);
         owed.stage = Stage::Sent { ticket, until };
         self.watch.rest_warming();
@@ -197,7 +197,15 @@ impl Table {
         let trusted = self.is_trusted();
         let Some(owed) = &mut self.owed else { return };
         match owed.stage {
-            Stage::Sent { ticket, .. } => self.posted(ticket, &Answer::Lost, now, out),
+            Stage::Sent { ticket, .. } => {
+                self.posted(ticket, &Answer::Lost, now, out);
+                // It has been waited for already.
+                if let Some(owed) = &mut self.owed
+                    && let Stage::Waiting { at } = &mut owed.stage
+                {
+                    *at = (*at).min(now + self.pace.retry);
+                }
+            }
             Stage::Waiting { .. } if trusted => self.send_frozen(now, out),
             Stage::Waiting { .. } => {
                 owed.stage = Stage::Looking {

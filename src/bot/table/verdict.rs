@@ -10,6 +10,8 @@ use super::event::Answer;
 use crate::bot::clock::{ClockKind, Reading};
 use crate::bot::settings::Pace;
 
+/// So many calls in a row may bring nothing before they are given more time.
+const QUICK_CALLS: u32 = 4;
 /// Longest factor by which pauses after repeated trouble grow.
 const MOST_DOUBLINGS: u32 = 5;
 /// How often "not your turn" is taken for a stale state before the move itself is doubted.
@@ -131,6 +133,13 @@ fn retry_cap(clock: &Reading, pace: &Pace) -> Duration {
         ClockKind::Running | ClockKind::Standing => pace.retry_cap,
         ClockKind::Unclocked => pace.limited_wait / 2,
     }
+}
+
+/// How long the next call is waited for. A server that hangs is to find a fresh call soon after it
+/// is well again; one that is always this slow is given more time in the end.
+pub(super) fn post_limit(trouble: &Trouble, pace: &Pace) -> Duration {
+    let slow = trouble.lost.saturating_sub(QUICK_CALLS - 1);
+    grown(pace.post_limit, slow + 1)
 }
 
 /// `base` doubled for every trouble after the first.

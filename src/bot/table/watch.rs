@@ -83,7 +83,7 @@ impl Table {
             let mut wait = left.saturating_add(self.pace.again);
             let limited = shown.state.expiration.is_some();
             if let Some(ours) = self.left_at(now).filter(|_| !limited) {
-                wait = wait.min((ours / MISSED_PART).max(self.pace.again * 4));
+                wait = wait.min((ours / MISSED_PART).max(self.pace.again / 2));
             }
             self.look_after(wait, now);
         }

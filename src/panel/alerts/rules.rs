@@ -67,6 +67,10 @@ impl Rules {
                 let text = format!("in game {game}: the player failed: {reason}");
                 Some(Message::new("engine", text))
             }
+            BotEvent::PorterFailed { reason } => {
+                let text = format!("the porter failed: {reason}");
+                Some(Message::new("porter", text))
+            }
             BotEvent::EngineFailed { reason } => {
                 let text = format!("it fails its test: {reason}");
                 Some(Message::new("engine", text))
@@ -189,6 +193,12 @@ mod tests {
         let told = Rules::of(&BotEvent::PlayerFailed { game, reason });
         let text = "in game q7ZxVt2B: the player failed: broken";
         assert_eq!(told, Some(Message::new("engine", text)));
+        let reason = "broken".to_owned();
+        let told = Rules::of(&BotEvent::PorterFailed { reason });
+        assert_eq!(
+            told,
+            Some(Message::new("porter", "the porter failed: broken"))
+        );
         let reason = "it plays a2a3".to_owned();
         let told = Rules::of(&BotEvent::EngineFailed { reason });
         let text = "it fails its test: it plays a2a3";

@@ -20,7 +20,7 @@ const RESULTS: [&str; 4] = ["win", "draw", "loss", "none"];
 /// What a game ended as whose end nobody saw.
 const UNSEEN: &str = "unseen";
 /// Every word for what should not be.
-const FAULTS: [&str; 15] = [
+const FAULTS: [&str; 16] = [
     "foreign_move",
     "list_shrunk",
     "overruled",
@@ -35,10 +35,13 @@ const FAULTS: [&str; 15] = [
     "stale",
     "standstill",
     PLAYER,
+    PORTER,
     ENGINE,
 ];
 /// A player that failed and sat down again.
 const PLAYER: &str = "player_failed";
+/// The task at the door failed and began anew.
+const PORTER: &str = "porter_failed";
 /// An engine that failed its test.
 const ENGINE: &str = "engine_failed";
 /// Upper ends of what the way to the server costs a move, in seconds.
@@ -157,6 +160,7 @@ impl Counted {
             BotEvent::Overhead { cost } => self.overhead.observe(cost.as_secs_f64()),
             BotEvent::Odd { oddity, .. } => one(&self.faults, [("kind", kind(oddity))]),
             BotEvent::PlayerFailed { .. } => one(&self.faults, [("kind", PLAYER)]),
+            BotEvent::PorterFailed { .. } => one(&self.faults, [("kind", PORTER)]),
             BotEvent::EngineFailed { .. } => one(&self.faults, [("kind", ENGINE)]),
             BotEvent::StreamLost { .. } => {
                 self.streams.inc();
@@ -280,6 +284,7 @@ mod tests {
             "challenges_total{answer=\"accepted\",reason=\"\"} 0",
             "alarms_total{kind=\"token\"} 0",
             "faults_total{kind=\"player_failed\"} 0",
+            "faults_total{kind=\"porter_failed\"} 0",
             "faults_total{kind=\"engine_failed\"} 0",
             "game_streams_lost_total 0",
         ] {
@@ -317,6 +322,9 @@ mod tests {
                 game,
                 reason: reason.clone(),
             },
+            BotEvent::PorterFailed {
+                reason: reason.clone(),
+            },
             BotEvent::EngineFailed { reason },
         ] {
             counted.count(&event);
@@ -327,6 +335,7 @@ mod tests {
             "games_total{result=\"win\",status=\"mate\"} 2",
             "game_streams_lost_total 1",
             "faults_total{kind=\"player_failed\"} 1",
+            "faults_total{kind=\"porter_failed\"} 1",
             "faults_total{kind=\"engine_failed\"} 1",
             "news_missed_total 3",
         ] {

@@ -74,6 +74,11 @@ pub enum Havoc {
         /// How many.
         challenges: usize,
     },
+    /// Accounts challenge the client, all at once, to games that it does play, and never move.
+    NoShows {
+        /// How many.
+        challenges: usize,
+    },
     /// The opponent and spectators talk without a pause.
     ChatFlood {
         /// How many lines.
@@ -180,6 +185,7 @@ impl Havoc {
             Self::Restart { .. } => "server restart",
             Self::Revoke { .. } => "token revoked for a while",
             Self::Storm { .. } => "storm of challenges",
+            Self::NoShows { .. } => "storm of no-shows",
             Self::ChatFlood { .. } => "flood of chat",
             Self::GiveTime { .. } => "time given",
             Self::ClockJump { .. } => "clocks jump",

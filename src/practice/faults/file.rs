@@ -262,6 +262,9 @@ impl Entry {
             "storm" => Havoc::Storm {
                 challenges: self.count(500),
             },
+            "no-shows" => Havoc::NoShows {
+                challenges: self.count(500),
+            },
             "burst" => Havoc::Burst {
                 games: self.count(40),
             },

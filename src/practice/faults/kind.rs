@@ -72,6 +72,7 @@ const KINDS: &[Kind] = kinds! {
     "restart" RARE "every socket drops, nobody is let in for a while, clocks get time" Dice::restart;
     "revoke" RARE "the token is not known for a while" Dice::revoke;
     "storm" RARE "500 challenges at once" |dice| dice.strikes(Blow::World(Havoc::Storm { challenges: 500 }));
+    "no-shows" RARE "500 challenges at once by people who never move" |dice| dice.strikes(Blow::World(Havoc::NoShows { challenges: 500 }));
     "burst" RARE "40 games begin at once" |dice| dice.strikes(Blow::World(Havoc::Burst { games: 40 }));
     "ghost" WIDE "a challenge that was cancelled becomes a game" |dice| dice.strikes(Blow::World(Havoc::Ghost));
     "game-start-again" USUAL "a running game is announced again" |dice| dice.announce(Announcement::Again);

@@ -17,15 +17,33 @@ impl House {
     pub(crate) fn storm(&mut self, user: &str, challenges: usize, terms: Terms, now: Millis) {
         let standard = Variant::of("standard").unwrap_or(Variant::ATOMIC);
         for number in 0..challenges {
-            let name = format!("Storm{number}");
-            let Some(from) = self.open_account(&name, Kind::Human, now) else {
-                continue;
-            };
-            let wish = wish(terms, standard);
-            if let Err(denial) = self.challenge(&from, user, wish, now) {
-                tracing::debug!(?denial, "a challenge of the storm was refused");
-            }
+            self.one_of_many(&format!("Storm{number}"), user, wish(terms, standard), now);
         }
+    }
+
+    /// The same to games of atomic chess; the ids of the challenges.
+    pub(crate) fn challenged_by_many(
+        &mut self,
+        user: &str,
+        challenges: usize,
+        terms: Terms,
+        now: Millis,
+    ) -> Vec<String> {
+        let wish = wish(terms, Variant::ATOMIC);
+        (0..challenges)
+            .filter_map(|number| {
+                self.one_of_many(&format!("NoShow{number}"), user, wish.clone(), now)
+            })
+            .collect()
+    }
+
+    fn one_of_many(&mut self, name: &str, user: &str, wish: Wish, now: Millis) -> Option<String> {
+        let from = self.open_account(name, Kind::Human, now)?;
+        let made = self.challenge(&from, user, wish, now);
+        if let Err(denial) = &made {
+            tracing::debug!(?denial, "a challenge of the storm was refused");
+        }
+        made.ok()
     }
 
     /// The opponent of the client talks in both rooms.

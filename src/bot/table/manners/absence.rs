@@ -7,6 +7,7 @@
 
 use std::time::Instant;
 
+use super::insist::limited;
 use crate::bot::table::event::{Action, Answer, Request};
 use crate::bot::table::play::{FIRST_PLIES, Table};
 use crate::bot::table::record::Change;
@@ -116,6 +117,13 @@ impl Table {
     /// What became of a claim. One that worked is followed by the end of the game.
     pub(super) fn claim_asked(&mut self, answer: &Answer, now: Instant) {
         let again = self.pace.again;
+        let (soonest, again) = match answer {
+            Answer::Limited { wait } => {
+                let wait = limited(*wait, &self.pace);
+                (wait, wait.max(again))
+            }
+            _ => (again / 2, again),
+        };
         let claims = &mut self.manners.absence.claims;
         claims.under_way = false;
         match answer {
@@ -124,7 +132,7 @@ impl Table {
                 claims.failed += 1;
             }
         }
-        claims.not_before = now.checked_add(again / 2);
+        claims.not_before = now.checked_add(soonest);
         claims.at = now.checked_add(again);
     }
 

@@ -16,16 +16,27 @@ const MOST_TRIES: u32 = 4;
 pub(super) struct Insistence {
     tries: u32,
     at: Option<Instant>,
+    /// Nothing is known yet of what came of the last try.
+    under_way: bool,
 }
 
 impl Insistence {
     /// The request was just made for the first time.
     pub(super) fn begun() -> Self {
-        Self { tries: 1, at: None }
+        Self {
+            tries: 1,
+            at: None,
+            under_way: true,
+        }
     }
 
     pub(super) fn wake_at(&self) -> Option<Instant> {
         self.at
+    }
+
+    /// Whether it is under way, or will be made again: another one now would be too many.
+    pub(super) fn goes_on(&self, now: Instant) -> bool {
+        self.under_way || self.at.is_some_and(|at| at > now)
     }
 
     /// The answer came: whatever did not reach the server is made again.
@@ -35,9 +46,16 @@ impl Insistence {
             Answer::Limited { wait } => Some(limited(*wait, pace)),
             Answer::Done | Answer::Refused { .. } | Answer::Gone => None,
         };
-        self.at = pause
-            .filter(|_| self.tries < MOST_TRIES)
-            .and_then(|pause| now.checked_add(pause));
+        self.under_way = false;
+        self.at = None;
+        if let Some(pause) = pause {
+            self.again_after(pause, now);
+        }
+    }
+
+    /// It is to be made again after a pause, unless it has been made too often.
+    pub(super) fn again_after(&mut self, pause: Duration, now: Instant) {
+        self.at = now.checked_add(pause).filter(|_| self.tries < MOST_TRIES);
     }
 
     /// Whether it is to be made again now.
@@ -45,6 +63,7 @@ impl Insistence {
         let due = self.at.is_some_and(|at| at <= now);
         if due {
             self.tries += 1;
+            self.under_way = true;
             self.at = None;
         }
         due
@@ -52,7 +71,7 @@ impl Insistence {
 }
 
 /// The server's wait, or ours where it names none; a game does not last for ever, though.
-fn limited(advised: Option<Duration>, pace: &Pace) -> Duration {
+pub(super) fn limited(advised: Option<Duration>, pace: &Pace) -> Duration {
     advised
         .unwrap_or(pace.limited_retry)
         .clamp(pace.limited_retry, pace.limited_wait)

@@ -27,9 +27,15 @@ impl Resigning {
 impl Table {
     /// Our move stands: whether the game is worth going on with.
     pub(super) fn resign_if_lost(&mut self, now: Instant, out: &mut Vec<Action>) {
-        self.manners.resigning.asked = None;
-        if self.is_given_up(now) {
-            self.manners.resigning.asked = Some((self.ply(), Insistence::begun()));
+        let before = self.manners.resigning.asked.take();
+        if !self.is_given_up(now) {
+            return;
+        }
+        // A pause goes on though the game does too: the server may have asked for it, or may be about to.
+        let before = before.filter(|(_, asked)| asked.goes_on(now));
+        let asked = before.map_or_else(Insistence::begun, |(_, asked)| asked);
+        self.manners.resigning.asked = Some((self.ply(), asked));
+        if before.is_none() {
             out.push(Action::Ask(Request::Resign));
         }
     }
@@ -52,6 +58,10 @@ impl Table {
         let pace = self.pace;
         if let Some((_, asked)) = &mut self.manners.resigning.asked {
             asked.answered(answer, &pace, now);
+            if matches!(answer, Answer::Done) {
+                // The end should follow at once. A yes that did nothing must not be the last word.
+                asked.again_after(pace.again, now);
+            }
         }
     }
 
