@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use megaton::bot::table::{Action, Answer, Input, Oddity, Ticket};
 use megaton::bot::{Lag, Settings};
-use megaton::engine::{Limits, Score};
+use megaton::engine::{Limits, Score, Thought};
 use megaton::lichess::{BySide, Expiration, GameState, Side, Speed, Status};
 
 use crate::desk::{
@@ -320,6 +320,17 @@ fn pondering(actions: &[Action]) -> Option<(Ticket, String, Limits)> {
 
 /// Our move is shown, and the reply expected was this.
 fn expecting(settings: Settings, moves: &str, best: &str, reply: &str) -> (Desk, Vec<Action>) {
+    expecting_from(settings, moves, best, reply, |_| {})
+}
+
+/// The same of an answer with a change.
+fn expecting_from(
+    settings: Settings,
+    moves: &str,
+    best: &str,
+    reply: &str,
+    change: impl FnOnce(&mut Thought),
+) -> (Desk, Vec<Action>) {
     let mut desk = Desk::with(Side::White, settings);
     let actions = desk.open(moves);
     let ticket = thinking(&actions).expect("our turn").ticket;
@@ -327,6 +338,7 @@ fn expecting(settings: Settings, moves: &str, best: &str, reply: &str) -> (Desk,
     let mut after = desk.table.game().clone();
     after.push(answer.best.expect("legal"));
     answer.ponder = after.position().parse_uci(reply).ok();
+    change(&mut answer);
     desk.apply(Input::Thought {
         ticket,
         thought: answer,
@@ -355,6 +367,14 @@ fn the_reply_expected_is_pondered_on_and_a_hit_goes_on_under_its_number() {
     let fallback = desk.table.wake_at().expect("a timer of the table's own");
     assert!(fallback > desk.now);
     assert_eq!(posts(&desk.think(ticket, "d2d4")), 1);
+}
+
+#[test]
+fn after_a_move_from_the_tables_the_reply_is_pondered_on_too() {
+    let from_tables = |answer: &mut Thought| answer.by_tables = true;
+    let (desk, actions) = expecting_from(keen(), LINE, "e2e3", "e7e6", from_tables);
+    let (_, reply, _) = pondering(&actions).expect("pondering");
+    assert_eq!((reply.as_str(), desk.table.ply()), ("e7e6", 3));
 }
 
 #[test]

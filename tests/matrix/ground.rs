@@ -493,6 +493,12 @@ fn complaints(server: &Handle, cell: &Cell, report: &Report) -> String {
         wrong.push_str("it never struck; ");
     }
     let traffic = server.traffic();
+    // Whoever runs into limits and then waits as told has still done too much.
+    let strikes = cell.strikes.iter().map(|strike| strike.blow.name());
+    let mut names = strikes.chain([cell.name.clone()]);
+    if !names.any(|name| name.contains("429")) && traffic.limited > 0 {
+        let _ = write!(wrong, "{} refused for the rate; ", traffic.limited);
+    }
     if !traffic.too_soon.is_empty() {
         let _ = write!(wrong, "{:?}; ", traffic.too_soon);
     }

@@ -11,7 +11,7 @@ use crate::bot::clock::{ClockKind, Reading};
 use crate::bot::settings::Pace;
 
 /// So many calls in a row may bring nothing before they are given more time.
-const QUICK_CALLS: u32 = 4;
+const QUICK_CALLS: u32 = 2;
 /// Longest factor by which pauses after repeated trouble grow.
 const MOST_DOUBLINGS: u32 = 5;
 /// How often "not your turn" is taken for a stale state before the move itself is doubted.
