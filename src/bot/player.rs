@@ -445,10 +445,10 @@ impl Player {
 /// Logs that a move's call failed, once. What is refused for the rate the client logs, whoever asked;
 /// that nobody can be reached is said of the event stream.
 fn log_failed(uci: &str, error: &Error) {
-    match error {
-        _ if error.is_rate_limited() => {}
-        _ if error.is_unreached() => tracing::debug!(uci, %error, "the move's call failed"),
-        _ => tracing::warn!(status = error.status(), uci, %error, "the move's call failed"),
+    if error.is_unreached() {
+        tracing::debug!(uci, %error, "the move's call failed");
+    } else if !error.is_rate_limited() {
+        tracing::warn!(status = error.status(), uci, %error, "the move's call failed");
     }
 }
 
