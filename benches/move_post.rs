@@ -78,7 +78,7 @@ fn measure(plies: usize) -> Result<Vec<Duration>, Box<dyn std::error::Error>> {
     runtime.block_on(async {
         client.warm().await;
         let game = GameId::new("q7ZxVt2B");
-        let stream = client.game(&game).await?;
+        let stream = client.game(&game, client.timing().game_opening).await?;
         tokio::spawn(answer(client.clone(), game, stream)).await?;
         Ok::<_, Box<dyn std::error::Error>>(())
     })?;

@@ -155,9 +155,10 @@ impl GameFeed {
 
     fn open(&mut self) {
         let (client, game) = (self.client.clone(), self.game.clone());
+        let patience = self.reopening.patience();
         self.phase = Phase::Opening {
             asked: Instant::now(),
-            opening: Box::pin(async move { client.game(&game).await }),
+            opening: Box::pin(async move { client.game(&game, patience).await }),
         };
     }
 

@@ -38,8 +38,6 @@ use crate::lichess::{Account, Event, GameId, GameInfo, StreamLoss, UserId};
 
 /// Lines of the event stream that are taken in one after another before calls go out.
 const BURST: usize = 1024;
-/// With so many at once the server, which keeps 32 for a reader that is late, may have dropped some.
-const CROWD: usize = 24;
 /// Words of players that may wait to be heard.
 const WORDS: usize = 64;
 
@@ -316,13 +314,10 @@ impl Porter {
     /// A burst is heard out before anything is done about it: much of it may be taken back in it.
     fn rung_all(&mut self, first: Rung) -> Result<Option<News>, BotError> {
         let mut news = self.rung(first)?;
-        for heard in 1..=BURST {
+        for _ in 0..BURST {
             let Some(rung) = self.doorbell.next().now_or_never() else {
                 break;
             };
-            if heard == CROWD {
-                self.take_in(News::Burst);
-            }
             if let Some(news) = news.take() {
                 self.take_in(news);
             }

@@ -118,6 +118,8 @@ impl Settings {
 
 /// A call is not given up before this long, however fast the rest goes.
 const LEAST_POST_LIMIT: Duration = Duration::from_millis(500);
+/// And a burst is read in less than this, however busy the machine is.
+const LEAST_BURST: Duration = Duration::from_millis(250);
 
 /// Every waiting time of the bot. `Default` is for Lichess; [`Pace::faster`] shrinks all alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,6 +166,8 @@ pub struct Pace {
     pub lists: Duration,
     /// How long an address has to answer with its list.
     pub list_page: Duration,
+    /// So close together two dozen lines of the event stream are a burst.
+    pub burst: Duration,
     /// How often the list of running games is compared while games run.
     pub reconcile: Duration,
     /// First pause before a game whose task failed is taken up again.
@@ -194,6 +198,7 @@ impl Default for Pace {
             hold: Duration::from_secs(90),
             lists: Duration::from_secs(3600),
             list_page: Duration::from_secs(20),
+            burst: Duration::from_secs(1),
             reconcile: Duration::from_secs(300),
             revive: Duration::from_millis(100),
         }
@@ -229,6 +234,8 @@ impl Pace {
             lists: self.lists / factor,
             // A connection takes its time on the fastest clock.
             list_page: (self.list_page / factor).max(LEAST_POST_LIMIT),
+            // Reading takes its time on the fastest clock.
+            burst: (self.burst / factor).max(LEAST_BURST),
             reconcile: self.reconcile / factor,
             revive: self.revive / factor,
         }

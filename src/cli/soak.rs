@@ -25,6 +25,8 @@ const THREADS: usize = 2;
 const MORE_SEATS: usize = 80;
 /// A call over the loopback may take so long on a busy machine, however fast the clocks run.
 const LEAST_CALL: Duration = Duration::from_millis(150);
+/// And no opening of a game's stream, of which more follow.
+const LEAST_OPENING: Duration = Duration::from_millis(100);
 
 /// Prove the bot against a server where everything goes wrong
 ///
@@ -147,6 +149,7 @@ fn client(ground: &Ground, speed: u32) -> Option<Client> {
     let usual = Timing::default();
     let least = |span: Duration| (span / speed).max(LEAST_CALL);
     let timing = Timing {
+        game_opening: (usual.game_opening / speed).max(LEAST_OPENING),
         connect: least(usual.connect),
         call: least(usual.call),
         move_call: least(usual.move_call),

@@ -26,6 +26,9 @@ const FREE_SILENCES: u32 = 2;
 /// While a server is out of order, the wait between two questions is this part of that time, alike.
 const KNOCK_SHARE: u32 = 16;
 
+/// After so many openings in a row without an answer the next one is waited for longer.
+const QUICK_OPENINGS: u32 = 2;
+
 /// The reopening of one game's stream.
 #[derive(Clone, Debug)]
 pub struct GameReopening {
@@ -33,6 +36,10 @@ pub struct GameReopening {
     healthy_life: Duration,
     attempts: usize,
     silences: Silences,
+    opening: Duration,
+    idle: Duration,
+    /// Openings in a row that nobody answered.
+    unanswered: u32,
 }
 
 impl GameReopening {
@@ -43,6 +50,9 @@ impl GameReopening {
             healthy_life: timing.healthy_life,
             attempts: 0,
             silences: Silences::default(),
+            opening: timing.game_opening,
+            idle: timing.game_idle,
+            unanswered: 0,
         }
     }
 
@@ -50,10 +60,26 @@ impl GameReopening {
     /// (nought if it never opened). A wait the server advised is left to the caller, who knows the
     /// clock.
     pub fn after_loss(&mut self, loss: &StreamLoss, lived: Duration) -> Duration {
+        let unanswered = lived.is_zero() && matches!(loss, StreamLoss::Silent(_));
+        self.unanswered = if unanswered {
+            self.unanswered.saturating_add(1)
+        } else {
+            0
+        };
         if lived < self.healthy_life && self.silences.excuse(loss, lived) {
             return Duration::ZERO;
         }
         self.after_life(lived)
+    }
+
+    /// How long the next opening may wait for its answer. Who is not there can lose the game in ten
+    /// seconds, so a call that hangs is soon made again; a server that is slow is given more time.
+    pub fn patience(&self) -> Duration {
+        if self.unanswered < QUICK_OPENINGS {
+            self.opening
+        } else {
+            self.opening.max(self.idle)
+        }
     }
 
     /// The same where nothing was lost: the stream is dropped because it told too little.
@@ -345,6 +371,28 @@ mod tests {
         }
         assert_eq!(reopening.after_life(secs(59)), secs(1));
         assert_eq!(reopening.after_life(secs(60)), secs(0));
+    }
+
+    #[test]
+    fn an_opening_that_nobody_answers_is_soon_made_again_and_then_waited_for_longer() {
+        let mut reopening = GameReopening::new(&Timing::default());
+        assert_eq!(reopening.patience(), secs(4));
+        let silent = StreamLoss::Silent(secs(4));
+        let ended = StreamLoss::Ended;
+        let table = [
+            (&silent, 0, 4),
+            (&silent, 0, 10),
+            (&silent, 0, 10),
+            // It opened, whatever came of that.
+            (&silent, 12, 4),
+            (&silent, 0, 4),
+            (&silent, 0, 10),
+            (&ended, 0, 4),
+        ];
+        for (row, (loss, lived, expected)) in table.into_iter().enumerate() {
+            reopening.after_loss(loss, secs(lived));
+            assert_eq!(reopening.patience(), secs(expected), "row {row}");
+        }
     }
 
     #[test]

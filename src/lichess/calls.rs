@@ -4,6 +4,8 @@
 //! the caller's. The server answers yes to many a command that did nothing; only the streams tell
 //! what happened.
 
+use std::time::Duration;
+
 use reqwest::Url;
 use serde_json::value::RawValue;
 
@@ -126,23 +128,22 @@ impl Client {
     pub async fn events(&self) -> Result<EventStream, StreamLoss> {
         let url = self.url(&["api", "stream", "event"]);
         let idle = self.timing().event_idle;
-        let response = self
-            .open(Call::get(Scope::EventStream, url).stream(), idle)
-            .await?;
+        let call = Call::get(Scope::EventStream, url).stream();
+        let response = self.open(call, self.timing().call.max(idle)).await?;
         let subject = "events".to_owned();
         Ok(EventStream::new(response, idle, subject, self.complaints()))
     }
 
-    /// Opens the stream of a game. Only one lives at a time for a game.
+    /// Opens the stream of a game, whose answer may take as long as `patience`. Only one lives at a
+    /// time for a game.
     ///
     /// # Errors
     /// As for [`Client::events`]; `Gone` when there is no such game of ours.
-    pub async fn game(&self, game: &GameId) -> Result<GameStream, StreamLoss> {
+    pub async fn game(&self, game: &GameId, patience: Duration) -> Result<GameStream, StreamLoss> {
         let url = self.url(&["api", "bot", "game", "stream", game.as_str()]);
         let idle = self.timing().game_idle;
-        let response = self
-            .open(Call::get(Scope::GameStream, url).about(game).stream(), idle)
-            .await?;
+        let call = Call::get(Scope::GameStream, url).about(game).stream();
+        let response = self.open(call, patience).await?;
         let subject = game.to_string();
         Ok(GameStream::new(response, idle, subject, self.complaints()))
     }
@@ -293,7 +294,8 @@ impl Client {
     ) -> Result<ChallengeStream, StreamLoss> {
         let call = self.challenge_call(user, options, true);
         let idle = self.timing().challenge_idle;
-        let response = self.open(call.stream(), idle).await?;
+        let patience = self.timing().call.max(idle);
+        let response = self.open(call.stream(), patience).await?;
         let subject = format!("challenge to {user}");
         Ok(ChallengeStream::new(
             response,

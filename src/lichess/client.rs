@@ -263,7 +263,7 @@ impl Client {
     }
 
     /// Opens a stream: a server that says nothing to that is as silent as a stream that says nothing.
-    pub(super) async fn open(&self, call: Call, idle: Duration) -> Result<Response, StreamLoss> {
+    pub(super) async fn open(&self, call: Call, time: Duration) -> Result<Response, StreamLoss> {
         let admitted = self.0.gate.pass(call.scope, call.cost).await;
         let _admitted = admitted.map_err(StreamLoss::Unopened)?;
         let exchange = async {
@@ -281,7 +281,6 @@ impl Client {
                 }),
             }
         };
-        let time = self.0.timing.call.max(idle);
         let Ok(outcome) = tokio::time::timeout(time, exchange).await else {
             self.0.gate.governor().ended(call.scope, Outcome::Lost);
             return Err(StreamLoss::Silent(time));

@@ -17,6 +17,8 @@ pub struct Timing {
     pub event_idle: Duration,
     /// Silence after which the stream of a kept challenge counts as dead: it blinks slowly.
     pub challenge_idle: Duration,
+    /// For the answer that opens a game's stream: who is not there loses the game before long.
+    pub game_opening: Duration,
     /// To establish a connection, TLS included.
     pub connect: Duration,
     /// For a whole call, from asking to the last byte of the answer.
@@ -61,6 +63,7 @@ impl Default for Timing {
             game_idle: seconds(10),
             event_idle: seconds(15),
             challenge_idle: seconds(90),
+            game_opening: seconds(4),
             connect: seconds(5),
             call: seconds(10),
             move_call: seconds(3),
@@ -98,6 +101,7 @@ impl Timing {
             game_idle: self.game_idle / factor,
             event_idle: self.event_idle / factor,
             challenge_idle: self.challenge_idle / factor,
+            game_opening: (self.game_opening / factor).max(floor),
             connect: (self.connect / factor).max(floor),
             call: (self.call / factor).max(floor),
             move_call: (self.move_call / factor).max(floor),
@@ -128,6 +132,7 @@ mod tests {
         let timing = Timing::default();
         assert!(timing.keep_alive < timing.game_idle);
         assert!(timing.event_idle < timing.keep_alive * 3);
+        assert!(timing.game_opening < timing.game_idle);
     }
 
     #[test]

@@ -250,9 +250,21 @@ fn a_list_that_is_older_than_the_end_of_a_game_does_not_start_it_again() {
 #[test]
 fn after_a_burst_of_lines_the_list_is_asked_for_once_and_soon() {
     let mut door = Door::new(4).settled();
-    assert_eq!(door.apply(News::Burst), []);
-    assert_eq!(door.apply(News::Burst), []);
-    assert_eq!(door.wait(11), [Wanted::List]);
+    let unknown = || {
+        News::Event(Event::Unknown {
+            kind: "news".into(),
+        })
+    };
+    for _ in 0..60 {
+        assert_eq!(door.apply(unknown()), []);
+    }
+    assert_eq!(door.wait(6), [Wanted::List]);
+    assert_eq!(door.wait(60), [], "once");
+    // As many, but with pauses: nothing was dropped.
+    for _ in 0..60 {
+        assert_eq!(door.apply(unknown()), []);
+        assert_eq!(door.wait(1), []);
+    }
 }
 
 #[test]

@@ -169,7 +169,11 @@ impl Ground {
     /// A game of one move each, which the opponent resigns once the bot is gone.
     async fn resigned_to_nobody(&mut self, bot: Bot) -> GameId {
         let game = self.game().await;
-        let _there = self.foe.game(&game).await.unwrap();
+        let _there = self
+            .foe
+            .game(&game, self.foe.timing().game_idle)
+            .await
+            .unwrap();
         let first = self.foe.make_move(&game, "g1f3", OfferDraw::No);
         first.await.unwrap();
         let answered = |event: &Event| matches!(event, Event::Moved { ply: 2, .. }).then_some(());

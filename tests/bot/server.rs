@@ -123,6 +123,7 @@ pub(crate) fn timing() -> Timing {
         keep_alive: Duration::from_millis(50),
         game_idle: Duration::from_millis(300),
         event_idle: Duration::from_millis(300),
+        game_opening: Duration::from_millis(300),
         move_call: Duration::from_millis(200),
         call: Duration::from_millis(500),
         ..Timing::default().faster(50)

@@ -9,6 +9,7 @@ use megaton::lichess::{
 use crate::server::{STREAM_HEAD, Server, Step, client, reply};
 
 const GONE: &str = "{\"type\":\"opponentGone\",\"gone\":true,\"claimWinInSeconds\":9}\n";
+const PATIENCE: Duration = Duration::from_secs(10);
 
 fn game() -> GameId {
     GameId::new("q7ZxVt2B")
@@ -22,7 +23,7 @@ fn send(text: &str) -> Step {
 /// and how many records came before it.
 async fn lose(steps: Vec<Step>) -> (StreamLoss, usize) {
     let server = Server::streaming(steps).await;
-    let mut stream = server.client().game(&game()).await.unwrap();
+    let mut stream = server.client().game(&game(), PATIENCE).await.unwrap();
     let mut records = 0;
     loop {
         match stream.next().await {
@@ -67,7 +68,7 @@ async fn the_arrival_of_a_blank_line_is_stamped() {
     let pause = Duration::from_millis(30);
     let steps = vec![send(GONE), Step::Wait(pause), send("\n"), Step::Hang];
     let server = Server::streaming(steps).await;
-    let mut stream = server.client().game(&game()).await.unwrap();
+    let mut stream = server.client().game(&game(), PATIENCE).await.unwrap();
     let first = stream.next().await.unwrap();
     assert!(first.at >= stream.opened_at() && first.at == stream.last_heard());
     stream.next().await.unwrap_err();
@@ -93,7 +94,7 @@ async fn a_chunked_stream_that_breaks_off_is_a_loss() {
     let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
     let chunk = format!("{:x}\r\n{GONE}\r\n40\r\n{{\"type\"", GONE.len());
     let server = Server::start(move |_| vec![send(head), send(&chunk), Step::Close]).await;
-    let mut stream = server.client().game(&game()).await.unwrap();
+    let mut stream = server.client().game(&game(), PATIENCE).await.unwrap();
     assert!(matches!(
         stream.next().await.unwrap().event,
         GameEvent::OpponentGone(_)
@@ -253,7 +254,13 @@ async fn a_429_on_the_event_stream_is_waited_out_and_holds_up_no_game() {
         StreamLoss::Unopened(Error::RateLimited { wait: Some(_), .. })
     ));
     assert_eq!(client.calls(Scope::EventStream), 1);
-    client.game(&game()).await.unwrap().next().await.unwrap();
+    client
+        .game(&game(), PATIENCE)
+        .await
+        .unwrap()
+        .next()
+        .await
+        .unwrap();
     assert_eq!(server.requests().len(), 2);
 }
 
@@ -267,7 +274,7 @@ async fn giving_up_a_wait_for_a_record_loses_nothing() {
     }
     steps.push(Step::Close);
     let server = Server::streaming(steps).await;
-    let mut stream = server.client().game(&game()).await.unwrap();
+    let mut stream = server.client().game(&game(), PATIENCE).await.unwrap();
     let mut records = 0;
     loop {
         match tokio::time::timeout(Duration::from_millis(1), stream.next()).await {
@@ -291,7 +298,7 @@ async fn events_and_games_are_asked_for_with_the_right_words() {
     let client = server.client();
     let arrival = client.events().await.unwrap().next().await.unwrap();
     assert!(matches!(arrival.event, Event::Challenge { .. }));
-    drop(client.game(&game()).await);
+    drop(client.game(&game(), PATIENCE).await);
     let requests = server.requests();
     assert_eq!(requests[0].line, "GET /api/stream/event");
     assert_eq!(requests[1].line, "GET /api/bot/game/stream/q7ZxVt2B");

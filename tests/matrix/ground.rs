@@ -264,6 +264,7 @@ pub(crate) fn client(server: &Handle, token: &str) -> Client {
         token: Token::parse(token, "the test").unwrap(),
         contact: None,
         timing: lichess::Timing {
+            game_opening: CALL,
             connect: CALL,
             call: CALL * 2,
             move_call: CALL,

@@ -111,7 +111,11 @@ impl Guest {
     pub(crate) async fn plays_and(&self, game: &GameId, between: impl AsyncFn(usize)) -> Seen {
         let mut seen = Seen::default();
         loop {
-            let Ok(mut stream) = self.client.game(game).await else {
+            let Ok(mut stream) = self
+                .client
+                .game(game, self.client.timing().game_opening)
+                .await
+            else {
                 continue;
             };
             let mut white = false;

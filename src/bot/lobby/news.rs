@@ -23,8 +23,6 @@ pub enum News {
     Away,
     /// A line of the event stream.
     Event(Event),
-    /// So many lines came at once that the server may have dropped others.
-    Burst,
     /// The challenges to us that wait for an answer.
     Waiting(Vec<Challenge>),
     /// The games that run now.

@@ -20,6 +20,9 @@ use crate::store::Origin;
 
 /// The most games that the list of running games shows.
 const LIST_CAP: usize = 50;
+/// With so many lines at once the server, which keeps 32 for a reader that is late, may have dropped
+/// some.
+const CROWD: usize = 24;
 
 /// Games for which there is no seat.
 #[derive(Debug, Default)]
@@ -253,6 +256,19 @@ impl Lobby {
     pub(super) fn list_soon(&mut self, now: Instant) {
         let soon = now + self.pace.again;
         self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
+    }
+
+    /// After a burst of lines the list is wanted: some may have been dropped.
+    pub(super) fn note_line(&mut self, now: Instant) {
+        self.lines.push_back(now);
+        if self.lines.len() < CROWD {
+            return;
+        }
+        let first = self.lines.pop_front();
+        if first.is_some_and(|first| now - first <= self.pace.burst) {
+            self.lines.clear();
+            self.list_soon(now);
+        }
     }
 
     /// Whether a list of running games shows all there are.

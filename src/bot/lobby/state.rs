@@ -3,6 +3,7 @@
 //! It is told the time and whatever happened, and says what is to be done, in order. It has no
 //! socket, no clock and no task, so lists of events test it.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -36,6 +37,8 @@ pub struct Lobby {
     pub(super) surplus: Surplus,
     /// When the list of running games is wanted next.
     pub(super) list_at: Option<Instant>,
+    /// When the last lines of the event stream came.
+    pub(super) lines: VecDeque<Instant>,
     /// When the list under way was asked for.
     pub(super) list_asked: Option<Instant>,
     /// Games whose end was seen since then: a list on its way may still show them.
@@ -62,6 +65,7 @@ impl Lobby {
             outgoing: None,
             surplus: Surplus::default(),
             list_at: None,
+            lines: VecDeque::new(),
             list_asked: None,
             ended: Vec::new(),
             draining: false,
@@ -139,8 +143,10 @@ impl Lobby {
                 self.ask_for_list(now, &mut out);
                 out.push(Errand::Waiting);
             }
-            News::Event(event) => self.event(event, now, &mut out),
-            News::Burst => self.list_soon(now),
+            News::Event(event) => {
+                self.note_line(now);
+                self.event(event, now, &mut out);
+            }
             News::Waiting(challenges) => {
                 for challenge in challenges {
                     self.challenged(challenge, None, now, &mut out);
