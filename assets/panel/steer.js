@@ -139,6 +139,7 @@ export class Desk {
       form("Block an account", "Block", [field("user", "Account", { required: true, maxLength: 30 })], (given) => ({ do: "block", ...given }), async (order, done) => {
         if (await confirmed(`No challenge of ${order.user} is accepted any more.`, "Block")) act(order, done);
       }),
+      form("Unblock an account", "Unblock", [field("user", "Account", { required: true, maxLength: 30 })], (given) => ({ do: "unblock", ...given }), act),
       row("The bot", simple("Reload the config", { do: "reload" }), asked("Drain", "It takes nothing new, finishes its games and ends. This cannot be undone from here.", { do: "drain" }), leave),
     ];
   }

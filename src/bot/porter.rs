@@ -66,7 +66,7 @@ pub(super) struct Porter {
     /// Tells the keeper of the lists of other rules.
     pub(super) rules: watch::Sender<Arc<Settings>>,
     /// What runs beside, and ends with the porter.
-    _side_tasks: JoinSet<()>,
+    side_tasks: JoinSet<()>,
     speaker: Speaker,
     /// What players have to tell.
     words: mpsc::Receiver<News>,
@@ -195,7 +195,7 @@ impl Porter {
             list_states,
             blocked,
             rules,
-            _side_tasks: side_tasks,
+            side_tasks,
             doorbell,
             health: Health::new(house.client.clone(), house.alarms.clone(), account),
             name: account.username.clone(),
@@ -255,6 +255,10 @@ impl Porter {
                     None
                 }
                 () = self.health.look() => None,
+                Some(Err(error)) = self.side_tasks.join_next() => {
+                    tracing::error!(%error, "lists, or alarms of the files, stay as they are until the next start");
+                    None
+                }
                 () = sleep_until(wake_at) => Some(News::Tick),
             };
             if let Some(news) = news {

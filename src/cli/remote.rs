@@ -3,7 +3,9 @@
 //! Each is one request and one answer; what the bot says goes to stdout, and status 1 says that it
 //! was not done.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
+use std::thread;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use megaton::config::ColorWish;
@@ -18,13 +20,19 @@ use super::shown;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton status
-  megaton status --json | jq .games")]
+  megaton status --watch
+  megaton status --json | jq .games
+  megaton status --json --watch 60 >> status.jsonl")]
 pub(super) struct Status {
     #[command(flatten)]
     bot: BotArgs,
     /// As one JSON object
     #[arg(long)]
     json: bool,
+    /// Again and again, every so many seconds, until Ctrl-C or until the bot ends
+    #[arg(short, long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2",
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    watch: Option<u64>,
 }
 
 /// Let a running bot take nothing new; its games go on
@@ -163,11 +171,24 @@ enum Switch {
 
 impl Status {
     pub(super) fn execute(&self) -> Result<(), Failure> {
+        self.show()?;
+        while let Some(seconds) = self.watch {
+            thread::sleep(Duration::from_secs(seconds));
+            self.show()?;
+        }
+        Ok(())
+    }
+
+    fn show(&self) -> Result<(), Failure> {
         let answer = ask(&self.bot, &Request::Status {})?;
         let status = answer
             .status
             .ok_or_else(|| Failure::failed("the bot answers without its status"))?;
         let mut out = io::stdout().lock();
+        if self.watch.is_some() && out.is_terminal() {
+            // To the upper left corner of an empty screen.
+            write!(out, "\x1b[H\x1b[2J")?;
+        }
         if self.json {
             let text = serde_json::to_string(&status).map_err(anyhow::Error::from)?;
             writeln!(out, "{text}")?;
@@ -176,6 +197,7 @@ impl Status {
                 writeln!(out, "{line}")?;
             }
         }
+        out.flush()?;
         Ok(())
     }
 }

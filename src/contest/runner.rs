@@ -264,14 +264,16 @@ pub fn play(contest: &Match, mut told: impl FnMut(&Standing)) -> Result<Report, 
         order: contest.order(),
         blueprints,
         games: book.missing(),
-        stillness: Stillness::default(),
+        stillness: Stillness::of_this_machine(),
         next: AtomicUsize::new(0),
         called_off: AtomicBool::new(false),
     };
     if !book.is_over() {
         thread::scope(|scope| {
             if !contest.allowance.is_fixed() {
-                scope.spawn(|| hall.stillness.watch(&hall.called_off));
+                for core in hall.stillness.cores() {
+                    scope.spawn(|| core.watch(&hall.called_off));
+                }
             }
             let (sender, news) = channel();
             let boards = contest.concurrency.min(hall.games.len());

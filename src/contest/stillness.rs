@@ -1,22 +1,33 @@
 //! Whether the machine stood still: time in which nothing ran is on nobody's clock.
 //!
-//! A thread of its own wakes every few milliseconds and writes down when it woke far too late. A
-//! virtual machine whose host takes the processors away stands still as a whole, this thread with
-//! it; a search that forgets the clock does not hold it up, and is never excused.
+//! A thread on each core wakes every few milliseconds and writes down when it woke far too late. A
+//! virtual machine whose host takes a processor away stands still there, that thread with it; a
+//! search that forgets the clock does not hold it up, and is never excused.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+#[cfg(target_os = "linux")]
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
 /// How often it looks.
 const BEAT: Duration = Duration::from_millis(2);
 /// What is shorter is the scheduler's doing, and every player's to bear.
 pub(super) const LEAST: Duration = Duration::from_millis(50);
 
-/// When the machine stood still.
+/// When the machine stood still, core by core.
 #[derive(Debug, Default)]
-pub(super) struct Stillness(Mutex<Seen>);
+pub(super) struct Stillness(Vec<Core>);
+
+/// What is looked at by one thread.
+#[derive(Debug, Default)]
+pub(super) struct Core {
+    /// Its number; none where threads cannot be bound to a core.
+    number: Option<usize>,
+    seen: Mutex<Seen>,
+}
 
 #[derive(Debug, Default)]
 struct Seen {
@@ -27,8 +38,31 @@ struct Seen {
 }
 
 impl Stillness {
+    /// Of the cores that this program may use. Nothing is seen before they are watched.
+    pub(super) fn of_this_machine() -> Self {
+        let core = |number| Core {
+            number,
+            seen: Mutex::default(),
+        };
+        Self(cores().into_iter().map(core).collect())
+    }
+
+    /// What wants to be watched, each by a thread of its own.
+    pub(super) fn cores(&self) -> &[Core] {
+        &self.0
+    }
+
+    /// For how long it stood still between two moments: the core that did so longest.
+    pub(super) fn between(&self, from: Instant, to: Instant) -> Duration {
+        let each = self.0.iter().map(|core| core.seen().between(from, to));
+        each.max().unwrap_or_default()
+    }
+}
+
+impl Core {
     /// Looks until `over`.
     pub(super) fn watch(&self, over: &AtomicBool) {
+        bind(self.number);
         while !over.load(Ordering::Relaxed) {
             self.seen().beat(Instant::now());
             thread::sleep(BEAT);
@@ -36,15 +70,41 @@ impl Stillness {
         self.seen().awake = None;
     }
 
-    /// For how long it stood still between two moments.
-    pub(super) fn between(&self, from: Instant, to: Instant) -> Duration {
-        self.seen().between(from, to)
-    }
-
     fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// The numbers of the cores that threads of this program can be bound to; one without a number where
+/// none can.
+#[cfg(target_os = "linux")]
+fn cores() -> Vec<Option<usize>> {
+    let Ok(allowed) = sched_getaffinity(None) else {
+        return vec![None];
+    };
+    let numbers = (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number));
+    numbers.map(Some).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn cores() -> Vec<Option<usize>> {
+    vec![None]
+}
+
+/// Keeps this thread on a core. Where that fails it looks from any.
+#[cfg(target_os = "linux")]
+fn bind(core: Option<usize>) {
+    if let Some(number) = core {
+        let mut only = CpuSet::new();
+        only.set(number);
+        if let Err(error) = sched_setaffinity(None, &only) {
+            tracing::debug!(number, %error, "a core is not watched by itself");
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn bind(_: Option<usize>) {}
 
 impl Seen {
     fn beat(&mut self, now: Instant) {
@@ -71,6 +131,27 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_core_is_watched_and_the_longest_standstill_of_one_counts() {
+        let stillness = Stillness::of_this_machine();
+        let cores = thread::available_parallelism().unwrap().get();
+        if cfg!(target_os = "linux") {
+            // A quota of time may count for fewer.
+            assert!(stillness.cores().len() >= cores);
+        }
+        let start = Instant::now();
+        let at = |millis| start + Duration::from_millis(millis);
+        let stillness = Stillness(vec![Core::default(), Core::default()]);
+        for (core, beats) in stillness.cores().iter().zip([[0, 100, 102], [0, 2, 102]]) {
+            for beat in beats {
+                core.seen().beat(at(beat));
+            }
+        }
+        let found = stillness.between(at(0), at(102));
+        assert_eq!(found, Duration::from_millis(100));
+        assert_eq!(Stillness::default().between(start, at(102)), Duration::ZERO);
+    }
 
     #[test]
     fn a_thread_that_wakes_far_too_late_tells_how_long_the_machine_stood_still() {

@@ -1,7 +1,8 @@
 //! Every tunable number of the engine: unit, meaning and where it comes from.
 //!
 //! Values are in centipawns (cp) of an atomic pawn in the middlegame unless said otherwise.
-//! "Start value" means: a sane value for atomic chess from the literature, not tuned yet.
+//! A number that names no origin is a start value: within what chess programs use, moved to where
+//! atomic's short and sharp games ask for it, and not tuned by matches.
 
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ pub(super) const CHECK_EVERY: u64 = 256;
 
 // --- Transposition table ----------------------------------------------------------------------
 
-/// Plies of depth that one search of age costs an entry. Start value.
+/// Plies of depth that one search of age costs an entry.
 pub(super) const TT_AGE_WEIGHT: i32 = 4;
 /// An entry of the same position and age survives a bound this much shallower, in plies.
 pub(super) const TT_KEEP_MARGIN: i32 = 4;
@@ -45,9 +46,8 @@ pub(super) const TT_CUTOFF_CLOCK: u32 = 90;
 // --- Endgame tables ---------------------------------------------------------------------------
 
 /// Least depth, in plies, at which the largest tables are asked: a probe costs like some nodes.
-/// Start value.
 pub(super) const TABLE_PROBE_DEPTH: i32 = 1;
-/// What tables say is stored as if searched so many plies deeper. Start value.
+/// What tables say is stored as if searched so many plies deeper.
 pub(super) const TABLE_DEPTH_BONUS: i32 = 6;
 
 // --- Time -------------------------------------------------------------------------------------
@@ -60,9 +60,9 @@ pub(super) const MOVES_AHEAD: f64 = 22.0;
 pub(super) const INCREMENT_SHARE: f64 = 0.75;
 /// With less than this on the clock a move gets less than its share, of clock and increment, in
 /// proportion: with increments of a few hundredths of a second the clock would otherwise settle at
-/// so little that a pause of the machine flags. Start value.
+/// so little that a pause of the machine flags.
 pub(super) const SHORT_CLOCK: Duration = Duration::from_millis(300);
-/// What is left of a move's share of the clock when there is next to nothing on it. Start value.
+/// What is left of a move's share of the clock when there is next to nothing on it.
 pub(super) const SHORT_SHARE: f64 = 0.5;
 /// Share of the clock one move may use at most.
 pub(super) const HARD_SHARE: f64 = 0.45;
@@ -70,17 +70,17 @@ pub(super) const HARD_SHARE: f64 = 0.45;
 pub(super) const LAST_MOVES: f64 = 1.5;
 /// Share of the clock the last move before a time control may use.
 pub(super) const LAST_SHARE: f64 = 0.8;
-/// Factor of the soft limit when no node went into the best move. Start value.
+/// Factor of the soft limit when no node went into the best move.
 pub(super) const TIME_NODES_BASE: f64 = 2.2;
 /// How much of it is taken away when all nodes went there.
 pub(super) const TIME_NODES_SLOPE: f64 = 1.6;
-/// Factor of the soft limit while the best move changes. Start value.
+/// Factor of the soft limit while the best move changes.
 pub(super) const TIME_STABLE_BASE: f64 = 1.2;
 /// What each iteration without a change takes away.
 pub(super) const TIME_STABLE_SLOPE: f64 = 0.05;
 /// Iterations after which stability counts no more.
 pub(super) const TIME_STABLE_MOST: u32 = 8;
-/// A score drop of so many cp doubles the soft limit. Start value.
+/// A score drop of so many cp doubles the soft limit.
 pub(super) const TIME_DROP_SCALE: f64 = 120.0;
 /// A rising score shrinks the soft limit by this much at most.
 pub(super) const TIME_DROP_LEAST: f64 = 0.15;
@@ -99,7 +99,7 @@ pub(super) const SEE_KING: i32 = 20_000;
 
 /// Iterations from here on search a window around the last score.
 pub(super) const ASPIRATION_DEPTH: i32 = 5;
-/// Half of that window, in cp; atomic scores jump. Start value.
+/// Half of that window, in cp; atomic scores jump.
 pub(super) const ASPIRATION_DELTA: i32 = 28;
 /// The window grows by this share (1/256) of the last score.
 pub(super) const ASPIRATION_SCORE_SHARE: i32 = 12;
@@ -213,9 +213,9 @@ pub(super) const BONUS_MOST: i32 = 1800;
 
 /// Corrections of the evaluation stay within plus and minus this, in their own units …
 pub(super) const CORRECTION_MOST: i32 = 1024;
-/// … of which so many, over all views of the board, are a centipawn. Start value.
+/// … of which so many, over all views of the board, are a centipawn.
 pub(super) const CORRECTION_DIVISOR: i32 = 24;
-/// An error counts once in full for so many plies of the search that showed it. Start value.
+/// An error counts once in full for so many plies of the search that showed it.
 pub(super) const CORRECTION_DEPTH: i32 = 8;
 
 // --- Move ordering ----------------------------------------------------------------------------

@@ -62,7 +62,6 @@ pub(super) struct Entry {
     pub(super) eval: Value,
     pub(super) depth: i32,
     pub(super) bound: Bound,
-    pub(super) was_pv: bool,
 }
 
 impl Entry {
@@ -117,7 +116,7 @@ pub(super) const fn value_to_store(value: Value, ply: usize) -> Value {
     }
 }
 
-/// One word: move 0-15, score 16-31, eval 32-47, depth 48-55, bound 56-57, pv 58, age 59-63.
+/// One word: move 0-15, score 16-31, eval 32-47, depth 48-55, bound 56-57, age 59-63.
 #[derive(Clone, Copy)]
 struct Word(u64);
 
@@ -130,7 +129,6 @@ impl Word {
                 | u64::from(entry.eval as i16 as u16) << 32
                 | u64::from(entry.depth.clamp(0, 255) as u8) << 48
                 | (entry.bound as u64) << 56
-                | u64::from(entry.was_pv) << 58
                 | u64::from(age) << 59,
         )
     }
@@ -143,7 +141,6 @@ impl Word {
             eval: Value::from((self.0 >> 32) as i16),
             depth: self.depth(),
             bound: Bound::from_bits(self.0 >> 56),
-            was_pv: self.0 >> 58 & 1 == 1,
         }
     }
 
@@ -315,7 +312,6 @@ mod tests {
             eval: -7,
             depth,
             bound,
-            was_pv: false,
         }
     }
 

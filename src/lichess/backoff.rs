@@ -12,9 +12,10 @@ use super::timing::Timing;
 
 /// How much longer each wait for the event stream is than the one before …
 const GROWTH: f64 = 1.5;
-/// … from this attempt on where a server that was reached is out of order: most such troubles are
-/// over in a moment …
-const PATIENT_AFTER: i32 = 3;
+/// … or where a server that was reached is out of order, from the attempt after so many on: most
+/// such troubles are over in ten seconds, and what is left of the budget then lasts for minutes …
+const PATIENT_AFTER: i32 = 12;
+const PATIENT_GROWTH: f64 = GROWTH * GROWTH;
 /// … so often at most: far beyond the longest wait.
 const MOST_GROWTHS: i32 = 40;
 /// While nothing answers at all, the wait grows to this part of the time it has been so, without its
@@ -164,13 +165,13 @@ impl EventReopening {
         } else if self.silences.excuse(loss, lived) {
             Duration::ZERO
         } else {
-            let before = if Knocking::helps(loss, lived) {
-                PATIENT_AFTER
+            let (before, growth) = if Knocking::helps(loss, lived) {
+                (PATIENT_AFTER, PATIENT_GROWTH)
             } else {
-                0
+                (0, GROWTH)
             };
             let growths = (self.attempts - before).clamp(0, MOST_GROWTHS);
-            let full = self.first.mul_f64(GROWTH.powi(growths));
+            let full = self.first.mul_f64(growth.powi(growths));
             self.attempts = self.attempts.saturating_add(1);
             jittered(full.min(self.longest), chance)
         };
@@ -434,15 +435,16 @@ mod tests {
     }
 
     #[test]
-    fn a_server_in_trouble_is_asked_a_few_times_soon_and_then_ever_later() {
+    fn a_server_in_trouble_is_asked_for_ten_seconds_soon_and_then_ever_later() {
         let silent = StreamLoss::Silent(secs(15));
         for loss in [unopened(true, Some(502)), unopened(true, None), silent] {
             let mut reopening = EventReopening::new(&Timing::default());
             let now = Instant::now();
             let mut wait = || reopening.after_loss(&loss, secs(0), now, 1.0);
-            let full: Vec<_> = (0..16).map(|_| wait().as_millis()).collect();
-            assert_eq!(full[..6], [1000, 1000, 1000, 1000, 1500, 2250], "{loss:?}");
-            assert_eq!(full[14..], [60000, 60000], "{loss:?}");
+            let full: Vec<_> = (0..19).map(|_| wait().as_millis()).collect();
+            assert_eq!(full[..13], [1000; 13], "{loss:?}");
+            let later = [2250, 5062, 11390, 25628, 57665, 60000];
+            assert_eq!(full[13..], later, "{loss:?}");
         }
     }
 

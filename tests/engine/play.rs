@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use megaton::engine::{Ended, Evaluator, Info, Limits, Score, bench, suite};
 use megaton::rules::{Game, Move, Outcome, Position, RepetitionRule};
 
-use crate::{answer, clock, engine, game, think};
+use crate::{answer, clock, engine, game, pool, think};
 
 /// The node count of `megaton bench`. It changes with every change of play, and only then.
 const BENCH_SIGNATURE: u64 = 1_032_734;
@@ -105,11 +105,23 @@ fn short_wins_are_found_with_their_true_length() {
 
 #[test]
 fn a_lost_side_knows_how_long_it_has() {
-    let thought = think("k7/2Q5/8/8/8/8/8/K7 w - - 0 1", Limits::depth(5));
-    assert!(thought.score.is_win(), "{thought:?}");
-    // The king in the corner can only shuffle until the queen mates it.
-    let lost = think("k7/8/1K6/8/8/8/7Q/8 b - - 0 1", Limits::depth(6));
-    assert_ne!(lost.best, None);
+    for (fen, moves) in WINS.into_iter().filter(|&(_, moves)| moves > 1) {
+        let position = Position::from_fen(fen).unwrap();
+        let best = think(fen, Limits::depth(2 * moves + 2)).best.unwrap();
+        let lost = position.play(best);
+        let left = moves - 1;
+        assert!(loses_in(&lost, left), "{fen}: {best}");
+        let thought = think(&lost.fen(), Limits::depth(2 * moves + 2));
+        let expected = Score::Mate(-(left as i32));
+        assert_eq!(thought.score, expected, "{fen} {best}: {thought:?}");
+        // Nothing it can play lasts longer.
+        let answer = thought.best.unwrap();
+        assert!(wins_in(&lost.play(answer), left), "{fen} {best} {answer}");
+        assert!(
+            left == 1 || !wins_in(&lost.play(answer), left - 1),
+            "{fen} {best} {answer} is sooner over"
+        );
+    }
 }
 
 /// Solve the shared suite, if it is there, with so many nodes a position.
@@ -161,6 +173,20 @@ fn the_same_search_twice_visits_the_same_nodes() {
         (first.nodes, first.best, first.score),
         (second.nodes, second.best, second.score)
     );
+}
+
+#[test]
+fn a_cleared_table_is_as_good_as_an_empty_one() {
+    let fen = "r1b1kb1r/pp1n1p1p/2p1p1p1/q2p4/3P1P2/2N1P3/PP1B2PP/R2QKB1R w KQkq - 0 10";
+    let pool = pool(1);
+    let search = || {
+        let thought = pool.lease().think(&game(fen), Limits::depth(7)).wait();
+        (thought.nodes, thought.best, thought.score)
+    };
+    let first = search();
+    assert_ne!(search(), first, "the table remembers");
+    pool.clear_hash();
+    assert_eq!(search(), first);
 }
 
 #[test]

@@ -2,12 +2,17 @@
 //! looks at its streams, and reaches it while its config is broken.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
 
 use megaton::lichess::{GameId, Room};
 use megaton::practice::{Fault, Place};
 use rustix::process::Signal;
+use serde_json::Value;
 
+use super::program::{command, finish};
 use super::told::{Opponent, Running, server, until};
 
 /// The control socket of a bot that keeps its things where the config says nothing of it.
@@ -61,6 +66,30 @@ async fn heard(other: &Opponent, game: &GameId) -> Vec<String> {
     let lines = other.0.fetch_chat(game).await.expect("the chat");
     let of_players = lines.into_iter().filter(|line| line.room == Room::Player);
     of_players.map(|line| line.text).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_watched_status_is_told_again_and_again_until_the_bot_ends() {
+    let server = server().await;
+    let mut bot = Running::start(&server, "").await;
+    let mut watching = command(&["status", "--json", "--watch", "1", "--config"])
+        .arg(bot.config())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let mut lines = BufReader::new(watching.stdout.take().expect("its words")).lines();
+    tokio::task::block_in_place(|| {
+        for _ in 0..2 {
+            let line = lines.next().expect("another").expect("text");
+            let status: Value = serde_json::from_str(&line).expect("JSON");
+            assert_eq!(status["stream"]["open"], true, "{status}");
+        }
+    });
+    bot.signal(Signal::TERM);
+    bot.end();
+    let status = tokio::task::block_in_place(|| finish(&mut watching, Duration::from_secs(60)));
+    assert!(status.is_some_and(|code| code != 0), "{status:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,6 +1,9 @@
 //! Games for training and samples of them, by the commands that a user types: the same bytes
 //! whatever the threads and the cuts, no flaw unseen, and a clear word when there is no room.
 
+#[cfg(feature = "train")]
+mod train;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -153,11 +153,11 @@ pub(super) fn exported(export: &ExportedGame, us: Side, game: &Game, now: Millis
 }
 
 /// A span in milliseconds.
-pub(super) fn millis(time: Duration) -> Millis {
+pub(in crate::bot) fn millis(time: Duration) -> Millis {
     Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX)
 }
 
 /// A moment in milliseconds since 1970.
-pub(super) fn epoch(time: SystemTime) -> Millis {
+pub(in crate::bot) fn epoch(time: SystemTime) -> Millis {
     time.duration_since(UNIX_EPOCH).map_or(0, millis)
 }

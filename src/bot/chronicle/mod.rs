@@ -25,5 +25,5 @@ pub use handle::Chronicle;
 pub use thinking::ThinkingRecord;
 
 pub(super) use growing::MoveNote;
-pub(super) use header::Header;
+pub(super) use header::{Header, epoch, millis};
 pub(super) use thinking::Desk;

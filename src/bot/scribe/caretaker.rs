@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::{ArchiveRules, DAY, STILL_RUNNING, millis, moment};
+use super::{ArchiveRules, DAY, STILL_RUNNING, epoch, millis};
 use crate::archive::{ArchiveError, Clerk, Disk, Millis, Prune, PrunePlace, calendar};
 use crate::bot::chronicle::Chronicle;
 use crate::config;
@@ -37,7 +37,7 @@ pub(super) async fn mind(
     rules: ArchiveRules,
     say: watch::Sender<Option<String>>,
 ) {
-    let now = || moment((rules.clock)());
+    let now = || epoch((rules.clock)());
     let mut today = day_of(now());
     let mut prune_at = now() + millis(rules.upkeep.settle);
     let mut broom = Broom {

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::caretaker::UpkeepRules;
 pub use self::reviewer::ReviewRules;
-use super::chronicle::Chronicle;
+use super::chronicle::{Chronicle, epoch, millis};
 use crate::archive::{Clerk, Millis};
 use crate::config;
 use crate::engine::Pool;
@@ -154,14 +154,5 @@ impl Scribe {
 }
 
 fn now() -> Millis {
-    moment(SystemTime::now())
-}
-
-fn moment(time: SystemTime) -> Millis {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, millis)
-}
-
-fn millis(time: Duration) -> Millis {
-    Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX)
+    epoch(SystemTime::now())
 }

@@ -366,7 +366,6 @@ impl Searcher {
             eval: node.raw_eval,
             depth: node.depth,
             bound,
-            was_pv: node.kind == Kind::Pv,
         };
         self.table.store(key, entry);
     }

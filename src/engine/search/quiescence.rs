@@ -123,7 +123,6 @@ impl Searcher {
         bound: Bound,
     ) {
         let value = value_to_store(value, ply);
-        let was_pv = bound == Bound::Exact;
         self.table.store(
             key,
             Entry {
@@ -132,7 +131,6 @@ impl Searcher {
                 eval,
                 depth: 0,
                 bound,
-                was_pv,
             },
         );
     }

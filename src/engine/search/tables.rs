@@ -120,7 +120,6 @@ impl Searcher {
             eval: NO_VALUE,
             depth: depth + params::TABLE_DEPTH_BONUS,
             bound,
-            was_pv: false,
         };
         self.table.store(key, entry);
         ControlFlow::Break(value)

@@ -128,7 +128,6 @@ fn the_hash_table_keeps_the_way_to_a_table_win_from_its_own_position() {
         eval: NO_VALUE,
         depth: 3,
         bound: Bound::Exact,
-        was_pv: false,
     };
     for sign in [1, -1] {
         let stored = entry(sign * table_win_in(9), 4);

@@ -1,0 +1,73 @@
+//! The loop of docs/training.md by its five commands, small: games, samples, a net, openings, a match.
+//! Only where the program was built with the feature `train`.
+
+use std::ffi::OsStr;
+use std::fs;
+
+use crate::megaton;
+
+fn fine(arguments: &[&dyn AsRef<OsStr>]) -> String {
+    let ran = megaton(arguments);
+    assert!(ran.is_fine, "{}", ran.stderr);
+    ran.stdout
+}
+
+#[test]
+fn five_commands_lead_from_nothing_to_a_net_that_was_measured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let (games, samples, openings) = (at("gen0"), at("gen0.samples"), at("openings.epd"));
+    fine(&[
+        &"datagen",
+        &"--out",
+        &games,
+        &"--eval-file=classical",
+        &"--nodes=50",
+        &"--games=40",
+    ]);
+    fine(&[
+        &"data",
+        &"shuffle",
+        &games,
+        &"--out",
+        &samples,
+        &"--validation=20",
+    ]);
+    let train = |net: &str| {
+        let out = at(net);
+        let told = fine(&[
+            &"train",
+            &samples,
+            &"--out",
+            &out,
+            &"--hidden=32",
+            &"--buckets=1",
+            &"--epochs=3",
+            &"--batch=256",
+            &"--threads=2",
+        ]);
+        (fs::read(&out).expect("a net"), told)
+    };
+    let (net, told) = train("net0.net");
+    assert!(told.lines().count() > 3, "an epoch a line: {told}");
+    assert_eq!(train("again.net").0, net, "the same choices, the same net");
+    let curve = fs::read_to_string(at("net0.net.csv")).expect("the curve");
+    assert_eq!(
+        curve.lines().count(),
+        4,
+        "a heading and three epochs: {curve}"
+    );
+
+    fine(&[&"openings", &"--count=4", &"--seed=1", &"--out", &openings]);
+    let ours = format!("self:evalfile={}", at("net0.net").display());
+    let told = fine(&[
+        &"match",
+        &ours,
+        &"self:evalfile=classical",
+        &"--nodes=200",
+        &"--games=8",
+        &"--openings",
+        &openings,
+    ]);
+    assert!(told.contains("8 of 8"), "{told}");
+}
