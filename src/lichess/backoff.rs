@@ -18,6 +18,10 @@ const PATIENT_AFTER: i32 = 12;
 const PATIENT_GROWTH: f64 = GROWTH * GROWTH;
 /// … so often at most: far beyond the longest wait.
 const MOST_GROWTHS: i32 = 40;
+/// The least share of a wait, which chance decides …
+const LEAST_SHARE: f64 = 0.5;
+/// … and of those of the first ten seconds, but the very first.
+const QUICK_LEAST: f64 = 0.8;
 /// While nothing answers at all, the wait grows to this part of the time it has been so, without its
 /// steady beginning.
 const ABSENCE_SHARE: u32 = 8;
@@ -171,8 +175,11 @@ impl EventReopening {
             };
             let growths = (self.attempts - before).clamp(0, MOST_GROWTHS);
             let full = self.first.mul_f64(growth.powi(growths));
+            // The first wait has scattered a crowd of clients; the next ones are to last ten seconds.
+            let is_quick = (1..=before).contains(&self.attempts);
+            let least = if is_quick { QUICK_LEAST } else { LEAST_SHARE };
             self.attempts = self.attempts.saturating_add(1);
-            jittered(full.min(self.longest), chance)
+            jittered_from(least, full.min(self.longest), chance)
         };
         let demanded = match loss {
             StreamLoss::Unopened(error) if error.is_unauthorized() => self.longest,
@@ -280,7 +287,12 @@ impl Knocking {
 
 /// Between half of `full` and all of it, so that a crowd of clients does not come back as one.
 fn jittered(full: Duration, chance: f64) -> Duration {
-    full.mul_f64(0.5 + chance.clamp(0.0, 1.0) / 2.0)
+    jittered_from(LEAST_SHARE, full, chance)
+}
+
+/// Between that share of `full` and all of it.
+fn jittered_from(least: f64, full: Duration, chance: f64) -> Duration {
+    full.mul_f64(least + chance.clamp(0.0, 1.0) * (1.0 - least))
 }
 
 /// So many openings in any span of time.

@@ -110,6 +110,10 @@ fn a_server_in_trouble_is_asked_for_ten_seconds_soon_and_then_ever_later() {
         let mut wait = || reopening.after_loss(&loss, secs(0), now, 1.0);
         let full: Vec<_> = (0..19).map(|_| wait().as_millis()).collect();
         assert_eq!(full[..13], [1000; 13], "{loss:?}");
+        let mut reopening = EventReopening::new(&Timing::default());
+        let mut wait = || reopening.after_loss(&loss, secs(0), now, 0.0);
+        let least: Duration = (0..13).map(|_| wait()).sum();
+        assert_eq!(least, ms(500 + 12 * 800), "{loss:?}");
         let later = [2250, 5062, 11390, 25628, 57665, 60000];
         assert_eq!(full[13..], later, "{loss:?}");
     }
