@@ -5,6 +5,7 @@
 //! thirty-two at a time, writes the opponent's moves and stops the watch when the head of our call is
 //! in. Forced moves (one legal move, no search) are told apart, and so is the slowest game of all:
 //! none may starve. Also told: requests a game and the memory of the process, this server included.
+//! Then all of it again while somebody has the page open and the figures are asked for every second.
 //! An idle machine is needed for figures worth keeping.
 
 use std::collections::HashMap;
@@ -17,10 +18,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use megaton::bot::{
-    BotOptions, ListSources, Listeners, Memory, Pace, SearchLimits, Settings, Shutdown, run,
+    BotOptions, Control, ListSources, Listeners, Memory, Pace, SearchLimits, Settings, Shutdown,
+    channel as command_channel, run_commanded,
 };
+use megaton::config::{Config, Panel};
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
+use megaton::panel::{Health, Http, MetricSources, Metrics, Reloader, SelfTest, Sources, Watch};
 use megaton::practice::resident_kilobytes;
 use megaton::rules::{Game, RepetitionRule};
 
@@ -51,17 +55,42 @@ fn main() -> Result<(), Failure> {
         .enable_all()
         .build()?;
     let shutdown = Shutdown::default();
-    let bot = runtime.spawn(run(options(&server.url)?, shutdown.clone()));
+    let (control, commands) = command_channel();
+    let options = options(&server.url)?;
+    let page = {
+        let _entered = runtime.enter();
+        open_page(&options, control, &server.url)?
+    };
+    let bot = runtime.spawn(run_commanded(options, shutdown.clone(), commands));
     let events = server.events.recv_timeout(GUARD)?;
     let desk = server.desk.clone();
     *lock(&desk.event_stream) = Some(events);
     let prefixes = Arc::new(forced(games.max(200)));
+    measure(&desk, games, &prefixes)?;
+    let looks = look(&page)?;
+    writeln!(
+        std::io::stdout().lock(),
+        "\nthe page open, the figures asked for every second"
+    )?;
+    measure(&desk, games, &prefixes)?;
+    let (news, figures) = looks.map(|count| count.load(Ordering::Relaxed)).into();
+    writeln!(
+        std::io::stdout().lock(),
+        "{news} bytes came to the page, the figures were told {figures} times"
+    )?;
+    shutdown.now.cancel();
+    runtime.block_on(bot)??;
+    Ok(())
+}
+
+/// Plays at every width and says how long the answers took.
+fn measure(desk: &Desk, games: usize, prefixes: &Arc<Vec<Game>>) -> Result<(), Failure> {
     for width in WIDTHS {
         let before = desk.requests.load(Ordering::Relaxed);
-        let one_node = side_by_side(width, games, &desk, &Arc::new(Vec::new()))?;
+        let one_node = side_by_side(width, games, desk, &Arc::new(Vec::new()))?;
         let asked = desk.requests.load(Ordering::Relaxed) - before;
         report(&format!("{width:>2} games, one node"), &one_node)?;
-        let forced = side_by_side(width, prefixes.len(), &desk, &prefixes)?;
+        let forced = side_by_side(width, prefixes.len(), desk, prefixes)?;
         report(&format!("{width:>2} games, forced"), &forced)?;
         let moves: usize = one_node.iter().map(Vec::len).sum();
         let mut out = std::io::stdout().lock();
@@ -73,9 +102,73 @@ fn main() -> Result<(), Failure> {
             resident_kilobytes()
         )?;
     }
-    shutdown.now.cancel();
-    runtime.block_on(bot)??;
     Ok(())
+}
+
+/// Serves the operator's page beside the bot, as `megaton run` does; says where.
+fn open_page(options: &BotOptions, control: Control, server: &str) -> Result<String, Failure> {
+    let panel = Panel {
+        listen: Some("127.0.0.1:0".parse()?),
+        ..Panel::default()
+    };
+    let http = Http::open(&panel)?.ok_or("no page")?;
+    let url = http.url();
+    let (watch, watcher) = Watch::new(control.clone());
+    tokio::spawn(watcher.run());
+    let (reloader, reload) = Reloader::new(None, Config::default(), control.clone());
+    tokio::spawn(reloader.run());
+    let health = Health::new(watch.clone(), SelfTest::default(), None);
+    let metrics = Metrics::new(MetricSources {
+        watch: watch.clone(),
+        health: health.clone(),
+        client: options.client.clone(),
+        pool: options.pool.clone(),
+    });
+    tokio::spawn(metrics.clone().run(options.listeners.subscribe()));
+    tokio::spawn(http.serve(Sources {
+        control,
+        reload,
+        chronicle: options.listeners.chronicle().clone(),
+        archive: None,
+        health,
+        metrics: Some(metrics),
+        watch,
+        server: server.to_owned(),
+    }));
+    Ok(url)
+}
+
+/// Has somebody look at the page, and the figures asked for, from now on. Counts the bytes that come
+/// to the page, and how often the figures were told.
+fn look(page: &str) -> Result<[Arc<AtomicUsize>; 2], Failure> {
+    let counts = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+    let [news, figures] = counts.clone();
+    let host = page.trim_start_matches("http://").trim_end_matches('/');
+    let host = host.to_owned();
+    let mut live = ask(&host, "/api/live")?;
+    thread::spawn(move || {
+        let mut piece = vec![0; 1 << 16];
+        while let Ok(read @ 1..) = live.read(&mut piece) {
+            news.fetch_add(read, Ordering::Relaxed);
+        }
+    });
+    thread::spawn(move || {
+        while let Ok(mut answer) = ask(&host, "/metrics") {
+            let mut text = String::new();
+            let read = answer.read_to_string(&mut text);
+            let is_told = read.is_ok() && text.contains("megaton_games_total");
+            figures.fetch_add(usize::from(is_told), Ordering::Relaxed);
+            thread::sleep(Duration::from_secs(1));
+        }
+    });
+    Ok(counts)
+}
+
+fn ask(host: &str, path: &str) -> std::io::Result<TcpStream> {
+    let mut stream = TcpStream::connect(host)?;
+    let head = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes())?;
+    Ok(stream)
 }
 
 /// The times of each game.

@@ -17,6 +17,8 @@ mod house;
 mod notes;
 #[path = "page/panel.rs"]
 mod panel;
+#[path = "page/reader.rs"]
+mod reader;
 #[path = "page/shelf.rs"]
 mod shelf;
 #[path = "page/visitor.rs"]

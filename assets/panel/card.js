@@ -4,7 +4,7 @@
 import { Board } from "/assets/board/board.js";
 import { Clocks, spokenClock } from "/assets/board/clock.js";
 import { announceMove, capital, endReason, other, score as result } from "/assets/board/words.js";
-import { count, link, make, outcome, scoreText, share, span, spokenScore } from "./format.js";
+import { barText, count, link, make, outcome, scoreText, share, span, spokenScore } from "./format.js";
 import { drawSpark } from "./graph.js";
 
 function seat(color) {
@@ -18,10 +18,12 @@ function seat(color) {
 }
 
 function person(host, player) {
-  host.replaceChildren();
-  if (player.title) host.append(make("span", "title", player.title));
-  host.append(make("span", "name", player.name || "Anonymous"));
-  if (player.rating) host.append(make("span", "rating", `${player.rating}${player.provisional ? "?" : ""}`));
+  const name = player.name || "Anonymous";
+  const rating = player.rating ? `${player.rating}${player.provisional ? "?" : ""}` : null;
+  host.replaceChildren(make("span", "person", player.title ? make("span", "title", player.title) : null, make("span", "name", name)));
+  if (rating) host.append(make("span", "rating", rating));
+  // Where room is short the rating goes first.
+  host.title = [player.title, name, rating].filter(Boolean).join(" ");
 }
 
 /** One fact about a game: a word and what it is worth. */
@@ -119,7 +121,7 @@ export class Card {
     const won = ending?.winner ? (ending.winner === "white" ? 1 : 0) : null;
     const part = won ?? share(latest);
     this.bar.style.setProperty("--white", `${(part * 100).toFixed(1)}%`);
-    this.bar.lastElementChild.textContent = ending ? "" : scoreText(latest);
+    this.bar.lastElementChild.textContent = ending ? "" : barText(latest);
     this.bar.classList.toggle("white-ahead", part >= 0.5);
     this.bar.setAttribute("aria-label", ending ? "over" : spokenScore(latest));
     drawSpark(this.spark, scores);
@@ -135,8 +137,9 @@ export class Card {
     const thought = game.thought;
     this.facts.replaceChildren();
     fact(this.facts, "depth", thought?.depth ? `${thought.depth}${thought.seldepth ? `/${thought.seldepth}` : ""}` : "–", "finished iteration / deepest ply");
-    fact(this.facts, "nodes", count(thought?.nodes), "positions visited");
-    fact(this.facts, "nodes/s", count(thought?.nps), "positions a second");
+    // What a table or a book knows needs no positions.
+    fact(this.facts, "nodes", count(thought?.nodes || null), "positions visited");
+    fact(this.facts, "nodes/s", count(thought?.nps || null), "positions a second");
     fact(this.facts, "time", span(thought?.time), "spent on it");
     fact(this.facts, "lag", span(thought?.lag), "what the way to the server and back cost on the clock");
     fact(this.facts, "source", thought?.source ?? "–", "where our last move came from");

@@ -33,6 +33,12 @@ export function scoreText(score) {
   return score.cp < 0 ? `−${value}` : `+${value}`;
 }
 
+/** The same in as few letters as fit beside a board: beyond nine pawns without hundredths. */
+export function barText(score) {
+  if (score?.cp === undefined || Math.abs(score.cp) < 1000) return scoreText(score);
+  return `${score.cp < 0 ? "−" : "+"}${Math.round(Math.abs(score.cp) / 100)}`;
+}
+
 /** The same in words. */
 export function spokenScore(score) {
   if (!score) return "no score";

@@ -24,7 +24,9 @@ export class List {
     this.form = find("filters");
     this.more = find("more");
     for (const [name, value] of new URLSearchParams(location.search)) {
-      if (this.form.elements[name]) this.form.elements[name].value = value;
+      // A form has more by name than its fields, such as `length`.
+      const field = this.form.elements[name];
+      if (field instanceof HTMLElement) field.value = value;
     }
     this.form.addEventListener("input", () => {
       clearTimeout(this.#timer);

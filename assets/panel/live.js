@@ -19,10 +19,22 @@ const games = find("games");
 const cards = new Map();
 let status = null;
 
-/** Replaces what stands in an element only where it differs, so that nothing flickers. */
+/** The links of an element to one place, the last first: what is new stands above them. */
+const linksTo = (host, href) => [...host.querySelectorAll("a")].filter((it) => it.getAttribute("href") === href).reverse();
+
+/** Replaces what stands in an element. Who stands on a link of it stays there, or on the element. */
+function replace(host, ...content) {
+  const held = host.contains(document.activeElement) ? document.activeElement : null;
+  const href = held?.getAttribute("href") ?? null;
+  const place = href === null ? -1 : linksTo(host, href).indexOf(held);
+  host.replaceChildren(...content);
+  if (place >= 0) (linksTo(host, href)[place] ?? host).focus({ preventScroll: true });
+}
+
+/** The same only where it differs, so that nothing flickers. */
 function renew(host, ...content) {
   const fresh = make("div", "", ...content);
-  if (host.innerHTML !== fresh.innerHTML) host.replaceChildren(...fresh.childNodes);
+  if (host.innerHTML !== fresh.innerHTML) replace(host, ...fresh.childNodes);
 }
 
 // ------------------------------------------------------------------------------------- games ---
@@ -133,7 +145,9 @@ function tableRow(tables) {
   const { outcomes, distances, most_men: men, faulty, faults } = tables;
   const found = `${outcomes} WDL, ${distances} DTZ, up to ${men} men`;
   if (faulty === 0) return row("Endgame tables", found, "good");
-  return row("Endgame tables", `${found}; ${faulty} cannot be used: ${faults.join("; ")}`, "bad");
+  // Where one is bad, those that lead to it are of no use either.
+  const among = faulty > faults.length ? ", among them" : "";
+  return row("Endgame tables", `${found}; ${faulty} cannot be used${among}: ${faults.join("; ")}`, "bad");
 }
 
 /** One list, whose names may be in the config, in files and at addresses. */
@@ -251,13 +265,15 @@ function showLog(list) {
   renew(find("log"), ...(items.length > 0 ? items : [make("li", "soft", "Nothing worth a line yet.")]));
 }
 
-let recent = [];
-
 function showRecent(list) {
-  recent = list;
   const host = find("recent");
   if (list.length === 0) renew(host, make("p", "soft", "Games that are over will stand here."));
-  else host.replaceChildren(gameTable(list, news.now()));
+  else replace(host, gameTable(list, news.now()));
+}
+
+/** How long ago each game was, as time goes by. */
+function age() {
+  for (const time of find("recent").querySelectorAll("time")) time.textContent = ago(Date.parse(time.dateTime), news.now());
 }
 
 function showRating(points) {
@@ -293,4 +309,4 @@ shell.onSteering = () => {
   for (const { card } of cards.values()) if (card.game) gameDeeds(card.deeds, card.game, shell);
 };
 arrange();
-setInterval(() => !document.hidden && recent.length > 0 && showRecent(recent), 20_000);
+setInterval(() => !document.hidden && age(), 20_000);

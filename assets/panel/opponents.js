@@ -80,11 +80,12 @@ function show() {
 const shell = new Shell(find("bar"), find("alarms"), { page: "opponents" });
 shell.fixedTitle = true;
 const news = new News("/api/live?brief", { status: (status) => shell.status(status) }, (open) => shell.connected(open));
-form.addEventListener("input", show);
 form.addEventListener("submit", (event) => event.preventDefault());
 const answer = await get("/api/opponents");
 if (Array.isArray(answer)) {
   all = answer;
+  // Before there is anything to look through nothing is said of who fits.
+  form.addEventListener("input", show);
   show();
 } else {
   find("opponents").replaceChildren(make("p", "bad", `${answer.text}.`));

@@ -7,7 +7,7 @@ import { START } from "/assets/board/fen.js";
 import { MoveList } from "/assets/board/moves.js";
 import { Seat, seating } from "/assets/board/seats.js";
 import { announceMove, endReason, other, score as result } from "/assets/board/words.js";
-import { count, day, link, make, scoreText, share, span, spokenScore } from "./format.js";
+import { barText, count, day, link, make, scoreText, share, span, spokenScore } from "./format.js";
 import { drawClocks, drawScores, pickPly } from "./graph.js";
 import { Shell } from "./shell.js";
 import { gameDeeds } from "./steer.js";
@@ -207,7 +207,7 @@ class Page {
     const part = over ? (ending.winner === "white" ? 1 : 0) : share(scored?.score);
     const bar = find("eval-bar");
     bar.style.setProperty("--white", `${(part * 100).toFixed(1)}%`);
-    bar.lastElementChild.textContent = over ? "" : scoreText(scored?.score);
+    bar.lastElementChild.textContent = over ? "" : barText(scored?.score);
     bar.classList.toggle("white-ahead", part >= 0.5);
     bar.setAttribute("aria-label", spokenScore(scored?.score));
   }
@@ -223,8 +223,8 @@ class Page {
     find("facts").replaceChildren(
       fact("score", scoreText(source.score) || "–", spokenScore(source.score)),
       fact("depth", source.depth ? `${source.depth}${source.seldepth ? `/${source.seldepth}` : ""}` : "–"),
-      fact("nodes", count(source.nodes)),
-      fact("nodes/s", count(nps)),
+      fact("nodes", count(source.nodes || null)),
+      fact("nodes/s", count(nps || null)),
       fact("took", span(move?.spent), "what the server took off the clock"),
       fact("lag", span(move?.lag), "of that, the way to the server and back"),
       fact("source", move?.source ?? "–"),

@@ -15,8 +15,10 @@ function gameRow(game, now) {
   const ours = us === "white" ? game.white : game.black;
   const how = outcome(game);
   const name = link(`/game/${game.id}`, "", make("b", "", them.name || "Anonymous"));
-  const when = make("time", "", ago(game.ending?.at ?? game.began, now));
-  when.title = day(game.ending?.at ?? game.began);
+  const at = game.ending?.at ?? game.began;
+  const when = make("time", "", ago(at, now));
+  when.title = day(at);
+  when.dateTime = new Date(at).toISOString();
   const men = make("span", `man-dot ${us}`);
   men.title = `we had ${us}`;
   const change = ours.diff ? make("span", ours.diff > 0 ? "up" : "down", signed(ours.diff)) : "";

@@ -21,6 +21,13 @@ const STATES = {
   draining: "ending",
 };
 
+/** Where it stands how long an alarm lasts: it is renewed all the time, and not read out each time. */
+function lasting() {
+  const made = make("span", "soft");
+  made.setAttribute("aria-live", "off");
+  return made;
+}
+
 export class Shell {
   #status = null;
 
@@ -64,14 +71,19 @@ export class Shell {
     this.state.className = `state ${status.state}`;
     this.state.textContent = STATES[status.state] ?? status.state;
     this.#entitle();
-    const alarms = status.alarms ?? [];
+    this.#alarm(status.alarms ?? []);
+  }
+
+  #alarm(alarms) {
     const key = alarms.map(({ kind, text }) => kind + text).join();
     this.alarms.hidden = alarms.length === 0;
-    if (this.alarms.dataset.key === key) return;
-    this.alarms.dataset.key = key;
-    this.alarms.replaceChildren(
-      ...alarms.map(({ kind, text, since }) => make("p", "alarm", make("b", "", kind), ` ${text}`, make("span", "soft", ` for ${span(since * 1000)}`))),
-    );
+    if (this.alarms.dataset.key !== key) {
+      this.alarms.dataset.key = key;
+      this.alarms.replaceChildren(...alarms.map(({ kind, text }) => make("p", "alarm", make("b", "", kind), ` ${text}`, lasting())));
+    }
+    alarms.forEach(({ since }, index) => {
+      this.alarms.children[index].lastElementChild.textContent = ` for ${span(since * 1000)}`;
+    });
   }
 
   /** Whether the page hears from the bot. */

@@ -1,9 +1,12 @@
 //! The thread at the file: what is to be done there waits in a row, and whoever asks may wait too.
 //!
 //! A file that failed is closed and opened anew for the next piece of work, so that a disk that has
-//! room again, or a file put back, is found without a restart. Nothing is ever replaced.
+//! room again, or a file put back, is found without a restart. Nothing is ever replaced. Work that
+//! panics is work that failed: its transaction is undone, and the thread goes on.
 
+use std::any::Any;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
@@ -57,8 +60,9 @@ impl Clerk {
         work: impl FnOnce(&mut Disk) -> Result<T, ArchiveError> + Send + 'static,
     ) -> impl Future<Output = Result<T, ArchiveError>> + Send + 'static {
         let (answer, answered) = oneshot::channel();
+        let at = self.path.clone();
         let work = move |disk: Result<&mut Disk, ArchiveError>| {
-            let done = disk.and_then(work);
+            let done = disk.and_then(|disk| caught(&at, || work(disk)));
             let sound = done.is_ok();
             // Whoever does not wait any more is not told.
             let _ = answer.send(done);
@@ -84,7 +88,7 @@ fn serve(path: &Path, work: &mpsc::Receiver<Work>) {
     for work in work {
         let disk = match open.take() {
             Some(disk) => Ok(disk),
-            None => Disk::open(path, now()),
+            None => caught(path, || Disk::open(path, now())),
         };
         match disk {
             Ok(mut disk) => {
@@ -99,9 +103,63 @@ fn serve(path: &Path, work: &mpsc::Receiver<Work>) {
     }
 }
 
+/// Does it; a panic is an error of the file.
+fn caught<T>(
+    path: &Path,
+    work: impl FnOnce() -> Result<T, ArchiveError>,
+) -> Result<T, ArchiveError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let reason = format!("a fault of this program: {}", said(panic.as_ref()));
+        tracing::error!(path = %path.display(), reason, "work at the archive failed");
+        Err(ArchiveError::Failed {
+            path: path.to_owned(),
+            reason,
+        })
+    })
+}
+
+/// What a panic says of itself.
+fn said(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no reason given")
+}
+
 fn now() -> Millis {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     now.map_or(0, |now| {
         Millis::try_from(now.as_millis()).unwrap_or(Millis::MAX)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::archive::Entry;
+    use crate::archive::tests::{game, ground};
+
+    #[tokio::test]
+    async fn work_that_panics_is_undone_and_the_next_is_done() {
+        let (_folder, path) = ground();
+        let clerk = Clerk::start(&path).unwrap();
+        let entry = Entry::Game(Arc::new(game("abcdefgh", 1, "Nuke")));
+        clerk.ask(move |disk| disk.commit(&[entry])).await.unwrap();
+        let failed = clerk.ask(|disk| {
+            disk.change(|batch| -> rusqlite::Result<()> {
+                batch.execute("DELETE FROM game", [])?;
+                panic!("an injected fault")
+            })
+        });
+        let error = failed.await.unwrap_err();
+        let told = error.to_string();
+        assert!(error.may_pass(), "{error:?}");
+        assert!(
+            told.contains("a fault of this program: an injected fault"),
+            "{told}"
+        );
+        let kept = clerk.ask(|disk| disk.game("abcdefgh")).await.unwrap();
+        assert!(kept.is_some(), "what was half done is undone");
+    }
 }

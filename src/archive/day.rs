@@ -7,7 +7,8 @@ use rusqlite::params;
 use super::disk::Disk;
 use super::error::ArchiveError;
 use super::record::Millis;
-use super::{calendar, rows, words};
+use super::words::{self, TIMES};
+use super::{calendar, rows};
 
 /// Games that took longer are in no day, in milliseconds: who looked for them would have to look at all
 /// games there are.
@@ -89,7 +90,11 @@ impl Disk {
                 .unwrap_or(0),
                 lag: number(&format!("SELECT max(lag) {games}"))?,
                 streams: count("stream")?.unwrap_or(0) + count("offline")?.unwrap_or(0),
-                limited: count("limited")?.unwrap_or(0),
+                limited: number(&format!(
+                    "SELECT sum({TIMES}) FROM event
+                    WHERE at >= ?1 AND at < ?2 AND kind = 'limited'"
+                ))?
+                .unwrap_or(0),
                 alarms: count("alarm")?.unwrap_or(0),
                 declined: number(
                     "SELECT count(*) FROM challenge WHERE at >= ?1 AND at < ?2

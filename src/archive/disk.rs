@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
+use super::calendar::DAY;
 use super::error::ArchiveError;
-use super::record::{ChallengeRecord, EventRecord, GameRecord, Millis};
+use super::record::{ChallengeRecord, EventRecord, GameRecord, Millis, Verdict};
 use super::rows;
 use super::schema::SCHEMA;
 use crate::schema::Format;
@@ -125,6 +126,53 @@ impl Disk {
                 games.extend(rows::read_game(batch, &id)?);
             }
             Ok(games)
+        })
+    }
+
+    /// Challenges that were seen before a moment and wait for an answer have lapsed: the server would
+    /// have told of them again. How many there were.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn lapse(&mut self, before: Millis, now: Millis) -> Result<usize, ArchiveError> {
+        self.change(|batch| {
+            batch.execute(
+                "UPDATE challenge SET verdict = ?3, why = 'lapsed while the bot was away',
+                settled = ?2 WHERE verdict = ?4 AND at < ?1",
+                params![
+                    rows::number(before),
+                    rows::number(now),
+                    Verdict::Canceled.as_str(),
+                    Verdict::Waiting.as_str()
+                ],
+            )
+        })
+    }
+
+    /// Of games that began before this moment the details are gone, as far as they were to go.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn thinned(&mut self) -> Result<Millis, ArchiveError> {
+        self.look(|batch| {
+            let days: i64 = batch.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+            Ok(rows::moment(days).saturating_mul(DAY))
+        })
+    }
+
+    /// The same is so now, of games that began before another moment; a day is told at a time. Was
+    /// something older put there meanwhile, that stays to be looked at.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn set_thinned(&mut self, from: Millis, to: Millis) -> Result<(), ArchiveError> {
+        self.change(|batch| {
+            let known: i64 = batch.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+            if rows::moment(known) == from / DAY {
+                let days = i32::try_from(to / DAY).unwrap_or(0);
+                batch.pragma_update(None, "user_version", days)?;
+            }
+            Ok(())
         })
     }
 

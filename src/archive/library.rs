@@ -239,7 +239,8 @@ impl Library {
         })
     }
 
-    /// What happened in a game, and to the account between two moments; the earliest first.
+    /// What happened in a game, and to the account meanwhile; the earliest first. Of very much the
+    /// last is told: that is where a game was lost.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -251,10 +252,13 @@ impl Library {
                  UNION ALL
                  SELECT {EVENT_COLUMNS} FROM event
                  WHERE game IS NULL AND at BETWEEN ?2 AND ?3 AND kind IN ('offline', 'online')
-                 ORDER BY at LIMIT 1000"
+                 ORDER BY at DESC LIMIT {LINES}"
             ))?;
             let span = params![game.id, number(game.began()), number(ended)];
-            found.query_map(span, event_of)?.collect()
+            let events = found.query_map(span, event_of)?;
+            let mut events: Vec<EventRecord> = events.collect::<rusqlite::Result<_>>()?;
+            events.reverse();
+            Ok(events)
         })
     }
 
@@ -307,6 +311,13 @@ fn sync_and_move(partial: &Path, to: &Path) -> std::io::Result<u64> {
     file.sync_all()?;
     let length = file.metadata()?.len();
     fs::rename(partial, to)?;
+    // The name lasts once the folder is written too. The copy is whole by now: where a file system
+    // knows no such thing, nothing is lost by it.
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = fs::File::open(folder.unwrap_or(Path::new(".")));
+    if let Err(error) = folder.and_then(|folder| folder.sync_all()) {
+        tracing::debug!(%error, "the folder of a backup is not written through");
+    }
     Ok(length)
 }
 

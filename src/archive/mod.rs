@@ -48,7 +48,7 @@ pub use library::{GameLine, Library, Mark, Order, write_san};
 pub use merge::{Merge, merge, side_of};
 pub use notes::{ChallengeFilter, EventFilter, Noted, Spot};
 pub use opponents::{Opponent, opponents_of};
-pub use pgn::{PgnFault, PgnGames, PgnOptions, pgn, write_tag, write_words};
+pub use pgn::{PgnFault, PgnGames, PgnOptions, pgn, pgn_reviewed, write_tag, write_words};
 pub use prune::{Prune, PrunePlace, Pruned};
 pub use rating::{RatedGame, follow};
 pub use record::{

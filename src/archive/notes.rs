@@ -85,7 +85,11 @@ impl EventFilter {
         let mut all = Conditions::default();
         if !self.kinds.is_empty() {
             let kinds = self.kinds.iter().cloned();
-            all.among("kind", kinds.map(Value::Text).collect());
+            // The index by kind is in the order of time within one kind only; of one game there are
+            // few events anyway.
+            let along_index = self.kinds.len() == 1 && self.game.is_none();
+            let column = if along_index { "kind" } else { "+kind" };
+            all.among(column, kinds.map(Value::Text).collect());
         }
         if let Some(game) = &self.game {
             all.add("game = ?", Value::Text(game.clone()));
@@ -454,6 +458,13 @@ mod tests {
             ..EventFilter::default()
         };
         let challenges = ChallengeFilter::default().conditions();
+        let of = |kinds: &[&str]| EventFilter {
+            kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
+            ..EventFilter::default()
+        };
+        let page = |filter: EventFilter| {
+            listing::<EventRecord>(filter.conditions(), Order::Newest, 50, spot)
+        };
         for ((sql, values), index) in [
             (
                 listing::<ChallengeRecord>(challenges, Order::Newest, 50, spot),
@@ -465,6 +476,15 @@ mod tests {
             ),
             (
                 listing::<EventRecord>(about.conditions(), Order::Newest, 50, None),
+                "event_by_game",
+            ),
+            (page(of(&["limited"])), "event_by_kind (kind=?"),
+            (page(of(&["limited", "stream"])), "event_by_time"),
+            (
+                page(EventFilter {
+                    game: Some("abcdefgh".to_owned()),
+                    ..of(&["limited"])
+                }),
                 "event_by_game",
             ),
         ] {

@@ -91,9 +91,12 @@ fn counting(filter: &Filter, most: usize) -> (String, Vec<Value>) {
     conditions.bare("result IS NOT NULL");
     let clause = conditions.clause();
     let most = i64::try_from(most).unwrap_or(i64::MAX);
-    // A stretch of time is short beside the whole index, which nobody tells the planner.
-    let index = match (&filter.opponent, filter.since) {
-        (None, Some(_)) => "game_by_time",
+    // A stretch of time is short beside the whole index, and an arena beside anything else, which
+    // nobody tells the planner. Where a game came from stands in the index by time alone.
+    let index = match filter {
+        _ if filter.tournament.is_some() => "game_by_tournament",
+        _ if filter.opponent.is_some() => "game_by_opponent",
+        _ if filter.since.is_some() || filter.played => "game_by_time",
         _ => "game_by_opponent",
     };
     let by_time = words::by_time();
@@ -291,6 +294,25 @@ mod tests {
         assert!(
             late.starts_with("SEARCH game USING COVERING INDEX game_by_time (began>?"),
             "{late}"
+        );
+        let played = Filter {
+            played: true,
+            ..Filter::default()
+        };
+        let played = plan(&played);
+        assert!(
+            played.starts_with("SCAN game USING COVERING INDEX game_by_time"),
+            "{played}"
+        );
+        let arena = Filter {
+            tournament: Some("aBcD1234".to_owned()),
+            played: true,
+            ..Filter::default()
+        };
+        let arena = plan(&arena);
+        assert!(
+            arena.starts_with("SEARCH game USING INDEX game_by_tournament (tournament=?"),
+            "{arena}"
         );
     }
 }

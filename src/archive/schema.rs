@@ -6,7 +6,7 @@ use crate::schema::Schema;
 ///
 /// A game's row holds everything that lists and statistics ask for, so that they never look at
 /// moves; `game_by_time` and `game_by_opponent` hold what the statistics read, so that they never
-/// look at rows either.
+/// look at rows either. The games of an arena are few: their rows are looked at.
 pub(super) const SCHEMA: Schema = Schema {
     application: 0x4d47_5441,
     steps: &["
@@ -63,6 +63,9 @@ pub(super) const SCHEMA: Schema = Schema {
         opponent, began, result, us, opponent_bot, speed, rated, status, opening, diff,
         opponent_rating
     );
+", "
+    CREATE INDEX game_by_tournament ON game (tournament, began) WHERE tournament IS NOT NULL;
+    CREATE INDEX event_by_kind ON event (kind, at);
 "],
 };
 

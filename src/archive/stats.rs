@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use rusqlite::types::ValueRef;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Row, params_from_iter};
 use serde::Serialize;
 
@@ -18,6 +18,7 @@ use super::rating::{RatedGame, follow};
 use super::record::{Millis, Outcome};
 use super::rows::moment;
 use super::why::{TimeLoss, time_loss};
+use super::words::TIMES;
 use crate::lichess::{Side, Status};
 
 /// So many of the latest games lost on the clock are looked into.
@@ -149,7 +150,8 @@ pub struct Stats {
     pub trouble: Trouble,
     /// The latest games that we lost on the clock, and why.
     pub time_losses: Vec<TimeLoss>,
-    /// Streams of games and of the account that were lost, by kind of event.
+    /// How often streams were lost, calls refused for the rate and searches late, by kind of event:
+    /// in the games that are meant, and where all are meant also beside them.
     pub disconnects: Vec<(String, u64)>,
 }
 
@@ -163,15 +165,11 @@ impl Library {
     /// # Errors
     /// When the file cannot be read.
     pub fn stats(&self, filter: &Filter) -> Result<Stats, ArchiveError> {
-        let conditions = Conditions::of(filter);
-        let sql = format!(
-            "SELECT {COLUMNS} FROM game {} ORDER BY began",
-            conditions.clause()
-        );
+        let (sql, values) = counting_games(filter);
         let mut count = Count::default();
         self.ask(|db| {
             let mut found = db.prepare(&sql)?;
-            let mut rows = found.query(params_from_iter(&conditions.values))?;
+            let mut rows = found.query(params_from_iter(values))?;
             while let Some(row) = rows.next()? {
                 count.add(row)?;
             }
@@ -212,18 +210,48 @@ impl Library {
     }
 
     fn disconnects(&self, filter: &Filter) -> Result<Vec<(String, u64)>, ArchiveError> {
-        let from = filter.since.map_or(0, super::rows::number);
-        let to = filter.until.map_or(i64::MAX, super::rows::number);
+        let (sql, values) = counting_events(filter);
         self.ask(|db| {
-            let mut found = db.prepare(
-                "SELECT kind, count(*) FROM event
-                 WHERE kind IN ('stream', 'offline', 'limited', 'search') AND at >= ?1 AND at < ?2
-                 GROUP BY kind ORDER BY 2 DESC",
-            )?;
-            let rows = found.query_map([from, to], |row| Ok((row.get(0)?, moment(row.get(1)?))))?;
-            rows.collect()
+            let mut found = db.prepare(&sql)?;
+            let count = |row: &Row<'_>| Ok((row.get(0)?, moment(row.get(1)?)));
+            found.query_map(params_from_iter(values), count)?.collect()
         })
     }
+}
+
+/// The statement that lists what is counted, in the order in which games began.
+fn counting_games(filter: &Filter) -> (String, Vec<Value>) {
+    let conditions = Conditions::of(filter);
+    let clause = conditions.clause();
+    let sql = format!("SELECT {COLUMNS} FROM game {clause} ORDER BY began");
+    (sql, conditions.values)
+}
+
+/// The statement that counts what was lost on the way to the server, and its parameters. Where only
+/// some games are meant, what happened to the account as a whole is none of it.
+fn counting_events(filter: &Filter) -> (String, Vec<Value>) {
+    let of_all_games = Filter {
+        since: filter.since,
+        until: filter.until,
+        played: filter.played,
+        ..Filter::default()
+    };
+    let mut conditions = Conditions::default();
+    if *filter == of_all_games {
+        conditions.span("at", filter.since, filter.until);
+    } else {
+        let mut games = Conditions::of(filter);
+        games.bare("id = event.game");
+        conditions.bare(&format!("EXISTS (SELECT 1 FROM game {})", games.clause()));
+        conditions.values = games.values;
+    }
+    conditions.bare("kind IN ('stream', 'offline', 'limited', 'search')");
+    let clause = conditions.clause();
+    let sql = format!(
+        "SELECT kind, sum({TIMES}) AS times FROM event {clause}
+        GROUP BY kind ORDER BY times DESC, kind"
+    );
+    (sql, conditions.values)
 }
 
 /// The counting.
@@ -372,6 +400,8 @@ fn rate(days: &mut Vec<RatingDay>, ended: Millis, rating: i32) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::archive::Entry;
     use crate::archive::disk::Disk;
@@ -456,6 +486,61 @@ mod tests {
     }
 
     #[test]
+    fn what_was_lost_on_the_way_is_counted_for_the_games_that_are_meant() {
+        let (_folder, path) = ground();
+        let mut disk = Disk::open(&path, 1).unwrap();
+        keep(&mut disk, &game("first000", 10, "Nuke"));
+        keep(&mut disk, &game("second00", 20, "Blast"));
+        let event = |at: Millis, kind: &str, text: &str, game: Option<&str>| {
+            Entry::Event(Arc::new(EventRecord {
+                at: at * 1000,
+                kind: kind.to_owned(),
+                text: text.to_owned(),
+                game: game.map(str::to_owned),
+            }))
+        };
+        disk.commit(&[
+            event(11, "stream", "lost: reset", Some("first000")),
+            event(
+                12,
+                "limited",
+                "move: rate limited 12 times",
+                Some("first000"),
+            ),
+            event(21, "stream", "lost: reset", Some("second00")),
+            event(22, "stream", "lost: reset", Some("second00")),
+            event(23, "offline", "no line for 15 s", None),
+            event(24, "limited", "create: rate limited, to wait 60 s", None),
+        ])
+        .unwrap();
+        let library = Library::open(&path).unwrap();
+        let lost = |set: fn(&mut Filter)| -> Vec<String> {
+            let mut filter = Filter::default();
+            set(&mut filter);
+            let lost = library.stats(&filter).unwrap().disconnects;
+            let told = lost
+                .into_iter()
+                .map(|(kind, times)| format!("{kind} {times}"));
+            told.collect()
+        };
+        assert_eq!(lost(|_| {}), ["limited 13", "stream 3", "offline 1"]);
+        let late = |filter: &mut Filter| filter.since = Some(22_000);
+        assert_eq!(lost(late), ["limited 1", "offline 1", "stream 1"]);
+        let played = |filter: &mut Filter| filter.played = true;
+        assert_eq!(lost(played), ["limited 13", "stream 3", "offline 1"]);
+        let nuke = |filter: &mut Filter| filter.opponent = Some("Nuke".to_owned());
+        assert_eq!(lost(nuke), ["limited 12", "stream 1"]);
+        // By when the game began, as all else about it.
+        let blast = |filter: &mut Filter| {
+            filter.opponent = Some("blast".to_owned());
+            filter.until = Some(21_500);
+        };
+        assert_eq!(lost(blast), ["stream 2"]);
+        let day = disk.day(0, 100_000).unwrap();
+        assert_eq!((day.streams, day.limited), (4, 13));
+    }
+
+    #[test]
     fn the_rating_follows_games_that_were_played_at_the_same_time() {
         let (_folder, path) = ground();
         let mut disk = Disk::open(&path, 1).unwrap();
@@ -475,11 +560,31 @@ mod tests {
         let (_folder, path) = ground();
         drop(Disk::open(&path, 1).unwrap());
         let library = Library::open(&path).unwrap();
-        let plan = library.ask(|db| {
-            let sql = format!("EXPLAIN QUERY PLAN SELECT {COLUMNS} FROM game ORDER BY began");
-            db.query_row(&sql, [], |row| row.get::<_, String>("detail"))
-        });
-        let plan = plan.unwrap();
-        assert!(plan.contains("COVERING INDEX game_by_time"), "{plan}");
+        let plan = |(sql, values): (String, Vec<Value>)| -> String {
+            let steps = library.ask(|db| {
+                let mut steps = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
+                let steps = steps.query_map(params_from_iter(values), |row| row.get(3))?;
+                steps.collect::<rusqlite::Result<Vec<String>>>()
+            });
+            steps.unwrap().join("\n")
+        };
+        let all = plan(counting_games(&Filter::default()));
+        assert_eq!(all, "SCAN game USING COVERING INDEX game_by_time");
+        let arena = Filter {
+            tournament: Some("aBcD1234".to_owned()),
+            ..Filter::default()
+        };
+        let few = plan(counting_games(&arena));
+        assert_eq!(
+            few,
+            "SEARCH game USING INDEX game_by_tournament (tournament=?)"
+        );
+        // Of events only those kinds are read, and of each the one game that it is about.
+        let lost = plan(counting_events(&arena));
+        assert!(lost.contains("event_by_kind (kind=?)"), "{lost}");
+        assert!(
+            lost.contains("USING INDEX sqlite_autoindex_game_1 (id=?)"),
+            "{lost}"
+        );
     }
 }

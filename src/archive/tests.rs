@@ -190,6 +190,28 @@ fn a_game_written_again_keeps_what_only_the_earlier_record_knew() {
     assert_eq!(disk.unfinished(0).unwrap(), [known]);
 }
 
+#[test]
+fn of_very_many_events_of_a_game_the_last_are_told() {
+    let (_folder, path) = ground();
+    let mut disk = Disk::open(&path, 1).unwrap();
+    let long = game("abcdefgh", 1, "Nuke");
+    keep(&mut disk, &long);
+    let events = (0..1100).map(|number| {
+        Entry::Event(Arc::new(EventRecord {
+            at: 1_000 + number,
+            kind: "stream".to_owned(),
+            text: format!("lost: {number}"),
+            game: Some("abcdefgh".to_owned()),
+        }))
+    });
+    disk.commit(&events.collect::<Vec<_>>()).unwrap();
+    let told = Library::open(&path).unwrap().events_of(&long).unwrap();
+    let text = |event: Option<&EventRecord>| event.unwrap().text.clone();
+    assert_eq!(told.len(), 1000);
+    assert_eq!(text(told.first()), "lost: 100", "the earliest first");
+    assert_eq!(text(told.last()), "lost: 1099");
+}
+
 /// Sets one condition.
 type Set = fn(&mut Filter);
 

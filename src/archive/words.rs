@@ -58,6 +58,14 @@ pub(super) fn by_time() -> String {
     format!("status IN ('{forfeits}')")
 }
 
+/// How many times an event says that something happened: refusals for the rate are added up in one
+/// line, as `move: rate limited 12 times`. What the server said comes after that and counts for
+/// nothing.
+pub(super) const TIMES: &str = "CASE
+    WHEN kind = 'limited' AND substr(text, instr(text, ': ') + 2) GLOB 'rate limited [0-9]* times*'
+    THEN min(max(CAST(substr(text, instr(text, ': ') + 15) AS INTEGER), 1), 1000000)
+    ELSE 1 END";
+
 /// The word for which way a challenge goes.
 pub(super) const fn of_direction(direction: Direction) -> &'static str {
     match direction {
@@ -147,6 +155,44 @@ mod tests {
         }
         assert_eq!(verdict(Verdict::Failed.as_str()), Verdict::Failed);
         assert_eq!(verdict("new"), Verdict::Waiting);
+    }
+
+    #[test]
+    fn refusals_are_counted_as_often_as_their_line_says() {
+        let db = rusqlite::Connection::open_in_memory().unwrap();
+        let times = |kind: &str, text: &str| -> i64 {
+            let sql = format!("SELECT {TIMES} FROM (SELECT ?1 AS kind, ?2 AS text)");
+            db.query_row(&sql, [kind, text], |row| row.get(0)).unwrap()
+        };
+        for (count, text) in [
+            (12, "move: rate limited 12 times, to wait 60 s: slower"),
+            (2, "move: rate limited 2 times"),
+            (1, "move: rate limited, to wait 60 s: slow"),
+            (1, "move: rate limited: you were rate limited 99 times"),
+            (
+                1,
+                "move: rate limited, to wait 9 s: bot: rate limited 99 times",
+            ),
+            (1, "move: rate limited 0 times"),
+            (
+                1_000_000,
+                "move: rate limited 99999999999999999999999 times",
+            ),
+            (1, "too fast"),
+            (1, ""),
+        ] {
+            assert_eq!(times("limited", text), count, "{text}");
+        }
+        assert_eq!(times("operator", "say: rate limited 12 times"), 1);
+        // The line as it is written.
+        let limited = crate::lichess::Limited {
+            scope: crate::lichess::Scope::Move,
+            game: None,
+            times: 7,
+            wait: None,
+            said: "slow".to_owned(),
+        };
+        assert_eq!(times("limited", &limited.to_string()), 7);
     }
 
     #[test]

@@ -20,6 +20,8 @@ const URGENT_AT_ONCE: usize = 8;
 const REFUSALS_AT_ONCE: usize = 2;
 /// Refusals that may wait. Beyond, the oldest is not sent, a bot's first: its challenge lapses.
 const MOST_REFUSALS: usize = 256;
+/// What the archive says of one that was not sent.
+const UNSENT: &str = "no refusal was sent: too many waited";
 /// How long a seat stays taken by a challenge that was gone when it was accepted. In a storm of
 /// challenges that are taken back, those behind it are heard to be gone meanwhile, and no acceptance
 /// is spent on them.
@@ -53,7 +55,10 @@ impl Errands {
 
     /// Takes in a call.
     pub(super) fn take(&mut self, errand: Errand) {
-        self.line.push(errand);
+        if let Some(dropped) = self.line.push(errand) {
+            tracing::warn!(challenge = %dropped.id, "too many refusals wait: one is not sent");
+            self.listeners.chronicle().unsent(&dropped, UNSENT);
+        }
     }
 
     /// A challenge is gone: what waits to be said to it is not said any more.
@@ -167,13 +172,18 @@ async fn decline(client: Client, listeners: Listeners, refusal: Refusal) -> News
         outcome = client.decline(id, *reason).await;
     }
     match outcome {
-        Ok(()) => listeners.tell(BotEvent::Declined {
-            challenge: id.clone(),
-            reason: *reason,
-            rule: refusal.rule,
-        }),
+        Ok(()) => {
+            listeners.chronicle().declined(&refusal);
+            listeners.tell(BotEvent::Declined {
+                challenge: id.clone(),
+                reason: *reason,
+                rule: refusal.rule,
+            });
+        }
         Err(error) => {
             tracing::debug!(challenge = %id, %error, "cannot decline");
+            let trouble = format!("the refusal did not arrive: {error}");
+            listeners.chronicle().unsent(&refusal, &trouble);
         }
     }
     News::Tick
@@ -233,29 +243,35 @@ struct Line {
 impl Line {
     /// Lets a call wait. What waits already does not wait twice: a challenge is told again whenever
     /// the stream is opened, and one list of games is as good as two.
-    fn push(&mut self, errand: Errand) {
+    ///
+    /// Gives back the refusal that had to go for want of room.
+    fn push(&mut self, errand: Errand) -> Option<Refusal> {
         match errand {
-            Errand::Decline(refusal) => self.refuse(*refusal),
+            Errand::Decline(refusal) => return self.refuse(*refusal),
             known if self.urgent.contains(&known) => {}
             urgent => self.urgent.push_back(urgent),
         }
+        None
     }
 
-    fn refuse(&mut self, refusal: Refusal) {
+    fn refuse(&mut self, refusal: Refusal) -> Option<Refusal> {
         if self.refusals.iter().any(|other| other.id == refusal.id) {
-            return;
+            return None;
         }
         let is_bot = |waiting: &Refusal| waiting.from.is_bot();
-        if self.refusals.len() >= MOST_REFUSALS {
+        let dropped = if self.refusals.len() >= MOST_REFUSALS {
             let bot = self.refusals.iter().position(is_bot);
-            self.refusals.remove(bot.unwrap_or(0));
-        }
+            self.refusals.remove(bot.unwrap_or(0))
+        } else {
+            None
+        };
         let first_bot = self.refusals.iter().position(is_bot);
         let place = match first_bot {
             Some(place) if !refusal.from.is_bot() => place,
             _ => self.refusals.len(),
         };
         self.refusals.insert(place, refusal);
+        dropped
     }
 
     fn forget(&mut self, gone: &ChallengeId) {
@@ -317,9 +333,15 @@ mod tests {
     fn of_too_many_refusals_the_oldest_of_a_bot_goes() {
         let mut line = Line::default();
         line.push(refusal(9_000, Kind::Human));
+        let mut dropped = Vec::new();
         for id in 0..MOST_REFUSALS + 10 {
-            line.push(refusal(id, Kind::Bot));
+            dropped.extend(line.push(refusal(id, Kind::Bot)));
         }
+        let dropped: Vec<&str> = dropped.iter().map(|it| it.id.as_str()).collect();
+        assert_eq!(
+            dropped,
+            ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"]
+        );
         let left = refused(&mut line);
         assert_eq!((left.len(), left[0].as_str()), (MOST_REFUSALS, "9000"));
         assert_eq!(left[1], "11");

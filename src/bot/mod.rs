@@ -92,6 +92,7 @@ pub use memory::{
 };
 pub use overhead::{Lag, Meter, Overhead, Sending};
 pub use report::{BotEvent, Listeners};
+pub(crate) use revival::revived;
 pub use roll::Roll;
 pub use run::{BotError, BotOptions, Shutdown, run, run_commanded};
 pub use scribe::{ArchiveRules, ReviewRules, Scribe, UpkeepRules};

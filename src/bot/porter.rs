@@ -33,7 +33,7 @@ use super::run::{BotError, BotOptions, fatal};
 use super::settings::Settings;
 use super::shelf::Shelf;
 use super::table::{Ending, Past, Seat};
-use super::upkeep::{mind_archive, mind_store, say_rests, say_tripped};
+use super::upkeep::{self, say_rests, say_tripped};
 use crate::lichess::{Account, Event, GameId, GameInfo, StreamLoss, UserId};
 
 /// Lines of the event stream that are taken in one after another before calls go out.
@@ -66,7 +66,7 @@ pub(super) struct Porter {
     /// Tells the keeper of the lists of other rules.
     pub(super) rules: watch::Sender<Arc<Settings>>,
     /// What runs beside, and ends with the porter.
-    side_tasks: JoinSet<()>,
+    _side_tasks: JoinSet<()>,
     speaker: Speaker,
     /// What players have to tell.
     words: mpsc::Receiver<News>,
@@ -144,13 +144,7 @@ impl Porter {
         let (rules, rules_seen) = watch::channel(Arc::clone(&house.settings));
         let (lists_told, lists) = watch::channel(Arc::new(keeper.lists()));
         let list_states = keeper.states();
-        let mut side_tasks = JoinSet::new();
-        side_tasks.spawn(keeper.run(rules_seen, lists_told));
-        side_tasks.spawn(mind_store(house.alarms.clone(), house.memory.clone()));
-        side_tasks.spawn(mind_archive(
-            house.alarms.clone(),
-            house.listeners.chronicle().troubles(),
-        ));
+        let side_tasks = upkeep::start(&house, keeper, rules_seen, lists_told);
         let mut lobby = Lobby::new(
             me.clone(),
             Arc::clone(&house.settings),
@@ -195,7 +189,7 @@ impl Porter {
             list_states,
             blocked,
             rules,
-            side_tasks,
+            _side_tasks: side_tasks,
             doorbell,
             health: Health::new(house.client.clone(), house.alarms.clone(), account),
             name: account.username.clone(),
@@ -255,10 +249,6 @@ impl Porter {
                     None
                 }
                 () = self.health.look() => None,
-                Some(Err(error)) = self.side_tasks.join_next() => {
-                    tracing::error!(%error, "lists, or alarms of the files, stay as they are until the next start");
-                    None
-                }
                 () = sleep_until(wake_at) => Some(News::Tick),
             };
             if let Some(news) = news {
@@ -469,12 +459,7 @@ impl Porter {
                     player.notify_one();
                 }
             }
-            call => {
-                if let Errand::Decline(refusal) = &call {
-                    self.house.listeners.chronicle().declined(refusal);
-                }
-                self.errands.take(call);
-            }
+            call => self.errands.take(call),
         }
     }
 

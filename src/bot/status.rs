@@ -207,7 +207,7 @@ impl Sources {
                 outcomes: state.outcomes,
                 distances: state.distances,
                 most_men: state.most_men,
-                faulty: state.faults.len(),
+                faulty: state.faulty,
                 faults: state.faults.into_iter().take(MOST_FAULTS).collect(),
             }
         });
@@ -229,9 +229,9 @@ pub struct TableFiles {
     pub distances: usize,
     /// The men, kings included, of the largest.
     pub most_men: usize,
-    /// Files that cannot be used.
+    /// Files that cannot be used, with those of no use because of another one.
     pub faulty: usize,
-    /// The first of them, with the reasons.
+    /// Some that are bad themselves, with the reasons.
     pub faults: Vec<String>,
 }
 

@@ -1,13 +1,63 @@
-//! Alarms about what is remembered: a file that cannot be written, and rests of the rating guard,
-//! those of an earlier run too.
+//! What runs beside the porter: the lists are kept fresh, and alarms are raised about what is
+//! remembered: a file that cannot be written, and rests of the rating guard, those of an earlier run
+//! too.
 //!
-//! It raises and clears; what is kept and who may be played is decided elsewhere.
+//! It raises and clears; what is kept and who may be played is decided elsewhere. Each part that
+//! fails begins anew by itself.
 
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures::FutureExt;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use super::alarm::{AlarmKind, Alarms};
 use super::guard::Tripped;
+use super::lists::{Keeper, Lists};
 use super::memory::Memory;
+use super::player::House;
+use super::revival::{Revival, reason_of, revived};
+use super::settings::Settings;
+use crate::store::StoreError;
+
+/// Begins all of it; it ends when what comes back is dropped.
+pub(super) fn start(
+    house: &House,
+    keeper: Keeper,
+    rules: watch::Receiver<Arc<Settings>>,
+    lists: watch::Sender<Arc<Lists>>,
+) -> JoinSet<()> {
+    let pause = house.pace.again;
+    let mut tasks = JoinSet::new();
+    tasks.spawn(keep_lists(keeper, rules, lists, Revival::new(pause)));
+    // The memory itself would keep the file open beyond the bot's end.
+    if let Some(troubles) = house.memory.store().troubles() {
+        let alarms = house.alarms.clone();
+        let minding = move || mind_store(alarms.clone(), troubles.clone());
+        tasks.spawn(revived("the alarm of the memory", pause, minding));
+    }
+    let (alarms, troubles) = (house.alarms.clone(), house.listeners.chronicle().troubles());
+    let minding = move || mind_archive(alarms.clone(), troubles.clone());
+    tasks.spawn(revived("the alarm of the archive", pause, minding));
+    tasks
+}
+
+/// The names that are known stay known through a failure.
+async fn keep_lists(
+    mut keeper: Keeper,
+    mut rules: watch::Receiver<Arc<Settings>>,
+    lists: watch::Sender<Arc<Lists>>,
+    mut revival: Revival,
+) {
+    loop {
+        let life = AssertUnwindSafe(keeper.run(&mut rules, &lists)).catch_unwind();
+        let Err(panic) = life.await else { return };
+        let reason = reason_of(panic.as_ref());
+        tracing::error!(reason, "the keeper of the lists failed and begins anew");
+        revival.wait().await;
+    }
+}
 
 /// Says loudly that the rating guard has stepped in.
 pub(super) fn say_tripped(alarms: &Alarms, tripped: Vec<Tripped>) {
@@ -30,12 +80,7 @@ pub(super) fn say_rests(alarms: &Alarms, memory: &Memory) {
 }
 
 /// Minds the file for as long as the bot runs.
-pub(super) async fn mind_store(alarms: Alarms, memory: Memory) {
-    let Some(mut troubles) = memory.store().troubles() else {
-        return;
-    };
-    // The memory itself would keep the file open beyond the bot's end.
-    drop(memory);
+async fn mind_store(alarms: Alarms, mut troubles: watch::Receiver<Option<StoreError>>) {
     loop {
         let trouble = troubles.borrow_and_update().clone();
         match trouble {
@@ -54,7 +99,7 @@ pub(super) async fn mind_store(alarms: Alarms, memory: Memory) {
 }
 
 /// Minds the archive for as long as the bot runs: what it cannot keep is an alarm, no more.
-pub(super) async fn mind_archive(alarms: Alarms, mut troubles: watch::Receiver<Option<String>>) {
+async fn mind_archive(alarms: Alarms, mut troubles: watch::Receiver<Option<String>>) {
     loop {
         let trouble = troubles.borrow_and_update().clone();
         match trouble {

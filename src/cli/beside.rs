@@ -4,9 +4,10 @@
 //! a webhook that is none ends the start, for whoever names one relies on it.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use megaton::archive::FILE_NAME;
-use megaton::bot::{BotOptions, Control, Listeners};
+use megaton::bot::{BotError, BotOptions, Control, Listeners};
 use megaton::config::Config;
 use megaton::engine::Pool;
 use megaton::panel::{
@@ -15,10 +16,14 @@ use megaton::panel::{
 };
 
 use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
 
 use super::failure::Failure;
 use super::page;
 use super::runtime::Hangups;
+
+/// How long the end of the program waits for the last message to the webhook.
+const LAST_MESSAGE: Duration = Duration::from_secs(5);
 
 /// What runs beside the bot.
 pub(super) struct Beside {
@@ -33,8 +38,34 @@ pub(super) struct Beside {
     selftest: SelfTest,
     health: Health,
     metrics: Metrics,
+}
+
+/// Who brings messages to the webhook.
+pub(super) struct Bell {
     alerter: Alerter,
-    alerts: Alerts,
+    ringing: JoinHandle<()>,
+}
+
+impl Bell {
+    /// Tells the summary of each day.
+    pub(super) fn tell_days(&self, days: watch::Receiver<Option<String>>) {
+        tokio::spawn(self.alerter.clone().tell_days(days));
+    }
+
+    /// The program ends because of this error, if it is one: the webhook gets it, and a moment for it.
+    pub(super) async fn finish(self, error: Option<&BotError>) {
+        if let Some(error) = error {
+            self.alerter
+                .say("ended", format!("the bot has ended: {error}"));
+        }
+        self.alerter.end();
+        if tokio::time::timeout(LAST_MESSAGE, self.ringing)
+            .await
+            .is_err()
+        {
+            tracing::warn!("the webhook is too slow for the last message");
+        }
+    }
 }
 
 impl Beside {
@@ -44,11 +75,12 @@ impl Beside {
         control: Control,
         config: &Config,
         path: Option<PathBuf>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<(Self, Bell), Failure> {
         let address = Address::from_env_or_file(config.alerts.webhook_file.as_deref());
         let address = address.map_err(|error| Failure::Setup(error.into()))?;
         let (alerter, alerts) = Alerts::new(&config.alerts, address).map_err(Failure::failed)?;
         let (reloader, reload) = Reloader::new(path, config.clone(), control.clone());
+        let reloader = reloader.noting(options.listeners.chronicle().clone());
         let (watch, watcher) = Watch::new(control.clone());
         let selftest = SelfTest::default();
         let home = config.data.home(&config.lichess);
@@ -59,7 +91,8 @@ impl Beside {
             client: options.client.clone(),
             pool: options.pool.clone(),
         });
-        Ok(Self {
+        let ringing = tokio::spawn(alerts.run(options.listeners.subscribe(), watch.clone()));
+        let beside = Self {
             config: config.clone(),
             listeners: options.listeners.clone(),
             pool: options.pool.clone(),
@@ -71,41 +104,39 @@ impl Beside {
             selftest,
             health,
             metrics,
-            alerter,
-            alerts,
-        })
+        };
+        Ok((beside, Bell { alerter, ringing }))
     }
 
-    /// Tells the webhook the summary of each day.
-    pub(super) fn tell_days(&self, days: watch::Receiver<Option<String>>) {
-        tokio::spawn(self.alerter.clone().tell_days(days));
-    }
-
-    /// Runs for ever.
+    /// Runs for ever. Each part is a task of its own: one that fails takes no other with it, and
+    /// never the bot.
     pub(super) async fn run(self, hangups: Hangups) {
-        let news = || self.listeners.subscribe();
-        tokio::spawn(self.reloader.run());
-        tokio::spawn(self.watcher.run());
-        tokio::spawn(self.metrics.clone().run(news()));
-        tokio::spawn(self.alerts.run(news(), self.watch.clone()));
-        tokio::spawn(self.selftest.run(self.pool, self.watch.clone()));
         let home = self.config.data.home(&self.config.lichess);
         let sources = Sources {
             control: self.control,
             reload: self.reload,
             health: self.health,
-            metrics: Some(self.metrics),
+            metrics: Some(self.metrics.clone()),
             chronicle: self.listeners.chronicle().clone(),
             archive: home.map(|home| home.join(FILE_NAME)),
             watch: self.watch.clone(),
             server: self.config.lichess.url.clone(),
         };
-        tokio::join!(
-            reload_at(hangups, sources.reload.clone()),
-            socket(&self.config, &sources),
-            page::serve(&self.config, sources.clone()),
-            attend(sources.health.clone(), self.watch),
-        );
+        let mut parts = JoinSet::new();
+        parts.spawn(self.reloader.run());
+        parts.spawn(self.watcher.run());
+        parts.spawn(self.metrics.run(self.listeners.subscribe()));
+        parts.spawn(self.selftest.run(self.pool, self.watch.clone()));
+        parts.spawn(reload_at(hangups, sources.reload.clone()));
+        parts.spawn(attend(sources.health.clone(), self.watch));
+        parts.spawn(socket(self.config.clone(), sources.clone()));
+        parts.spawn(page::serve(self.config, sources));
+        while let Some(ended) = parts.join_next().await {
+            if let Err(error) = ended {
+                tracing::error!(%error, "a part beside the bot failed and is gone until the next start");
+            }
+        }
+        std::future::pending::<()>().await;
     }
 }
 
@@ -120,7 +151,7 @@ async fn reload_at(mut hangups: Hangups, reload: Reload) {
 }
 
 /// Serves the control socket, if there is to be one and it can be opened.
-async fn socket(config: &Config, sources: &Sources) {
+async fn socket(config: Config, sources: Sources) {
     let path = config.data.socket_path(&config.lichess);
     let opened = path.as_deref().map(Panel::open);
     match opened {
@@ -130,7 +161,7 @@ async fn socket(config: &Config, sources: &Sources) {
                 reload,
                 health,
                 ..
-            } = sources.clone();
+            } = sources;
             panel.serve(control, reload, health).await;
         }
         Some(Err(error)) => tracing::warn!("the bot cannot be told anything: {error}"),

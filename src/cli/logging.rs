@@ -6,6 +6,7 @@
 use std::env;
 use std::future::Future;
 use std::io::{self, IsTerminal, Write};
+use std::panic::PanicHookInfo;
 use std::time::Duration;
 
 use megaton::config::{Format, Log};
@@ -44,10 +45,23 @@ pub(super) fn start(log: &Log) -> Result<Logging, Failure> {
         Format::Json => builder.json().flatten_event(true).try_init(),
     };
     begun.map_err(|error| Failure::failed(format!("cannot start the log: {error}")))?;
+    std::panic::set_hook(Box::new(log_panic));
     Ok(Logging {
         dropped,
         worker: Some(worker),
     })
+}
+
+/// A panic is a line of the log like all others: whoever reads it may expect JSON.
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let place = panic.location().map(ToString::to_string);
+    let thread = std::thread::current();
+    tracing::error!(
+        place = place.as_deref().unwrap_or("unknown"),
+        thread = thread.name().unwrap_or("without a name"),
+        reason = panic.payload_as_str().unwrap_or("no reason given"),
+        "panicked"
+    );
 }
 
 fn colours() -> bool {

@@ -28,10 +28,11 @@ pub(super) struct Completions {
 #[command(after_help = "Examples:
   megaton man | man -l -
   megaton man run | man -l -
+  megaton man tournament join | man -l -
   megaton man --out ~/.local/share/man/man1")]
 pub(super) struct Man {
-    /// The command [default: the program as a whole]
-    command: Option<String>,
+    /// The command, and one of its own after it [default: the program as a whole]
+    command: Vec<String>,
     /// Write every page into this folder instead
     #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
     out: Option<PathBuf>,
@@ -54,15 +55,14 @@ impl Man {
             writeln!(io::stdout().lock(), "{count} pages in {}", folder.display())?;
             return Ok(());
         }
-        let program = pages();
-        let page = match &self.command {
-            None => program,
-            Some(name) => {
-                let found = program.find_subcommand(name).cloned();
-                found.ok_or_else(|| Failure::setup(format!("there is no command {name}")))?
-            }
-        };
-        let text = render(page)?;
+        let mut page = &pages();
+        for name in &self.command {
+            page = page.find_subcommand(name).ok_or_else(|| {
+                let words = self.command.join(" ");
+                Failure::setup(format!("there is no command {words}"))
+            })?;
+        }
+        let text = render(page.clone())?;
         io::stdout().lock().write_all(&text)?;
         Ok(())
     }
@@ -93,10 +93,11 @@ fn render(page: clap::Command) -> io::Result<Vec<u8>> {
 fn write_all(folder: &Path) -> Result<usize, Failure> {
     let failed = |error: io::Error| Failure::failed(format!("{}: {error}", folder.display()));
     fs::create_dir_all(folder).map_err(failed)?;
-    let program = pages();
-    let commands = program.get_subcommands().cloned();
+    let mut waiting = vec![pages()];
     let mut count = 0;
-    for page in std::iter::once(program.clone()).chain(commands) {
+    // A page names those of the commands below it: each of them has to be there.
+    while let Some(page) = waiting.pop() {
+        waiting.extend(page.get_subcommands().cloned());
         let name = page
             .get_display_name()
             .unwrap_or(page.get_name())
@@ -128,6 +129,30 @@ mod tests {
             text.contains("megaton\\-run") || text.contains("megaton-run"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn every_page_that_a_page_names_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let count = write_all(folder.path()).unwrap();
+        let pages: Vec<PathBuf> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        assert_eq!(pages.len(), count);
+        assert!(folder.path().join("megaton-tournament-join.1").exists());
+        let mut named = 0;
+        for page in pages {
+            let text = fs::read_to_string(&page).unwrap().replace("\\-", "-");
+            let listed = text.lines().filter_map(|line| line.strip_suffix("(1)"));
+            for name in listed.filter(|name| name.starts_with("megaton-")) {
+                let other = folder.path().join(format!("{name}.1"));
+                assert!(other.exists(), "{} names {name}", page.display());
+                named += 1;
+            }
+        }
+        // Each but that of the program as a whole, by the one above it.
+        assert_eq!(named, count - 1);
     }
 
     #[test]

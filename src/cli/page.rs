@@ -7,7 +7,7 @@ use megaton::config::{self, Config};
 use megaton::panel::{Health, Http, Reloader, SelfTest, Sources, Watch};
 
 /// Serves the page for ever, if there is to be one and its port is free.
-pub(super) async fn serve(config: &Config, sources: Sources) {
+pub(super) async fn serve(config: Config, sources: Sources) {
     match Http::open(&config.panel) {
         Ok(Some(http)) => {
             tracing::info!(url = http.url(), "the page is open");

@@ -93,14 +93,16 @@ async fn commanded(
 ) -> Result<Result<(), BotError>, Failure> {
     let (control, commands) = bot::channel();
     let hangups = runtime::Hangups::listen()?;
-    let beside = Beside::new(&options, control, config, path)?;
+    let (beside, bell) = Beside::new(&options, control, config, path)?;
     if let Some(days) = days {
-        beside.tell_days(days);
+        bell.tell_days(days);
     }
-    tokio::select! {
-        outcome = bot::run_commanded(options, shutdown, commands) => Ok(outcome),
+    let outcome = tokio::select! {
+        outcome = bot::run_commanded(options, shutdown, commands) => outcome,
         () = beside.run(hangups) => unreachable!("it runs for ever"),
-    }
+    };
+    bell.finish(outcome.as_ref().err()).await;
+    Ok(outcome)
 }
 
 #[cfg(not(unix))]

@@ -168,10 +168,17 @@ fn tables(tables: Option<&TableFiles>) -> String {
         faults,
     } = tables;
     let found = format!("{outcomes} WDL and {distances} DTZ tables, up to {most_men} men");
-    match faulty {
-        0 => found,
-        faulty => format!("{found}; {faulty} CANNOT BE USED: {}", faults.join("; ")),
+    if *faulty == 0 {
+        return found;
     }
+    // Where one is bad, those that lead to it are of no use either.
+    let among = if *faulty > faults.len() {
+        ", among them"
+    } else {
+        ""
+    };
+    let told = faults.join("; ");
+    format!("{found}; {faulty} CANNOT BE USED{among}: {told}")
 }
 
 fn names(list: &NameList) -> String {
@@ -300,6 +307,14 @@ mod tests {
         assert_eq!(
             line(&told, 1),
             "35 WDL and 34 DTZ tables, up to 4 men; 1 CANNOT BE USED: KQvK.atbz: it is corrupt"
+        );
+        if let Some(tables) = &mut told.tables {
+            tables.faulty = 37;
+        }
+        assert_eq!(
+            line(&told, 1),
+            "35 WDL and 34 DTZ tables, up to 4 men; 37 CANNOT BE USED, among them: \
+             KQvK.atbz: it is corrupt"
         );
     }
 

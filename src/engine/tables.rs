@@ -44,7 +44,9 @@ pub struct TableState {
     pub distances: usize,
     /// The men, kings included, of the largest.
     pub most_men: usize,
-    /// Files that cannot be used, each with the reason.
+    /// Files that cannot be used, with those of no use because of another one.
+    pub faulty: usize,
+    /// Files that are bad themselves, each with the reason.
     pub faults: Vec<String>,
 }
 

@@ -194,6 +194,18 @@ impl Syzygy {
         }
     }
 
+    /// How many tables that are there are of no use, because they are bad or lead to one that is.
+    fn useless(&self) -> usize {
+        let is_broken = |table: &Table| table.exists && !table.is_sound();
+        let of_one = |known: &Known| {
+            let outcomes = is_broken(&known.outcomes);
+            // Without the outcome no distance is asked for.
+            let distances = known.distances.exists && (outcomes || is_broken(&known.distances));
+            usize::from(outcomes) + usize::from(distances)
+        };
+        self.known.values().map(of_one).sum()
+    }
+
     /// Files that look like tables and cannot be, each with the reason.
     pub fn refused(&self) -> &[String] {
         &self.refused
@@ -329,6 +341,7 @@ impl TableProbe for Syzygy {
             outcomes,
             distances,
             most_men,
+            faulty: self.refused.len() + self.useless(),
             faults: self.refused.iter().chain(failed.iter()).cloned().collect(),
         }
     }

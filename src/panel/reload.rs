@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::bot::{Command, Control, Reply, Settings};
+use crate::bot::{Chronicle, Command, Control, Reply, Settings};
 use crate::config::Config;
 
 /// How long the bot may take to hear of it.
@@ -41,6 +41,7 @@ pub struct Reloader {
     path: Option<PathBuf>,
     current: Config,
     control: Control,
+    chronicle: Option<Chronicle>,
     asked: mpsc::Receiver<oneshot::Sender<Outcome>>,
 }
 
@@ -52,9 +53,17 @@ impl Reloader {
             path,
             current,
             control,
+            chronicle: None,
             asked,
         };
         (reloader, Reload(sender))
+    }
+
+    /// One that also writes down what came to nothing; the rest the bot itself writes down.
+    #[must_use]
+    pub fn noting(mut self, chronicle: Chronicle) -> Self {
+        self.chronicle = Some(chronicle);
+        self
     }
 
     /// Serves until nobody can ask any more.
@@ -63,6 +72,9 @@ impl Reloader {
             let outcome = self.reload().await;
             if let Err(why) = &outcome {
                 tracing::error!("the config stays as it was: {why}");
+                if let Some(chronicle) = &self.chronicle {
+                    chronicle.note("operator", format!("reload: refused, {why}"), None);
+                }
             }
             // Whoever asked may have left.
             let _ = answer.send(outcome);

@@ -128,15 +128,15 @@ fn keep(block: &[&str], data: Option<&Path>) -> Kept {
         list_page: Duration::from_millis(500),
         ..Pace::default()
     };
-    let keeper = Keeper::new(Arc::clone(&settings), &sources, pace);
+    let mut keeper = Keeper::new(Arc::clone(&settings), &sources, pace);
     let (told, lists) = watch::channel(Arc::new(keeper.lists()));
     let states = keeper.states();
-    let (settings, rules) = watch::channel(settings);
+    let (settings, mut rules) = watch::channel(settings);
     Kept {
         lists,
         settings,
         states,
-        _task: tokio::spawn(keeper.run(rules, told)),
+        _task: tokio::spawn(async move { keeper.run(&mut rules, &told).await }),
     }
 }
 

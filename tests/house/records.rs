@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use megaton::archive::{
-    Control, Disk, EndingRecord, Entry, EventRecord, FILE_NAME, GameRecord, MoveRecord, Origin,
-    PlayerRecord, ScoreRecord, Source,
+    Control, Disk, EndingRecord, Entry, EventRecord, FILE_NAME, GameRecord, Mistake, MoveRecord,
+    Origin, PlayerRecord, ReviewRecord, ScoreRecord, Source,
 };
 use megaton::lichess::{Side, Speed, Status};
 use serde_json::Value;
@@ -326,6 +326,67 @@ fn what_is_exported_is_imported_again_once() {
         "{}",
         theirs.stdout
     );
+}
+
+#[test]
+fn a_game_by_its_id_is_exported_whatever_it_is_and_no_filter_is_passed_over() {
+    let ground = Ground::with_games();
+    for filter in [&["--result", "loss"][..], &["--since", "7d"]] {
+        let ran = ground.run(&[&["export", "won00001"], filter].concat());
+        assert_eq!(ran.status, Some(2), "{filter:?}");
+        assert!(
+            ran.stderr
+                .contains("named by their ids are written whatever they are"),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn the_losing_move_that_was_found_stands_in_the_export() {
+    let ground = Ground::with_games();
+    let review = ReviewRecord {
+        game: "won00001".to_owned(),
+        at: BEGAN,
+        program: "megaton".to_owned(),
+        positions: 3,
+        mistake: Some(Mistake {
+            ply: 2,
+            played: "Ng5".to_owned(),
+            before: ScoreRecord::Cp(300),
+            after: ScoreRecord::Cp(-300),
+            better: "e3".to_owned(),
+            better_uci: "e2e3".to_owned(),
+            depth: 20,
+            line: vec!["e3".to_owned(), "e6".to_owned()],
+            refutation: Vec::new(),
+        }),
+        given_up: false,
+    };
+    let mut disk = Disk::open(&ground.archive(), BEGAN).expect("an archive");
+    disk.keep_review(&review).expect("it is written");
+    let all = ground.told(&["export"]).replace('\n', " ");
+    assert!(all.contains(" 2. Ng5 $4 {"), "{all}");
+    assert!(all.contains(" (2. e3 e6) 2... a5 "), "{all}");
+    assert_eq!(all.matches('$').count(), 1, "{all}");
+    let bare = ground.told(&["export", "won00001", "--bare"]);
+    assert!(bare.contains("2. Ng5 a5"), "{bare}");
+}
+
+#[test]
+fn whoever_lets_go_of_details_is_told_where_games_were_imported() {
+    let ground = Ground::with_games();
+    let pgn = ground.file("all.pgn");
+    ground.told(&["export", "--out", &pgn]);
+    let other = Ground::new();
+    other.keep(&[]);
+    let mut disk = Disk::open(&other.archive(), BEGAN).expect("an archive");
+    let thinned = BEGAN + 9 * DAY;
+    disk.set_thinned(0, thinned).expect("it is written");
+    other.told(&["import", "--account", "Megaton", &pgn]);
+    let thinned = disk.thinned().expect("it is read");
+    assert_eq!(thinned, BEGAN - BEGAN % DAY, "as far as nothing came in");
 }
 
 #[test]

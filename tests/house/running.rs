@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::process::{Child, ChildStderr, Stdio};
 use std::time::{Duration, Instant};
@@ -28,6 +28,11 @@ struct Running {
 
 impl Running {
     fn start(url: &str) -> Self {
+        Self::start_with(url, &[])
+    }
+
+    /// With these variables besides.
+    fn start_with(url: &str, variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let config = folder.path().join("config.toml");
         fs::write(
@@ -38,6 +43,7 @@ impl Running {
         let mut child = command(&["run", "--log-level", "trace", "--config"])
             .arg(&config)
             .env("LICHESS_BOT_TOKEN", TOKEN)
+            .envs(variables.iter().copied())
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
@@ -133,6 +139,32 @@ fn run_ends_at_once_where_waiting_cannot_help() {
             "{log}"
         );
     }
+}
+
+#[test]
+fn an_end_by_an_error_is_told_to_the_webhook_first() {
+    let server = answers((401, r#"{"error":"No such token"}"#), (200, ""));
+    let hook = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}/hook", hook.local_addr().expect("an address"));
+    let told = std::thread::spawn(move || {
+        let (mut taken, _) = hook.accept().expect("a message");
+        taken.set_read_timeout(Some(GUARD)).expect("a time");
+        let mut text = String::new();
+        while !text.contains("No such token") {
+            let mut piece = [0; 1024];
+            let read = taken.read(&mut piece).expect("a message");
+            assert!(read > 0, "{text}");
+            text.push_str(&String::from_utf8_lossy(&piece[..read]));
+        }
+        let answer = b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n";
+        taken.write_all(answer).expect("it is read");
+        text
+    });
+    let running = Running::start_with(&server.url, &[("MEGATON_WEBHOOK", &address)]);
+    let (status, log) = running.end();
+    assert_eq!(status, Some(2), "{log}");
+    let text = told.join().expect("the webhook was told");
+    assert!(text.contains("the bot has ended: "), "{text}");
 }
 
 #[cfg(target_os = "linux")]

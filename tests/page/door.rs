@@ -221,10 +221,27 @@ async fn the_password_steers_and_nothing_else_does() {
         ask(&house, "POST /api/logout", &known, "").await;
         assert_eq!(control(&known, pause).await.status, 401);
 
+        let guess = [("authorization", "Bearer guess")];
         for _ in 0..12 {
-            control(&[("authorization", "Bearer guess")], pause).await;
+            control(&guess, pause).await;
         }
-        assert_eq!(control(&shown, pause).await.status, 429, "guessing is slow");
+        assert_eq!(control(&guess, pause).await.status, 429, "many were wrong");
+        let right = control(&shown, pause).await;
+        assert_eq!(right.status, 200, "guesses lock nobody out: {right:?}");
+        // What another door was opened with is no password of this one.
+        let basic = ("authorization", "Basic bWU6d29yZA==");
+        let right = ask(&house, "POST /api/login", &from_here, &login(PASSWORD)).await;
+        let session = right
+            .head
+            .lines()
+            .find_map(|it| it.strip_prefix("set-cookie: "));
+        let session = session.unwrap().split(';').next().unwrap();
+        let known = [basic, ("cookie", session), ("origin", own.as_str())];
+        let paused = control(&known, pause).await;
+        assert_eq!(paused.status, 200, "{paused:?}");
+        let nowhere = control(&[basic, ("cookie", session)], pause).await;
+        assert_eq!(nowhere.status, 403, "{nowhere:?}");
+        assert_eq!(control(&[basic], pause).await.status, 401);
         house.close().await;
     })
     .await;
@@ -417,6 +434,22 @@ async fn a_thousand_tabs_get_a_bounded_answer_each() {
         };
         let heard = hears(&mut tab, &["event: status"]).await;
         assert!(heard.contains("event: hello"), "{heard}");
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_is_told_to_pass_news_on_as_they_come() {
+    bounded(async {
+        let house = House::open().await;
+        let there = address(&house).to_owned();
+        let request = format!("GET /api/live HTTP/1.1\r\nhost: {there}\r\n\r\n");
+        let mut tab = TcpStream::connect(&there).await.unwrap();
+        tab.write_all(request.as_bytes()).await.unwrap();
+        let heard = hears(&mut tab, &["event: hello"]).await;
+        let (fields, _) = heard.split_once("\r\n\r\n").unwrap();
+        assert!(fields.contains("x-accel-buffering: no"), "{fields}");
         house.close().await;
     })
     .await;

@@ -191,6 +191,7 @@ impl TableProbe for Shown {
             outcomes: 35,
             distances: 34,
             most_men: 4,
+            faulty: 0,
             faults: Vec::new(),
         }
     }

@@ -121,6 +121,8 @@ async fn challenges_and_events_of_the_archive_are_listed_page_by_page() {
         let about = get("/api/events?game=draw0001").await.json();
         assert_eq!(about.as_array().map(Vec::len), Some(6));
         assert_eq!(get("/api/events?kind=alarm").await.json(), json!([]));
+        let kinds = get("/api/kinds").await.json();
+        assert_eq!(kinds, json!(["limited", "stream"]));
         house.close().await;
     })
     .await;
@@ -140,6 +142,10 @@ async fn without_an_archive_what_the_bot_remembers_is_listed() {
         }
         let (status, events) = online().await;
         assert_eq!((status, &events[0]["kind"]), (200, &json!("online")));
+        let kinds = ask(&house, "GET /api/kinds", &[], "").await.json();
+        let kinds = kinds.as_array().unwrap();
+        let online = kinds.iter().filter(|it| **it == "online").count();
+        assert_eq!(online, 1, "each is named once: {kinds:?}");
         let after = format!("before={}&after={}", events[0]["at"], events[0]["n"]);
         let none = ask(
             &house,
@@ -164,7 +170,13 @@ async fn notes_are_shown_to_nobody_without_the_password_and_an_unreadable_archiv
         std::fs::write(&rotten, "no database").unwrap();
         let house = House::open_on(&locked(folder.path()), Some(rotten)).await;
         let elsewhere = [("x-forwarded-for", "192.0.2.7")];
-        for path in ["/api/challenges", "/api/events", "/challenges", "/events"] {
+        for path in [
+            "/api/challenges",
+            "/api/events",
+            "/api/kinds",
+            "/challenges",
+            "/events",
+        ] {
             let stranger = ask(&house, &format!("GET {path}"), &elsewhere, "").await;
             assert_eq!(stranger.status, 401, "{path}: {stranger:?}");
         }
@@ -236,6 +248,42 @@ async fn notes_are_leafed_through_on_a_phone() {
         assert_eq!(page.text("#events td.why").await, text);
         let game = "document.querySelector('#events td.why a').pathname";
         assert_eq!(page.look(game).await, json!("/game/draw0001"));
+        assert_eq!(browser.complaints().await, Vec::<String>::new());
+        browser.close().await;
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_kinds_of_events_to_choose_from_are_those_that_there_are() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("games.db");
+        kept(&file);
+        let house = House::open_on(&local(), Some(file)).await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let page = Visitor {
+            client: &browser.client,
+        };
+        let offered =
+            "[...document.querySelectorAll('#f-kind option')].map((it) => it.textContent)";
+        // A kind of which nothing is kept is a view too, and not the list of all.
+        for (kind, kinds, rows) in [
+            ("limited", json!(["any", "limited", "stream"]), 6),
+            ("start", json!(["any", "limited", "stream", "start"]), 0),
+        ] {
+            let url = format!("{}/events?kind={kind}", house.panel());
+            browser.client.goto(&url).await.unwrap();
+            page.until("document.querySelector('#events table, #events p')")
+                .await;
+            assert_eq!(page.look(offered).await, kinds);
+            let chosen = "document.querySelector('#f-kind').value";
+            assert_eq!(page.look(chosen).await, json!(kind));
+            let listed = "document.querySelectorAll('#events tbody tr').length";
+            assert_eq!(page.look(listed).await, json!(rows));
+        }
         assert_eq!(browser.complaints().await, Vec::<String>::new());
         browser.close().await;
         house.close().await;

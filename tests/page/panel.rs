@@ -337,7 +337,7 @@ const COMES_BACK: &str = r#"
 "#;
 
 /// What a script of several steps comes to.
-async fn run(page: &Visitor<'_>, script: &str) -> Value {
+pub(super) async fn run(page: &Visitor<'_>, script: &str) -> Value {
     let script = format!(
         "const done = arguments[arguments.length - 1];
          (async () => {{ {script} }})().then(done, (error) => done(String(error)));"

@@ -9,7 +9,7 @@ use megaton::archive::{
     ScoreRecord,
 };
 use megaton::lichess::{Side, Status};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
@@ -142,6 +142,58 @@ async fn games_of_the_archive_are_listed_shown_and_given_as_pgn() {
         for path in ["/api/games", "/api/opponents"] {
             let none = ask(&house, &format!("GET {path}"), &[], "").await;
             assert_eq!((none.status, none.json()), (200, json!([])), "{path}");
+        }
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_recent_games_of_the_page_are_those_that_ended_last() {
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("games.db");
+        let span = |id: &str, began: u64, ended: u64| {
+            let Entry::Game(game) = drawn(id) else {
+                unreachable!()
+            };
+            let mut game = GameRecord::clone(&game);
+            game.joined = began;
+            game.ending.as_mut().unwrap().at = ended;
+            Entry::Game(Arc::new(game))
+        };
+        let mut games = vec![span("longgame", 100, 9_000_000)];
+        games.extend((1..=30).map(|n| span(&format!("quick{n:03}"), 1000 * n, 1000 * n + 900)));
+        Disk::open(&file, 1).unwrap().commit(&games).unwrap();
+        let house = House::open_on(&local(), Some(file)).await;
+        let mut page = news(&house).await;
+        let heard = hears(&mut page, &["event: recent", "event: rating"]).await;
+        let (_, list) = heard.split_once("event: recent\ndata: ").unwrap();
+        let list: Value = serde_json::from_str(list.lines().next().unwrap()).unwrap();
+        let ids: Vec<&str> = list
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|it| it["id"].as_str())
+            .collect();
+        assert_eq!(ids[..3], ["longgame", "quick030", "quick029"], "{ids:?}");
+        assert_eq!(ids.len(), 20);
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_speed_that_is_none_is_refused_and_the_others_are_named() {
+    bounded(async {
+        let house = House::open().await;
+        let get = async |path: &str| ask(&house, &format!("GET {path}"), &[], "").await;
+        let refused = get("/api/games?speed=foo").await;
+        assert_eq!(refused.status, 400, "{refused:?}");
+        for speed in ["ultraBullet", "blitz", "correspondence"] {
+            assert!(refused.body.contains(speed), "{refused:?}");
+            let known = get(&format!("/api/games?speed={speed}")).await;
+            assert_eq!((known.status, known.json()), (200, json!([])), "{speed}");
         }
         house.close().await;
     })

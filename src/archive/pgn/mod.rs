@@ -16,4 +16,4 @@ mod tests;
 mod write;
 
 pub use read::{PgnFault, PgnGames};
-pub use write::{PgnOptions, pgn, write_tag, write_words};
+pub use write::{PgnOptions, pgn, pgn_reviewed, write_tag, write_words};

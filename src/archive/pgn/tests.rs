@@ -2,14 +2,15 @@
 
 use std::ops::ControlFlow;
 
-use pgn_reader::{RawComment, RawTag, Reader, SanPlus, Visitor};
+use pgn_reader::{Nag, RawComment, RawTag, Reader, SanPlus, Visitor};
 use proptest::prelude::*;
 use shakmaty::Position as _;
 use shakmaty::variant::Atomic;
 
 use super::read::{PgnFault, PgnGames};
-use super::write::{PgnOptions, pgn};
-use crate::archive::record::{Control, GameRecord, MoveRecord, Origin};
+use super::write::{PgnOptions, pgn, pgn_reviewed};
+use crate::archive::record::{Control, GameRecord, MoveRecord, Origin, ScoreRecord};
+use crate::archive::review::{Mistake, ReviewRecord};
 use crate::archive::tests::game;
 use crate::lichess::{Side, Speed, Status};
 
@@ -121,11 +122,49 @@ fn what_we_write_we_read_again() {
     }
 }
 
+/// A second look at the game of these tests.
+fn review() -> ReviewRecord {
+    ReviewRecord {
+        game: "abcdefgh".to_owned(),
+        at: 9,
+        program: "megaton".to_owned(),
+        positions: 3,
+        mistake: Some(Mistake {
+            ply: 3,
+            played: "a5".to_owned(),
+            before: ScoreRecord::Cp(-20),
+            after: ScoreRecord::Mate(-1),
+            better: "f6".to_owned(),
+            better_uci: "f7f6".to_owned(),
+            depth: 20,
+            line: vec!["f6".to_owned(), "Nxh7".to_owned()],
+            refutation: Vec::new(),
+        }),
+        given_up: false,
+    }
+}
+
+#[test]
+fn a_marked_losing_move_is_read_as_the_move_that_was_played() {
+    let written = game("abcdefgh", 1_795_266_359, "Nuke");
+    let options = PgnOptions::default();
+    let text = pgn_reviewed(&written, Some(&review()), &options);
+    let words = text.replace('\n', " ");
+    assert!(words.contains(" a5 $4 (2... f6 3. Nxh7) 3. "), "{text}");
+    assert_eq!(one(&text).unwrap(), one(&pgn(&written, &options)).unwrap());
+    let mut judge = Judge::default();
+    let mut reader = Reader::new(text.as_bytes());
+    reader.read_game(&mut judge).unwrap().unwrap();
+    assert_eq!(judge.moves, ["g1f3", "a7a6", "f3g5", "a6a5", "g5f7"]);
+    assert_eq!(judge.marks, 1);
+}
+
 /// Replays a game by the rules of shakmaty's atomic chess.
 #[derive(Default)]
 struct Judge {
     variant: String,
     clocks: usize,
+    marks: usize,
     board: Atomic,
     moves: Vec<String>,
 }
@@ -155,6 +194,11 @@ impl Visitor for Judge {
         self.moves
             .push(mv.to_uci(shakmaty::CastlingMode::Standard).to_string());
         self.board.play_unchecked(mv);
+        ControlFlow::Continue(())
+    }
+
+    fn nag(&mut self, (): &mut (), nag: Nag) -> ControlFlow<()> {
+        self.marks += usize::from(nag == Nag::BLUNDER);
         ControlFlow::Continue(())
     }
 

@@ -3,20 +3,23 @@
 //! A record whose moves do not fit the rules ends where they stop fitting: what is left says so.
 
 use crate::archive::record::{GameRecord, MoveRecord};
-use crate::rules::{Game, Position};
+use crate::archive::review::{Mistake, ReviewRecord};
+use crate::rules::{Game, Move, Position};
 
 use super::comment::comment;
 use super::tags;
 
 /// Where a line is broken, between words.
 const WIDTH: usize = 100;
+/// The sign of PGN for a very poor move.
+const BLUNDER: &str = "$4";
 
 /// What a PGN is to hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PgnOptions {
     /// The address of the server, for links to the games.
     pub site: String,
-    /// Clocks, scores and sources behind the moves.
+    /// Clocks, scores and sources behind the moves, and what a second look found.
     pub comments: bool,
     /// The lines that the search expected, where another reply came.
     pub lines: bool,
@@ -34,12 +37,24 @@ impl Default for PgnOptions {
 
 /// A game as PGN, with a blank line after it.
 pub fn pgn(game: &GameRecord, options: &PgnOptions) -> String {
+    pgn_reviewed(game, None, options)
+}
+
+/// The same with what a second look at it found: the losing move is marked, and the line that was
+/// better stands beside it.
+pub fn pgn_reviewed(
+    game: &GameRecord,
+    review: Option<&ReviewRecord>,
+    options: &PgnOptions,
+) -> String {
+    let mistake = review.and_then(|review| review.mistake.as_ref());
+    let mistake = mistake.filter(|_| options.comments);
     let mut text = String::with_capacity(1024 + 64 * game.moves.len());
     for (name, value) in tags::of_record(game, options) {
         write_tag(&mut text, name, &value);
     }
     text.push('\n');
-    let mut words = moves(game, options);
+    let mut words = moves(game, mistake, options);
     words.push(game.result().to_owned());
     write_words(&mut text, &words);
     text
@@ -86,7 +101,7 @@ pub(super) fn board(game: &GameRecord) -> Option<Game> {
 }
 
 /// The moves in words; a comment is one, so that no line begins with its bracket.
-fn moves(game: &GameRecord, options: &PgnOptions) -> Vec<String> {
+fn moves(game: &GameRecord, mistake: Option<&Mistake>, options: &PgnOptions) -> Vec<String> {
     let mut words = Vec::with_capacity(2 * game.moves.len() + 1);
     let Some(mut board) = board(game) else {
         words.push("{ the start position is unknown }".to_owned());
@@ -100,13 +115,20 @@ fn moves(game: &GameRecord, options: &PgnOptions) -> Vec<String> {
             words.push("{ here the record breaks off }".to_owned());
             break;
         };
+        let played = before.san(mv);
+        let mistake = mistake.filter(|mistake| mistake.ply == ply && mistake.played == played);
         words.extend(number(&before, ply == 0 || numbered));
-        words.push(before.san(mv));
+        words.push(played);
+        words.extend(mistake.map(|_| BLUNDER.to_owned()));
         numbered = false;
         if options.comments {
             let said = comment(made, GameRecord::mover(ply));
             numbered = !said.is_empty();
             words.extend((!said.is_empty()).then_some(said));
+        }
+        if let Some(line) = mistake.and_then(|mistake| better(&before, mistake)) {
+            words.extend(line);
+            numbered = true;
         }
         if options.lines {
             let earlier = ply
@@ -138,13 +160,29 @@ fn expected(before: &Position, earlier: &MoveRecord, reply: &MoveRecord) -> Opti
     if *line.first()? == reply.uci {
         return None;
     }
+    variation(before, line, |position, uci| position.parse_uci(uci).ok())
+}
+
+/// What should have been played instead, and what would have followed.
+fn better(before: &Position, mistake: &Mistake) -> Option<Vec<String>> {
+    let line = mistake.line.iter().map(String::as_str);
+    variation(before, line, |position, san| position.parse_san(san).ok())
+}
+
+/// A line in brackets, as far as it is legal.
+fn variation<'l>(
+    before: &Position,
+    line: impl IntoIterator<Item = &'l str>,
+    read: impl Fn(&Position, &str) -> Option<Move>,
+) -> Option<Vec<String>> {
     let mut board = Game::from_position(*before);
     let mut words = Vec::new();
-    for uci in line {
+    for word in line {
         let position = *board.position();
-        let Ok(mv) = board.push_uci(uci) else {
+        let Some(mv) = read(&position, word) else {
             break;
         };
+        board.push(mv);
         words.extend(number(&position, words.is_empty()));
         words.push(position.san(mv));
     }
@@ -226,6 +264,50 @@ mod tests {
             text.ends_with("1. Nf3 a6 (1... f6 2. e4) 2. Ng5 a5 3. Nxf7# 1-0\n\n"),
             "{text}"
         );
+    }
+
+    fn review(played: &str) -> ReviewRecord {
+        ReviewRecord {
+            game: "q7ZxVt2B".to_owned(),
+            at: 9000,
+            program: "megaton".to_owned(),
+            positions: 3,
+            mistake: Some(Mistake {
+                ply: 3,
+                played: played.to_owned(),
+                before: ScoreRecord::Cp(-20),
+                after: ScoreRecord::Mate(-1),
+                better: "f6".to_owned(),
+                better_uci: "f7f6".to_owned(),
+                depth: 20,
+                line: ["f6", "Nxh7", "Qd9"].map(str::to_owned).into(),
+                refutation: Vec::new(),
+            }),
+            given_up: false,
+        }
+    }
+
+    #[test]
+    fn the_losing_move_is_marked_and_the_better_line_stands_beside_it() {
+        let mut options = PgnOptions {
+            lines: true,
+            ..PgnOptions::default()
+        };
+        let told = |review: &ReviewRecord, options: &PgnOptions| {
+            let text = pgn_reviewed(&game(), Some(review), options);
+            text.split_once("\n\n").unwrap().1.replace('\n', " ")
+        };
+        // As far as the line is legal.
+        let marked = told(&review("a5"), &options);
+        assert!(
+            marked.contains(" 2... a5 $4 (2... f6 3. Nxh7) 3. Nxf7# { "),
+            "{marked}"
+        );
+        let other = told(&review("h5"), &options);
+        assert!(!other.contains('$'), "of another game: {other}");
+        options.comments = false;
+        let bare = told(&review("a5"), &options);
+        assert!(!bare.contains('$'), "{bare}");
     }
 
     #[test]

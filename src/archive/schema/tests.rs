@@ -271,7 +271,13 @@ fn as_if_written_today(taken_over: &Library) {
 #[test]
 fn a_step_that_is_out_is_never_changed() {
     // Files out there have been through these very steps; the next one gets a number of its own.
-    let out: [u32; 4] = [0xd795_988f, 0xdd63_8fd9, 0xc03c_9132, 0xd20e_07c4];
+    let out: [u32; 5] = [
+        0xd795_988f,
+        0xdd63_8fd9,
+        0xc03c_9132,
+        0xd20e_07c4,
+        0x0bbd_92f6,
+    ];
     let steps = SCHEMA.steps.iter();
     let found: Vec<u32> = steps.map(|step| crc32fast::hash(step.as_bytes())).collect();
     assert_eq!(found[..out.len()], out);

@@ -195,13 +195,28 @@ impl Chronicle {
         });
     }
 
-    /// We decline a challenge.
+    /// The challenger was told that we decline.
     pub(in crate::bot) fn declined(&self, refusal: &Refusal) {
+        self.refused(refusal, Verdict::Declined, "");
+    }
+
+    /// We declined, and the challenger was not told: for this reason.
+    pub(in crate::bot) fn unsent(&self, refusal: &Refusal, trouble: &str) {
+        self.refused(refusal, Verdict::Failed, trouble);
+    }
+
+    fn refused(&self, refusal: &Refusal, verdict: Verdict, trouble: &str) {
+        let why = [refusal.why.as_str(), trouble];
+        let why: Vec<&str> = why.into_iter().filter(|part| !part.is_empty()).collect();
         self.settle_challenge(&refusal.id, |it| {
-            it.verdict = Verdict::Declined;
+            if verdict == Verdict::Failed && it.verdict != Verdict::Waiting {
+                // It was taken back meanwhile.
+                return;
+            }
+            it.verdict = verdict;
             it.reason = Some(refusal.reason.to_string());
             it.rule = refusal.rule.map(|rule| format!("{rule:?}"));
-            it.why = Some(refusal.why.clone()).filter(|why| !why.is_empty());
+            it.why = Some(why.join("; ")).filter(|why| !why.is_empty());
         });
     }
 

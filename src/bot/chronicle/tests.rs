@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use super::*;
 use crate::archive::{GameRecord, Origin, Outcome, ScoreRecord, Source, Verdict};
+use crate::bot::lobby::{Kind, Refusal};
 use crate::bot::table::{Ending, Moved};
 use crate::engine::{Ended, Score, Thought};
 use crate::lichess::{
-    BySide, ExportedGame, GameEvent, GameFull, GameId, GameState, Player, Side, Speed, Status,
-    UserId, Variant,
+    BySide, DeclineReason, ExportedGame, GameEvent, GameFull, GameId, GameState, Player, Side,
+    Speed, Status, UserId, Variant,
 };
 use crate::rules::Game;
 
@@ -335,6 +336,29 @@ fn a_challenge_keeps_its_verdict_and_names_the_game_it_became() {
         (Some(Side::Black), Some(Side::White))
     );
     assert_eq!(known[0].user.name, "Other");
+    let refusal = Refusal {
+        id: ours.id.clone(),
+        reason: DeclineReason::Later,
+        from: Kind::Human,
+        challenger: "Other".to_owned(),
+        rule: None,
+        why: "no seat".to_owned(),
+    };
+    chronicle.unsent(&refusal, "too many waited");
+    let told = |chronicle: &Chronicle| {
+        let latest = chronicle.challenges(1).remove(0);
+        (latest.verdict, latest.why.clone())
+    };
+    let why = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        told(&chronicle),
+        (Verdict::Failed, why("no seat; too many waited")),
+        "nobody is said to be declined who was not told"
+    );
+    chronicle.declined(&refusal);
+    assert_eq!(told(&chronicle), (Verdict::Declined, why("no seat")));
+    chronicle.unsent(&refusal, "again");
+    assert_eq!(told(&chronicle).0, Verdict::Declined, "it was told once");
     open(&chronicle, "");
     assert_eq!(chronicle.game(ID).unwrap().origin, Origin::Incoming);
 }

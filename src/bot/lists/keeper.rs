@@ -119,19 +119,19 @@ impl Keeper {
     /// Keeps the lists fresh for good: reads files and addresses, tells `lists` of what changed, and
     /// goes by the newest of `settings`. Ends when either end of those is gone.
     pub async fn run(
-        mut self,
-        mut settings: watch::Receiver<Arc<Settings>>,
-        lists: watch::Sender<Arc<Lists>>,
+        &mut self,
+        settings: &mut watch::Receiver<Arc<Settings>>,
+        lists: &watch::Sender<Arc<Lists>>,
     ) {
         loop {
             self.read_disk();
             self.tell_states();
-            tell(&lists, self.lists());
+            tell(lists, self.lists());
             for url in self.urls() {
                 tokio::select! {
                     () = self.fetch(&url) => {
                         self.tell_states();
-                        tell(&lists, self.lists());
+                        tell(lists, self.lists());
                     }
                     () = lists.closed() => return,
                 }

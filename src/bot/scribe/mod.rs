@@ -16,6 +16,8 @@ mod reviewer;
 mod tests;
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::watch;
@@ -23,8 +25,10 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub use self::caretaker::UpkeepRules;
+use self::keeping::Keeper;
 pub use self::reviewer::ReviewRules;
 use super::chronicle::{Chronicle, epoch, millis};
+use super::revival::revived;
 use crate::archive::{Clerk, Millis};
 use crate::config;
 use crate::engine::Pool;
@@ -35,9 +39,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const FAREWELL: Duration = Duration::from_secs(3);
 /// Games that began earlier are not taken up again.
 const STILL_RUNNING: Duration = Duration::from_secs(200 * 24 * 3600);
+/// A challenge that waited for so long when the bot starts has lapsed.
+const LAPSED: Duration = Duration::from_secs(60);
 /// The longest from one try to the next at a file that cannot be written.
 const RETRY: Duration = Duration::from_secs(10);
 const DAY: Duration = Duration::from_secs(24 * 3600);
+/// Before work that panicked begins anew, if nothing waits for it; longer each time that it does.
+const REVIVE: Duration = Duration::from_secs(60);
 
 /// How the archive is kept.
 #[derive(Clone, Debug)]
@@ -50,6 +58,8 @@ pub struct ArchiveRules {
     pub upkeep: UpkeepRules,
     /// The longest from one try to the next at a file that cannot be written.
     pub retry: Duration,
+    /// The first pause before the review or the upkeep begins anew after a panic.
+    pub revive: Duration,
     /// Says by what time that is done.
     pub clock: fn() -> SystemTime,
 }
@@ -64,6 +74,7 @@ impl From<&config::Archive> for ArchiveRules {
             },
             upkeep: UpkeepRules::default(),
             retry: RETRY,
+            revive: REVIVE,
             clock: SystemTime::now,
         }
     }
@@ -91,8 +102,13 @@ impl Scribe {
         rules: &ArchiveRules,
     ) -> std::io::Result<Self> {
         let clerk = Clerk::start(path)?;
-        let since = now().saturating_sub(millis(STILL_RUNNING));
-        let unfinished = clerk.ask(move |disk| disk.unfinished(since));
+        let begun = now();
+        let since = begun.saturating_sub(millis(STILL_RUNNING));
+        let unfinished = clerk.ask(move |disk| {
+            // One that still waits is told again when the event stream opens.
+            disk.lapse(begun.saturating_sub(millis(LAPSED)), begun)?;
+            disk.unfinished(since)
+        });
         let unfinished = match tokio::time::timeout(PATIENCE, unfinished).await {
             Ok(Ok(unfinished)) => unfinished,
             Ok(Err(error)) => {
@@ -107,28 +123,31 @@ impl Scribe {
         chronicle.archive(unfinished);
         let stop = CancellationToken::new();
         let mut keeping = JoinSet::new();
-        keeping.spawn(keeping::keep(
-            chronicle.clone(),
-            clerk.clone(),
-            rules.retry,
-            stop.clone(),
-        ));
+        let keeper = Keeper::new(chronicle.clone(), clerk.clone(), rules.retry, stop.clone());
+        keeping.spawn(async move { keeper.keep().await });
         let (say_day, days) = watch::channel(None);
         let mut side_tasks = JoinSet::new();
-        side_tasks.spawn(caretaker::mind(
-            clerk.clone(),
-            chronicle.clone(),
-            rules.clone(),
-            say_day,
+        let say_day = Arc::new(say_day);
+        let again = anew(chronicle, "the upkeep of the archive");
+        let desk = (clerk.clone(), chronicle.clone(), rules.clone());
+        side_tasks.spawn(revived(
+            "the archive's caretaker",
+            rules.revive,
+            move || {
+                again();
+                let (clerk, chronicle, rules) = desk.clone();
+                caretaker::mind(clerk, chronicle, rules, Arc::clone(&say_day))
+            },
         ));
         if rules.settings.review {
-            let (clerk, chronicle) = (clerk.clone(), chronicle.clone());
-            side_tasks.spawn(reviewer::review(
-                clerk,
-                chronicle,
-                pool.clone(),
-                rules.review.clone(),
-            ));
+            let again = anew(chronicle, "the review of games");
+            let desk = (clerk.clone(), chronicle.clone(), pool.clone());
+            let review = rules.review.clone();
+            side_tasks.spawn(revived("the archive's reviewer", rules.revive, move || {
+                again();
+                let (clerk, chronicle, pool) = desk.clone();
+                reviewer::review(clerk, chronicle, pool, review.clone())
+            }));
         }
         Ok(Self {
             stop,
@@ -147,8 +166,25 @@ impl Scribe {
     pub async fn finish(mut self) {
         self.stop.cancel();
         let kept = self.keeping.join_next();
-        if tokio::time::timeout(FAREWELL, kept).await.is_err() {
-            tracing::error!("the archive does not answer: what it had not kept is lost");
+        match tokio::time::timeout(FAREWELL, kept).await {
+            Err(_) => {
+                tracing::error!("the archive does not answer: what it had not kept is lost");
+            }
+            Ok(Some(Err(error))) => {
+                tracing::error!(%error, "what was not kept in the archive is lost");
+            }
+            Ok(_) => {}
+        }
+    }
+}
+
+/// Notes, from the second time on, that work failed and begins anew. The log says why.
+fn anew(chronicle: &Chronicle, what: &'static str) -> impl Fn() + Send + 'static {
+    let chronicle = chronicle.clone();
+    let again = AtomicBool::new(false);
+    move || {
+        if again.swap(true, Ordering::Relaxed) {
+            chronicle.note("archive", format!("{what} failed and begins anew"), None);
         }
     }
 }

@@ -2,17 +2,18 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::atomic::AtomicU32;
+use std::sync::{Mutex, mpsc};
 
 use super::*;
 use crate::archive::{
-    EndingRecord, Entry, FILE_NAME, Filter, GameRecord, Library, MoveRecord, Order, ScoreRecord,
-    calendar,
+    ChallengeRecord, Control, Direction, EndingRecord, Entry, FILE_NAME, Filter, GameRecord,
+    Library, MoveRecord, Order, PlayerRecord, ScoreRecord, Verdict, calendar,
 };
 use crate::bot::chronicle::{Desk, Header};
 use crate::bot::table::Ending;
 use crate::engine::{Dtz, EngineOptions, Evaluator, TableProbe, Tables, Wdl};
-use crate::lichess::{GameEvent, GameFull, GameId, Side, Status};
+use crate::lichess::{GameEvent, GameFull, GameId, Side, Speed, Status};
 use crate::rules::{Game, Position};
 
 const ID: &str = "abcdefgh";
@@ -22,6 +23,7 @@ const GUARD: Duration = Duration::from_secs(60);
 fn rules() -> ArchiveRules {
     ArchiveRules {
         retry: Duration::from_millis(20),
+        revive: Duration::from_millis(5),
         review: ReviewRules {
             time: Duration::from_millis(5),
             // However busy the cores are.
@@ -355,4 +357,110 @@ async fn a_day_whose_end_nobody_saw_is_summed_up_at_the_next_start() {
     let told = told.await.expect("in time").unwrap().clone();
     assert_eq!(told.as_deref(), Some(kept.as_str()));
     scribe.finish().await;
+}
+
+/// A clock that fails when it is looked at first.
+fn stumbling() -> SystemTime {
+    static LOOKS: AtomicU32 = AtomicU32::new(0);
+    assert!(
+        LOOKS.fetch_add(1, Ordering::Relaxed) > 0,
+        "an injected fault"
+    );
+    SystemTime::now()
+}
+
+#[tokio::test]
+async fn an_upkeep_that_panics_is_noted_and_begins_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rules = rules();
+    rules.settings.review = false;
+    rules.upkeep.look = Duration::from_millis(10);
+    rules.upkeep.settle = Duration::ZERO;
+    rules.clock = stumbling;
+    let path = folder.path().join(FILE_NAME);
+    let clerk = Clerk::start(&path).unwrap();
+    let old = Entry::Game(Arc::new(GameRecord {
+        id: ID.to_owned(),
+        joined: 5,
+        ending: Some(EndingRecord {
+            status: Status::Aborted,
+            winner: None,
+            at: 6,
+        }),
+        ..GameRecord::default()
+    }));
+    clerk.ask(move |disk| disk.commit(&[old])).await.unwrap();
+    rules.settings.games = 30;
+    let chronicle = Chronicle::default();
+    let scribe = Scribe::start(&path, &chronicle, &pool(), &rules).await;
+    // What it is there for is done.
+    until(folder.path(), |library| {
+        library.game(ID).ok()?.is_none().then_some(())
+    })
+    .await;
+    let noted = until(folder.path(), |library| {
+        let mut events = library.events(9).ok()?.into_iter();
+        events.find(|event| event.kind == "archive")
+    });
+    assert_eq!(
+        noted.await.text,
+        "the upkeep of the archive failed and begins anew"
+    );
+    scribe.unwrap().finish().await;
+}
+
+#[tokio::test]
+async fn a_challenge_that_lapsed_while_nobody_was_there_waits_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(FILE_NAME);
+    let challenge = |id: &str, at, verdict| {
+        Entry::Challenge(Arc::new(ChallengeRecord {
+            id: id.to_owned(),
+            at,
+            direction: Direction::In,
+            user: PlayerRecord::default(),
+            rated: true,
+            variant: "atomic".to_owned(),
+            speed: Speed::Blitz,
+            control: Control::Unlimited,
+            color: None,
+            verdict,
+            reason: None,
+            rule: None,
+            why: None,
+            settled: None,
+        }))
+    };
+    let challenges = [
+        challenge("lapsed01", 5, Verdict::Waiting),
+        challenge("taken002", 6, Verdict::Accepted),
+        challenge("waits003", now() + 60_000, Verdict::Waiting),
+    ];
+    let clerk = Clerk::start(&path).unwrap();
+    clerk
+        .ask(move |disk| disk.commit(&challenges))
+        .await
+        .unwrap();
+    start(folder.path(), &Chronicle::default())
+        .await
+        .finish()
+        .await;
+    let library = Library::open(&path).unwrap();
+    let told = library.challenges(9).unwrap();
+    let verdicts: Vec<Verdict> = told.iter().rev().map(|it| it.verdict).collect();
+    assert_eq!(
+        verdicts,
+        [Verdict::Canceled, Verdict::Accepted, Verdict::Waiting]
+    );
+    let lapsed = &told[2];
+    assert_eq!(lapsed.why.as_deref(), Some("lapsed while the bot was away"));
+    assert!(lapsed.settled.is_some() && told[1].settled.is_none());
+    // One that still waits is told again by the server.
+    let again = challenge("lapsed01", 9, Verdict::Waiting);
+    clerk.ask(move |disk| disk.commit(&[again])).await.unwrap();
+    let told = library.challenges(9).unwrap();
+    assert_eq!(
+        (told[2].verdict, told[2].why.clone()),
+        (Verdict::Waiting, None)
+    );
 }

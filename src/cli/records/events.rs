@@ -22,7 +22,8 @@ const COLUMNS: [(&str, Align); 4] = [
 /// Times are UTC. The list holds the latest events first. Kinds are `offline` and `online` (the event
 /// stream), `stream` (that of a game), `limited` (the server refused a call for the rate, 429), `alarm`
 /// and `alarm-over`, `operator` (what the bot was told, and its answer), `engine`, `search` and `game`
-/// (what was odd about one), `porter` (who takes games in failed), `summary` (a day in numbers) and `stop`.
+/// (what was odd about one), `porter` (who takes games in failed), `archive` (its upkeep or the review
+/// did), `summary` (a day in numbers), `start` and `stop` (of the program).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton events

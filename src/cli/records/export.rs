@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use megaton::archive::{GameRecord, Order, PgnOptions, pgn};
+use megaton::archive::{Filter, GameRecord, Order, PgnOptions, pgn_reviewed};
 
 use super::place::ArchiveArgs;
 use super::wanted::WantedArgs;
@@ -14,7 +14,8 @@ use crate::cli::failure::Failure;
 /// Write games as PGN, the earliest first
 ///
 /// With `[Variant "Atomic"]`, clocks (`%clk`), scores as White sees them (`%eval`, with the depth) and
-/// the time that each move took (`%emt`).
+/// the time that each move took (`%emt`). The losing move that a second look at a game found is
+/// marked (`$4`), with the better line as a variation.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton export > all.pgn
@@ -31,7 +32,7 @@ pub(in crate::cli) struct Args {
     /// The file to write, which is replaced once the new one is whole [default: stdout]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Moves and results only
+    /// Moves and results only, and lines if they are asked for
     #[arg(long)]
     bare: bool,
     /// The lines that the engine expected, as variations, where another reply came
@@ -80,12 +81,20 @@ fn write(args: &Args, out: &mut impl Write) -> Result<u64, Failure> {
     };
     let mut games = 0;
     let mut put = |game: &GameRecord| -> Result<bool, Failure> {
-        out.write_all(pgn(game, &options).as_bytes())?;
+        let review = library.review(&game.id)?;
+        let text = pgn_reviewed(game, review.as_ref(), &options);
+        out.write_all(text.as_bytes())?;
         games += 1;
         Ok(true)
     };
+    let filter = args.wanted.filter()?;
+    if !args.games.is_empty() && filter != Filter::default() {
+        return Err(Failure::setup(
+            "games that are named by their ids are written whatever they are: leave the ids out, or \
+             what says which games",
+        ));
+    }
     if args.games.is_empty() {
-        let filter = args.wanted.filter()?;
         library.each_game(&filter, Order::Oldest, usize::MAX, |game| put(&game))?;
     }
     for id in &args.games {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use megaton::archive::{
-    Disk, Entry, GameRecord, Library, Merge, PgnFault, PgnGames, merge, side_of,
+    Disk, Entry, GameRecord, Library, Merge, Millis, PgnFault, PgnGames, merge, side_of,
 };
 
 use super::place::{ArchiveArgs, now};
@@ -113,6 +113,13 @@ impl Target {
     }
 }
 
+fn began(entry: &Entry) -> Option<Millis> {
+    match entry {
+        Entry::Game(game) => Some(game.began()),
+        _ => None,
+    }
+}
+
 struct Import {
     target: Target,
     account: String,
@@ -185,8 +192,13 @@ impl Import {
 
     fn flush(&mut self) -> Result<(), Failure> {
         if let Target::Archive(disk) = &mut self.target
-            && !self.batch.is_empty()
+            && let Some(earliest) = self.batch.iter().filter_map(began).min()
         {
+            // Old games come with details: whoever lets go of these has to look there again.
+            let thinned = disk.thinned()?;
+            if earliest < thinned {
+                disk.set_thinned(thinned, earliest)?;
+            }
             disk.commit(&self.batch)?;
         }
         self.batch.clear();

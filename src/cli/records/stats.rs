@@ -397,7 +397,13 @@ fn trouble(stats: &Stats) -> String {
             .iter()
             .map(|(cause, count)| format!("{} {count}", cause.as_str()));
         let words: Vec<String> = words.collect();
-        let _ = writeln!(text, "      lost through: {}", words.join(", "));
+        let looked_into = stats.time_losses.len();
+        let of = if (looked_into as u64) < trouble.lost {
+            format!(" (the latest {looked_into})")
+        } else {
+            String::new()
+        };
+        let _ = writeln!(text, "      lost through{of}: {}", words.join(", "));
     }
     text
 }
@@ -446,7 +452,35 @@ fn disconnects(stats: &Stats) -> Grid {
 
 #[cfg(test)]
 mod tests {
+    use megaton::archive::TimeLoss;
+
     use super::*;
+
+    #[test]
+    fn causes_of_some_games_are_not_told_as_those_of_all() {
+        let loss = TimeLoss {
+            id: "abcdefgh".to_owned(),
+            at: 5,
+            opponent: "Nuke".to_owned(),
+            plies: 9,
+            clock: None,
+            cause: Cause::Stream,
+            evidence: String::new(),
+        };
+        let mut stats = Stats {
+            time_losses: vec![loss; 2],
+            ..Stats::default()
+        };
+        stats.trouble.lost = 2;
+        let told = trouble(&stats);
+        assert!(told.contains("lost through: stream lost 2\n"), "{told}");
+        stats.trouble.lost = 3;
+        let told = trouble(&stats);
+        assert!(
+            told.contains("lost through (the latest 2): stream lost 2\n"),
+            "{told}"
+        );
+    }
 
     #[test]
     fn an_opening_is_shown_as_people_write_it() {

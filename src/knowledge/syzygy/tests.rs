@@ -48,7 +48,11 @@ fn a_file_of_a_wrong_size_is_passed_over_and_named() {
     let syzygy = Syzygy::open(&[folder.path()]).unwrap();
     assert_eq!(syzygy.found(), Found::default());
     assert!(syzygy.refused()[0].contains("KQvK.atbw"));
-    assert_eq!(syzygy.state().faults, syzygy.refused());
+    let state = syzygy.state();
+    assert_eq!(
+        (state.faults.as_slice(), state.faulty),
+        (syzygy.refused(), 1)
+    );
     assert_eq!(syzygy.wdl(&at(QUEEN)), None);
 }
 
@@ -74,6 +78,31 @@ fn nonsense_is_asked_once_and_never_again() {
     assert!(state.faults[0].starts_with("KQvK.atbw: "), "{state:?}");
     assert_eq!(syzygy.wdl(&at(QUEEN)), None);
     assert_eq!(syzygy.dtz(&at(QUEEN)), None);
+}
+
+#[test]
+fn what_is_of_no_use_because_of_another_table_is_counted_too() {
+    let Some(from) = shared() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["KPvK", "KQvK", "KRvK", "KBvK", "KNvK"] {
+        for ending in [OUTCOMES, DISTANCES] {
+            let file = format!("{name}.{ending}");
+            fs::copy(from.join(&file), folder.path().join(file)).unwrap();
+        }
+    }
+    fs::write(folder.path().join("KQvK.atbw"), [7; 64 + 16]).unwrap();
+    fs::write(folder.path().join("KQQvK.atbw"), [0; 10]).unwrap();
+    let syzygy = Syzygy::open(&[folder.path()]).unwrap();
+    assert_eq!(syzygy.state().faulty, 1, "the one of a wrong size");
+    // The distance leads over the queen that the pawn becomes.
+    let promotes = at("8/P7/8/8/7k/8/8/K7 w - - 0 1");
+    assert_eq!(syzygy.wdl(&promotes), Some(Wdl::Win));
+    assert_eq!(syzygy.dtz(&promotes), None);
+    let state = syzygy.state();
+    assert_eq!((state.outcomes, state.distances), (5, 5));
+    assert_eq!(state.faults.len(), 2, "{state:?}");
+    // Outcomes and distances of the queen, distances of the pawn, and the one of a wrong size.
+    assert_eq!(state.faulty, 4, "{state:?}");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! How many messages there may be. Pure.
 //!
-//! The same words again within a while say nothing new; beyond so many in an hour the rest are
-//! counted, and the next message that goes out says how many they were.
+//! The same words again within a while say nothing new, unless the contrary was said since. Beyond so
+//! many in an hour the rest are counted, and the next message that goes out says how many they were.
+//! Of what lasts the first word in the hour goes out all the same, and the last is kept until there is
+//! room for it: nobody shall believe it over while it is not.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -29,6 +31,8 @@ pub(super) struct Limit {
     most: usize,
     sent: VecDeque<(Instant, Message)>,
     held_back: u64,
+    /// The last words about what lasts, as far as they were held back.
+    untold: VecDeque<Message>,
 }
 
 impl Limit {
@@ -37,28 +41,56 @@ impl Limit {
             most,
             sent: VecDeque::new(),
             held_back: 0,
+            untold: VecDeque::new(),
         }
     }
 
     pub(super) fn pass(&mut self, message: &Message, now: Instant) -> Passed {
-        let old = |(at, _): &(Instant, Message)| now.saturating_duration_since(*at) >= HOUR;
-        while self.sent.front().is_some_and(old) {
-            self.sent.pop_front();
-        }
+        self.forget(now);
+        self.untold.retain(|it| it.kind != message.kind);
         let same = |(at, it): &(Instant, Message)| {
             it == message && now.saturating_duration_since(*at) < QUIET
         };
-        if self.sent.iter().any(same) {
+        let contrary = |it: &Message| it.kind == message.kind && it.over != message.over;
+        let mut since = self.sent.iter().rev().take_while(|(_, it)| !contrary(it));
+        if since.any(same) {
             return Passed::No;
         }
-        if self.sent.len() >= self.most {
+        if self.sent.len() >= self.most && !self.is_first_word(message) {
             self.held_back += 1;
+            if message.lasts() {
+                self.untold.push_back(message.clone());
+            }
             return Passed::No;
         }
         self.sent.push_back((now, message.clone()));
         Passed::Yes {
             held_back: std::mem::take(&mut self.held_back),
         }
+    }
+
+    /// A last word that was held back, once there is room for it.
+    pub(super) fn overdue(&mut self, now: Instant) -> Option<Message> {
+        self.forget(now);
+        if self.sent.len() >= self.most {
+            return None;
+        }
+        let message = self.untold.pop_front()?;
+        self.held_back = self.held_back.saturating_sub(1);
+        Some(message)
+    }
+
+    fn forget(&mut self, now: Instant) {
+        let old = |(at, _): &(Instant, Message)| now.saturating_duration_since(*at) >= HOUR;
+        while self.sent.front().is_some_and(old) {
+            self.sent.pop_front();
+        }
+    }
+
+    /// Whether something lasts that was not said to begin, or to be over, for an hour.
+    fn is_first_word(&self, message: &Message) -> bool {
+        let alike = |it: &Message| it.kind == message.kind && it.over == message.over;
+        message.lasts() && !self.sent.iter().any(|(_, it)| alike(it))
     }
 }
 
@@ -97,5 +129,58 @@ mod tests {
             limit.pass(&message, now + QUIET),
             Passed::Yes { held_back: 0 }
         );
+    }
+
+    #[test]
+    fn what_comes_again_after_it_was_over_is_told_again() {
+        let now = Instant::now();
+        let mut limit = Limit::new(9);
+        let (deaf, over) = (Message::new("deaf", "x"), Message::over("deaf", "y"));
+        let passed = Passed::Yes { held_back: 0 };
+        assert_eq!(limit.pass(&deaf, now), passed);
+        let aside = Message::over("token", "z");
+        assert_eq!(limit.pass(&aside, now), passed);
+        assert_eq!(
+            limit.pass(&deaf, now),
+            Passed::No,
+            "that was about the token"
+        );
+        assert_eq!(limit.pass(&over, now), passed);
+        assert_eq!(limit.pass(&deaf, now), passed, "it is the last word");
+        assert_eq!(limit.pass(&deaf, now), Passed::No);
+        assert_eq!(limit.pass(&over, now), passed);
+    }
+
+    #[test]
+    fn beyond_the_limit_the_first_word_of_what_lasts_is_told_and_the_last_when_there_is_room() {
+        let now = Instant::now();
+        let mut limit = Limit::new(1);
+        let engine = Message::new("engine", "x");
+        let (token, over) = (Message::new("token", "x"), Message::over("token", "y"));
+        let passed = |held_back| Passed::Yes { held_back };
+        assert_eq!(limit.pass(&engine, now), passed(0));
+        let many = Message::new("engine", "y");
+        assert_eq!(
+            limit.pass(&many, now),
+            Passed::No,
+            "a fault is no lasting thing"
+        );
+        assert_eq!(limit.pass(&token, now), passed(1));
+        assert_eq!(limit.pass(&over, now), passed(0));
+        assert_eq!(limit.pass(&token, now), Passed::No);
+        assert_eq!(
+            limit.pass(&over, now),
+            Passed::No,
+            "that is what was told last"
+        );
+        assert_eq!(limit.overdue(now + HOUR), None);
+        assert_eq!(limit.pass(&engine, now + HOUR), passed(1));
+        assert_eq!(limit.pass(&token, now + HOUR), passed(0));
+        assert_eq!(limit.pass(&over, now + HOUR), passed(0));
+        assert_eq!(limit.pass(&token, now + HOUR), Passed::No);
+        assert_eq!(limit.overdue(now + HOUR), None, "there is no room");
+        assert_eq!(limit.overdue(now + 2 * HOUR), Some(token.clone()));
+        assert_eq!(limit.pass(&token, now + 2 * HOUR), passed(0));
+        assert_eq!(limit.overdue(now + 2 * HOUR), None);
     }
 }

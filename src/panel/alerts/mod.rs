@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{broadcast, mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
 use self::limit::{Limit, Passed};
 use self::post::Postman;
@@ -33,7 +34,10 @@ const MOST_WAITING: usize = 16;
 /// Hands in messages that something else than the bot's news gives rise to. Clones hand in at the
 /// same place; without a webhook they go nowhere.
 #[derive(Clone, Debug)]
-pub struct Alerter(mpsc::Sender<Message>);
+pub struct Alerter {
+    messages: mpsc::Sender<Message>,
+    end: CancellationToken,
+}
 
 /// Tells a webhook what is wrong.
 #[derive(Debug)]
@@ -42,13 +46,19 @@ pub struct Alerts {
     limit: Limit,
     postman: Option<Postman>,
     handed_in: mpsc::Receiver<Message>,
+    end: CancellationToken,
 }
 
 impl Alerter {
     /// A message of its own, such as the summary of a day. Never waits.
     pub fn say(&self, kind: &'static str, text: impl Into<String>) {
         // Too many of them, or nobody to take them: then there is no message.
-        let _ = self.0.try_send(Message::new(kind, text));
+        let _ = self.messages.try_send(Message::new(kind, text));
+    }
+
+    /// Nothing more will be said: what was handed in is brought, and [`Alerts::run`] ends.
+    pub fn end(&self) {
+        self.end.cancel();
     }
 
     /// Tells the summary of each day, for as long as there is somebody who makes them.
@@ -70,16 +80,23 @@ impl Alerts {
     pub fn new(settings: &Settings, address: Option<Address>) -> Result<(Alerter, Self), String> {
         let (sender, handed_in) = mpsc::channel(MOST_WAITING);
         let postman = address.map(|address| Postman::new(address, settings.format));
+        let end = CancellationToken::new();
+        let alerter = Alerter {
+            messages: sender,
+            end: end.clone(),
+        };
         let alerts = Self {
             rules: Rules::new(settings.deaf),
             limit: Limit::new(settings.per_hour),
             postman: postman.transpose()?,
             handed_in,
+            end,
         };
-        Ok((Alerter(sender), alerts))
+        Ok((alerter, alerts))
     }
 
-    /// Listens for as long as there is a bot.
+    /// Listens for as long as there is a bot, or until [`Alerter::end`]; ends once the last message is
+    /// brought, or given up.
     pub async fn run(mut self, mut news: broadcast::Receiver<BotEvent>, watch: Watch) {
         let Some(postman) = self.postman.take() else {
             return;
@@ -89,16 +106,15 @@ impl Alerts {
         let mut looking = tokio::time::interval(LOOK);
         loop {
             let messages = tokio::select! {
+                biased;
+                Some(message) = self.handed_in.recv() => vec![message],
+                () = self.end.cancelled() => break,
                 event = news.recv() => match event {
                     Ok(event) => Rules::of(&event).into_iter().collect(),
                     Err(broadcast::error::RecvError::Lagged(_)) => Vec::new(),
                     Err(broadcast::error::RecvError::Closed) => break,
                 },
-                Some(message) = self.handed_in.recv() => vec![message],
-                _ = looking.tick() => match watch.status() {
-                    Some(status) => self.rules.look(&status, Instant::now()),
-                    None => Vec::new(),
-                },
+                _ = looking.tick() => self.look(&watch),
             };
             let account = watch.status().and_then(|status| status.account.clone());
             let account: Arc<str> = account.unwrap_or_else(|| "megaton".to_owned()).into();
@@ -107,8 +123,18 @@ impl Alerts {
             }
         }
         drop(post);
-        // What is on its way may get there; the program's end does not wait for it.
+        // How long the end of the program waits for it is not decided here.
         let _ = posting.await;
+    }
+
+    /// What is to be told of how the bot is, after what could not be told before.
+    fn look(&mut self, watch: &Watch) -> Vec<Message> {
+        let now = Instant::now();
+        let mut messages: Vec<Message> = self.limit.overdue(now).into_iter().collect();
+        if let Some(status) = watch.status() {
+            messages.extend(self.rules.look(&status, now));
+        }
+        messages
     }
 
     fn send(&mut self, post: &mpsc::Sender<post::Letter>, account: &Arc<str>, message: Message) {

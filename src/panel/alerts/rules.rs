@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::bot::table::{Ending, Oddity};
-use crate::bot::{BotEvent, State, Status};
+use crate::bot::{AlarmKind, BotEvent, State, Status};
 use crate::lichess;
 
 /// Something to be told.
@@ -31,6 +31,12 @@ impl Message {
             over: true,
             ..Self::new(kind, text)
         }
+    }
+
+    /// Whether it is about something that goes on until its end is told, so that the last word counts.
+    pub(super) fn lasts(&self) -> bool {
+        let alarm = AlarmKind::ALL.iter().any(|it| it.as_str() == self.kind);
+        alarm || matches!(self.kind, "deaf" | "ended")
     }
 }
 
@@ -140,7 +146,7 @@ fn lost_on_time(ending: &Ending) -> Option<Message> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bot::{AlarmKind, LedgerStatus, Stream};
+    use crate::bot::{LedgerStatus, Stream};
     use crate::lichess::{GameId, Side};
 
     const DEAF: Duration = Duration::from_secs(120);

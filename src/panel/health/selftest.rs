@@ -1,9 +1,10 @@
 //! The engine, asked now and then for a move that it must find.
 //!
-//! Only while no game runs, and with what no search wants: a game that is played tests the engine
-//! better than this does, and must not be slowed by it.
+//! Of an engine that is well only while no game runs, and with what no search wants: a game that is
+//! played tests the engine better than this does, and must not be slowed by it. A machine that is busy
+//! for a moment is no reason to start a bot anew: one failure is looked at again before it counts.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
@@ -14,8 +15,10 @@ use crate::rules::Game;
 
 /// From one test to the next.
 const EVERY: Duration = Duration::from_secs(300);
-/// How long it waits for a pause between games.
+/// The same after a failure, and how long it waits for a pause between games.
 const LATER: Duration = Duration::from_secs(10);
+/// So many failures in a row count.
+const ENOUGH: u32 = 2;
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Positions that it may visit.
@@ -34,52 +37,76 @@ pub(super) enum Tested {
     Failed(String),
 }
 
-/// What came of the last test. Clones share it.
+/// What came of the last test that counts. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct SelfTest(Arc<Mutex<Option<Tested>>>);
+pub struct SelfTest(Arc<Mutex<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    last: Option<Tested>,
+    /// Failures since the last test that was passed.
+    failures: u32,
+}
 
 impl SelfTest {
     /// Tests the engine for ever.
     pub async fn run(self, pool: Pool, watch: Watch) {
         loop {
-            let idle = || watch.status().is_some_and(|status| status.games.is_empty());
-            if self.last().is_some() && !idle() {
+            let idle = || watch.status().is_none_or(|status| status.games.is_empty());
+            // One that failed is asked on, games or not: a bot whose engine is well again must not be
+            // ended for what is past.
+            if matches!(self.last(), Some(Tested::Passed(_))) && !idle() {
                 tokio::time::sleep(LATER).await;
                 continue;
             }
             let tested = test(&pool).await;
-            // A game that began meanwhile takes the cores: then it says nothing about the engine.
-            let told = matches!(tested, Tested::Passed(_)) || self.last().is_none() || idle();
-            if told {
-                self.take_in(tested, &watch);
-            }
-            tokio::time::sleep(EVERY).await;
+            let pause = self.take_in(tested, idle(), &watch);
+            tokio::time::sleep(pause).await;
         }
     }
 
-    /// What came of the last one.
+    /// What came of the last one that counts.
     pub(super) fn last(&self) -> Option<Tested> {
-        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        last.clone()
+        self.known().last.clone()
     }
 
-    /// Takes in what came of a test. Of failures in a row the first is news.
-    fn take_in(&self, tested: Tested, watch: &Watch) {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Tested::Failed(why) = &tested {
-            tracing::error!(why, "the engine fails its test");
-            if !matches!(*last, Some(Tested::Failed(_))) {
+    /// Takes in what came of a test; says how long to wait for the next. Of failures in a row the first
+    /// that counts is news; where a game takes the cores none says anything about the engine.
+    fn take_in(&self, tested: Tested, idle: bool, watch: &Watch) -> Duration {
+        let mut known = self.known();
+        let Tested::Failed(why) = &tested else {
+            *known = Known {
+                last: Some(tested),
+                failures: 0,
+            };
+            return EVERY;
+        };
+        known.failures += u32::from(idle);
+        if idle && known.failures < ENOUGH {
+            tracing::warn!(why, "the engine fails its test, which is made again");
+        }
+        if known.failures >= ENOUGH {
+            if !matches!(known.last, Some(Tested::Failed(_))) {
+                tracing::error!(why, "the engine fails its test");
                 watch.engine_failed(why);
             }
+            known.last = Some(tested);
         }
-        *last = Some(tested);
+        LATER
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// One whose last test failed.
     #[cfg(test)]
     pub(in crate::panel) fn failed(why: &str) -> Self {
-        let failed = Tested::Failed(why.to_owned());
-        Self(Arc::new(Mutex::new(Some(failed))))
+        let failed = Known {
+            last: Some(Tested::Failed(why.to_owned())),
+            failures: ENOUGH,
+        };
+        Self(Arc::new(Mutex::new(failed)))
     }
 }
 
@@ -140,17 +167,40 @@ mod tests {
         let selftest = SelfTest::default();
         let mut failures = commands.failures();
         let mut news_of = |tested: Tested| {
-            selftest.take_in(tested, &watch);
+            selftest.take_in(tested, true, &watch);
             let news = failures.has_changed().unwrap();
             let said = failures.borrow_and_update().clone();
             said.filter(|_| news)
         };
         let failed = |why: &str| Tested::Failed(why.to_owned());
         assert_eq!(news_of(Tested::Passed(Duration::ZERO)), None);
+        assert_eq!(news_of(failed("not yet")), None);
         assert_eq!(news_of(failed("one")).as_deref(), Some("one"));
         assert_eq!(news_of(failed("two")), None);
         assert_eq!(news_of(Tested::Passed(Duration::ZERO)), None);
+        assert_eq!(news_of(failed("not yet")), None);
         assert_eq!(news_of(failed("three")).as_deref(), Some("three"));
         assert_eq!(selftest.last(), Some(failed("three")));
+    }
+
+    #[test]
+    fn a_failure_counts_once_it_is_repeated_soon_and_none_while_a_game_takes_the_cores() {
+        let (control, _commands) = channel();
+        let (watch, _watcher) = Watch::new(control);
+        let selftest = SelfTest::default();
+        let failed = || Tested::Failed("no answer in 30 s".to_owned());
+        let passed = Tested::Passed(Duration::from_millis(4));
+        let take_in = |tested, idle| selftest.take_in(tested, idle, &watch);
+        assert_eq!(take_in(passed.clone(), true), EVERY);
+        assert_eq!(take_in(failed(), true), LATER);
+        assert_eq!(selftest.last(), Some(passed.clone()), "once is not enough");
+        for _ in 0..3 {
+            assert_eq!(take_in(failed(), false), LATER);
+        }
+        assert_eq!(selftest.last(), Some(passed.clone()), "a game was played");
+        assert_eq!(take_in(failed(), true), LATER);
+        assert_eq!(selftest.last(), Some(failed()));
+        assert_eq!(take_in(passed.clone(), false), EVERY);
+        assert_eq!(selftest.last(), Some(passed), "it is well, game or not");
     }
 }

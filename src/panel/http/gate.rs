@@ -86,7 +86,7 @@ pub(super) async fn steer(State(site): State<Site>, request: Request, next: Next
         let text = "nothing is steered from here: set [panel] token_file and start the bot anew";
         return refusal(StatusCode::FORBIDDEN, text);
     }
-    let by_session = !headers.contains_key(header::AUTHORIZATION);
+    let by_session = bearer(headers).is_none();
     if let Err((status, text)) = is_known(&site, headers) {
         return refusal(status, text);
     }
@@ -103,8 +103,7 @@ pub(super) async fn steer(State(site): State<Site>, request: Request, next: Next
 /// Whether the headers show the password or name a session.
 pub(super) fn is_known(site: &Site, headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
     let now = Instant::now();
-    if let Some(given) = text(headers, &header::AUTHORIZATION) {
-        let given = given.strip_prefix("Bearer ").unwrap_or_default().trim();
+    if let Some(given) = bearer(headers) {
         return match site.key().try_password(given, now) {
             Knock::Right => Ok(()),
             Knock::Wrong => Err((StatusCode::UNAUTHORIZED, "that is not the password")),
@@ -120,6 +119,12 @@ pub(super) fn is_known(site: &Site, headers: &HeaderMap) -> Result<(), (StatusCo
     } else {
         Err((StatusCode::UNAUTHORIZED, "show the password first"))
     }
+}
+
+/// The password that is shown. What else a proxy or a browser says who it is by is none of ours.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, word) = text(headers, &header::AUTHORIZATION)?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("Bearer").then(|| word.trim())
 }
 
 /// What the cookie says.
@@ -147,5 +152,22 @@ mod tests {
         assert_eq!(session(&headers), Some("abc"));
         headers.insert(header::COOKIE, "not-megaton-session=abc".parse().unwrap());
         assert_eq!(session(&headers), None);
+    }
+
+    #[test]
+    fn only_a_bearer_shows_a_password() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(bearer(&headers), None);
+        for (value, shown) in [
+            ("Bearer word", Some("word")),
+            ("bearer  word", Some("word")),
+            ("Basic bWU6d29yZA==", None),
+            ("Digest username=\"me\"", None),
+            ("Bearer", None),
+            ("word", None),
+        ] {
+            headers.insert(header::AUTHORIZATION, value.parse().unwrap());
+            assert_eq!(bearer(&headers), shown, "{value}");
+        }
     }
 }

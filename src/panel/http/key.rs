@@ -1,7 +1,7 @@
 //! The password of those who steer the bot over HTTP, and the sessions of those who gave it.
 //!
-//! It never reaches a log, an error or an answer. It is compared in constant time, and who guesses
-//! is made to wait.
+//! It never reaches a log, an error or an answer. It is compared in constant time. Whoever knows it is
+//! let in, however many guess meanwhile: it is too long to be guessed.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -20,7 +20,7 @@ const LONGEST: usize = 512;
 const MOST_SESSIONS: usize = 64;
 /// How long a session lasts.
 const SESSION_TIME: Duration = Duration::from_secs(30 * 86_400);
-/// Wrong passwords within a minute, from whomever; then none is looked at for a while.
+/// Wrong passwords within a minute, from whomever; those beyond are too many to be told one by one.
 const MOST_WRONG: usize = 10;
 const WRONG_WITHIN: Duration = Duration::from_secs(60);
 
@@ -60,7 +60,7 @@ pub(super) enum Knock {
     Right,
     /// It is not.
     Wrong,
-    /// Too many have been wrong: nobody looked.
+    /// It is not, and neither were many before it.
     Later,
 }
 
@@ -141,6 +141,10 @@ impl Key {
         let Some(password) = &self.password else {
             return Knock::Wrong;
         };
+        // Before all else: nobody shall lock those out who know it.
+        if same(password, given) {
+            return Knock::Right;
+        }
         let mut kept = self.lock();
         while let Some(first) = kept.wrong.front()
             && now.saturating_duration_since(*first) > WRONG_WITHIN
@@ -149,9 +153,6 @@ impl Key {
         }
         if kept.wrong.len() >= MOST_WRONG {
             return Knock::Later;
-        }
-        if same(password, given) {
-            return Knock::Right;
         }
         kept.wrong.push_back(now);
         Knock::Wrong
@@ -226,9 +227,14 @@ mod tests {
         for _ in 3..MOST_WRONG {
             assert_eq!(key.try_password("guess", now), Knock::Wrong);
         }
-        assert_eq!(key.try_password(WORD, now), Knock::Later);
+        assert_eq!(key.try_password("guess", now), Knock::Later);
+        assert_eq!(
+            key.try_password(WORD, now),
+            Knock::Right,
+            "whatever others try"
+        );
         let later = now + WRONG_WITHIN + Duration::from_secs(1);
-        assert_eq!(key.try_password(WORD, later), Knock::Right);
+        assert_eq!(key.try_password("guess", later), Knock::Wrong);
         assert_eq!(Key::none().try_password("", now), Knock::Wrong);
     }
 

@@ -2,6 +2,7 @@
 //! what the bot remembers. A page at a time, as with games.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Json;
@@ -13,8 +14,8 @@ use super::shelf::{if_there, unreadable};
 use super::site::Site;
 use super::view::ChallengeView;
 use crate::archive::{
-    ArchiveError, ChallengeFilter, ChallengeRecord, Direction, EventFilter, Millis, Noted, Order,
-    Spot, Verdict,
+    ArchiveError, ChallengeFilter, ChallengeRecord, Direction, EventFilter, Library, Millis, Noted,
+    Order, Spot, Verdict,
 };
 
 /// Lines that are given at once.
@@ -138,6 +139,20 @@ pub(super) async fn events(
         page.of(&all, |it| it.at, |it| filter.fits(it))
     };
     answer(kept, remembered, Clone::clone)
+}
+
+/// The kinds of events that there are, in the order of the alphabet.
+pub(super) async fn kinds(State(site): State<Site>) -> Response {
+    let kept = site.shelf().ask(Library::event_kinds).await;
+    let Ok(kept) = if_there(kept) else {
+        return unreadable();
+    };
+    let kinds = kept.unwrap_or_else(|| {
+        let all = site.sources().chronicle.events(usize::MAX);
+        let kinds: BTreeSet<String> = all.iter().map(|it| it.kind.clone()).collect();
+        kinds.into_iter().collect()
+    });
+    Json(kinds).into_response()
 }
 
 /// What the archive has; where there is none, what is remembered.

@@ -201,9 +201,10 @@ impl Painter {
     }
 
     fn replay(&mut self, record: &Arc<GameRecord>) -> Arc<Replay> {
-        if let Some((known, replay)) = self.replays.get(&record.id)
-            && Arc::ptr_eq(known, record)
+        if let Some((known, replay)) = self.replays.get_mut(&record.id)
+            && (Arc::ptr_eq(known, record) || Arc::make_mut(replay).go_on(known, record))
         {
+            *known = Arc::clone(record);
             return Arc::clone(replay);
         }
         let replay = Arc::new(Replay::of(record));

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::archive::GameRecord;
+use crate::archive::{GameRecord, MoveRecord};
 use crate::rules::{Bitboard, Move, Position, Square};
 
 /// A position after a move, and the move.
@@ -40,16 +40,37 @@ impl Replay {
             lines: Vec::with_capacity(record.moves.len()),
             position: start,
         };
-        for made in &record.moves {
-            let Ok(mv) = replay.position.parse_uci(&made.uci) else {
+        replay.play(&record.moves);
+        replay
+    }
+
+    /// Goes on with what a record has beyond the one that was played, and plays nothing of that again.
+    /// False, with nothing done, if it does not begin with all of it.
+    pub(super) fn go_on(&mut self, played: &GameRecord, record: &GameRecord) -> bool {
+        let shared = played.moves.len();
+        let same = |(one, other): (&MoveRecord, &MoveRecord)| {
+            one.uci == other.uci && one.line == other.line
+        };
+        let begins = played.initial_fen == record.initial_fen
+            && shared <= record.moves.len()
+            && played.moves.iter().zip(&record.moves).all(same);
+        // A game that could not be played to its end stays there.
+        if begins && self.shown.len() == shared {
+            self.play(&record.moves[shared..]);
+        }
+        begins
+    }
+
+    fn play(&mut self, moves: &[MoveRecord]) {
+        for made in moves {
+            let Ok(mv) = self.position.parse_uci(&made.uci) else {
                 break;
             };
-            replay.lines.push(replay.position.san_of_uci(&made.line));
-            let after = replay.position.play(mv);
-            replay.shown.push(shown(&replay.position, &after, mv));
-            replay.position = after;
+            self.lines.push(self.position.san_of_uci(&made.line));
+            let after = self.position.play(mv);
+            self.shown.push(shown(&self.position, &after, mv));
+            self.position = after;
         }
-        replay
     }
 }
 
@@ -83,17 +104,20 @@ fn blast(before: &Position, after: &Position, mv: Move) -> Vec<Square> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::MoveRecord;
 
-    fn replay(moves: &[&str]) -> Replay {
+    fn record(moves: &[&str]) -> GameRecord {
         let moves = moves.iter().map(|uci| MoveRecord {
             line: (*uci).to_owned(),
             ..MoveRecord::bare(*uci)
         });
-        Replay::of(&GameRecord {
+        GameRecord {
             moves: moves.collect(),
             ..GameRecord::default()
-        })
+        }
+    }
+
+    fn replay(moves: &[&str]) -> Replay {
+        Replay::of(&record(moves))
     }
 
     #[test]
@@ -108,6 +132,35 @@ mod tests {
         assert_eq!(shot.shown[0].check, None);
         let check = replay(&["e2e4", "e7e5", "f1b5", "a7a6", "b5d7"]);
         assert_eq!(check.shown.len(), 5);
+    }
+
+    #[test]
+    fn what_is_new_is_played_on_as_if_all_had_been_played_at_once() {
+        let begun = record(&["g1f3", "a7a6"]);
+        let all = record(&["g1f3", "a7a6", "f3g5", "h7h6", "g5f7"]);
+        let mut played = Replay::of(&begun);
+        assert!(played.go_on(&begun, &all));
+        assert_eq!(format!("{played:?}"), format!("{:?}", Replay::of(&all)));
+
+        let annotated = {
+            let mut record = all.clone();
+            record.moves[1].line.clear();
+            record
+        };
+        let elsewhere = GameRecord {
+            initial_fen: Some("8/8/8/8/8/8/8/8 w - - 0 1".to_owned()),
+            ..all.clone()
+        };
+        let other = record(&["g1f3", "a7a5", "f3g5"]);
+        for unlike in [&other, &begun, &annotated, &elsewhere] {
+            assert!(!played.go_on(&all, unlike), "{unlike:?}");
+            assert_eq!(played.shown.len(), 5, "nothing is done");
+        }
+        let broken = record(&["e2e4", "e2e4"]);
+        let more = record(&["e2e4", "e2e4", "e7e5"]);
+        let mut stuck = Replay::of(&broken);
+        assert!(stuck.go_on(&broken, &more));
+        assert_eq!(stuck.shown.len(), 1);
     }
 
     #[test]

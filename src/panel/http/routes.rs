@@ -51,6 +51,7 @@ fn guarded() -> Router<Site> {
         .route("/api/opponents", get(shelf::opponents))
         .route("/api/challenges", get(notes::challenges))
         .route("/api/events", get(notes::events))
+        .route("/api/kinds", get(notes::kinds))
         .route("/api/me", get(steer::me))
         .route("/metrics", get(health::metrics))
 }

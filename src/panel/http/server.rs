@@ -4,17 +4,23 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
 
 use super::door::{Door, Patience};
 use super::key::{Key, KeyError};
 use super::routes;
 use super::site::Site;
-use crate::bot::{Chronicle, Control};
+use crate::bot::{Chronicle, Control, revived};
 use crate::config::Panel;
 use crate::panel::health::Health;
 use crate::panel::metrics::Metrics;
 use crate::panel::reload::Reload;
 use crate::panel::watch::Watch;
+
+/// The pause after a failure of what the page shows, before it is begun anew.
+const BREATH: Duration = Duration::from_secs(1);
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
@@ -108,9 +114,13 @@ impl Http {
     /// Serves for ever.
     pub async fn serve(self, sources: Sources) {
         let site = Site::new(self.address, self.hosts, self.key, self.patience, sources);
-        let feed = Arc::clone(site.feed());
-        let watcher = feed.run(site.clone());
-        let router = routes::router(site);
-        tokio::join!(watcher, self.door.serve(router, self.patience));
+        let router = routes::router(site.clone());
+        // A task of its own, which ends with this: a picture that fails takes no request with it.
+        let mut pictures = JoinSet::new();
+        pictures.spawn(revived("the page's pictures", BREATH, move || {
+            let (feed, site) = (Arc::clone(site.feed()), site.clone());
+            async move { feed.run(site).await }
+        }));
+        self.door.serve(router, self.patience).await;
     }
 }

@@ -4,6 +4,7 @@
 //! and its writer notice nothing. Without an archive there are the latest games; one that is there and
 //! cannot be read is said to be so.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +13,8 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use tokio::sync::Semaphore;
 
 use super::feed::now;
@@ -138,7 +140,8 @@ pub(super) fn if_there<T>(
 pub(super) struct Wish {
     opponent: Option<String>,
     result: Option<Outcome>,
-    speed: Option<String>,
+    #[serde(deserialize_with = "known_speed")]
+    speed: Option<Speed>,
     color: Option<Side>,
     /// Begun before this moment; or at it, if the id comes after this one in the list.
     before: Option<Millis>,
@@ -157,10 +160,7 @@ impl Wish {
             && self
                 .result
                 .is_none_or(|it| record.our_outcome() == Some(it))
-            && self
-                .speed
-                .as_ref()
-                .is_none_or(|it| record.speed.as_str() == it)
+            && self.speed.is_none_or(|it| record.speed == it)
             && self.color.is_none_or(|it| record.us == Some(it))
             && self.goes_on_to(record)
     }
@@ -182,21 +182,10 @@ impl Wish {
     }
 
     fn filter(&self) -> Filter {
-        let speed = |word: &String| {
-            let all = [
-                Speed::UltraBullet,
-                Speed::Bullet,
-                Speed::Blitz,
-                Speed::Rapid,
-                Speed::Classical,
-                Speed::Correspondence,
-            ];
-            all.into_iter().find(|speed| speed.as_str() == word)
-        };
         Filter {
             opponent: self.opponent.clone(),
             result: self.result.map(Wanted::Result),
-            speed: self.speed.as_ref().and_then(speed),
+            speed: self.speed,
             us: self.color,
             until: self.before.filter(|_| self.after.is_none()),
             ..Filter::default()
@@ -204,13 +193,27 @@ impl Wish {
     }
 }
 
-/// The latest games that are over.
+/// One of the speeds that there are: what is none of them is refused, as any other word.
+fn known_speed<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Speed>, D::Error> {
+    let word = String::deserialize(reader)?;
+    match Speed::from_word(&word) {
+        Speed::Unknown => {
+            let all: Vec<&str> = Speed::ALL.iter().map(|speed| speed.as_str()).collect();
+            let all = all.join(", ");
+            Err(D::Error::custom(format!("no such speed: use one of {all}")))
+        }
+        speed => Ok(Some(speed)),
+    }
+}
+
+/// The games that ended last. The archive lists them by their beginning: a long one that ended just now
+/// stands further down there.
 pub(super) async fn recent(site: &Site, most: usize) -> Found<Head> {
-    let wish = Wish {
-        limit: Some(most),
-        ..Wish::default()
-    };
-    find(site, &wish).await
+    let mut found = find(site, &Wish::default()).await;
+    let ended = |head: &Head| head.ending.as_ref().map(|ending| ending.at);
+    found.list.sort_by_key(|head| Reverse(ended(head)));
+    found.list.truncate(most);
+    found
 }
 
 async fn find(site: &Site, wish: &Wish) -> Found<Head> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Query, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
 use serde::Deserialize;
@@ -77,6 +77,8 @@ pub(super) async fn live(State(site): State<Site>, Query(wanted): Query<Wanted>)
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),
+        // A proxy that gathers answers before it passes them on would hold the news up.
+        (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     (headers, Body::from_stream(body)).into_response()
 }

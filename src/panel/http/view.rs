@@ -52,17 +52,17 @@ pub(super) struct Head {
     pub(super) began: Millis,
     origin: Origin,
     program: Option<String>,
-    ending: Option<End>,
+    pub(super) ending: Option<End>,
     /// How it ended for us; nothing for a game without a result.
     outcome: Option<Outcome>,
     plies: usize,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct End {
+pub(super) struct End {
     status: &'static str,
     winner: Option<&'static str>,
-    at: Millis,
+    pub(super) at: Millis,
 }
 
 impl Head {
