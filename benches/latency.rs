@@ -1,11 +1,12 @@
 //! From the opponent's move on the wire to our move on the wire, with the whole bot between: stream,
 //! table, call, and one node of search where there is a choice.
 //!
-//! `cargo bench --bench latency [GAMES]`. A server of blocking sockets announces games, one, eight and
+//! `cargo bench --bench latency [GAMES [MINUTES]]`. A server of blocking sockets announces games, one, eight and
 //! thirty-two at a time, writes the opponent's moves and stops the watch when the head of our call is
 //! in. Forced moves (one legal move, no search) are told apart, and so is the slowest game of all:
 //! none may starve. Also told: requests a game and the memory of the process, this server included.
-//! Then all of it again while somebody has the page open and the figures are asked for every second.
+//! Then all of it again while somebody has the page open, the figures are asked for every second and
+//! every game goes to an archive; and again and again until so many minutes are over.
 //! An idle machine is needed for figures worth keeping.
 
 use std::collections::HashMap;
@@ -17,9 +18,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use megaton::archive::FILE_NAME;
 use megaton::bot::{
-    BotOptions, Control, ListSources, Listeners, Memory, Pace, SearchLimits, Settings, Shutdown,
-    channel as command_channel, run_commanded,
+    ArchiveRules, BotOptions, Control, ListSources, Listeners, Memory, Pace, Scribe, SearchLimits,
+    Settings, Shutdown, channel as command_channel, run_commanded,
 };
 use megaton::config::{Config, Panel};
 use megaton::engine::{EngineOptions, Pool};
@@ -47,8 +49,9 @@ const STREAM_HEAD: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\nconnection: close\r\n\r\n";
 
 fn main() -> Result<(), Failure> {
-    let wanted = std::env::args().find_map(|arg| arg.parse().ok());
-    let games: usize = wanted.unwrap_or(GAMES);
+    let mut wanted = std::env::args().filter_map(|arg| arg.parse().ok());
+    let games: usize = wanted.next().unwrap_or(GAMES);
+    let minutes = wanted.next().unwrap_or(0) as u64;
     let server = Server::start()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
@@ -57,6 +60,7 @@ fn main() -> Result<(), Failure> {
     let shutdown = Shutdown::default();
     let (control, commands) = command_channel();
     let options = options(&server.url)?;
+    let (chronicle, pool) = (options.listeners.chronicle().clone(), options.pool.clone());
     let page = {
         let _entered = runtime.enter();
         open_page(&options, control, &server.url)?
@@ -68,11 +72,22 @@ fn main() -> Result<(), Failure> {
     let prefixes = Arc::new(forced(games.max(200)));
     measure(&desk, games, &prefixes)?;
     let looks = look(&page)?;
-    writeln!(
-        std::io::stdout().lock(),
-        "\nthe page open, the figures asked for every second"
-    )?;
-    measure(&desk, games, &prefixes)?;
+    let folder = tempfile::tempdir()?;
+    let archive = folder.path().join(FILE_NAME);
+    let rules = ArchiveRules::from(&Config::default().archive);
+    let scribe = runtime.block_on(Scribe::start(&archive, &chronicle, &pool, &rules))?;
+    let looked_at = Instant::now();
+    loop {
+        writeln!(
+            std::io::stdout().lock(),
+            "\n{page} open for {:?}, the figures asked for every second, an archive",
+            Duration::from_secs(looked_at.elapsed().as_secs())
+        )?;
+        measure(&desk, games, &prefixes)?;
+        if looked_at.elapsed() >= Duration::from_secs(60 * minutes) {
+            break;
+        }
+    }
     let (news, figures) = looks.map(|count| count.load(Ordering::Relaxed)).into();
     writeln!(
         std::io::stdout().lock(),
@@ -80,6 +95,7 @@ fn main() -> Result<(), Failure> {
     )?;
     shutdown.now.cancel();
     runtime.block_on(bot)??;
+    runtime.block_on(scribe.finish());
     Ok(())
 }
 

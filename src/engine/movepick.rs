@@ -202,8 +202,7 @@ impl MovePicker {
     #[inline]
     fn take_best(&mut self) -> Option<Candidate> {
         let rest = self.candidates.get_mut(self.next..)?;
-        // Two passes without a jump that depends on the order: one that keeps the place too is
-        // mispredicted half the time.
+        // In two passes: the first needs no jump that depends on the order.
         let most = rest.iter().map(|candidate| candidate.order).max()?;
         let best = rest.iter().position(|candidate| candidate.order == most)?;
         rest.swap(0, best);
