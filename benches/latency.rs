@@ -271,7 +271,9 @@ fn options(url: &str) -> Result<BotOptions, Failure> {
         },
         ..Settings::default()
     };
-    settings.challenge.concurrency = 64;
+    // Games end here faster than the bot sees that they have: none shall be called off for want of a
+    // seat that is free already.
+    settings.challenge.concurrency = 1000;
     settings.variety.enabled = false;
     settings.chat.humans = false;
     Ok(BotOptions {
