@@ -34,8 +34,8 @@ pub struct Traffic {
     pub calls: BTreeMap<&'static str, u64>,
     /// Answers of status 429.
     pub limited: u64,
-    /// The shortest time from such an answer to the next call of the kind, of the same game where
-    /// it belongs to one.
+    /// The shortest time from such an answer to the account's next call of the kind, of the same game
+    /// where it belongs to one.
     pub least_gap: Option<Duration>,
     /// The calls that came sooner than two seconds of Lichess after such an answer.
     pub too_soon: Vec<String>,
@@ -45,6 +45,36 @@ pub struct Traffic {
     pub recoveries: BTreeMap<String, Vec<Duration>>,
     /// Streams that were lost and not opened again.
     pub still_lost: usize,
+}
+
+/// A call of the Bot API.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call<'a> {
+    /// The account, where the token is known.
+    pub(crate) who: Option<&'a str>,
+    pub(crate) place: Place,
+    /// The game that it belongs to.
+    pub(crate) game: Option<&'a str>,
+    /// The move that it makes.
+    pub(crate) uci: Option<&'a str>,
+}
+
+impl Call<'_> {
+    fn kind(&self) -> Kind {
+        Kind {
+            who: self.who.map(str::to_owned),
+            place: self.place,
+            game: self.game.map(str::to_owned),
+        }
+    }
+}
+
+/// What is limited together: an account's calls of a place, and of a game where they belong to one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Kind {
+    who: Option<String>,
+    place: Place,
+    game: Option<String>,
 }
 
 /// What is known of a running game.
@@ -78,10 +108,10 @@ struct Inner {
     traffic: Traffic,
     games: HashMap<String, Story>,
     openings: VecDeque<Millis>,
-    /// When the last call of a kind came in, for the account or a game.
-    came: HashMap<(Place, Option<String>), Millis>,
-    /// Calls that were told to wait: place, game, and the move where it was one.
-    limited: HashMap<(Place, Option<String>), (Millis, Option<String>)>,
+    /// When the last call of a kind came in.
+    came: HashMap<Kind, Millis>,
+    /// Calls that were told to wait: when, and the move where it was one.
+    limited: HashMap<Kind, (Millis, Option<String>)>,
     lost: HashMap<String, (&'static str, Millis)>,
     /// When nobody was let in, or the token not known: from, and until.
     outages: Vec<(Millis, Option<Millis>)>,
@@ -121,10 +151,9 @@ impl Journal {
     pub(crate) fn close(&self, game: &str) -> Story {
         let mut inner = self.lock();
         inner.lost.remove(&format!("game {game}"));
-        inner
-            .limited
-            .retain(|(_, at), _| at.as_deref() != Some(game));
-        inner.came.retain(|(_, at), _| at.as_deref() != Some(game));
+        let elsewhere = |kind: &Kind| kind.game.as_deref() != Some(game);
+        inner.limited.retain(|kind, _| elsewhere(kind));
+        inner.came.retain(|kind, _| elsewhere(kind));
         inner.games.remove(game).unwrap_or_default()
     }
 
@@ -134,7 +163,10 @@ impl Journal {
     }
 
     /// A call came in; another move than the one that was limited is not its repetition.
-    pub(crate) fn called(&self, place: Place, game: Option<&str>, uci: Option<&str>, now: Millis) {
+    pub(crate) fn called(&self, call: Call<'_>, now: Millis) {
+        let Call {
+            place, game, uci, ..
+        } = call;
         let mut inner = self.lock();
         let inner = &mut *inner;
         *inner.traffic.calls.entry(place.name()).or_default() += 1;
@@ -153,14 +185,14 @@ impl Journal {
             let openings = inner.openings.len();
             inner.traffic.most_openings = inner.traffic.most_openings.max(openings);
         }
-        let key = (place, game.map(str::to_owned));
-        inner.came.insert(key.clone(), now);
-        let waits = inner.limited.get(&key).cloned();
+        let kind = call.kind();
+        inner.came.insert(kind.clone(), now);
+        let waits = inner.limited.get(&kind).cloned();
         if let Some((limited, what)) = waits
             && what.as_deref() == uci
             && (game.is_some() || now - limited >= UNDER_WAY)
         {
-            inner.limited.remove(&key);
+            inner.limited.remove(&kind);
             let gap = now - limited;
             let least = inner.traffic.least_gap.unwrap_or(gap);
             inner.traffic.least_gap = Some(least.min(gap));
@@ -173,23 +205,19 @@ impl Journal {
     }
 
     /// A call was answered.
-    pub(crate) fn answered(
-        &self,
-        place: Place,
-        game: Option<&str>,
-        uci: Option<&str>,
-        status: u16,
-        now: Millis,
-    ) {
+    pub(crate) fn answered(&self, call: Call<'_>, status: u16, now: Millis) {
+        let Call {
+            place, game, uci, ..
+        } = call;
         let mut inner = self.lock();
         if status == 429 {
             inner.traffic.limited += 1;
-            let key = (place, game.map(str::to_owned));
+            let kind = call.kind();
             // Who was kept waiting for so long may have given the call up, and be making the next.
-            let came = inner.came.get(&key).copied();
+            let came = inner.came.get(&kind).copied();
             let told = came.filter(|&came| now - came >= self.spacing);
             let told = told.unwrap_or(now);
-            inner.limited.insert(key, (told, uci.map(str::to_owned)));
+            inner.limited.insert(kind, (told, uci.map(str::to_owned)));
         }
         if let Some(game) = game
             && (status != 200 || place == Place::Move)
@@ -322,6 +350,15 @@ impl Inner {
 mod tests {
     use super::*;
 
+    fn call(place: Place, game: Option<&str>) -> Call<'_> {
+        Call {
+            who: Some("bot"),
+            place,
+            game,
+            uci: None,
+        }
+    }
+
     fn journal() -> Journal {
         Journal::new(Duration::from_secs(1))
     }
@@ -330,12 +367,12 @@ mod tests {
     fn a_call_too_soon_after_a_limit_is_complained_of() {
         let journal = journal();
         for (place, game) in [(Place::Move, Some("g")), (Place::Events, None)] {
-            journal.called(place, game, None, Millis(0));
-            journal.answered(place, game, None, 429, Millis(100));
-            journal.called(place, Some("other"), None, Millis(200));
+            journal.called(call(place, game), Millis(0));
+            journal.answered(call(place, game), 429, Millis(100));
+            journal.called(call(place, Some("other")), Millis(200));
         }
-        journal.called(Place::Move, Some("g"), None, Millis(2_100));
-        journal.called(Place::Events, None, None, Millis(2_000));
+        journal.called(call(Place::Move, Some("g")), Millis(2_100));
+        journal.called(call(Place::Events, None), Millis(2_000));
         let traffic = journal.traffic();
         assert_eq!(traffic.limited, 2);
         assert_eq!(traffic.least_gap, Some(Duration::from_millis(1_900)));
@@ -346,9 +383,9 @@ mod tests {
     fn a_call_answered_so_late_that_it_may_have_been_given_up_counts_from_when_it_came() {
         for (answered, complaints) in [(1_900, 1), (2_000, 0)] {
             let journal = journal();
-            journal.called(Place::Move, Some("g"), None, Millis(0));
-            journal.answered(Place::Move, Some("g"), None, 429, Millis(answered));
-            journal.called(Place::Move, Some("g"), None, Millis(2_001));
+            journal.called(call(Place::Move, Some("g")), Millis(0));
+            journal.answered(call(Place::Move, Some("g")), 429, Millis(answered));
+            journal.called(call(Place::Move, Some("g")), Millis(2_001));
             let soon = journal.traffic().too_soon.len();
             assert_eq!(soon, complaints, "{answered} ms");
         }
@@ -359,8 +396,8 @@ mod tests {
         let hurried = Duration::from_secs(1) / 60;
         for (gap, complaints) in [(34, 0), (33, 0), (32, 1)] {
             let journal = Journal::new(hurried);
-            journal.answered(Place::Move, Some("g"), None, 429, Millis(100));
-            journal.called(Place::Move, Some("g"), None, Millis(100 + gap));
+            journal.answered(call(Place::Move, Some("g")), 429, Millis(100));
+            journal.called(call(Place::Move, Some("g")), Millis(100 + gap));
             assert_eq!(journal.traffic().too_soon.len(), complaints, "{gap} ms");
         }
     }
@@ -369,7 +406,7 @@ mod tests {
     fn the_fullest_window_of_openings_is_found() {
         let journal = journal();
         for second in (0..1200).step_by(60) {
-            journal.called(Place::Events, None, None, Millis(second * 1000));
+            journal.called(call(Place::Events, None), Millis(second * 1000));
         }
         assert_eq!(journal.traffic().most_openings, 11);
     }

@@ -57,6 +57,22 @@ async fn answers_come_in_every_shape_and_done_is_done() {
 }
 
 #[tokio::test]
+async fn who_is_told_to_wait_is_one_account() {
+    let server = server().await;
+    let (white, black) = two_bots(&server);
+    let id = start_game(&white, &black, &[]).await;
+    white.play(&id, "e2e4").await.ok();
+    black.play(&id, "e7e5").await.ok();
+    let limit = Fault::Refuse { status: 429 };
+    server.faults().add_at(&id, Place::Game, limit);
+    assert_eq!(white.at_game(&id, "draw/yes").await.status, 429);
+    black.at_game(&id, "draw/yes").await.ok();
+    assert_eq!(server.traffic().too_soon, [""; 0], "of the other account");
+    white.at_game(&id, "resign").await.ok();
+    assert_eq!(server.traffic().too_soon.len(), 1);
+}
+
+#[tokio::test]
 async fn a_swallowed_request_is_never_answered() {
     let server = server().await;
     let (white, black) = two_bots(&server);

@@ -9,9 +9,11 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::practice::faults::{Fault, Place, Reply};
+use crate::practice::journal::Call;
 use crate::practice::line::Cutter;
 
 use super::App;
+use super::auth::{Caller, caller_of};
 
 /// A fault left for the stream that the request opens.
 #[derive(Clone, Debug)]
@@ -29,13 +31,15 @@ pub(super) async fn misbehave(
     request: Request,
     next: Next,
 ) -> Response {
-    let Some(call) = Called::of(request.method(), request.uri().path()) else {
+    let Some(asked) = Called::of(request.method(), request.uri().path()) else {
         return next.run(request).await;
     };
-    let (hall, game) = (&app.hall, call.game.as_deref());
-    let uci = call.uci.as_deref();
-    hall.journal.called(call.place, game, uci, hall.now());
-    if let (Some(game), Some(uci)) = (game, uci) {
+    let hall = &app.hall;
+    let caller = hall.see(|house, _| caller_of(house, request.headers()));
+    let call = asked.by(caller.as_ref());
+    let game = call.game;
+    hall.journal.called(call, hall.now());
+    if let (Some(game), Some(uci)) = (game, call.uci) {
         hall.move_came(game, uci);
     }
     let fault = hall.faults.take(call.place, game);
@@ -45,8 +49,7 @@ pub(super) async fn misbehave(
     }
     let response = carry_out(fault, &cutter, request, next).await;
     let status = response.status().as_u16();
-    hall.journal
-        .answered(call.place, game, uci, status, hall.now());
+    hall.journal.answered(call, status, hall.now());
     if let Some(game) = game.filter(|_| call.place == Place::Move && status == 400) {
         hall.journal.move_refused(game);
     }
@@ -108,7 +111,7 @@ fn write(reply: &Reply) -> Response {
     (status, [(header::CONTENT_TYPE, kind)], Body::from(body)).into_response()
 }
 
-/// A call of the Bot API.
+/// What a request asks of the Bot API.
 struct Called {
     place: Place,
     game: Option<String>,
@@ -140,5 +143,14 @@ impl Called {
             game: game.map(|id| (*id).to_owned()),
             uci,
         })
+    }
+
+    fn by<'a>(&'a self, caller: Option<&'a Caller>) -> Call<'a> {
+        Call {
+            who: caller.map(|caller| caller.user.as_str()),
+            place: self.place,
+            game: self.game.as_deref(),
+            uci: self.uci.as_deref(),
+        }
     }
 }
