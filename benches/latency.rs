@@ -38,6 +38,8 @@ const GAMES: usize = 64;
 const WIDTHS: [usize; 3] = [1, 8, 32];
 /// Moves of ours in a game, at most.
 const MOVES: usize = 30;
+/// The people who play them.
+const OPPONENTS: usize = 500;
 /// The opponent's thinking time.
 const PAUSE: Duration = Duration::from_millis(3);
 /// Longest wait for anything.
@@ -485,8 +487,15 @@ fn write_line(stream: &mut TcpStream, line: &str) -> std::io::Result<()> {
     stream.write_all(format!("{line}\n").as_bytes())
 }
 
+/// Who plays a game, of so many people.
+fn opponent(id: &str) -> String {
+    let number: usize = id.trim_start_matches('g').parse().unwrap_or_default();
+    format!("them{}", number % OPPONENTS)
+}
+
 fn announcement(id: &str) -> String {
-    let opponent = r#"{"id":"them","username":"them","rating":1800}"#;
+    let who = opponent(id);
+    let opponent = format!(r#"{{"id":"{who}","username":"{who}","rating":1800}}"#);
     let status = r#"{"id":20,"name":"started"}"#;
     format!(
         r#"{{"type":"gameStart","game":{{"gameId":"{id}","id":"{id}","color":"black","status":{status},"variant":{{"key":"atomic","name":"Atomic"}},"speed":"blitz","rated":false,"opponent":{opponent},"compat":{{"bot":true,"board":true}}}}}}"#
@@ -494,7 +503,8 @@ fn announcement(id: &str) -> String {
 }
 
 fn full(id: &str, state: &str) -> String {
-    let white = r#"{"id":"them","name":"them","rating":1800}"#;
+    let who = opponent(id);
+    let white = format!(r#"{{"id":"{who}","name":"{who}","rating":1800}}"#);
     let black = r#"{"id":"bench","name":"Bench","title":"BOT","rating":1800}"#;
     format!(
         r#"{{"type":"gameFull","id":"{id}","variant":{{"key":"atomic","name":"Atomic"}},"speed":"blitz","rated":false,"white":{white},"black":{black},"initialFen":"startpos","clock":{{"initial":180000,"increment":2000}},"state":{state}}}"#

@@ -139,16 +139,15 @@ impl Guard {
         now: Moment,
     ) -> GuardNews {
         let mut news = GuardNews::default();
-        if self.points.iter().any(|points| points.game == *game) {
-            return news;
-        }
-        self.points.push_back(Points {
+        let is_new = self.note(Points {
             game: game.clone(),
             opponent: opponent.cloned(),
             diff,
             at: now,
         });
-        self.weigh(opponent, now, &mut news);
+        if is_new {
+            self.weigh(opponent, now, &mut news);
+        }
         news
     }
 
@@ -175,18 +174,24 @@ impl Guard {
         let Some(diff) = game.rating_diff.filter(|_| game.rated) else {
             return;
         };
-        if self.points.iter().any(|points| points.game == game.game) {
-            return;
-        }
-        self.points.push_back(Points {
+        self.note(Points {
             game: game.game.clone(),
             opponent: game.opponent.clone(),
             diff,
             at: game.at,
         });
-        if self.points.len() > MOST_CHANGES {
+    }
+
+    /// Keeps a change; false if it is known.
+    fn note(&mut self, points: Points) -> bool {
+        if self.points.iter().any(|known| known.game == points.game) {
+            return false;
+        }
+        if self.points.len() >= MOST_CHANGES {
             self.points.pop_front();
         }
+        self.points.push_back(points);
+        true
     }
 
     /// Counts losses in a row.

@@ -74,9 +74,11 @@ impl Ledger {
             self.set_back(now, &mut changes);
         }
         self.newest = now;
-        let before = self.spends.len();
-        self.spends.retain(|spend| spend.at + FORGET > now);
-        if self.spends.len() < before {
+        let old = self
+            .spends
+            .partition_point(|spend| spend.at + FORGET <= now);
+        if old > 0 {
+            self.spends.drain(..old);
             changes.push(Change::Prune(now));
         }
         changes

@@ -198,21 +198,13 @@ impl Memory {
 
     /// How many challenges of `opponent` were accepted within a time of up to a week.
     pub fn accepted_within(&self, opponent: &UserId, within: Duration) -> u32 {
-        self.look(|inner, now| {
-            inner.people.count(now, within, |met| {
-                met.kind == EncounterKind::Accepted && met.opponent == *opponent
-            })
-        })
+        let kind = EncounterKind::Accepted;
+        self.look(|inner, now| inner.people.met(opponent, kind, within, now))
     }
 
     /// Games begun in the last 24 hours with bots, or with people.
     pub fn games_today(&self, with_bots: bool) -> u32 {
-        let day = Duration::from_secs(24 * 3600);
-        self.look(|inner, now| {
-            inner.people.count(now, day, |met| {
-                met.kind == EncounterKind::Started && met.is_bot == with_bots
-            })
-        })
+        self.look(|inner, now| inner.people.games_today(with_bots, now))
     }
 
     /// For how long it has been known that a game runs.

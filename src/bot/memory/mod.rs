@@ -7,6 +7,7 @@
 //! * `costs`: what the last moves cost
 //! * `open`: games whose end is still to be counted
 //! * `people`: opponents, encounters, results
+//! * `timeline`: what happened, in order and by key
 //! * `spending`: the ledger's calls, on disk before what they spend is spent
 
 mod costs;
@@ -16,6 +17,7 @@ mod people;
 mod spending;
 #[cfg(test)]
 mod tests;
+mod timeline;
 
 pub use handle::{Clock, Memory, MemoryRules};
 pub use open::OpenGame;

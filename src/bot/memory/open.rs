@@ -60,7 +60,7 @@ impl Memory {
 
     /// Whether a game is one of them.
     pub fn lacks_rating(&self, game: &GameId) -> bool {
-        self.untold_ratings().iter().any(|open| open.game == *game)
+        self.look(|inner, now| inner.people.lacks_rating(game, now))
     }
 }
 

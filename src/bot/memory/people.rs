@@ -6,6 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use super::open::OpenGame;
+use super::timeline::Timeline;
 use crate::lichess::{GameId, Side, UserId};
 use crate::store::{
     Change, Encounter, EncounterKind, FinishedGame, GameResult, Kept, Moment, OpponentRow, Origin,
@@ -23,6 +24,10 @@ const TOLD_AFTER: Duration = Duration::from_secs(30);
 const GAMES_COMPARED: usize = 2;
 /// Rating changes told before the game's end was seen.
 const MOST_EARLY: usize = 256;
+/// Encounters remembered at most: a week of seven thousand games a day.
+const MOST_ENCOUNTERS: usize = 100_000;
+/// Whole results at hand at most.
+const MOST_RESULTS: usize = 20_000;
 
 /// A game has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,12 +79,14 @@ pub struct KnownGame {
 }
 
 /// Everybody we met.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct People {
     rows: HashMap<UserId, OpponentRow>,
     last: HashMap<UserId, Vec<KnownGame>>,
-    results: VecDeque<FinishedGame>,
-    encounters: VecDeque<Encounter>,
+    results: Timeline<GameId, FinishedGame>,
+    encounters: Timeline<(EncounterKind, String), Encounter>,
+    /// The encounters with each opponent, in order.
+    meetings: HashMap<UserId, VecDeque<(EncounterKind, Moment)>>,
     /// Rating changes that came before the game's end.
     early: VecDeque<(GameId, i32)>,
 }
@@ -92,19 +99,25 @@ impl People {
                 .iter()
                 .map(|row| (row.id.clone(), row.clone()))
                 .collect(),
-            encounters: kept.encounters.iter().cloned().collect(),
-            ..Self::default()
+            last: HashMap::new(),
+            results: Timeline::new(MOST_RESULTS),
+            encounters: Timeline::new(MOST_ENCOUNTERS),
+            meetings: HashMap::new(),
+            early: VecDeque::new(),
         };
+        for met in &kept.encounters {
+            people.remember_meeting(met);
+        }
         for game in &kept.results {
             people.remember_line(game);
-            people.results.push_back(game.clone());
+            people.results.push(game.game.clone(), game.clone());
         }
         people
     }
 
     pub(super) fn record(&self, id: &UserId, now: Moment) -> OpponentRecord {
         let row = self.rows.get(id);
-        let count = |kind| self.count(now, DAY, |met| met.kind == kind && met.opponent == *id);
+        let count = |kind| self.met(id, kind, DAY, now);
         OpponentRecord {
             wins: row.map_or(0, |row| row.wins),
             draws: row.map_or(0, |row| row.draws),
@@ -120,33 +133,51 @@ impl People {
         }
     }
 
-    /// Encounters within a time that are of a kind.
-    pub(super) fn count(
+    /// How often an opponent was met within a time of up to a week.
+    pub(super) fn met(
         &self,
-        now: Moment,
+        opponent: &UserId,
+        kind: EncounterKind,
         within: Duration,
-        wanted: impl Fn(&Encounter) -> bool,
+        now: Moment,
     ) -> u32 {
-        let counted = self.encounters.iter().filter(|met| met.at + within > now);
-        counted.filter(|met| wanted(met)).count() as u32
+        let met = self.meetings.get(opponent).into_iter().flatten().rev();
+        let recent = met.take_while(|(_, at)| *at + within > now);
+        recent.filter(|(other, _)| *other == kind).count() as u32
+    }
+
+    /// Games begun in the last 24 hours with bots, or with people.
+    pub(super) fn games_today(&self, with_bots: bool, now: Moment) -> u32 {
+        let recent = self.encounters.iter().rev();
+        let recent = recent.take_while(|met| met.at + DAY > now);
+        let wanted =
+            |met: &&Encounter| met.kind == EncounterKind::Started && met.is_bot == with_bots;
+        recent.filter(wanted).count() as u32
     }
 
     /// When a game began, as far as we know.
     pub(super) fn begun(&self, game: &GameId) -> Option<Moment> {
-        let is_it =
-            |met: &&Encounter| met.kind == EncounterKind::Started && met.id == game.as_str();
-        self.encounters.iter().rev().find(is_it).map(|met| met.at)
+        let key = (EncounterKind::Started, game.to_string());
+        self.encounters.get(&key).map(|met| met.at)
     }
 
     /// Somebody was met; once for each id and kind.
     pub(super) fn meet(&mut self, met: Encounter, changes: &mut Vec<Change>) -> bool {
-        let known = |other: &Encounter| other.kind == met.kind && other.id == met.id;
-        if self.encounters.iter().any(known) {
-            return false;
+        let is_new = self.remember_meeting(&met);
+        if is_new {
+            changes.push(Change::Encounter(met));
         }
-        changes.push(Change::Encounter(met.clone()));
-        self.encounters.push_back(met);
-        true
+        is_new
+    }
+
+    fn remember_meeting(&mut self, met: &Encounter) -> bool {
+        let key = (met.kind, met.id.clone());
+        let is_new = self.encounters.push(key, met.clone());
+        if is_new {
+            let meetings = self.meetings.entry(met.opponent.clone()).or_default();
+            meetings.push_back((met.kind, met.at));
+        }
+        is_new
     }
 
     /// A game has begun; false if that was known.
@@ -203,13 +234,13 @@ impl People {
             changes.push(Change::Opponent(row.clone()));
         }
         changes.push(Change::Result(game.clone()));
-        self.results.push_back(game.clone());
+        self.results.push(game.game.clone(), game.clone());
         Some(game)
     }
 
     /// Whether the end of a game was counted, as far back as whole results are at hand.
     pub(super) fn has_counted(&self, game: &GameId) -> bool {
-        self.results.iter().any(|known| known.game == *game)
+        self.results.get(game).is_some()
     }
 
     /// What a game did to our rating; the game, if its end was seen.
@@ -219,7 +250,7 @@ impl People {
         diff: i32,
         changes: &mut Vec<Change>,
     ) -> Option<FinishedGame> {
-        if let Some(game) = self.results.iter_mut().find(|game| game.game == *id) {
+        if let Some(game) = self.results.get_mut(id) {
             if game.rating_diff == Some(diff) {
                 return None;
             }
@@ -238,19 +269,18 @@ impl People {
 
     /// Rated games whose rating change was never told, though it was due, the oldest first.
     pub(super) fn untold_ratings(&self, now: Moment) -> Vec<OpenGame> {
-        let due = |game: &&FinishedGame| {
-            let age = now.since(game.at);
-            game.rated
-                && game.counts()
-                && game.rating_diff.is_none()
-                && (TOLD_AFTER..DAY).contains(&age)
-        };
-        let untold = self.results.iter().filter(due);
+        let untold = self.results.iter().filter(|game| is_untold(game, now));
         let untold = untold.map(|game| OpenGame {
             game: game.game.clone(),
             since: game.at,
         });
         untold.collect()
+    }
+
+    /// Whether a game is one of them.
+    pub(super) fn lacks_rating(&self, game: &GameId, now: Moment) -> bool {
+        let known = self.results.get(game);
+        known.is_some_and(|game| is_untold(game, now))
     }
 
     pub(super) fn spent(&mut self, opponent: &UserId, span: Span) -> Change {
@@ -289,6 +319,9 @@ impl People {
             met.at = now;
             changes.push(Change::Encounter(met.clone()));
         }
+        for (_, at) in self.meetings.values_mut().flatten() {
+            *at = now.min(*at);
+        }
         for game in self.results.iter_mut().filter(|game| game.at > now) {
             game.at = now;
             changes.push(Change::Result(game.clone()));
@@ -305,8 +338,13 @@ impl People {
 
     /// Forgets what nobody asks for any more.
     pub(super) fn prune(&mut self, now: Moment) {
-        self.encounters.retain(|met| met.at + ENCOUNTERS_KEPT > now);
-        self.results.retain(|game| game.at + RESULTS_KEPT > now);
+        self.encounters
+            .forget(|met| met.at + ENCOUNTERS_KEPT <= now);
+        self.results.forget(|game| game.at + RESULTS_KEPT <= now);
+        self.meetings.retain(|_, meetings| {
+            meetings.retain(|(_, at)| *at + ENCOUNTERS_KEPT > now);
+            !meetings.is_empty()
+        });
     }
 
     /// The latest moment anything happened.
@@ -315,4 +353,10 @@ impl People {
         let ended = self.results.iter().map(|game| game.at);
         met.chain(ended).max().unwrap_or_default()
     }
+}
+
+/// Whether a game's rating change was never told, though it was due.
+fn is_untold(game: &FinishedGame, now: Moment) -> bool {
+    let age = now.since(game.at);
+    game.rated && game.counts() && game.rating_diff.is_none() && (TOLD_AFTER..DAY).contains(&age)
 }

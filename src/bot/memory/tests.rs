@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::{Call, Memory, MemoryRules, Started};
 use crate::bot::ledger::{Permission, Target, Why};
@@ -250,6 +250,33 @@ fn refusals_teach_whose_limit_it_is() {
         }
     ));
     assert!(room.memory.may_accept_bot().is_granted());
+}
+
+/// A day of a bot that plays more than any did. Each game asks some six times about the others: had
+/// it to go through all of them, this would take minutes.
+#[test]
+fn what_is_remembered_of_other_games_makes_none_slower() {
+    let room = Room::new();
+    let begin = Instant::now();
+    for number in 0..50_000 {
+        let game = GameId::new(format!("g{number:07}"));
+        let who = UserId::new(&format!("foe{}", number % 700));
+        room.memory.started(&Started {
+            opponent: Some(who.clone()),
+            ..started(game.as_str(), false)
+        });
+        assert!(room.memory.known_for(&game).is_some());
+        assert!(room.memory.opponent(&who).games_today > 0);
+        room.memory.finished(FinishedGame {
+            opponent: Some(who),
+            ..finished(game.as_str(), Some(Side::White), room.memory.now())
+        });
+        room.memory.rated(&game, 1);
+        assert!(!room.memory.lacks_rating(&game));
+    }
+    assert_eq!(room.memory.games_today(false), 50_000);
+    let took = begin.elapsed();
+    assert!(took < Duration::from_secs(60), "{took:?}");
 }
 
 #[test]
