@@ -13,12 +13,16 @@ mod crowd;
 mod door;
 #[path = "page/house.rs"]
 mod house;
+#[path = "page/looks.rs"]
+mod looks;
 #[path = "page/notes.rs"]
 mod notes;
 #[path = "page/panel.rs"]
 mod panel;
 #[path = "page/reader.rs"]
 mod reader;
+#[path = "page/review.rs"]
+mod review;
 #[path = "page/shelf.rs"]
 mod shelf;
 #[path = "page/visitor.rs"]

@@ -296,9 +296,8 @@ class Page {
 
 const fetchGame = () => get(`/api/game/${encodeURIComponent(id)}`);
 
-/** Nobody tells a page that was hidden, or cut off, of a game that ended meanwhile. */
+/** Takes over how the game ended, with all that is known of it now. */
 async function askForEnd() {
-  if (!page.runs) return;
   const game = await fetchGame();
   if (game.ending) page.apply(game, game.now);
 }
@@ -320,9 +319,11 @@ const news = new News(
     status: (status) => shell.status(status),
     game: (game) => page.apply(game, news.now()),
     thought: (thought) => page.ponder(thought),
+    reviewed: () => askForEnd(),
   },
   (open) => {
     shell.connected(open);
-    if (open) askForEnd();
+    // Nobody tells a page that was hidden, or cut off, of a game that ended meanwhile.
+    if (open && page.runs) askForEnd();
   },
 );

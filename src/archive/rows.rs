@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::packed::{fill_in, pack, unpack};
 use super::record::{
-    ChallengeRecord, Control, EndingRecord, EventRecord, GameRecord, Millis, PlayerRecord,
+    ChallengeRecord, Control, EndingRecord, EventRecord, GameRecord, Millis, PlayerRecord, Verdict,
 };
 use super::words;
 use crate::lichess::{Side, Speed, Status};
@@ -49,13 +49,32 @@ const WRITE_GAME: &str = "
 /// Writes a game; what an earlier row knows and this record does not stays known.
 pub(super) fn write_game(db: &Connection, game: &GameRecord) -> rusqlite::Result<()> {
     match read_game(db, &game.id)? {
-        None => insert_game(db, game),
+        None => {
+            insert_game(db, game)?;
+            was_accepted(db, game)
+        }
         Some(known) => {
             let mut game = game.clone();
             keep_known(&mut game, known);
             insert_game(db, &game)
         }
     }
+}
+
+/// A challenge of which it was thought that nothing came, while the bot was away, has become this game.
+fn was_accepted(db: &Connection, game: &GameRecord) -> rusqlite::Result<()> {
+    let mut accept = db.prepare_cached(
+        "UPDATE challenge SET verdict = ?2, why = NULL, settled = ?3
+        WHERE id = ?1 AND verdict IN (?4, ?5)",
+    )?;
+    accept.execute(params![
+        game.id,
+        Verdict::Accepted.as_str(),
+        number(game.began()),
+        Verdict::Canceled.as_str(),
+        Verdict::Waiting.as_str()
+    ])?;
+    Ok(())
 }
 
 /// Takes over from an earlier record what a later one does not know.

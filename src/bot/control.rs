@@ -108,6 +108,8 @@ pub enum Unheard {
 pub struct Order {
     /// What is asked.
     pub command: Command,
+    /// By which way it came, in a word or two.
+    pub via: &'static str,
     answer: oneshot::Sender<Reply>,
 }
 
@@ -123,6 +125,7 @@ impl Order {
 pub struct Control {
     orders: mpsc::Sender<Order>,
     failures: watch::Sender<Option<String>>,
+    via: &'static str,
 }
 
 /// The bot's end.
@@ -139,18 +142,38 @@ pub fn channel() -> (Control, Commands) {
     let control = Control {
         orders: give,
         failures: fail,
+        via: "the program",
     };
     (control, Commands { orders, failures })
 }
 
 impl Control {
+    /// By which way its commands come, in a word or two.
+    pub fn via(&self) -> &'static str {
+        self.via
+    }
+
+    /// The same for commands that come by this way.
+    #[must_use]
+    pub fn by(&self, via: &'static str) -> Self {
+        Self {
+            via,
+            ..self.clone()
+        }
+    }
+
     /// Tells the bot something and waits for its answer, so long at most.
     ///
     /// # Errors
     /// When there is no answer; says why.
     pub async fn ask(&self, command: Command, patience: Duration) -> Result<Reply, Unheard> {
         let (answer, reply) = oneshot::channel();
-        let order = Order { command, answer };
+        let via = self.via;
+        let order = Order {
+            command,
+            via,
+            answer,
+        };
         self.orders.try_send(order).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => Unheard::Busy,
             mpsc::error::TrySendError::Closed(_) => Unheard::Gone,

@@ -180,6 +180,7 @@ async fn decline(client: Client, listeners: Listeners, refusal: Refusal) -> News
                 rule: refusal.rule,
             });
         }
+        Err(Error::Gone { .. }) => listeners.chronicle().gone(&refusal),
         Err(error) => {
             tracing::debug!(challenge = %id, %error, "cannot decline");
             let trouble = format!("the refusal did not arrive: {error}");

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::chat::loggable;
 use super::control::{Command, Order, Reply};
 use super::lists::Lists;
 use super::lobby::News;
@@ -38,7 +39,7 @@ impl Porter {
     pub(super) fn end(&self, order: Order, game: GameId, end: End) {
         if !self.plays(&game) {
             let reply = Reply::refused(format!("no game {game} is being played: see `status`"));
-            note(self.house.listeners.chronicle(), &order.command, &reply);
+            note(self.house.listeners.chronicle(), &order, &reply);
             order.answer(reply);
             return;
         }
@@ -46,7 +47,7 @@ impl Porter {
         let client = self.house.client.clone();
         tokio::spawn(async move {
             let reply = carry_out(&client, &game, end).await;
-            note(&chronicle, &order.command, &reply);
+            note(&chronicle, &order, &reply);
             order.answer(reply);
         });
     }
@@ -152,7 +153,7 @@ impl Command {
             Self::Matchmaking(false) => "matchmaking off".to_owned(),
             Self::JoinArena(id, _) => format!("join {id}"),
             Self::LeaveArena(id) => format!("leave {id}"),
-            Self::Say(game, room, _) => format!("say {game} {room}"),
+            Self::Say(game, room, text) => format!("say {game} {room} \"{}\"", loggable(text)),
         })
     }
 }

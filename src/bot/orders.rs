@@ -54,7 +54,7 @@ impl Porter {
             Command::JoinArena(id, entrance) => self.join_arena(id, entrance),
             Command::LeaveArena(id) => self.leave_arena(id),
         };
-        note(self.house.listeners.chronicle(), &order.command, &reply);
+        note(self.house.listeners.chronicle(), &order, &reply);
         order.answer(reply);
     }
 
@@ -257,25 +257,30 @@ async fn report(chronicle: Chronicle, order: Order, awaited: Awaited) {
         Spoken::Refused(why) => Reply::refused(format!("not said: {why}")),
         Spoken::Dropped => Reply::refused("not said: too much is to be said, or the bot ends"),
     };
-    note(&chronicle, &order.command, &reply);
+    note(&chronicle, &order, &reply);
     order.answer(reply);
 }
 
 /// Writes down what was told and what came of it; questions are not.
-pub(super) fn note(chronicle: &Chronicle, command: &Command, reply: &Reply) {
+pub(super) fn note(chronicle: &Chronicle, order: &Order, reply: &Reply) {
+    let Order { command, via, .. } = order;
     let Some(said) = command.describe() else {
         return;
     };
     match reply {
         Reply::Done(what) => {
-            tracing::info!(command = said, what, "told by the operator");
-            chronicle.note("operator", format!("{said}: {what}"), command.game());
-        }
-        Reply::Refused(why) => {
-            tracing::info!(command = said, why, "told by the operator, refused");
+            tracing::info!(command = said, via, what, "told by the operator");
             chronicle.note(
                 "operator",
-                format!("{said}: refused, {why}"),
+                format!("{said}: {what} (by {via})"),
+                command.game(),
+            );
+        }
+        Reply::Refused(why) => {
+            tracing::info!(command = said, via, why, "told by the operator, refused");
+            chronicle.note(
+                "operator",
+                format!("{said}: refused, {why} (by {via})"),
                 command.game(),
             );
         }

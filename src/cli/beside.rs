@@ -22,8 +22,10 @@ use super::failure::Failure;
 use super::page;
 use super::runtime::Hangups;
 
-/// How long the end of the program waits for the last message to the webhook.
+/// How long the end of the program waits for the message to the webhook that says why it ends.
 const LAST_MESSAGE: Duration = Duration::from_secs(5);
+/// How long it waits for others: games may stand that the next program is to take up.
+const OTHER_MESSAGES: Duration = Duration::from_millis(500);
 
 /// What runs beside the bot.
 pub(super) struct Beside {
@@ -59,10 +61,11 @@ impl Bell {
                 .say("ended", format!("the bot has ended: {error}"));
         }
         self.alerter.end();
-        if tokio::time::timeout(LAST_MESSAGE, self.ringing)
-            .await
-            .is_err()
-        {
+        let patience = match error {
+            Some(_) => LAST_MESSAGE,
+            None => OTHER_MESSAGES,
+        };
+        if tokio::time::timeout(patience, self.ringing).await.is_err() {
             tracing::warn!("the webhook is too slow for the last message");
         }
     }
@@ -144,7 +147,7 @@ impl Beside {
 async fn reload_at(mut hangups: Hangups, reload: Reload) {
     loop {
         hangups.next().await;
-        if let Ok(said) = reload.now().await {
+        if let Ok(said) = reload.now("SIGHUP").await {
             tracing::info!(said, "SIGHUP: the config is read again");
         }
     }

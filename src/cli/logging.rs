@@ -45,7 +45,15 @@ pub(super) fn start(log: &Log) -> Result<Logging, Failure> {
         Format::Json => builder.json().flatten_event(true).try_init(),
     };
     begun.map_err(|error| Failure::failed(format!("cannot start the log: {error}")))?;
-    std::panic::set_hook(Box::new(log_panic));
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        // A filter may leave out what this file says.
+        if tracing::enabled!(tracing::Level::ERROR) {
+            log_panic(panic);
+        } else {
+            usual(panic);
+        }
+    }));
     Ok(Logging {
         dropped,
         worker: Some(worker),

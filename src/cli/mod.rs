@@ -20,6 +20,7 @@ mod explain;
 mod failure;
 #[cfg(unix)]
 mod healthcheck;
+mod heap;
 mod identity;
 mod init;
 #[cfg(unix)]

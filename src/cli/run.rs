@@ -15,7 +15,7 @@ use megaton::store::Store;
 use super::beside::Beside;
 use super::failure::Failure;
 use super::setup::{ConfigArgs, LogArgs, evaluator, tables};
-use super::{identity, logging, report, runtime};
+use super::{heap, identity, logging, report, runtime};
 
 /// Play on Lichess until told to stop
 ///
@@ -39,6 +39,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
+    heap::share();
     let (config, path) = args.config.load()?;
     let client = identity::client(&config)?;
     let pool = pool(&config)?;

@@ -18,19 +18,30 @@ const MOST_WAITING: usize = 4;
 
 type Outcome = Result<String, String>;
 
+/// Somebody asks for a reload.
+#[derive(Debug)]
+struct Wish {
+    /// By which way it came, in a word or two.
+    via: &'static str,
+    answer: oneshot::Sender<Outcome>,
+}
+
 /// Asks for a reload. Clones ask the same task.
 #[derive(Clone, Debug)]
-pub struct Reload(mpsc::Sender<oneshot::Sender<Outcome>>);
+pub struct Reload(mpsc::Sender<Wish>);
 
 impl Reload {
-    /// Reads the config again.
+    /// Reads the config again, for somebody who asks by this way.
     ///
     /// # Errors
     /// When the old one stays; says why.
-    pub async fn now(&self) -> Outcome {
+    pub async fn now(&self, via: &'static str) -> Outcome {
         let ended = || "the bot is ending".to_owned();
         let (answer, outcome) = oneshot::channel();
-        self.0.send(answer).await.map_err(|_| ended())?;
+        self.0
+            .send(Wish { via, answer })
+            .await
+            .map_err(|_| ended())?;
         outcome.await.map_err(|_| ended())?
     }
 }
@@ -42,7 +53,7 @@ pub struct Reloader {
     current: Config,
     control: Control,
     chronicle: Option<Chronicle>,
-    asked: mpsc::Receiver<oneshot::Sender<Outcome>>,
+    asked: mpsc::Receiver<Wish>,
 }
 
 impl Reloader {
@@ -68,12 +79,13 @@ impl Reloader {
 
     /// Serves until nobody can ask any more.
     pub async fn run(mut self) {
-        while let Some(answer) = self.asked.recv().await {
-            let outcome = self.reload().await;
+        while let Some(Wish { via, answer }) = self.asked.recv().await {
+            let outcome = self.reload(via).await;
             if let Err(why) = &outcome {
                 tracing::error!("the config stays as it was: {why}");
                 if let Some(chronicle) = &self.chronicle {
-                    chronicle.note("operator", format!("reload: refused, {why}"), None);
+                    let text = format!("reload: refused, {why} (by {via})");
+                    chronicle.note("operator", text, None);
                 }
             }
             // Whoever asked may have left.
@@ -81,7 +93,7 @@ impl Reloader {
         }
     }
 
-    async fn reload(&mut self) -> Outcome {
+    async fn reload(&mut self, via: &'static str) -> Outcome {
         let Some(path) = self.path.clone() else {
             return Err("there is no config file: it was started with every default".to_owned());
         };
@@ -92,7 +104,8 @@ impl Reloader {
         let changes = self.current.changes(&config);
         // Said all the same: a command may have changed what the file has not.
         let settings = Arc::new(Settings::from(&config));
-        match self.control.ask(Command::Reload(settings), PATIENCE).await {
+        let control = self.control.by(via);
+        match control.ask(Command::Reload(settings), PATIENCE).await {
             Ok(Reply::Done(_)) => {}
             Ok(Reply::Refused(why)) => return Err(why),
             Ok(Reply::Status(_)) => return Err("the bot answers something else".to_owned()),
@@ -137,17 +150,23 @@ mod tests {
         });
         let (reloader, reload) = Reloader::new(Some(path.clone()), current, control);
         let task = tokio::spawn(reloader.run());
-        assert_eq!(reload.now().await, Ok("nothing has changed".to_owned()));
+        assert_eq!(
+            reload.now("a test").await,
+            Ok("nothing has changed".to_owned())
+        );
         fs::write(&path, "[challenge]\nconcurency = 5\n").unwrap();
-        let why = reload.now().await.unwrap_err();
+        let why = reload.now("a test").await.unwrap_err();
         assert!(
             why.contains("2: [challenge] concurency: unknown key"),
             "{why}"
         );
         fs::write(&path, "[challenge]\nconcurrency = 5\n").unwrap();
-        let said = reload.now().await;
+        let said = reload.now("a test").await;
         assert_eq!(said, Ok("[challenge] concurrency: 4 -> 5".to_owned()));
-        assert_eq!(reload.now().await, Ok("nothing has changed".to_owned()));
+        assert_eq!(
+            reload.now("a test").await,
+            Ok("nothing has changed".to_owned())
+        );
         assert_eq!(bot.await.unwrap(), [4, 5, 5]);
         drop(reload);
         task.await.unwrap();

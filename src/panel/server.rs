@@ -123,7 +123,8 @@ impl Panel {
                 drop(client);
                 continue;
             };
-            let (control, reload, health) = (control.clone(), reload.clone(), health.clone());
+            let control = control.by("the command line");
+            let (reload, health) = (reload.clone(), health.clone());
             tokio::spawn(async move {
                 if let Err(error) = serve(client, &control, &reload, &health).await {
                     tracing::debug!(%error, "a client of the control socket is lost");
@@ -181,7 +182,7 @@ pub(super) async fn answer(
         };
     }
     let Some(command) = request.command() else {
-        return match reload.now().await {
+        return match reload.now(control.via()).await {
             Ok(text) => Answer::done(text),
             Err(why) => Answer::refused(format!("the config stays as it was: {why}")),
         };

@@ -9,6 +9,7 @@ use sd_notify::NotifyState;
 
 use super::health::{Health, Report};
 use super::watch::Watch;
+use crate::bot::revived;
 use crate::bot::{State, Status};
 
 /// Longest time between two words.
@@ -16,11 +17,22 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// More time that is asked for while games are played to their end.
 const EXTENSION: Duration = Duration::from_secs(40);
 
+/// Before it is told again after a panic.
+const REVIVE: Duration = Duration::from_secs(1);
+
 /// Tells the service manager for ever; at once that the bot has begun.
 pub async fn attend(health: Health, watch: Watch) {
     if std::env::var_os("NOTIFY_SOCKET").is_none() {
         return std::future::pending().await;
     }
+    // A watchdog that is not fed ends the bot.
+    revived("what tells the service manager", REVIVE, || {
+        feed(&health, &watch)
+    })
+    .await;
+}
+
+async fn feed(health: &Health, watch: &Watch) {
     let watchdog = sd_notify::watchdog_enabled();
     let pause = pause(watchdog);
     tell(vec![Word::Ready]).await;

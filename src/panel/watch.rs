@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
+use crate::bot::revived;
 use crate::bot::{Command, Control, Reply, Status, Unheard};
 
 /// From one look to the next.
@@ -92,6 +93,10 @@ impl Watch {
 impl Watcher {
     /// Looks for as long as there is a bot.
     pub async fn run(self) {
+        revived("the look at the bot", EVERY, || self.look()).await;
+    }
+
+    async fn look(&self) {
         loop {
             match self.control.ask(Command::Status, PATIENCE).await {
                 Ok(Reply::Status(status)) => {

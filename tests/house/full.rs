@@ -78,7 +78,46 @@ fn a_full_disk_costs_no_game_and_nothing_that_was_kept() {
     );
 }
 
-/// Not a test of its own but the inner part of the one above.
+#[test]
+fn a_folder_that_cannot_be_written_is_said_before_anything_is_begun() {
+    let name = "a_folder_that_cannot_be_written_is_said_before_anything_is_begun";
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    fs::create_dir(&data).expect("a folder");
+    let flags = match namespace(&data) {
+        Ok(flags) => flags,
+        Err(why) => {
+            let _ = writeln!(io::stderr(), "SKIPPED {name}: no disk of its own: {why}");
+            return;
+        }
+    };
+    let config = folder.path().join("config.toml");
+    // Nobody listens there: who came so far would say so.
+    let text = format!(
+        "[lichess]\nurl = \"http://127.0.0.1:9\"\n[data]\nfolder = {data:?}\n[panel]\nlisten = \"\"\n"
+    );
+    fs::write(&config, text).expect("a config");
+    let script = r#"mount -t tmpfs -o ro none "$1" && exec "$2" "$3" --config "$4""#;
+    for (verb, said) in [
+        ("run", "cannot use the data folder"),
+        ("check", "cannot be written"),
+    ] {
+        let output = Command::new("unshare")
+            .args([flags, "sh", "-c", script, "sh"])
+            .args([data.as_os_str(), env!("CARGO_BIN_EXE_megaton").as_ref()])
+            .args([verb.as_ref(), config.as_os_str()])
+            .env("LICHESS_BOT_TOKEN", "lip_none")
+            .output()
+            .expect("it starts");
+        let log = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{verb}: {log}");
+        assert!(log.contains(said), "{verb}: {log}");
+        let named = data.to_string_lossy();
+        assert!(log.contains(&*named), "{verb}: {log}");
+    }
+}
+
+/// Not a test of its own but the inner part of the first one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn inside_a_small_disk() {
     let Some(folder) = env::var_os(FOLDER) else {

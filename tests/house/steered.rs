@@ -162,7 +162,7 @@ async fn every_order_over_http_is_carried_out_or_refused_with_a_reason_and_writt
         "unblock nobody: refused, ",
         "abort nosuch12: refused, no game nosuch12",
         "resign nosuch12: refused, no game nosuch12",
-        "say nosuch12 player: refused, no game nosuch12",
+        "say nosuch12 player \"hello\": refused, no game nosuch12",
         "challenge Megaton: refused, ",
         "challenge Other 3+2: Other is challenged",
         "cancel: refused, no challenge of ours",
@@ -171,14 +171,15 @@ async fn every_order_over_http_is_carried_out_or_refused_with_a_reason_and_writt
         "leave nosuch12: refused, ",
         "drain: ending",
     ] {
-        let found = written.iter().any(|text| text.starts_with(order));
-        assert!(found, "{order} in {written:?}");
+        let mut written = written.iter();
+        let found = written.any(|text| text.starts_with(order) && text.ends_with(" (by HTTP)"));
+        assert!(found, "{order} in {:?}", steered.written(&server));
     }
     for (verb, outcome) in [
         ("abort ", " is aborted"),
         ("resign ", " is resigned"),
-        ("say ", " player: said"),
-        ("say ", " spectator: said"),
+        ("say ", " player \"a word\": said"),
+        ("say ", " spectator \"to all\": said"),
         ("cancel ", "is being taken back"),
         ("join ", " is joined as soon as it is about to begin"),
         ("leave ", " is left"),

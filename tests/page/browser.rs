@@ -26,6 +26,8 @@ const START: Duration = Duration::from_secs(60);
 pub(crate) enum Screen {
     Desk,
     Phone,
+    /// As wide as they come, in the dark, for somebody who wants nothing to move.
+    Wall,
 }
 
 /// The driver, with its browser in a group of processes of their own.
@@ -127,12 +129,16 @@ fn capabilities(
     profile: &TempDir,
     screen: Screen,
 ) -> serde_json::Map<String, Value> {
+    let size = match screen {
+        Screen::Desk | Screen::Phone => "--window-size=1280,900",
+        Screen::Wall => "--window-size=3840,2160",
+    };
     let mut options = json!({
         "binary": programs.browser,
         "args": [
             "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic",
             "--no-first-run", "--disable-background-networking", "--disable-component-update",
-            "--disable-sync", "--window-size=1280,900",
+            "--disable-sync", size,
             format!("--user-data-dir={}", profile.path().display()),
         ],
     });
@@ -140,6 +146,12 @@ fn capabilities(
         options["mobileEmulation"] = json!({
             "deviceMetrics": { "width": 360, "height": 740, "pixelRatio": 2, "touch": true },
         });
+    }
+    if matches!(screen, Screen::Wall) {
+        let args = options["args"].as_array_mut().unwrap();
+        // Dark is the scheme of that number.
+        args.push(json!("--blink-settings=preferredColorScheme=0"));
+        args.push(json!("--force-prefers-reduced-motion"));
     }
     let all = json!({
         "goog:chromeOptions": options,

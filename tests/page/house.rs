@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use megaton::bot::{
-    self, BotOptions, ListSources, Listeners, Memory, Pace, SearchLimits, Settings, Shutdown,
-    channel,
+    self, BotOptions, Chronicle, ListSources, Listeners, Memory, Pace, SearchLimits, Settings,
+    Shutdown, channel,
 };
 use megaton::config::{Config, Panel};
 use megaton::engine::{Dtz, EngineOptions, Pool, TableProbe, TableState, Tables, Wdl};
@@ -32,6 +32,8 @@ pub(crate) struct House {
     server: Handle,
     bot: JoinHandle<()>,
     shutdown: Shutdown,
+    /// What the bot writes down as it goes.
+    pub(crate) chronicle: Chronicle,
     /// The address of the operator's page.
     panel: String,
 }
@@ -77,7 +79,7 @@ impl House {
         tokio::spawn(http.serve(Sources {
             control,
             reload,
-            chronicle,
+            chronicle: chronicle.clone(),
             archive,
             health: Health::new(watch.clone(), SelfTest::default(), None),
             metrics: None,
@@ -90,6 +92,7 @@ impl House {
             server,
             bot,
             shutdown,
+            chronicle,
             panel: url,
         }
     }

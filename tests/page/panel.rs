@@ -200,7 +200,7 @@ async fn press(page: &Visitor<'_>, path: &str) {
 }
 
 /// Nothing sticks out sideways.
-async fn fits(page: &Visitor<'_>) {
+pub(crate) async fn fits(page: &Visitor<'_>) {
     let wide = page
         .look("document.documentElement.scrollWidth - innerWidth")
         .await;

@@ -134,6 +134,7 @@ async fn games_of_the_archive_are_listed_shown_and_given_as_pgn() {
         let pgn = get("/api/game/keptgame.pgn").await;
         assert!(pgn.body.contains("[Variant \"Atomic\"]"), "{pgn:?}");
         assert!(pgn.body.contains("Nxf2#"), "{pgn:?}");
+        assert!(pgn.body.contains("b3 $4"), "with the review: {pgn:?}");
         house.close().await;
 
         // Where nothing is to be kept there is none, and nothing is wrong.

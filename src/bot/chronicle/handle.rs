@@ -3,6 +3,7 @@
 //! Whoever plays calls and goes on; whoever reads copies. No call waits for a reader, a disk or a
 //! search.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -22,6 +23,9 @@ use crate::lichess::{
 };
 use crate::rules::Game;
 
+/// Games of which it is remembered that they were looked at again just now.
+const MOST_REVIEWED: usize = 16;
+
 /// What happens, in memory. Clones share it.
 #[derive(Clone, Default)]
 pub struct Chronicle(Arc<Shared>);
@@ -32,6 +36,7 @@ struct Shared {
     changes: watch::Sender<u64>,
     thoughts: watch::Sender<u64>,
     trouble: watch::Sender<Option<String>>,
+    reviewed: Mutex<VecDeque<(String, Millis)>>,
 }
 
 impl fmt::Debug for Chronicle {
@@ -117,6 +122,27 @@ impl Chronicle {
     /// The same, for whoever says it.
     pub fn troubles(&self) -> watch::Receiver<Option<String>> {
         self.0.trouble.subscribe()
+    }
+
+    /// A game that is over was looked at again, and what was found is kept.
+    pub fn reviewed(&self, game: &str) {
+        let mut reviewed = self.lock_reviewed();
+        if reviewed.len() >= MOST_REVIEWED {
+            reviewed.pop_front();
+        }
+        reviewed.push_back((game.to_owned(), now()));
+        drop(reviewed);
+        self.change(|_, _| {});
+    }
+
+    /// The games that were looked at again last, each with its moment.
+    pub fn reviews(&self) -> Vec<(String, Millis)> {
+        self.lock_reviewed().iter().cloned().collect()
+    }
+
+    fn lock_reviewed(&self) -> MutexGuard<'_, VecDeque<(String, Millis)>> {
+        let reviewed = &self.0.reviewed;
+        reviewed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Something happened that an operator may want to look up later.
@@ -205,14 +231,20 @@ impl Chronicle {
         self.refused(refusal, Verdict::Failed, trouble);
     }
 
+    /// It was gone before we declined it.
+    pub(in crate::bot) fn gone(&self, refusal: &Refusal) {
+        self.settle_challenge(&refusal.id, true, |it| {
+            it.verdict = Verdict::Canceled;
+            it.why = Some("it was gone before it was declined".to_owned());
+        });
+    }
+
     fn refused(&self, refusal: &Refusal, verdict: Verdict, trouble: &str) {
         let why = [refusal.why.as_str(), trouble];
         let why: Vec<&str> = why.into_iter().filter(|part| !part.is_empty()).collect();
-        self.settle_challenge(&refusal.id, |it| {
-            if verdict == Verdict::Failed && it.verdict != Verdict::Waiting {
-                // It was taken back meanwhile.
-                return;
-            }
+        // Where the refusal did not arrive, it may have been taken back meanwhile.
+        let only_waiting = verdict != Verdict::Declined;
+        self.settle_challenge(&refusal.id, only_waiting, |it| {
             it.verdict = verdict;
             it.reason = Some(refusal.reason.to_string());
             it.rule = refusal.rule.map(|rule| format!("{rule:?}"));
@@ -229,7 +261,7 @@ impl Chronicle {
             // Tried again, or declined, which says why.
             _ => return,
         };
-        self.settle_challenge(id, |it| {
+        self.settle_challenge(id, false, |it| {
             it.verdict = verdict;
             it.why = why.map(str::to_owned);
         });
@@ -242,29 +274,34 @@ impl Chronicle {
             _ => Verdict::Canceled,
         };
         let reason = challenge.decline_reason;
-        self.settle_challenge(&challenge.id, |it| {
-            if it.verdict == Verdict::Waiting {
-                it.verdict = verdict;
-                it.reason = reason.map(|reason| reason.to_string());
-            }
+        self.settle_challenge(&challenge.id, true, |it| {
+            it.verdict = verdict;
+            it.reason = reason.map(|reason| reason.to_string());
         });
     }
 
     /// A game begins: the challenge it grew out of was taken.
     pub(in crate::bot) fn began(&self, game: &GameId) {
         let id = game.as_challenge();
-        self.settle_challenge(&id, |it| it.verdict = Verdict::Accepted);
+        self.settle_challenge(&id, false, |it| it.verdict = Verdict::Accepted);
     }
 
-    fn settle_challenge(&self, id: &ChallengeId, change: impl FnOnce(&mut ChallengeRecord)) {
+    /// Says what became of a challenge: of one that was accepted nothing more, and where `only_waiting`
+    /// is said, nothing of one that is settled.
+    fn settle_challenge(
+        &self,
+        id: &ChallengeId,
+        only_waiting: bool,
+        change: impl FnOnce(&mut ChallengeRecord),
+    ) {
         self.change(|book, now| {
             let revision = book.next();
             let fits = |it: &ChallengeRecord| it.id == id.as_str();
-            if book
-                .challenges
-                .find(fits)
-                .is_some_and(|it| it.verdict == Verdict::Accepted)
-            {
+            let is_settled = |it: &ChallengeRecord| match it.verdict {
+                Verdict::Accepted => true,
+                verdict => only_waiting && verdict != Verdict::Waiting,
+            };
+            if book.challenges.find(fits).is_some_and(is_settled) {
                 return;
             }
             book.challenges.change(fits, revision, |it| {

@@ -344,6 +344,13 @@ fn a_challenge_keeps_its_verdict_and_names_the_game_it_became() {
         rule: None,
         why: "no seat".to_owned(),
     };
+    let gone = Chronicle::default();
+    gone.challenged(&ours, &me);
+    gone.gone(&refusal);
+    let settled = gone.challenges(1).remove(0);
+    assert_eq!(settled.verdict, Verdict::Canceled);
+    gone.unsent(&refusal, "too late");
+    assert_eq!(gone.challenges(1).remove(0), settled, "not even its time");
     chronicle.unsent(&refusal, "too many waited");
     let told = |chronicle: &Chronicle| {
         let latest = chronicle.challenges(1).remove(0);

@@ -24,8 +24,8 @@ const TOLD_AFTER: Duration = Duration::from_secs(30);
 const GAMES_COMPARED: usize = 2;
 /// Rating changes told before the game's end was seen.
 const MOST_EARLY: usize = 256;
-/// Encounters remembered at most: a week of seven thousand games a day.
-const MOST_ENCOUNTERS: usize = 100_000;
+/// Encounters remembered at most: a week of 3,500 challenges a day that become games.
+const MOST_ENCOUNTERS: usize = 50_000;
 /// Whole results at hand at most.
 const MOST_RESULTS: usize = 20_000;
 
@@ -110,7 +110,7 @@ impl People {
         }
         for game in &kept.results {
             people.remember_line(game);
-            people.results.push(game.game.clone(), game.clone());
+            people.remember_result(game);
         }
         people
     }
@@ -177,6 +177,11 @@ impl People {
             let meetings = self.meetings.entry(met.opponent.clone()).or_default();
             meetings.push_back((met.kind, met.at));
         }
+        while let Some(old) = self.encounters.overflow() {
+            if let Some(meetings) = self.meetings.get_mut(&old.opponent) {
+                meetings.pop_front();
+            }
+        }
         is_new
     }
 
@@ -234,7 +239,7 @@ impl People {
             changes.push(Change::Opponent(row.clone()));
         }
         changes.push(Change::Result(game.clone()));
-        self.results.push(game.game.clone(), game.clone());
+        self.remember_result(&game);
         Some(game)
     }
 
@@ -287,6 +292,11 @@ impl People {
         let row = self.row(opponent, span.at);
         row.spent = Some(span);
         Change::Opponent(row.clone())
+    }
+
+    fn remember_result(&mut self, game: &FinishedGame) {
+        self.results.push(game.game.clone(), game.clone());
+        self.results.overflow();
     }
 
     fn remember_line(&mut self, game: &FinishedGame) {

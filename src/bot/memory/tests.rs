@@ -280,6 +280,21 @@ fn what_is_remembered_of_other_games_makes_none_slower() {
 }
 
 #[test]
+fn of_more_games_than_a_week_holds_the_latest_are_remembered() {
+    let room = Room::new();
+    for number in 0..50_010 {
+        room.memory.started(&Started {
+            opponent: Some(UserId::new(if number < 20 { "early" } else { "late" })),
+            ..started(&format!("g{number:07}"), false)
+        });
+    }
+    assert_eq!(room.memory.opponent(&UserId::new("early")).games_today, 10);
+    assert_eq!(room.memory.games_today(false), 50_000);
+    assert_eq!(room.memory.known_for(&GameId::new("g0000009")), None);
+    assert!(room.memory.known_for(&GameId::new("g0000010")).is_some());
+}
+
+#[test]
 fn a_rating_that_nobody_told_is_missed_after_half_a_minute_and_for_a_day() {
     let room = Room::new();
     let now = room.memory.now();

@@ -18,7 +18,7 @@ pub(super) struct Timeline<K, T> {
 }
 
 impl<K: Clone + Eq + Hash, T> Timeline<K, T> {
-    /// An empty one, which forgets the oldest of more than `most`.
+    /// An empty one, for `most` entries.
     pub(super) fn new(most: usize) -> Self {
         Self {
             entries: VecDeque::new(),
@@ -38,13 +38,10 @@ impl<K: Clone + Eq + Hash, T> Timeline<K, T> {
         self.entries.get_mut(place).map(|(_, entry)| entry)
     }
 
-    /// Adds the latest; false if there is one of this key.
+    /// Adds the latest; false if there is one of this key. [`Timeline::overflow`] makes room for it.
     pub(super) fn push(&mut self, key: K, entry: T) -> bool {
         if self.places.contains_key(&key) {
             return false;
-        }
-        if self.entries.len() >= self.most {
-            self.pop();
         }
         let place = self.gone + self.entries.len();
         self.places.insert(key.clone(), place);
@@ -59,11 +56,17 @@ impl<K: Clone + Eq + Hash, T> Timeline<K, T> {
         }
     }
 
-    fn pop(&mut self) {
-        if let Some((key, _)) = self.entries.pop_front() {
-            self.places.remove(&key);
-            self.gone += 1;
-        }
+    /// The oldest of more than there may be, which is forgotten.
+    pub(super) fn overflow(&mut self) -> Option<T> {
+        let too_many = self.entries.len() > self.most;
+        too_many.then(|| self.pop())?
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        let (key, entry) = self.entries.pop_front()?;
+        self.places.remove(&key);
+        self.gone += 1;
+        Some(entry)
     }
 
     /// The oldest first.
@@ -91,7 +94,10 @@ mod tests {
         line.forget(|&entry| entry < 2);
         assert_eq!((line.get(&"a"), line.get(&"c")), (None, Some(&3)));
         assert!(line.push("a", 4), "forgotten, so it is new");
-        assert!(line.push("d", 5), "and the oldest goes");
+        assert_eq!(line.overflow(), None, "it is full");
+        assert!(line.push("d", 5));
+        assert_eq!(line.overflow(), Some(2), "the oldest goes");
+        assert_eq!(line.overflow(), None);
         assert_eq!((line.get(&"b"), line.get(&"d")), (None, Some(&5)));
         *line.get_mut(&"a").unwrap() += 10;
         let all: Vec<_> = line.iter().copied().collect();

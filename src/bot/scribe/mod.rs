@@ -104,11 +104,7 @@ impl Scribe {
         let clerk = Clerk::start(path)?;
         let begun = now();
         let since = begun.saturating_sub(millis(STILL_RUNNING));
-        let unfinished = clerk.ask(move |disk| {
-            // One that still waits is told again when the event stream opens.
-            disk.lapse(begun.saturating_sub(millis(LAPSED)), begun)?;
-            disk.unfinished(since)
-        });
+        let unfinished = clerk.ask(move |disk| disk.unfinished(since));
         let unfinished = match tokio::time::timeout(PATIENCE, unfinished).await {
             Ok(Ok(unfinished)) => unfinished,
             Ok(Err(error)) => {
@@ -121,6 +117,14 @@ impl Scribe {
             }
         };
         chronicle.archive(unfinished);
+        // One that still waits is told again when the event stream opens. Nobody waits for this.
+        drop(clerk.ask(move |disk| {
+            let lapsed = disk.lapse(begun.saturating_sub(millis(LAPSED)), begun);
+            if let Err(error) = &lapsed {
+                tracing::debug!(%error, "challenges that have lapsed stand as waiting");
+            }
+            lapsed
+        }));
         let stop = CancellationToken::new();
         let mut keeping = JoinSet::new();
         let keeper = Keeper::new(chronicle.clone(), clerk.clone(), rules.retry, stop.clone());

@@ -4,8 +4,10 @@
 //! hour. Its searches use what others leave of the cores. A game of which one fails is given up: an
 //! answer that is none must not count as one, and no game may keep the others from their turn.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use futures::FutureExt;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -13,6 +15,7 @@ use super::inquiry::Inquiry;
 use super::{millis, now};
 use crate::archive::{ArchiveError, Clerk, GameRecord, Millis, ReviewRecord};
 use crate::bot::chronicle::Chronicle;
+use crate::bot::revival::reason_of;
 use crate::engine::{Ended, Engine, Limits, Pool, Search, Thought};
 use crate::rules::Game;
 
@@ -86,11 +89,20 @@ impl Reviewer {
         let Some(game) = next.await? else {
             return Ok(false);
         };
-        let review = self.look_at(&game).await;
+        // One that cannot be looked at shall not keep the others from their turn.
+        let looked = AssertUnwindSafe(self.look_at(&game)).catch_unwind().await;
+        let review = looked.unwrap_or_else(|panic| {
+            let reason = reason_of(panic.as_ref());
+            tracing::error!(game = game.id, reason, "the review of a game failed");
+            let mut review = blank(&game);
+            review.given_up = true;
+            review
+        });
         let found = review.describe();
         self.clerk
             .ask(move |disk| disk.keep_review(&review))
             .await?;
+        self.chronicle.reviewed(&game.id);
         tracing::info!(
             game = game.id,
             result = game.result(),
@@ -101,14 +113,7 @@ impl Reviewer {
     }
 
     async fn look_at(&self, game: &GameRecord) -> ReviewRecord {
-        let mut review = ReviewRecord {
-            game: game.id.clone(),
-            at: now(),
-            program: concat!("megaton ", env!("CARGO_PKG_VERSION")).to_owned(),
-            positions: 0,
-            mistake: None,
-            given_up: false,
-        };
+        let mut review = blank(game);
         let Some(mut inquiry) = Inquiry::new(game) else {
             return review;
         };
@@ -179,6 +184,18 @@ impl Reviewer {
                 return;
             }
         }
+    }
+}
+
+/// A game of which nothing is known yet.
+fn blank(game: &GameRecord) -> ReviewRecord {
+    ReviewRecord {
+        game: game.id.clone(),
+        at: now(),
+        program: concat!("megaton ", env!("CARGO_PKG_VERSION")).to_owned(),
+        positions: 0,
+        mistake: None,
+        given_up: false,
     }
 }
 

@@ -446,16 +446,28 @@ async fn a_challenge_that_lapsed_while_nobody_was_there_waits_no_more() {
         .finish()
         .await;
     let library = Library::open(&path).unwrap();
-    let told = library.challenges(9).unwrap();
-    let verdicts: Vec<Verdict> = told.iter().rev().map(|it| it.verdict).collect();
-    assert_eq!(
-        verdicts,
-        [Verdict::Canceled, Verdict::Accepted, Verdict::Waiting]
-    );
+    let expected = [Verdict::Canceled, Verdict::Accepted, Verdict::Waiting];
+    let told = until(folder.path(), |library| {
+        let told = library.challenges(9).ok()?;
+        let verdicts: Vec<Verdict> = told.iter().rev().map(|it| it.verdict).collect();
+        (verdicts == expected).then_some(told)
+    });
+    let told = told.await;
     let lapsed = &told[2];
     assert_eq!(lapsed.why.as_deref(), Some("lapsed while the bot was away"));
     assert!(lapsed.settled.is_some() && told[1].settled.is_none());
     // One that still waits is told again by the server.
+    let game = GameRecord {
+        id: "lapsed01".to_owned(),
+        joined: 70,
+        ..GameRecord::default()
+    };
+    let begun = Entry::Game(Arc::new(game));
+    clerk.ask(move |disk| disk.commit(&[begun])).await.unwrap();
+    let told = library.challenges(9).unwrap();
+    let taken = (told[2].verdict, told[2].why.clone(), told[2].settled);
+    let expected = (Verdict::Accepted, None, Some(70));
+    assert_eq!(taken, expected, "it was taken meanwhile");
     let again = challenge("lapsed01", 9, Verdict::Waiting);
     clerk.ask(move |disk| disk.commit(&[again])).await.unwrap();
     let told = library.challenges(9).unwrap();

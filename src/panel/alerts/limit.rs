@@ -3,7 +3,8 @@
 //! The same words again within a while say nothing new, unless the contrary was said since. Beyond so
 //! many in an hour the rest are counted, and the next message that goes out says how many they were.
 //! Of what lasts the first word in the hour goes out all the same, and the last is kept until there is
-//! room for it: nobody shall believe it over while it is not.
+//! room for it: nobody shall believe it over while it is not. One thing that comes and goes takes only a
+//! part of the room.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -14,6 +15,9 @@ use super::rules::Message;
 const HOUR: Duration = Duration::from_secs(3600);
 /// For so long the same words are not repeated.
 const QUIET: Duration = Duration::from_secs(600);
+
+/// Of one thing that comes and goes, so many beginnings an hour are told, and as many ends.
+const MOST_ALIKE: usize = 3;
 
 /// Whether a message goes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +60,7 @@ impl Limit {
         if since.any(same) {
             return Passed::No;
         }
-        if self.sent.len() >= self.most && !self.is_first_word(message) {
+        if !self.has_room(message) {
             self.held_back += 1;
             if message.lasts() {
                 self.untold.push_back(message.clone());
@@ -75,7 +79,8 @@ impl Limit {
         if self.sent.len() >= self.most {
             return None;
         }
-        let message = self.untold.pop_front()?;
+        let next = self.untold.iter().position(|it| self.has_room(it))?;
+        let message = self.untold.remove(next)?;
         self.held_back = self.held_back.saturating_sub(1);
         Some(message)
     }
@@ -87,10 +92,15 @@ impl Limit {
         }
     }
 
-    /// Whether something lasts that was not said to begin, or to be over, for an hour.
-    fn is_first_word(&self, message: &Message) -> bool {
+    fn has_room(&self, message: &Message) -> bool {
+        if !message.lasts() {
+            return self.sent.len() < self.most;
+        }
         let alike = |it: &Message| it.kind == message.kind && it.over == message.over;
-        message.lasts() && !self.sent.iter().any(|(_, it)| alike(it))
+        match self.sent.iter().filter(|(_, it)| alike(it)).count() {
+            0 => true,
+            told => told < MOST_ALIKE && self.sent.len() < self.most,
+        }
     }
 }
 
@@ -149,6 +159,29 @@ mod tests {
         assert_eq!(limit.pass(&deaf, now), passed, "it is the last word");
         assert_eq!(limit.pass(&deaf, now), Passed::No);
         assert_eq!(limit.pass(&over, now), passed);
+    }
+
+    #[test]
+    fn what_comes_and_goes_all_the_time_leaves_room_for_others() {
+        let now = Instant::now();
+        let mut limit = Limit::new(12);
+        let (slow, over) = (Message::new("archive", "x"), Message::over("archive", "y"));
+        let mut told = Vec::new();
+        for turn in 0..41 {
+            let message = if turn % 2 == 0 { &slow } else { &over };
+            let passed = limit.pass(message, now + Duration::from_secs(turn));
+            told.push(passed != Passed::No);
+        }
+        let count = told.iter().filter(|told| **told).count();
+        assert_eq!(count, 2 * MOST_ALIKE);
+        let lost = Message::new("time", "a game is lost on time");
+        assert_ne!(limit.pass(&lost, now + HOUR / 2), Passed::No);
+        assert_eq!(limit.overdue(now + HOUR / 2), None);
+        assert_eq!(
+            limit.overdue(now + HOUR + QUIET),
+            Some(slow),
+            "the last word"
+        );
     }
 
     #[test]

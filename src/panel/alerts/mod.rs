@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use self::limit::{Limit, Passed};
 use self::post::Postman;
 use self::rules::{Message, Rules};
-use super::watch::Watch;
+use super::watch::{Seen, Watch};
 use crate::bot::BotEvent;
 use crate::config::Alerts as Settings;
 
@@ -47,6 +47,10 @@ pub struct Alerts {
     postman: Option<Postman>,
     handed_in: mpsc::Receiver<Message>,
     end: CancellationToken,
+    /// When news were last missed, until it was looked what they were.
+    missed: Option<Instant>,
+    /// How often it is looked how the bot is.
+    every: Duration,
 }
 
 impl Alerter {
@@ -91,6 +95,8 @@ impl Alerts {
             postman: postman.transpose()?,
             handed_in,
             end,
+            missed: None,
+            every: LOOK,
         };
         Ok((alerter, alerts))
     }
@@ -103,23 +109,34 @@ impl Alerts {
         };
         let (post, letters) = mpsc::channel(MOST_WAITING);
         let posting = tokio::spawn(postman.run(letters));
-        let mut looking = tokio::time::interval(LOOK);
+        let account = || -> Arc<str> {
+            let account = watch.status().and_then(|status| status.account.clone());
+            account.unwrap_or_else(|| "megaton".to_owned()).into()
+        };
+        let mut looking = tokio::time::interval(self.every);
         loop {
             let messages = tokio::select! {
                 biased;
                 Some(message) = self.handed_in.recv() => vec![message],
                 () = self.end.cancelled() => break,
                 event = news.recv() => match event {
-                    Ok(event) => Rules::of(&event).into_iter().collect(),
-                    Err(broadcast::error::RecvError::Lagged(_)) => Vec::new(),
+                    Ok(event) => self.rules.hear(&event).into_iter().collect(),
+                    Err(broadcast::error::RecvError::Lagged(_)) => {
+                        self.missed = Some(Instant::now());
+                        Vec::new()
+                    }
                     Err(broadcast::error::RecvError::Closed) => break,
                 },
                 _ = looking.tick() => self.look(&watch),
             };
-            let account = watch.status().and_then(|status| status.account.clone());
-            let account: Arc<str> = account.unwrap_or_else(|| "megaton".to_owned()).into();
             for message in messages {
-                self.send(&post, &account, message);
+                self.send(&post, &account(), message);
+            }
+        }
+        // What happened last may be what matters most.
+        while let Ok(event) = news.try_recv() {
+            if let Some(message) = self.rules.hear(&event) {
+                self.send(&post, &account(), message);
             }
         }
         drop(post);
@@ -131,8 +148,13 @@ impl Alerts {
     fn look(&mut self, watch: &Watch) -> Vec<Message> {
         let now = Instant::now();
         let mut messages: Vec<Message> = self.limit.overdue(now).into_iter().collect();
-        if let Some(status) = watch.status() {
+        if let Some(Seen { status, at }) = watch.seen() {
             messages.extend(self.rules.look(&status, now));
+            // The news that were not missed have been taken in by then.
+            if self.missed.is_some_and(|missed| at >= missed + self.every) {
+                self.missed = None;
+                messages.extend(self.rules.compare(&status));
+            }
         }
         messages
     }

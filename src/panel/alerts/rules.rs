@@ -1,5 +1,6 @@
 //! What is worth a message. Pure: news and looks go in, messages come out.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use crate::bot::table::{Ending, Oddity};
@@ -48,6 +49,8 @@ pub(super) struct Rules {
     closed: Option<Instant>,
     deaf: bool,
     spent: bool,
+    /// The alarms that are on, as far as was told.
+    alarms: BTreeSet<&'static str>,
 }
 
 impl Rules {
@@ -57,17 +60,45 @@ impl Rules {
             closed: None,
             deaf: false,
             spent: false,
+            alarms: BTreeSet::new(),
         }
     }
 
+    /// Takes in news: what they give rise to.
+    pub(super) fn hear(&mut self, event: &BotEvent) -> Option<Message> {
+        match event {
+            BotEvent::Alarm { kind, .. } => _ = self.alarms.insert(kind.as_str()),
+            BotEvent::AlarmOver { kind } => _ = self.alarms.remove(kind.as_str()),
+            _ => {}
+        }
+        Self::of(event)
+    }
+
+    /// After news were missed: the alarms that began or ended among them.
+    pub(super) fn compare(&mut self, status: &Status) -> Vec<Message> {
+        let kinds = AlarmKind::ALL.iter().map(|kind| kind.as_str());
+        let missed = kinds.filter_map(|kind| {
+            let on = status.alarms.iter().find(|alarm| alarm.kind == kind);
+            match (on, self.alarms.contains(kind)) {
+                (Some(alarm), false) => {
+                    self.alarms.insert(kind);
+                    Some(Message::new(kind, alarm.text.as_str()))
+                }
+                (None, true) => {
+                    self.alarms.remove(kind);
+                    Some(over(kind))
+                }
+                _ => None,
+            }
+        });
+        missed.collect()
+    }
+
     /// What news give rise to.
-    pub(super) fn of(event: &BotEvent) -> Option<Message> {
+    fn of(event: &BotEvent) -> Option<Message> {
         match event {
             BotEvent::Alarm { kind, text } => Some(Message::new(kind.as_str(), text.as_str())),
-            BotEvent::AlarmOver { kind } => {
-                let kind = kind.as_str();
-                Some(Message::over(kind, format!("the alarm {kind} is over")))
-            }
+            BotEvent::AlarmOver { kind } => Some(over(kind.as_str())),
             BotEvent::Finished { ending } => lost_on_time(ending),
             BotEvent::PlayerFailed { game, reason } => {
                 let text = format!("in game {game}: the player failed: {reason}");
@@ -131,6 +162,10 @@ impl Rules {
     }
 }
 
+fn over(alarm: &'static str) -> Message {
+    Message::over(alarm, format!("the alarm {alarm} is over"))
+}
+
 fn lost_on_time(ending: &Ending) -> Option<Message> {
     let on_time = ending.status.is_some_and(lichess::Status::is_time_forfeit);
     let lost = ending.winner.is_some() && ending.winner != ending.us;
@@ -146,7 +181,7 @@ fn lost_on_time(ending: &Ending) -> Option<Message> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bot::{LedgerStatus, Stream};
+    use crate::bot::{AlarmLine, LedgerStatus, Stream};
     use crate::lichess::{GameId, Side};
 
     const DEAF: Duration = Duration::from_secs(120);
@@ -232,6 +267,34 @@ mod tests {
             rules.look(&closed, now + DEAF * 3).is_empty(),
             "it counts anew"
         );
+    }
+
+    #[test]
+    fn an_alarm_that_was_missed_is_told_with_its_end() {
+        let mut rules = Rules::new(DEAF);
+        let alarm = |kind: AlarmKind| AlarmLine {
+            kind: kind.as_str().to_owned(),
+            text: "see the log".to_owned(),
+            since: 3,
+        };
+        let with = |alarms| Status {
+            alarms,
+            ..Status::default()
+        };
+        let (token, disk) = (AlarmKind::Token, AlarmKind::Store);
+        let text = "see the log".to_owned();
+        rules.hear(&BotEvent::Alarm { kind: token, text });
+        assert_eq!(rules.compare(&with(vec![alarm(token)])), [], "known");
+        let told = rules.compare(&with(vec![alarm(disk)]));
+        let began = Message::new(disk.as_str(), "see the log");
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(
+            told.contains(&began) && told.contains(&over(token.as_str())),
+            "{told:?}"
+        );
+        assert_eq!(rules.compare(&with(vec![alarm(disk)])), [], "told");
+        rules.hear(&BotEvent::AlarmOver { kind: disk });
+        assert_eq!(rules.compare(&with(Vec::new())), [], "over");
     }
 
     #[test]

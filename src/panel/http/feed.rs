@@ -185,6 +185,11 @@ fn paint(
     let events = chronicle.events(MOST_EVENTS);
     let events: Vec<_> = events.iter().map(|event| &**event).collect();
     painter.put(Part::Events, &events);
+    for (game, at) in chronicle.reviews() {
+        if watched.contains(&game) {
+            painter.put(Part::Reviewed(game), &at);
+        }
+    }
     painter.put_past(past);
     painter.finish()
 }

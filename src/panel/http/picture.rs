@@ -28,6 +28,8 @@ pub(super) enum Part {
     Whole(String),
     /// What is thought of it since.
     Thought(String),
+    /// It was looked at again after its end.
+    Reviewed(String),
     Challenges,
     Events,
     Recent,
@@ -41,6 +43,7 @@ impl Part {
             Self::Games => "games",
             Self::Game(_) | Self::Whole(_) => "game",
             Self::Thought(_) => "thought",
+            Self::Reviewed(_) => "reviewed",
             Self::Challenges => "challenges",
             Self::Events => "events",
             Self::Recent => "recent",
@@ -168,6 +171,7 @@ impl Painter {
         self.picture.pieces.retain(|part, _| match part {
             Part::Game(id) => is_shown(id),
             Part::Whole(id) => is_shown(id) && watched.contains(id),
+            Part::Reviewed(id) => watched.contains(id),
             Part::Thought(id) => ids.contains(id) && watched.contains(id),
             _ => true,
         });

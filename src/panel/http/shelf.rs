@@ -24,7 +24,7 @@ use super::site::Site;
 use super::view::{Head, Whole};
 use crate::archive::{
     ArchiveError, Filter, GameLine, GameRecord, Library, Mark, Millis, Opponent, Order, Outcome,
-    PgnOptions, RatedGame, Wanted, follow, opponents_of, pgn,
+    PgnOptions, RatedGame, ReviewRecord, Wanted, follow, opponents_of, pgn_reviewed,
 };
 use crate::lichess::{Side, Speed};
 
@@ -210,6 +210,11 @@ fn known_speed<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Speed>, D:
 /// stands further down there.
 pub(super) async fn recent(site: &Site, most: usize) -> Found<Head> {
     let mut found = find(site, &Wish::default()).await;
+    for record in site.sources().chronicle.recent() {
+        if found.list.iter().all(|head| head.id != record.id) {
+            found.list.push(Head::of(&record));
+        }
+    }
     let ended = |head: &Head| head.ending.as_ref().map(|ending| ending.at);
     found.list.sort_by_key(|head| Reverse(ended(head)));
     found.list.truncate(most);
@@ -301,14 +306,18 @@ async fn whole(site: &Site, id: &str) -> Result<Option<Whole>, ArchiveError> {
     let Some(record) = record(site, id).await? else {
         return Ok(None);
     };
-    let wanted = id.to_owned();
-    let review = site.shelf().ask(move |library| library.review(&wanted));
-    // A game is worth showing without it.
-    let (review, _) = parted(review.await);
+    let review = review(site, id).await;
     let review = review.as_ref().map(Into::into);
     let replay = Replay::of(&record);
     let whole = Whole::of(&record, &replay, None, review, &sources.server, now());
     Ok(Some(whole))
+}
+
+/// What a second look at a game found. A game is worth showing without it.
+async fn review(site: &Site, id: &str) -> Option<ReviewRecord> {
+    let id = id.to_owned();
+    let review = site.shelf().ask(move |library| library.review(&id)).await;
+    parted(review).0
 }
 
 /// A game that is over, or runs.
@@ -351,8 +360,14 @@ pub(super) async fn games(State(site): State<Site>, Query(wish): Query<Wish>) ->
 /// A game as JSON, or with `.pgn` behind its id as PGN.
 pub(super) async fn game(State(site): State<Site>, Path(id): Path<String>) -> Response {
     let found = if let Some(id) = id.strip_suffix(".pgn") {
-        let record = record(&site, id).await;
-        record.map(|it| it.map(|record| as_pgn(&site, &record)))
+        match record(&site, id).await {
+            Ok(Some(record)) => {
+                let review = review(&site, id).await;
+                Ok(Some(as_pgn(&site, &record, review.as_ref())))
+            }
+            Ok(None) => Ok(None),
+            Err(error) => Err(error),
+        }
     } else {
         let whole = whole(&site, &id).await;
         whole.map(|it| it.map(|whole| Json(whole).into_response()))
@@ -364,13 +379,13 @@ pub(super) async fn game(State(site): State<Site>, Path(id): Path<String>) -> Re
     }
 }
 
-fn as_pgn(site: &Site, record: &GameRecord) -> Response {
+fn as_pgn(site: &Site, record: &GameRecord, review: Option<&ReviewRecord>) -> Response {
     let options = PgnOptions {
         site: site.sources().server.clone(),
         ..PgnOptions::default()
     };
     let kind = [(header::CONTENT_TYPE, "application/x-chess-pgn")];
-    (kind, pgn(record, &options)).into_response()
+    (kind, pgn_reviewed(record, review, &options)).into_response()
 }
 
 pub(super) async fn opponents(State(site): State<Site>) -> Response {

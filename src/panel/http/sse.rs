@@ -38,8 +38,8 @@ impl Wanted {
         match (&self.game, part) {
             (_, Part::Status) => true,
             _ if self.brief.is_some() => false,
-            (Some(game), Part::Whole(id) | Part::Thought(id)) => id == game,
-            (None, Part::Whole(_) | Part::Thought(_)) | (Some(_), _) => false,
+            (Some(game), Part::Whole(id) | Part::Thought(id) | Part::Reviewed(id)) => id == game,
+            (None, Part::Whole(_) | Part::Thought(_) | Part::Reviewed(_)) | (Some(_), _) => false,
             (None, _) => true,
         }
     }

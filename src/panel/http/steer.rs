@@ -103,7 +103,8 @@ pub(super) async fn control(State(site): State<Site>, headers: HeaderMap, body: 
         tracing::info!(?request, "told over HTTP");
     }
     let sources = site.sources();
-    let answer = server::answer(request, &sources.control, &sources.reload, &sources.health).await;
+    let control = sources.control.by("HTTP");
+    let answer = server::answer(request, &control, &sources.reload, &sources.health).await;
     Json(answer).into_response()
 }
 

@@ -1,0 +1,67 @@
+//! What a second look at a game found, on the page of that game.
+
+use megaton::archive::{Disk, Mistake, ReviewRecord, ScoreRecord};
+
+use super::browser::{Browser, Screen};
+use super::house::{House, local};
+use super::shelf::drawn;
+use super::visitor::Visitor;
+use super::{bounded, programs};
+
+fn found(game: &str) -> ReviewRecord {
+    ReviewRecord {
+        game: game.to_owned(),
+        at: 3000,
+        program: "megaton".to_owned(),
+        positions: 3,
+        mistake: Some(Mistake {
+            ply: 0,
+            played: "e4".to_owned(),
+            before: ScoreRecord::Cp(20),
+            after: ScoreRecord::Cp(-180),
+            better: "Nf3".to_owned(),
+            better_uci: "g1f3".to_owned(),
+            depth: 9,
+            line: vec!["Nf3".to_owned(), "f6".to_owned()],
+            refutation: vec!["e5".to_owned()],
+        }),
+        given_up: false,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_comes_to_a_page_that_is_open() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("games.db");
+        let mut disk = Disk::open(&file, 1).unwrap();
+        let games = ["draw0001", "draw0002"].map(drawn);
+        disk.commit(&games).unwrap();
+        let house = House::open_on(&local(), Some(file)).await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let page = Visitor {
+            client: &browser.client,
+        };
+        let url = format!("{}/game/draw0001", house.panel());
+        browser.client.goto(&url).await.unwrap();
+        page.until("document.querySelector('.state.playing')").await;
+        assert_eq!(
+            page.look("document.getElementById('review').hidden").await,
+            true
+        );
+        // That of another game is none of its business.
+        for game in ["draw0002", "draw0001"] {
+            disk.keep_review(&found(game)).unwrap();
+            house.chronicle.reviewed(game);
+        }
+        page.until("!document.getElementById('review').hidden")
+            .await;
+        let said = page.text("#review-text").await;
+        assert!(said.contains("Better Nf3 f6"), "{said}");
+        assert_eq!(browser.complaints().await, Vec::<String>::new());
+        browser.close().await;
+        house.close().await;
+    })
+    .await;
+}
