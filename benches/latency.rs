@@ -378,13 +378,23 @@ impl Table {
         }
     }
 
-    /// Sends a line and waits for the move that answers it.
-    fn time(&self, stream: &mut TcpStream, line: &str) -> Result<(Duration, String), Failure> {
+    /// Sends a line and waits for the move that answers it. Where the machine stood still, the move
+    /// before that, `last`, may come again: its answer was late.
+    fn time(
+        &self,
+        stream: &mut TcpStream,
+        line: &str,
+        last: &str,
+    ) -> Result<(Duration, String), Failure> {
         let sent = Instant::now();
         write_line(stream, line)?;
-        match self.arrivals.recv_timeout(GUARD)? {
-            Arrival::Move(came, uci) => Ok((came - sent, uci)),
-            Arrival::Stream(_) => Err("a second stream".into()),
+        loop {
+            match self.arrivals.recv_timeout(GUARD)? {
+                // No man makes the same move twice in a row.
+                Arrival::Move(_, uci) if uci == last => {}
+                Arrival::Move(came, uci) => return Ok((came - sent, uci)),
+                Arrival::Stream(_) => return Err("a second stream".into()),
+            }
         }
     }
 
@@ -392,13 +402,15 @@ impl Table {
     fn whole_game(&self, number: usize) -> Result<Vec<Duration>, Failure> {
         let mut game = Game::new();
         let mut times = Vec::new();
+        let mut last = String::new();
         let mut stream = self.stream()?;
         write_line(&mut stream, &full(&self.id, &state(&game, "started")))?;
         while times.len() < MOVES && reply(&mut game, number) {
             thread::sleep(PAUSE);
-            let (time, uci) = self.time(&mut stream, &state(&game, "started"))?;
+            let (time, uci) = self.time(&mut stream, &state(&game, "started"), &last)?;
             times.push(time);
             game.push_uci(&uci)?;
+            last = uci;
             write_line(&mut stream, &state(&game, "started"))?;
         }
         write_line(&mut stream, &state(&game, "resign"))?;
@@ -412,7 +424,7 @@ impl Table {
         let mut stream = self.stream()?;
         write_line(&mut stream, &full(&self.id, &state(&before, "started")))?;
         thread::sleep(PAUSE);
-        let (time, _) = self.time(&mut stream, &state(after, "started"))?;
+        let (time, _) = self.time(&mut stream, &state(after, "started"), "")?;
         write_line(&mut stream, &state(after, "resign"))?;
         Ok(vec![time])
     }

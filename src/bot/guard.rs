@@ -11,6 +11,9 @@ use crate::store::{Change, FinishedGame, GameResult, GuardRow, Moment, Rest, Sco
 
 /// The time in which rating points are summed.
 const DAY: Duration = Duration::from_secs(24 * 3600);
+/// A rating changes by more than that only while it is not settled: the first losses of a new account
+/// take up to two hundred points each (Glicko-2 from a deviation of 500) and say nothing of its play.
+const MOST_SETTLED: i32 = 60;
 /// Rating changes kept for that, at most.
 const MOST_CHANGES: usize = 2000;
 
@@ -229,6 +232,7 @@ impl Guard {
             let from = self.rows.get(&scope).map_or(Moment::default(), |r| r.from);
             let counted = self.points.iter().filter(|points| {
                 points.at >= from
+                    && points.diff.abs() <= MOST_SETTLED
                     && match &scope {
                         Scope::All => true,
                         Scope::Opponent(id) => points.opponent.as_ref() == Some(id),
@@ -387,22 +391,16 @@ mod tests {
     fn points_are_summed_over_a_day_and_told_once() {
         let mut guard = guard(GuardRules::default());
         let foe = UserId::new("foe");
-        let lost = game(1, "foe", Some(Side::Black), None);
-        let now = lost.at;
-        assert!(guard.finished(&lost, now).tripped.is_empty());
-        assert!(
-            guard
-                .rated(&lost.game, Some(&foe), -149, now)
-                .tripped
-                .is_empty()
-        );
-        // Told twice counts once.
-        assert!(
-            guard
-                .rated(&lost.game, Some(&foe), -149, now)
-                .tripped
-                .is_empty()
-        );
+        for number in 1..=3 {
+            let lost = game(number, "foe", Some(Side::Black), None);
+            assert!(guard.finished(&lost, lost.at).tripped.is_empty());
+            // Told twice counts once.
+            for diff in [-50 + i32::from(number == 3), -50] {
+                let news = guard.rated(&lost.game, Some(&foe), diff, lost.at);
+                assert!(news.tripped.is_empty(), "{number}");
+            }
+        }
+        let now = start();
         let more = GameId::new("more");
         let tripped = guard.rated(&more, Some(&foe), -1, now + HOUR).tripped;
         let scopes: Vec<_> = tripped.iter().map(|tripped| &tripped.scope).collect();
@@ -418,10 +416,21 @@ mod tests {
     }
 
     #[test]
+    fn the_first_losses_of_a_new_account_stop_nothing() {
+        let mut guard = guard(GuardRules::default());
+        let foe = UserId::new("foe");
+        for (n, diff) in [-162, -115, -85, -66].into_iter().enumerate() {
+            let id = GameId::new(format!("g{n}"));
+            let news = guard.rated(&id, Some(&foe), diff, start());
+            assert!(news.tripped.is_empty(), "{diff}");
+        }
+    }
+
+    #[test]
     fn points_of_yesterday_do_not_count_and_gains_are_deducted() {
         let mut guard = guard(GuardRules::default());
         let now = start();
-        let rows = [(-100, 0), (60, 1), (-100, 2), (-40, 25)];
+        let rows = [(-60, 0), (-60, 0), (30, 1), (-50, 2), (-60, 25), (-9, 25)];
         for (n, (diff, hours)) in rows.into_iter().enumerate() {
             let id = GameId::new(format!("g{n}"));
             let news = guard.rated(&id, None, diff, now + HOUR * hours);
@@ -450,9 +459,9 @@ mod tests {
     #[test]
     fn points_of_the_last_run_count_after_a_restart() {
         let lost = |n, diff| game(n, &format!("foe{n}"), Some(Side::Black), Some(diff));
-        let before = [lost(1, -90), lost(2, -50)];
+        let before = [lost(1, -60), lost(2, -60), lost(4, -20)];
         let mut after = Guard::new(GuardRules::default(), Vec::new(), &before);
-        let next = lost(3, -10);
+        let next = lost(5, -10);
         let tripped = after.finished(&next, next.at).tripped;
         assert_eq!(tripped.len(), 1);
         assert_eq!(tripped[0].reason, "150 rating points lost within a day");

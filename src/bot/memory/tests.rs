@@ -325,9 +325,11 @@ fn a_rating_may_be_told_before_or_after_the_end_and_counts_once() {
     let room = Room::new();
     let now = room.memory.now();
     let lost = Some(Side::Black);
-    assert_eq!(room.memory.rated(&GameId::new("a"), -100), []);
-    assert_eq!(room.memory.finished(finished("a", lost, now)), []);
-    assert_eq!(room.memory.finished(finished("b", lost, now)), []);
+    assert_eq!(room.memory.rated(&GameId::new("a"), -60), []);
+    for game in ["a", "b", "c"] {
+        assert_eq!(room.memory.finished(finished(game, lost, now)), []);
+    }
+    assert_eq!(room.memory.rated(&GameId::new("c"), -30), []);
     let tripped = room.memory.rated(&GameId::new("b"), -60);
     assert_eq!(tripped.len(), 2, "this opponent, and all");
     assert_eq!(room.memory.rated(&GameId::new("b"), -60), []);
@@ -346,7 +348,7 @@ fn a_rating_may_be_told_before_or_after_the_end_and_counts_once() {
     assert!(scopes.contains(&Scope::All) && scopes.contains(&Scope::Opponent(foe())));
     room.pass(DAY);
     assert!(room.memory.rated_rest(Some(&foe())).is_none());
-    assert_eq!(room.memory.opponent(&foe()).losses, 2);
+    assert_eq!(room.memory.opponent(&foe()).losses, 3);
 }
 
 #[test]
