@@ -11,8 +11,9 @@ use crate::store::{Change, FinishedGame, GameResult, GuardRow, Moment, Rest, Sco
 
 /// The time in which rating points are summed.
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// A rating changes by more than that only while it is not settled: the first losses of a new account
+/// A game costs more than that only while the rating is not settled: the first losses of a new account
 /// take up to two hundred points each (Glicko-2 from a deviation of 500) and say nothing of its play.
+/// What it gains counts: much of it is lost again before the rating stands where it belongs.
 const MOST_SETTLED: i32 = 60;
 /// Rating changes kept for that, at most.
 const MOST_CHANGES: usize = 2000;
@@ -232,7 +233,7 @@ impl Guard {
             let from = self.rows.get(&scope).map_or(Moment::default(), |r| r.from);
             let counted = self.points.iter().filter(|points| {
                 points.at >= from
-                    && points.diff.abs() <= MOST_SETTLED
+                    && points.diff >= -MOST_SETTLED
                     && match &scope {
                         Scope::All => true,
                         Scope::Opponent(id) => points.opponent.as_ref() == Some(id),
@@ -419,7 +420,10 @@ mod tests {
     fn the_first_losses_of_a_new_account_stop_nothing() {
         let mut guard = guard(GuardRules::default());
         let foe = UserId::new("foe");
-        for (n, diff) in [-162, -115, -85, -66].into_iter().enumerate() {
+        for (n, diff) in [-162, -115, 162, -66, -60, -60, -60, -60, -60]
+            .into_iter()
+            .enumerate()
+        {
             let id = GameId::new(format!("g{n}"));
             let news = guard.rated(&id, Some(&foe), diff, start());
             assert!(news.tripped.is_empty(), "{diff}");

@@ -14,7 +14,7 @@ pub struct Guard {
     pub opponent_losses: u32,
     /// Rated losses in a row against all.
     pub losses: u32,
-    /// Rating points lost in 24 hours, in games that took or gave no more than 60.
+    /// Rating points lost in 24 hours, but for games that took more than 60.
     pub points: u32,
     /// How long rated play stops.
     #[serde(with = "units::seconds")]
