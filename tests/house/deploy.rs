@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use megaton::bot::AlarmKind;
 use megaton::config::Config;
 use serde_json::Value;
 
@@ -176,8 +177,11 @@ fn faults(known: &BTreeMap<String, Labels>, expression: &str, shown: &str) -> Ve
         };
         labels.extend(figure.keys().map(String::as_str));
         // Alarms have rows only while they are on.
+        let mut figure = figure.clone();
         if name == "megaton_alarm" {
             labels.insert("kind");
+            let kinds = AlarmKind::ALL.iter().map(|kind| kind.as_str().to_owned());
+            figure.insert("kind".to_owned(), kinds.collect());
         }
         for Matcher {
             label,
@@ -233,6 +237,7 @@ async fn every_figure_of_the_dashboard_and_the_alert_rules_is_told() {
         ),
         ("sum by (reason) (megaton_games_total)", ""),
         ("megaton_rating", "{{ $labels.kind }}"),
+        ("megaton_alarm{kind=~\"token|tokens\"}", ""),
     ] {
         let faults = faults(&known, expression, shown);
         assert_eq!(faults.len(), 1, "{expression} {shown}: {faults:?}");
