@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use megaton::lichess::{
-    ChallengeId, ChallengeOptions, ChatLine, Client, ColorChoice, Event, GameEvent, GameId,
+    ChallengeId, ChallengeOptions, ChatLine, Client, ColorChoice, Error, Event, GameEvent, GameId,
     GameState, OfferDraw, Status, UserId, Variant,
 };
 use megaton::practice::Handle;
@@ -149,7 +149,10 @@ impl Guest {
         let legal = Game::from_uci_moves(&state.moves).unwrap();
         let legal = legal.position().legal_moves();
         if state.ply() > LONG {
-            let _ = self.client.resign(game).await;
+            // Told to wait, it does: the server counts whoever calls too soon.
+            if let Err(Error::RateLimited { .. }) = self.client.resign(game).await {
+                tokio::time::sleep(self.client.timing().rate_limit).await;
+            }
         } else if !legal.is_empty() {
             let uci = legal[fastrand::usize(..legal.len())].to_string();
             // Refused where the game has just ended.
