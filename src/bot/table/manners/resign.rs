@@ -27,12 +27,13 @@ impl Resigning {
 impl Table {
     /// Our move stands: whether the game is worth going on with.
     pub(super) fn resign_if_lost(&mut self, now: Instant, out: &mut Vec<Action>) {
+        // A pause goes on though the game does too: the server may have asked for it, or may be about to.
         let before = self.manners.resigning.asked.take();
+        let before = before.filter(|(_, asked)| asked.goes_on(now));
         if !self.is_given_up(now) {
+            self.manners.resigning.asked = before;
             return;
         }
-        // A pause goes on though the game does too: the server may have asked for it, or may be about to.
-        let before = before.filter(|(_, asked)| asked.goes_on(now));
         let asked = before.map_or_else(Insistence::begun, |(_, asked)| asked);
         self.manners.resigning.asked = Some((self.ply(), asked));
         if before.is_none() {
@@ -67,11 +68,16 @@ impl Table {
 
     pub(super) fn resign_tick(&mut self, now: Instant, out: &mut Vec<Action>) {
         let ply = self.ply();
-        if let Some((at, asked)) = &mut self.manners.resigning.asked
+        let resigning = &mut self.manners.resigning;
+        if let Some((at, asked)) = &mut resigning.asked
             && asked.is_due(now)
-            && *at == ply
         {
-            out.push(Action::Ask(Request::Resign));
+            if *at == ply {
+                out.push(Action::Ask(Request::Resign));
+            } else {
+                // The pause is over; whether to ask again is seen once our next move stands.
+                resigning.asked = None;
+            }
         }
     }
 }
