@@ -153,13 +153,18 @@ fn a_yes_that_ends_nothing_is_not_the_last_word() {
     assert_eq!(asks(&desk.wait(ms(200))), [Request::Resign]);
 }
 
+/// They move, and we do with this score: what is asked once our move stands as the one of that number.
+fn moves(desk: &mut Desk, number: usize, score: i32) -> Vec<Request> {
+    let ticket = thinking(&desk.state(&line(number - 1))).unwrap().ticket;
+    let ours = line(number).rsplit(' ').next().unwrap().to_owned();
+    desk.think_with(ticket, &ours, Score::Cp(score));
+    asks(&desk.state(&line(number)))
+}
+
 #[test]
 fn a_resignation_that_is_still_under_way_is_not_made_again_with_the_next_move() {
     let mut desk = played(Side::White, resigning(), 5, lost).desk;
-    let ticket = thinking(&desk.state(&line(6))).unwrap().ticket;
-    let ours = line(7).rsplit(' ').next().unwrap().to_owned();
-    desk.think_with(ticket, &ours, Score::Cp(-3000));
-    assert_eq!(asks(&desk.state(&line(7))), []);
+    assert_eq!(moves(&mut desk, 7, -3000), []);
     desk.asked(Request::Resign, Answer::Lost);
     assert_eq!(asks(&desk.wait(ms(1100))), [Request::Resign]);
 }
@@ -169,12 +174,38 @@ fn a_wait_that_the_server_asks_for_goes_on_through_the_next_moves() {
     let mut desk = played(Side::White, resigning(), 5, lost).desk;
     let wait = Some(ms(30_000));
     desk.asked(Request::Resign, Answer::Limited { wait });
-    let ticket = thinking(&desk.state(&line(6))).unwrap().ticket;
-    let ours = line(7).rsplit(' ').next().unwrap().to_owned();
-    desk.think_with(ticket, &ours, Score::Cp(-3000));
-    assert_eq!(asks(&desk.state(&line(7))), []);
+    assert_eq!(moves(&mut desk, 7, -3000), []);
     assert_eq!(asks(&desk.wait(ms(29_000))), []);
     assert_eq!(asks(&desk.wait(ms(2_000))), [Request::Resign]);
+}
+
+#[test]
+fn a_wait_that_the_server_asks_for_outlasts_a_move_at_which_the_game_looks_better() {
+    let mut settings = resigning();
+    settings.resign.moves = 1;
+    let mut desk = played(Side::White, settings, 3, lost).desk;
+    let wait = Some(ms(30_000));
+    desk.asked(Request::Resign, Answer::Limited { wait });
+    assert_eq!(moves(&mut desk, 5, 100), []);
+    assert_eq!(
+        moves(&mut desk, 7, -3000),
+        [],
+        "lost again, and it is to wait"
+    );
+    assert_eq!(asks(&desk.wait(ms(29_000))), []);
+    assert_eq!(asks(&desk.wait(ms(2_000))), [Request::Resign]);
+}
+
+#[test]
+fn after_a_wait_that_ends_on_our_turn_it_is_asked_once_our_move_stands() {
+    let mut desk = played(Side::White, resigning(), 5, lost).desk;
+    let wait = Some(ms(10_000));
+    desk.asked(Request::Resign, Answer::Limited { wait });
+    let ticket = thinking(&desk.state(&line(6))).unwrap().ticket;
+    assert_eq!(asks(&desk.wait(ms(11_000))), []);
+    let ours = line(7).rsplit(' ').next().unwrap().to_owned();
+    desk.think_with(ticket, &ours, Score::Cp(-3000));
+    assert_eq!(asks(&desk.state(&line(7))), [Request::Resign]);
 }
 
 fn proposal(moves: &str) -> GameState {
