@@ -155,10 +155,11 @@ fn a_yes_that_ends_nothing_is_not_the_last_word() {
 
 /// They move, and we do with this score: what is asked once our move stands as the one of that number.
 fn moves(desk: &mut Desk, number: usize, score: i32) -> Vec<Request> {
-    let ticket = thinking(&desk.state(&line(number - 1))).unwrap().ticket;
-    let ours = line(number).rsplit(' ').next().unwrap().to_owned();
-    desk.think_with(ticket, &ours, Score::Cp(score));
-    asks(&desk.state(&line(number)))
+    let search = thinking(&desk.state(&line(number - 1))).expect("our turn");
+    let moves = line(number);
+    let ours = moves.rsplit(' ').next().expect("our move");
+    desk.think_with(search.ticket, ours, Score::Cp(score));
+    asks(&desk.state(&moves))
 }
 
 #[test]

@@ -256,8 +256,13 @@ pub(crate) fn put_on_with(
     (running.task, running.shutdown)
 }
 
-/// A client as fast as the server.
+/// A client as fast as the server, for all but the bot: it does not give up a call on a machine
+/// that stands still.
 pub(crate) fn client(server: &Handle, token: &str) -> Client {
+    client_with(server, token, CALL * 16)
+}
+
+fn client_with(server: &Handle, token: &str, call: Duration) -> Client {
     let usual = lichess::Timing::default().faster(SPEED);
     let client = Client::new(ClientOptions {
         base_url: server.url().to_owned(),
@@ -266,7 +271,7 @@ pub(crate) fn client(server: &Handle, token: &str) -> Client {
         timing: lichess::Timing {
             game_opening: CALL,
             connect: CALL,
-            call: CALL * 2,
+            call,
             move_call: CALL,
             ..usual
         },
@@ -275,7 +280,7 @@ pub(crate) fn client(server: &Handle, token: &str) -> Client {
 }
 
 pub(crate) fn start(server: &Handle, token: &str, change: impl FnOnce(&mut Settings)) -> Running {
-    start_with(client(server, token), change)
+    start_with(client_with(server, token, CALL * 2), change)
 }
 
 /// The same with a client that finds the server by itself.
