@@ -439,13 +439,14 @@ impl Porter {
         }
     }
 
-    /// What a finished game did to our rating is told here and nowhere else.
+    /// What a finished game did to the ratings is told here and nowhere else.
     fn note_rating(&self, event: &Event) {
         if let Event::GameFinish(game) = event
             && let Some(diff) = game.rating_diff
         {
             let tripped = self.house.memory.rated(&game.id, diff);
-            self.house.listeners.chronicle().rated(&game.id, diff);
+            let chronicle = self.house.listeners.chronicle();
+            chronicle.rated(&game.id, diff, game.opponent.rating_diff);
             say_tripped(&self.house.alarms, tripped);
         }
     }

@@ -260,12 +260,12 @@ impl Ground {
     }
 
     /// Whether these games are in the archive with all their moves, their ends, and what they did to
-    /// the rating.
+    /// both ratings.
     fn keeps(&self, played: &[GameReport]) -> bool {
         let is_rated = |game: &GameReport| {
             self.kept(&game.id).is_some_and(|kept| {
-                let diff = kept.us.and_then(|us| kept.player(us).rating_diff);
-                diff.is_some()
+                let ratings = [&kept.white, &kept.black];
+                ratings.iter().all(|player| player.rating_diff.is_some())
             })
         };
         self.knows(played) && played.iter().all(is_rated)

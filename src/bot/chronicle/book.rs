@@ -286,8 +286,9 @@ impl Book {
         }
     }
 
-    /// What the game did to our rating. It is told on another stream, before the end or after.
-    pub(super) fn rated(&mut self, id: &str, diff: i32) {
+    /// What the game did to our rating, and to theirs where that is known. It is told on another
+    /// stream, before the end or after.
+    pub(super) fn rated(&mut self, id: &str, ours: i32, theirs: Option<i32>) {
         let revision = self.next();
         let ended = self.ended.iter_mut().rev();
         let page = self.games.get_mut(id).or_else(|| {
@@ -297,7 +298,9 @@ impl Book {
         let Some(page) = page else { return };
         if let Some(us) = page.record.us {
             let record = Arc::make_mut(&mut page.record);
-            record.player_mut(us).rating_diff = Some(diff);
+            record.player_mut(us).rating_diff = Some(ours);
+            let opponent = record.player_mut(us.other());
+            opponent.rating_diff = theirs.or(opponent.rating_diff);
             page.revision = revision;
         }
     }

@@ -194,9 +194,9 @@ impl Chronicle {
         self.change(|book, now| book.missed(header::exported(export, us, game, now), game));
     }
 
-    /// What a game did to our rating.
-    pub(in crate::bot) fn rated(&self, game: &GameId, diff: i32) {
-        self.change(|book, _| book.rated(game.as_str(), diff));
+    /// What a game did to our rating, and to theirs where that is known.
+    pub(in crate::bot) fn rated(&self, game: &GameId, ours: i32, theirs: Option<i32>) {
+        self.change(|book, _| book.rated(game.as_str(), ours, theirs));
     }
 
     /// Nobody sits at a game any more.

@@ -138,8 +138,12 @@ fn a_game_is_written_down_with_clocks_thoughts_and_lag() {
     assert!(chronicle.running().is_empty());
     let ended = chronicle.game(ID).unwrap();
     assert_eq!(ended.our_outcome(), Some(Outcome::Win));
-    chronicle.rated(&GameId::new(ID), 6);
-    assert_eq!(chronicle.recent()[0].white.rating_diff, Some(6));
+    chronicle.rated(&GameId::new(ID), 6, Some(-5));
+    // Whoever looks it up later may know of ours alone.
+    chronicle.rated(&GameId::new(ID), 6, None);
+    let rated = &chronicle.recent()[0];
+    assert_eq!(rated.white.rating_diff, Some(6));
+    assert_eq!(rated.black.rating_diff, Some(-5));
 }
 
 #[test]

@@ -106,7 +106,7 @@ impl Seeker {
                 tracing::warn!(%game, "cannot find out how it ended: it is not counted");
                 self.memory.give_game_up(&game);
             }
-            Next::Forget => self.rate(&game, 0),
+            Next::Forget => self.rate(&game, 0, None),
         }
         Some(())
     }
@@ -128,7 +128,9 @@ impl Seeker {
                 Found::Settled
             }
             Account::Over(missed) if !self.memory.is_open(game) => {
-                self.rate(game, missed.finished.rating_diff.unwrap_or(0));
+                let them = missed.ending.us.map(|us| export.players.of(us.other()));
+                let theirs = them.and_then(|player| player.rating_diff);
+                self.rate(game, missed.finished.rating_diff.unwrap_or(0), theirs);
                 Found::Settled
             }
             Account::Over(missed) => {
@@ -139,12 +141,13 @@ impl Seeker {
         }
     }
 
-    /// What a game whose end was counted did to our rating; nought if nobody can say.
-    fn rate(&self, game: &GameId, diff: i32) {
+    /// What a game whose end was counted did to our rating, nought if nobody can say, and to theirs.
+    fn rate(&self, game: &GameId, diff: i32, theirs: Option<i32>) {
         if self.memory.lacks_rating(game) {
             tracing::info!(%game, diff, "its rating change was never told: looked up");
             let tripped = self.memory.rated(game, diff);
-            self.listeners.chronicle().rated(game, diff);
+            let chronicle = self.listeners.chronicle();
+            chronicle.rated(game, diff, theirs);
             say_tripped(&self.alarms, tripped);
         }
     }

@@ -5,9 +5,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, mpsc};
 
+use tempfile::TempDir;
+
 use super::*;
 use crate::archive::{
-    ChallengeRecord, Control, Direction, EndingRecord, Entry, FILE_NAME, Filter, GameRecord,
+    ChallengeRecord, Control, Direction, Disk, EndingRecord, Entry, FILE_NAME, Filter, GameRecord,
     Library, MoveRecord, Order, PlayerRecord, ScoreRecord, Verdict, calendar,
 };
 use crate::bot::chronicle::{Desk, Header};
@@ -127,14 +129,33 @@ async fn a_game_is_kept_as_it_goes_and_goes_on_after_a_restart() {
 #[tokio::test]
 async fn a_damaged_file_is_an_alarm_is_left_as_it_is_and_costs_nothing_once_it_is_away() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join(FILE_NAME);
     let rubbish = b"no archive at all".repeat(500);
-    fs::write(&path, &rubbish).unwrap();
+    fs::write(folder.path().join(FILE_NAME), &rubbish).unwrap();
+    cannot_be_used(&folder, "is damaged").await;
+}
+
+#[tokio::test]
+async fn a_file_of_a_later_version_is_an_alarm_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(FILE_NAME);
+    drop(Disk::open(&path, 1).unwrap());
+    let later = "INSERT INTO schema (version, at) VALUES (99, 0)";
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute(later, []).unwrap();
+    drop(db);
+    cannot_be_used(&folder, "99").await;
+}
+
+/// A bot whose archive is such a file plays on, says so, leaves it as it is, and keeps the game once
+/// somebody has put it away.
+async fn cannot_be_used(folder: &TempDir, said: &str) {
+    let path = folder.path().join(FILE_NAME);
+    let before = fs::read(&path).unwrap();
     let chronicle = Chronicle::default();
     let mut troubles = chronicle.troubles();
     let scribe = start(folder.path(), &chronicle).await;
     let trouble = troubles.borrow_and_update().clone().expect("an alarm");
-    assert!(trouble.contains("is damaged"), "{trouble}");
+    assert!(trouble.contains(said), "{trouble}");
     open(&chronicle, "g1f3");
     lose(&chronicle);
     tokio::time::timeout(GUARD, troubles.changed())
@@ -148,7 +169,7 @@ async fn a_damaged_file_is_an_alarm_is_left_as_it_is_and_costs_nothing_once_it_i
             .unwrap()
             .contains("One game waits")
     );
-    assert_eq!(fs::read(&path).unwrap(), rubbish, "left as it is");
+    assert_eq!(fs::read(&path).unwrap(), before, "left as it is");
     fs::rename(&path, folder.path().join("away.db")).unwrap();
     let kept = until(folder.path(), |library| library.game(ID).ok()?).await;
     assert_eq!(kept.result(), "0-1");
