@@ -187,13 +187,15 @@ impl Library {
     /// # Errors
     /// When the file cannot be read.
     pub fn time_losses(&self, filter: &Filter) -> Result<Vec<TimeLoss>, ArchiveError> {
+        let is_meant = |status: &Status| filter.status.is_empty() || filter.status.contains(status);
+        let forfeits = Status::TIME_FORFEITS.into_iter().filter(is_meant);
         let lost = Filter {
             result: Some(Wanted::Result(Outcome::Loss)),
-            status: Status::TIME_FORFEITS.to_vec(),
+            status: forfeits.collect(),
             ..filter.clone()
         };
         let of_other_kind = |wanted: &Wanted| *wanted != Wanted::Result(Outcome::Loss);
-        if filter.result.as_ref().is_some_and(of_other_kind) {
+        if filter.result.as_ref().is_some_and(of_other_kind) || lost.status.is_empty() {
             return Ok(Vec::new());
         }
         let mut games = Vec::new();

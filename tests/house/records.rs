@@ -34,7 +34,7 @@ impl Ground {
         self.folder.path().join("data/127.0.0.1_9").join(FILE_NAME)
     }
 
-    fn file(&self, name: &str) -> String {
+    pub(super) fn file(&self, name: &str) -> String {
         self.folder.path().join(name).display().to_string()
     }
 
@@ -58,7 +58,7 @@ impl Ground {
     }
 
     /// Three games: won, lost on the clock while a stream was lost, and running.
-    fn with_games() -> Self {
+    pub(super) fn with_games() -> Self {
         let ground = Self::new();
         let mut lost = game("lost0002", BEGAN + DAY);
         lost.moves.pop();
@@ -89,7 +89,7 @@ impl Ground {
     }
 }
 
-fn game(id: &str, began: u64) -> GameRecord {
+pub(super) fn game(id: &str, began: u64) -> GameRecord {
     let own = |uci: &str, after: u64, clock: u64, score: i32| MoveRecord {
         at: Some(began + after),
         clock: Some(clock),

@@ -116,8 +116,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
         printer.print(&Line {
             asked: &asked,
             site,
-        })?;
-        Ok::<_, Failure>(true)
+        })
     })?;
     printer.finish("no such challenges")
 }

@@ -78,8 +78,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
         printer.print(&Line {
             event: &event,
             site,
-        })?;
-        Ok::<_, Failure>(true)
+        })
     })?;
     if any {
         return printer.finish("");

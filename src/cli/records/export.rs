@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use megaton::archive::{Filter, GameRecord, Order, PgnOptions, pgn_reviewed};
 
+use super::game::id_of;
 use super::place::ArchiveArgs;
 use super::wanted::WantedArgs;
 use crate::cli::ask;
@@ -26,7 +27,7 @@ pub(in crate::cli) struct Args {
     archive: ArchiveArgs,
     #[command(flatten)]
     wanted: WantedArgs,
-    /// These games alone
+    /// These games alone: their ids or addresses
     #[arg(value_name = "ID")]
     games: Vec<String>,
     /// The file to write, which is replaced once the new one is whole [default: stdout]
@@ -98,7 +99,7 @@ fn write(args: &Args, out: &mut impl Write) -> Result<u64, Failure> {
         library.each_game(&filter, Order::Oldest, usize::MAX, |game| put(&game))?;
     }
     for id in &args.games {
-        let game = library.game(id)?;
+        let game = library.game(id_of(id))?;
         put(&game.ok_or_else(|| Failure::setup(format!("there is no game {id}")))?)?;
     }
     Ok(games)

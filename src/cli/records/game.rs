@@ -16,6 +16,10 @@ use super::place::ArchiveArgs;
 use super::table::{Align, Table};
 use crate::cli::failure::Failure;
 
+/// Characters of a game's id.
+const GAME_ID: usize = 8;
+/// Characters of the id that a player's own address of a game has.
+const SEAT_ID: usize = 12;
 /// Signs down of the graph.
 const HEIGHT: usize = 9;
 /// Where nobody tells how wide the terminal is.
@@ -83,10 +87,18 @@ struct Style {
     width: usize,
 }
 
-/// The id in what was typed: an address will do as well.
+/// The id in what was typed: an address will do as well, with the side that looks at it, the move,
+/// and the four letters by which a player's own seat is known.
 pub(super) fn id_of(typed: &str) -> &str {
-    let id = typed.trim_end_matches('/').rsplit('/').next();
-    id.unwrap_or(typed)
+    let address = typed.split(['#', '?']).next().unwrap_or(typed);
+    let parts = address.trim_end_matches('/').rsplit('/');
+    let mut parts = parts.skip_while(|part| ["white", "black"].contains(part));
+    let id = parts.next().unwrap_or(typed);
+    if id.len() == SEAT_ID {
+        id.get(..GAME_ID).unwrap_or(id)
+    } else {
+        id
+    }
 }
 
 fn find(library: &Library, id: &str) -> Result<GameRecord, Failure> {
@@ -434,4 +446,27 @@ fn of_terminal() -> Option<usize> {
 #[cfg(not(unix))]
 const fn of_terminal() -> Option<usize> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::id_of;
+
+    #[test]
+    fn an_address_of_a_game_has_its_id() {
+        for typed in [
+            "q7ZxVt2B",
+            "q7ZxVt2BkM4s",
+            "https://lichess.org/q7ZxVt2B",
+            "https://lichess.org/q7ZxVt2BkM4s",
+            "lichess.org/q7ZxVt2B/black#12",
+            "https://lichess.org/q7ZxVt2B/white/?x=y",
+            "http://127.0.0.1:8650/game/q7ZxVt2B",
+        ] {
+            assert_eq!(id_of(typed), "q7ZxVt2B", "{typed}");
+        }
+        for beginning in ["q7Z", "white", ""] {
+            assert_eq!(id_of(beginning), beginning);
+        }
+    }
 }

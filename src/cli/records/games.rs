@@ -50,8 +50,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let site = place.site.trim_end_matches('/');
     let (order, most) = (args.list.order(), args.list.most());
     library.each_line(&filter, order, most, |line| {
-        printer.print(&Line { line: &line, site })?;
-        Ok::<_, Failure>(true)
+        printer.print(&Line { line: &line, site })
     })?;
     printer.finish("no such games")
 }

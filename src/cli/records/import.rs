@@ -72,11 +72,11 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
         ids: HashSet::new(),
         told: Told::default(),
     };
-    for file in &args.files {
-        import.file(file)?;
-    }
+    let read = args.files.iter().try_for_each(|file| import.file(file));
+    // What was read before a file that cannot be is taken all the same, and said.
     import.flush()?;
-    import.report(&place.path)
+    let report = import.report(&place.path);
+    read.and(report)
 }
 
 /// Where games go, or only would.

@@ -11,6 +11,8 @@ use serde::Serialize;
 use super::table::{Align, Table};
 use crate::cli::failure::Failure;
 
+/// So many are listed where nobody says how many.
+const USUAL: usize = 30;
 /// Rows of a table before it is shown: the columns are as wide as these need.
 const AT_ONCE: usize = 1000;
 
@@ -22,6 +24,17 @@ pub(super) enum Form {
     Csv,
 }
 
+impl Form {
+    /// The one that is asked for, by its name or by a switch of its own.
+    pub(super) fn of(named: Self, json: bool, csv: bool) -> Self {
+        match (json, csv) {
+            (true, _) => Self::Json,
+            (_, true) => Self::Csv,
+            _ => named,
+        }
+    }
+}
+
 /// How a list is given.
 #[expect(
     clippy::struct_excessive_bools,
@@ -29,9 +42,9 @@ pub(super) enum Form {
 )]
 #[derive(Debug, clap::Args)]
 pub(super) struct ListArgs {
-    /// So many at most
-    #[arg(long, value_name = "N", default_value_t = 30)]
-    limit: usize,
+    /// So many at most [default: 30]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
     /// All of them
     #[arg(long, conflicts_with = "limit")]
     all: bool,
@@ -59,9 +72,11 @@ impl ListArgs {
         }
     }
 
-    /// How many at most.
+    /// How many are asked for at most.
     pub(super) fn most(&self) -> usize {
-        if self.all { usize::MAX } else { self.limit }
+        // One more than is shown says that there are more.
+        let usual = if self.all { usize::MAX } else { USUAL + 1 };
+        self.limit.unwrap_or(usual)
     }
 
     /// Writes to stdout; the table has these columns.
@@ -69,12 +84,13 @@ impl ListArgs {
         &self,
         columns: &[(&'static str, Align)],
     ) -> Printer<BufWriter<StdoutLock<'static>>> {
-        let form = match (self.json, self.csv) {
-            (true, _) => Form::Json,
-            (_, true) => Form::Csv,
-            _ => self.format,
-        };
-        Printer::new(form, columns, BufWriter::new(io::stdout().lock()))
+        let form = Form::of(self.format, self.json, self.csv);
+        let mut printer = Printer::new(form, columns, BufWriter::new(io::stdout().lock()));
+        if self.limit.is_none() && !self.all {
+            printer.left = USUAL;
+            printer.which = if self.oldest { "earliest" } else { "latest" };
+        }
+        printer
     }
 }
 
@@ -86,8 +102,19 @@ pub(super) trait Listed {
     fn row(&self) -> impl Serialize;
 }
 
-/// Writes lines as they come, in one of the forms.
-pub(super) enum Printer<W: Write> {
+/// Writes lines as they come.
+pub(super) struct Printer<W: Write> {
+    page: Page<W>,
+    /// So many more are shown.
+    left: usize,
+    /// Which those are, if there are more.
+    which: &'static str,
+    /// Whether one was not shown.
+    more: bool,
+}
+
+/// What they are written on, in one of the forms.
+enum Page<W: Write> {
     Table {
         table: Table,
         waiting: usize,
@@ -104,21 +131,52 @@ pub(super) enum Printer<W: Write> {
 
 impl<W: Write> Printer<W> {
     fn new(form: Form, columns: &[(&'static str, Align)], out: W) -> Self {
-        match form {
-            Form::Table => Self::Table {
+        let page = match form {
+            Form::Table => Page::Table {
                 table: Table::new(columns),
                 waiting: 0,
                 widths: Vec::new(),
                 shown: 0,
                 out,
             },
-            Form::Json => Self::Json { any: false, out },
-            Form::Csv => Self::Csv(Box::new(csv::Writer::from_writer(out))),
+            Form::Json => Page::Json { any: false, out },
+            Form::Csv => Page::Csv(Box::new(csv::Writer::from_writer(out))),
+        };
+        Self {
+            page,
+            left: usize::MAX,
+            which: "latest",
+            more: false,
         }
     }
 
-    /// One more line.
-    pub(super) fn print(&mut self, one: &impl Listed) -> Result<(), Failure> {
+    /// One more line. False if no more are wanted.
+    pub(super) fn print(&mut self, one: &impl Listed) -> Result<bool, Failure> {
+        let Some(left) = self.left.checked_sub(1) else {
+            self.more = true;
+            return Ok(false);
+        };
+        self.left = left;
+        self.page.print(one)?;
+        Ok(true)
+    }
+
+    /// The end; where there was nothing, a table says so in these words. Who did not say how many are
+    /// wanted is told that there are more.
+    pub(super) fn finish(self, nothing: &str) -> Result<(), Failure> {
+        self.page.finish(nothing)?;
+        if self.more {
+            let which = self.which;
+            let text =
+                format!("megaton: the {which} {USUAL}; there are more: see --limit and --all");
+            writeln!(io::stderr().lock(), "{text}")?;
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Page<W> {
+    fn print(&mut self, one: &impl Listed) -> Result<(), Failure> {
         match self {
             Self::Table {
                 table,
@@ -144,8 +202,7 @@ impl<W: Write> Printer<W> {
         Ok(())
     }
 
-    /// The end; where there was nothing, a table says so in these words.
-    pub(super) fn finish(self, nothing: &str) -> Result<(), Failure> {
+    fn finish(self, nothing: &str) -> Result<(), Failure> {
         match self {
             Self::Table {
                 mut table,

@@ -29,8 +29,8 @@ const MARGIN: usize = 8;
   megaton stats --since 30d --rated
   megaton stats --by opponent --top 50
   megaton stats --by time --since 7d       why games were lost on the clock
-  megaton stats --by rating --format csv > rating.csv
-  megaton stats --format json | jq .trouble")]
+  megaton stats --by rating --csv > rating.csv
+  megaton stats --json | jq .trouble")]
 pub(in crate::cli) struct Args {
     #[command(flatten)]
     archive: ArchiveArgs,
@@ -45,6 +45,12 @@ pub(in crate::cli) struct Args {
     /// Tables for people, JSON, or CSV (of one part)
     #[arg(long, value_enum, default_value_t = Form::Table)]
     format: Form,
+    /// The same as --format json
+    #[arg(long, conflicts_with_all = ["format", "csv"])]
+    json: bool,
+    /// The same as --format csv
+    #[arg(long, conflicts_with = "format")]
+    csv: bool,
     /// Signs of ASCII only
     #[arg(long)]
     ascii: bool,
@@ -85,14 +91,15 @@ impl Part {
 pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let (library, _) = args.archive.open()?;
     let filter = args.wanted.filter()?;
-    if args.format == Form::Csv && args.by.len() != 1 {
+    let form = Form::of(args.format, args.json, args.csv);
+    if form == Form::Csv && args.by.len() != 1 {
         return Err(Failure::setup(
             "CSV holds one part: name it, such as --by opponent",
         ));
     }
     let stats = library.stats(&filter)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
-    match args.format {
+    match form {
         Form::Json => {
             serde_json::to_writer_pretty(&mut out, &stats).map_err(io::Error::from)?;
             writeln!(out)?;
