@@ -1,13 +1,14 @@
 //! Games that are over, for the pages: the latest from the chronicle, the rest from the archive.
 //!
-//! The archive is read where blocking is allowed, by one page at a time: however many ask, the bot
-//! and its writer notice nothing. Without an archive there are the latest games; one that is there and
+//! The archive is read by one page at a time, by threads that give way to the searches of games:
+//! however many ask, the bot and its writer notice nothing. Without an archive there are the latest games; one that is there and
 //! cannot be read is said to be so.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
@@ -15,7 +16,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 use super::feed::now;
 use super::gate::refusal;
@@ -34,6 +35,9 @@ const MOST_GAMES: usize = 200;
 const MOST_RATED: usize = 3000;
 /// Opponents that are listed, those met most often. The page says so where there are as many.
 const MOST_OPPONENTS: usize = 1000;
+
+/// How much nicer than the rest of the program whoever reads is: nicer than the searches of games.
+const NICENESS: i32 = 10;
 
 /// The archive, opened when it is first asked.
 #[derive(Debug)]
@@ -68,7 +72,7 @@ impl Shelf {
         let turn = turn.expect("nobody closes it");
         let open = Arc::clone(&self.open);
         let at = path.clone();
-        let asked = tokio::task::spawn_blocking(move || {
+        let read = move || {
             // Nothing ends this thread before it has its answer, whoever wanted it.
             let _turn = turn;
             let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -79,12 +83,22 @@ impl Shelf {
             let answer = question(&library)?;
             // Only one that answers is kept.
             *open = Some(library);
-            Ok::<T, ArchiveError>(answer)
+            Ok(answer)
+        };
+        let failed = |reason: String| Err(ArchiveError::Failed { path, reason });
+        let (say, said) = oneshot::channel();
+        // A thread that has become nice stays so: none is used that others use too.
+        let reader = thread::Builder::new().name("shelf".into()).spawn(move || {
+            // On Linux that of the thread, not of the process. Failing is harmless.
+            let _ = rustix::process::nice(NICENESS);
+            let _ = say.send(read());
         });
-        let answer = asked.await.unwrap_or_else(|error| {
-            let reason = error.to_string();
-            Err(ArchiveError::Failed { path, reason })
-        });
+        let answer = match reader {
+            Ok(_) => said
+                .await
+                .unwrap_or_else(|_| failed("a fault of this program".to_owned())),
+            Err(error) => failed(error.to_string()),
+        };
         self.note(answer.as_ref().err().filter(|error| is_there(error)));
         answer.map(Some)
     }
@@ -424,6 +438,22 @@ mod tests {
         go_on.send(()).unwrap();
         let next = shelf.ask(|library| library.ids_like("a")).await;
         assert_eq!(next, Ok(Some(Vec::new())));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn whoever_reads_gives_way_to_the_searches_of_games() {
+        fn niceness() -> i32 {
+            let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+            let (_, fields) = stat.rsplit_once(") ").unwrap();
+            fields.split(' ').nth(16).unwrap().parse().unwrap()
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.db");
+        Disk::open(&path, 1).unwrap();
+        let shelf = Shelf::new(Some(path));
+        let reader = shelf.ask(|_| Ok(niceness())).await;
+        assert_eq!(reader, Ok(Some((niceness() + NICENESS).min(19))));
     }
 
     #[tokio::test]

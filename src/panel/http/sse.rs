@@ -59,7 +59,9 @@ struct Open {
 pub(super) async fn live(State(site): State<Site>, Query(wanted): Query<Wanted>) -> Response {
     let Some(place) = site.take_place() else {
         let text = "too many pages are open: close some, or wait";
-        return refusal(StatusCode::SERVICE_UNAVAILABLE, text);
+        let refused = refusal(StatusCode::SERVICE_UNAVAILABLE, text);
+        // The place of its connection is for others: probes and whoever scrapes.
+        return ([(header::CONNECTION, "close")], refused).into_response();
     };
     let (viewer, pictures) = site.feed().view(wanted.game.clone());
     let open = Open {
