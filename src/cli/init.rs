@@ -1,7 +1,8 @@
 //! `megaton init`: from nothing to a config, by a few questions or by flags.
 //!
-//! It writes two files, the config and the token's, and never over one that is there. What it writes
-//! is read back as any config is; then the account is looked at as `megaton check` does.
+//! It writes two files, the config and the token's, and never over one that is there: both are looked
+//! for before anything is asked, and a token that is there is used. What it writes is read back as any
+//! config is; then the account is looked at as `megaton check` does.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, IsTerminal, Write};
@@ -16,6 +17,8 @@ use super::check;
 use super::draft::{Draft, Modes, Opponents};
 use super::failure::Failure;
 
+/// The token's file, beside the config.
+const TOKEN_FILE: &str = "token.txt";
 /// Where tokens are made, with the boxes ticked that are of use.
 const TOKEN_PAGE: &str = "/account/oauth/token/create?scopes[]=bot:play&scopes[]=challenge:read\
                           &scopes[]=challenge:write&description=Megaton";
@@ -24,9 +27,9 @@ const TOKEN_PAGE: &str = "/account/oauth/token/create?scopes[]=bot:play&scopes[]
 ///
 /// Asks for the server, the token, how you can be reached and whom to play; flags answer beforehand,
 /// and without a terminal, or with --yes, the rest are the defaults. Writes config.toml and, where a
-/// token was typed, a file with it that only you can read; files that are there stay as they are.
-/// Then token and account are checked, and it says what would be accepted. Status 2 if anything keeps
-/// the bot from playing.
+/// token was typed, token.txt, which only you can read. Files that are there stay as they are; a
+/// token.txt that is there is used, unless --token-file names another. Then token and account are
+/// checked, and it says what would be accepted. Status 2 if anything keeps the bot from playing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton init
@@ -67,7 +70,7 @@ pub(super) struct Args {
 
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     let path = args.folder.join("config.toml");
-    if path.exists() {
+    if is_there(&path) {
         return Err(Failure::setup(format!(
             "{} is there already: change it by hand, or move it away",
             path.display()
@@ -75,23 +78,26 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     }
     let asks = !args.yes && io::stdin().is_terminal();
     let mut draft = args.draft();
+    if draft.token_file.is_none() {
+        draft.token_file = token_there(&args.folder)?;
+    }
     if asks {
         args.ask(&mut draft)?;
     }
     // Before anything is written: what was answered must be a config.
     proven(&draft)?;
-    let typed = if asks { args.ask_token(&draft)? } else { None };
+    let typed = if asks { Args::ask_token(&draft)? } else { None };
     fs::create_dir_all(&args.folder).map_err(|error| unwritable(&args.folder, &error))?;
     if let Some(token) = typed {
-        let file = args.folder.join("token.txt");
+        let file = args.folder.join(TOKEN_FILE);
         write_new(&file, &format!("{token}\n"), Rights::Owner)?;
         say(&format!("wrote    {}, for your eyes only", file.display()))?;
-        draft.token_file = Some("token.txt".into());
+        draft.token_file = Some(TOKEN_FILE.into());
     }
     write_new(&path, &draft.text(), Rights::Usual)?;
     say(&format!("wrote    {}", path.display()))?;
     let config = Config::read(&path)?;
-    let lacks = config.lichess.token_file.is_none() && std::env::var_os(TOKEN_VARIABLE).is_none();
+    let lacks = config.lichess.token_file.is_none() && !is_in_the_variable();
     if lacks {
         say(&format!(
             "token    none yet: make one at {}{TOKEN_PAGE}\n         and name its file with \
@@ -162,9 +168,9 @@ impl Args {
         Ok(())
     }
 
-    /// The token, if it is typed.
-    fn ask_token(&self, draft: &Draft) -> Result<Option<String>, Failure> {
-        if self.token_file.is_some() || std::env::var_os(TOKEN_VARIABLE).is_some() {
+    /// The token, if there is none yet and it is typed.
+    fn ask_token(draft: &Draft) -> Result<Option<String>, Failure> {
+        if draft.token_file.is_some() || is_in_the_variable() {
             return Ok(None);
         }
         ask::say(&format!(
@@ -205,6 +211,41 @@ fn choice<T: ValueEnum>(text: &str) -> Result<T, String> {
         let names: Vec<String> = names.map(|value| value.get_name().to_owned()).collect();
         format!("one of {}", names.join(", "))
     })
+}
+
+/// The token's file that lies in the folder already, as the config names it.
+fn token_there(folder: &Path) -> Result<Option<PathBuf>, Failure> {
+    let file = folder.join(TOKEN_FILE);
+    if !is_there(&file) {
+        return Ok(None);
+    }
+    let read = Token::choose(None, Some(&file));
+    read.map_err(|error| {
+        Failure::setup(format!(
+            "{error}; put the token into it, move it away, or name another file with --token-file"
+        ))
+    })?;
+    let rank = if is_in_the_variable() {
+        format!("; {TOKEN_VARIABLE} comes before it")
+    } else {
+        String::new()
+    };
+    say(&format!(
+        "token    {} is there already and used as it is{rank}",
+        file.display()
+    ))?;
+    Ok(Some(TOKEN_FILE.into()))
+}
+
+/// Whether the environment holds a token; a blank one is none, as where it is read.
+fn is_in_the_variable() -> bool {
+    let variable = std::env::var_os(TOKEN_VARIABLE);
+    variable.is_some_and(|value| !value.to_string_lossy().trim().is_empty())
+}
+
+/// Whether nothing new can be made under this name: a link to nowhere is in the way as a file is.
+fn is_there(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
 }
 
 /// Whether what was answered is a config.
@@ -277,6 +318,32 @@ mod tests {
             use std::os::unix::fs::PermissionsExt;
             let mode = fs::metadata(&path).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn a_token_that_is_there_is_read_before_anything_is_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(token_there(folder.path()), Ok(None)));
+        let file = folder.path().join(TOKEN_FILE);
+        for (content, problem) in [("", "it is empty"), ("two words", "a token is one word")] {
+            fs::write(&file, content).unwrap();
+            let Err(Failure::Setup(error)) = token_there(folder.path()) else {
+                panic!("{content:?} is no token");
+            };
+            let said = error.to_string();
+            assert!(said.contains(problem), "{said}");
+            assert!(said.contains(&file.display().to_string()), "{said}");
+            assert!(said.contains("--token-file"), "{said}");
+        }
+        fs::write(&file, "lip_there\n").unwrap();
+        let named = token_there(folder.path()).unwrap();
+        assert_eq!(named.as_deref(), Some(Path::new(TOKEN_FILE)));
+        #[cfg(unix)]
+        {
+            fs::remove_file(&file).unwrap();
+            std::os::unix::fs::symlink("nowhere", &file).unwrap();
+            assert!(token_there(folder.path()).is_err());
         }
     }
 

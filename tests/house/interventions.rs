@@ -4,7 +4,7 @@ use std::fs;
 
 use megaton::lichess::{ChallengeOptions, UserId};
 
-use super::program::command;
+use super::program::{command, ran};
 use super::told::{BOT, Opponent, Running, server, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -138,4 +138,50 @@ async fn a_first_run_writes_a_config_that_plays() {
     let (code, _, complaint) = init(&["--contact", "é"]);
     assert_eq!(code, Some(2));
     assert!(complaint.contains("[lichess] contact"), "{complaint}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_first_run_uses_the_token_that_is_there() {
+    let server = server().await;
+    let token = server.open_bot(BOT).expect("a good name");
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().display().to_string();
+    let config = folder.path().join("config.toml");
+    let file = folder.path().join("token.txt");
+    let named = file.display().to_string();
+    let init = |arguments: &[&str]| {
+        let mut init = command(&["init", "--yes", "--folder", &place, "--url", server.url()]);
+        tokio::task::block_in_place(|| ran(init.args(arguments)))
+    };
+    for unusable in ["", "two words\n"] {
+        fs::write(&file, unusable).expect("a file");
+        let refused = init(&[]);
+        assert_eq!(refused.status, Some(2), "{}", refused.stdout);
+        for part in [named.as_str(), "holds no token", "--token-file"] {
+            assert!(refused.stderr.contains(part), "{}", refused.stderr);
+        }
+        assert!(!config.exists(), "nothing is written");
+    }
+    // Who names another is not held up by it.
+    let other = folder.path().join("other");
+    fs::write(&other, &token).expect("a file");
+    let ran = init(&["--token-file", &other.display().to_string()]);
+    assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let kept = fs::read_to_string(&file).expect("it is there");
+    assert_eq!(kept, "two words\n");
+    fs::remove_file(&config).expect("it was written");
+
+    // Written as no command of ours does: what is there stays to the letter.
+    let content = format!(" {token}\r\n");
+    fs::write(&file, &content).expect("a file");
+    let ran = init(&[]);
+    assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let told = format!("{named} is there already");
+    for part in [told.as_str(), "account  Megaton"] {
+        assert!(ran.stdout.contains(part), "{part} in {}", ran.stdout);
+    }
+    assert!(!ran.stdout.contains(&token), "{}", ran.stdout);
+    assert_eq!(fs::read_to_string(&file).expect("it is there"), content);
+    let text = fs::read_to_string(&config).expect("a config");
+    assert!(text.contains("token_file = \"token.txt\"\n"), "{text}");
 }

@@ -16,6 +16,7 @@ mod interventions;
 mod kept;
 mod layers;
 mod limits;
+mod lists;
 mod notes;
 mod operator;
 mod papers;
@@ -27,6 +28,8 @@ mod server;
 mod soak;
 mod state;
 mod steered;
+#[cfg(unix)]
+mod terminal;
 mod tls;
 mod told;
 mod variety;

@@ -1,0 +1,308 @@
+//! The program on a terminal: what it asks, what becomes of the answers, and what it never shows.
+//!
+//! The terminal is a pseudo one, and the test sits at it: it reads until a prompt stands there, then
+//! types. Nobody sleeps.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use megaton::config::Config;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::FdFlags;
+use rustix::pty::OpenptFlags;
+use rustix::termios::LocalModes;
+
+use super::program::{command, finish};
+use super::records::Ground;
+use super::told::{BOT, Opponent, Running, server, until};
+
+/// Longer than any answer takes; a hang ends there.
+const GUARD: Duration = Duration::from_secs(60);
+
+/// A terminal with the program on it, killed when it is dropped.
+struct Terminal {
+    child: Child,
+    keys: File,
+    screen: Receiver<Vec<u8>>,
+    /// Everything that has stood there.
+    shown: Vec<u8>,
+    /// How much of it has been waited for.
+    passed: usize,
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // Where it has ended already there is nothing to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Terminal {
+    fn start(command: &mut Command) -> Self {
+        let (person, program) = open().expect("a pseudo terminal");
+        let copy = || Stdio::from(program.try_clone().expect("a descriptor"));
+        let child = command
+            .stdin(copy())
+            .stdout(copy())
+            .stderr(copy())
+            .spawn()
+            .expect("the program starts");
+        // With a copy left here, its end would not be seen.
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        drop(program);
+        let mut reader = File::from(person.try_clone().expect("a descriptor"));
+        let (sender, screen) = mpsc::channel();
+        thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            // The end is an error on some systems and nothing more to read on others.
+            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+                if sender.send(buffer[..count].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        Self {
+            child,
+            keys: File::from(person),
+            screen,
+            shown: Vec::new(),
+            passed: 0,
+        }
+    }
+
+    /// Reads until this stands there, and gives what came before it.
+    fn wait_for(&mut self, text: &str) -> String {
+        let begun = Instant::now();
+        loop {
+            let fresh = &self.shown[self.passed..];
+            let mut places = fresh.windows(text.len());
+            if let Some(at) = places.position(|place| place == text.as_bytes()) {
+                let before = String::from_utf8_lossy(&fresh[..at]).into_owned();
+                self.passed += at + text.len();
+                return before;
+            }
+            let left = GUARD.saturating_sub(begun.elapsed());
+            let Ok(more) = self.screen.recv_timeout(left) else {
+                panic!("no {text:?} in {}", self.text());
+            };
+            self.shown.extend(more);
+        }
+    }
+
+    /// Types a line; Enter is a carriage return, as on a keyboard.
+    fn type_line(&mut self, text: &str) {
+        let typed = self.keys.write_all(format!("{text}\r").as_bytes());
+        typed.expect("the terminal takes it");
+    }
+
+    /// Waits for the prompt, and answers.
+    fn answer(&mut self, prompt: &str, text: &str) {
+        self.wait_for(prompt);
+        self.type_line(text);
+    }
+
+    /// Whether it shows what is typed.
+    fn echoes(&self) -> bool {
+        let modes = rustix::termios::tcgetattr(&self.keys).expect("a terminal");
+        modes.local_modes.contains(LocalModes::ECHO)
+    }
+
+    /// Reads to the end: the status, and everything that has stood there.
+    fn end(mut self) -> (Option<i32>, String) {
+        let begun = Instant::now();
+        loop {
+            let left = GUARD.saturating_sub(begun.elapsed());
+            match self.screen.recv_timeout(left) {
+                Ok(more) => self.shown.extend(more),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("it does not end: {}", self.text()),
+            }
+        }
+        (finish(&mut self.child, GUARD), self.text())
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.shown).into_owned()
+    }
+}
+
+/// A pseudo terminal: the side of a person, and that of a program.
+fn open() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
+    let person = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+    rustix::io::fcntl_setfd(&person, FdFlags::CLOEXEC)?;
+    rustix::pty::grantpt(&person)?;
+    rustix::pty::unlockpt(&person)?;
+    let name = rustix::pty::ptsname(&person, Vec::<u8>::new())?;
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let program = rustix::fs::open(&name, flags, Mode::empty())?;
+    Ok((person, program))
+}
+
+/// Gives this answer to a command that asks this: status, and everything that was shown.
+fn answered(command: &mut Command, question: &str, answer: &str) -> (Option<i32>, String) {
+    let mut terminal = Terminal::start(command);
+    terminal.wait_for(question);
+    terminal.answer(" [y/N] ", answer);
+    terminal.end()
+}
+
+/// The same with a command for a running bot.
+fn told(bot: &Running, arguments: &[&str], question: &str, answer: &str) -> (Option<i32>, String) {
+    tokio::task::block_in_place(|| {
+        let mut command = command(arguments);
+        answered(command.arg("--config").arg(bot.config()), question, answer)
+    })
+}
+
+#[track_caller]
+fn assert_declined((status, shown): (Option<i32>, String)) {
+    assert_eq!(status, Some(1), "{shown}");
+    assert!(shown.contains("megaton: nothing was done"), "{shown}");
+}
+
+#[track_caller]
+fn assert_done((status, shown): (Option<i32>, String), said: &str) {
+    assert_eq!(status, Some(0), "{shown}");
+    assert!(shown.contains(said), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_first_run_asks_and_never_shows_the_token() {
+    let server = server().await;
+    let token = server.open_bot(BOT).expect("a good name");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (status, shown) = tokio::task::block_in_place(|| {
+        let mut terminal = Terminal::start(command(&["init"]).current_dir(folder.path()));
+        terminal.answer("Server [https://lichess.org]: ", server.url());
+        terminal.answer("mail address or link [nobody can]: ", "me@example.org");
+        let echoed = terminal.wait_for("Play all, humans or bots [all]: ");
+        assert!(echoed.contains("me@example.org"), "typed in the open");
+        terminal.type_line("cats");
+        terminal.wait_for("That has to be one of all, humans, bots.");
+        terminal.answer("Play all, humans or bots [all]: ", "bots");
+        terminal.answer("casual ones or both [both]: ", "casual");
+        terminal.answer("Games at the same time [8]: ", "3");
+        terminal.answer("yes or no [no]: ", "yes");
+        let prompt = "Token, which is not shown [later]: ";
+        terminal.answer(prompt, "two words");
+        terminal.wait_for("what was typed holds no token");
+        terminal.answer(prompt, &token);
+        terminal.wait_for("wrote    ./token.txt");
+        assert!(terminal.echoes(), "what is typed is shown again");
+        terminal.end()
+    });
+    assert_eq!(status, Some(0), "{shown}");
+    assert!(shown.contains("plays as Megaton"), "{shown}");
+    for secret in [token.as_str(), "two words"] {
+        assert!(!shown.contains(secret), "{shown}");
+    }
+
+    let file = folder.path().join("token.txt");
+    let kept = fs::read_to_string(&file).expect("a token");
+    assert_eq!(kept, format!("{token}\n"));
+    let rights = fs::metadata(&file).expect("a token").permissions();
+    assert_eq!(rights.mode() & 0o777, 0o600);
+    let config = Config::read(&folder.path().join("config.toml")).expect("a config");
+    assert_eq!(config.lichess.url, server.url());
+    assert_eq!(config.lichess.contact.as_deref(), Some("me@example.org"));
+    assert_eq!(config.lichess.token_file, Some(file));
+    assert_eq!(config.challenge.concurrency, 3);
+    assert!(!config.challenge.humans.accept);
+    let bots = &config.challenge.bots;
+    assert!(bots.accept && bots.casual && !bots.rated);
+    assert!(config.matchmaking.enabled);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_first_run_with_a_token_there_asks_for_none() {
+    let server = server().await;
+    let token = server.open_bot(BOT).expect("a good name");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("token.txt");
+    // Without the line's end that would be written.
+    fs::write(&file, &token).expect("a file");
+    let (status, shown) = tokio::task::block_in_place(|| {
+        let mut init = command(&["init", "--url", server.url()]);
+        let mut terminal = Terminal::start(init.current_dir(folder.path()));
+        terminal.wait_for("./token.txt is there already");
+        for usual in ["[nobody can]: ", "[all]: ", "[both]: ", "[8]: ", "[no]: "] {
+            terminal.answer(usual, "");
+        }
+        terminal.end()
+    });
+    assert_eq!(status, Some(0), "{shown}");
+    assert!(shown.contains("plays as Megaton"), "{shown}");
+    for unwanted in [token.as_str(), "Token, which is not shown"] {
+        assert!(!shown.contains(unwanted), "{shown}");
+    }
+    assert_eq!(fs::read_to_string(&file).expect("it is there"), token);
+    let config = Config::read(&folder.path().join("config.toml")).expect("a config");
+    assert_eq!(config.lichess.token_file, Some(file));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_ends_only_after_a_yes() {
+    let server = server().await;
+    let mut bot = Running::start(&server, "").await;
+    let question = "End the bot after its games?";
+    for no in ["n", ""] {
+        assert_declined(told(&bot, &["drain"], question, no));
+        assert_eq!(bot.status()["state"], "playing");
+    }
+    assert_done(told(&bot, &["drain"], question, "y"), "ending: ");
+    assert_eq!(bot.end().0, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_game_is_called_off_or_given_up_only_after_a_yes() {
+    let server = server().await;
+    let bot = Running::start(&server, "").await;
+    let other = Opponent::new(&server);
+    let fresh = other.begin().await;
+    until("the game is shown", async || {
+        bot.status()["games"][0]["id"] == fresh.as_str()
+    })
+    .await;
+    let abort = ["abort", fresh.as_str()];
+    let question = format!("Call game {fresh} off?");
+    assert_declined(told(&bot, &abort, &question, "n"));
+    assert!(other.plays(&fresh).await);
+    let done = told(&bot, &abort, &question, "y");
+    assert_done(done, &format!("{fresh} is aborted"));
+    until("it is over", async || !other.plays(&fresh).await).await;
+
+    let old = other.begin().await;
+    other.move_and_wait(&old, "e2e4").await;
+    let resign = ["resign", old.as_str()];
+    let question = format!("Resign game {old}? It is lost then.");
+    assert_declined(told(&bot, &resign, &question, "n"));
+    assert!(other.plays(&old).await);
+    let done = told(&bot, &resign, &question, "yes");
+    assert_done(done, &format!("{old} is resigned"));
+    until("it is over", async || !other.plays(&old).await).await;
+}
+
+#[test]
+fn what_is_old_goes_only_after_a_yes() {
+    let ground = Ground::with_games();
+    let config = ground.file("config.toml");
+    let prune = |answer| {
+        let arguments = ["prune", "--config", &config, "--older-than", "2026-11-22"];
+        let question = "Delete 1 games from before 2026-11-22 00:00";
+        answered(&mut command(&arguments), question, answer)
+    };
+    assert_declined(prune("n"));
+    assert!(ground.told(&["games"]).contains("won00001"));
+    assert_done(prune("y"), "1 games, 0 challenges");
+    assert!(!ground.told(&["games"]).contains("won00001"));
+}
