@@ -41,10 +41,10 @@ pub(super) struct Args {
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     heap::share();
     let (config, path) = args.config.load()?;
+    let log = logging::start(&args.log.over(&config.log))?;
     let client = identity::client(&config)?;
     let pool = pool(&config)?;
     let memory = memory(&config)?;
-    let log = logging::start(&args.log.over(&config.log))?;
     introduce(&config, path.as_deref(), &pool);
     runtime::block_on(async {
         let shutdown = runtime::listen()?;

@@ -11,6 +11,9 @@ use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
 use super::timing::Timing;
 
+/// What may say where the root certificates are.
+const NAMED_BY: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+
 /// The two pools of connections.
 #[derive(Clone, Debug)]
 pub(super) struct Pools {
@@ -62,6 +65,12 @@ pub(super) fn tls_config(needed: bool) -> ClientConfig {
 fn roots() -> RootCertStore {
     let mut store = RootCertStore::empty();
     let native = rustls_native_certs::load_native_certs();
+    let named = NAMED_BY
+        .into_iter()
+        .find(|name| std::env::var_os(name).is_some());
+    if let (Some(variable), Some(error)) = (named, native.errors.first()) {
+        tracing::warn!(variable, %error, "root certificates cannot be read where they are said to be");
+    }
     let (trusted, unreadable) = store.add_parsable_certificates(native.certs);
     if trusted == 0 {
         let embedded = TLS_SERVER_ROOT_CERTS.iter().cloned();

@@ -121,7 +121,7 @@ fn a_bot_on_a_system_without_roots_waits_for_a_server_that_it_can_trust() {
     let ground = Ground::new(Authority::new().certify("localhost"));
     let mut child = ground
         .command(&["run"])
-        .env("SSL_CERT_FILE", ground.roots(""))
+        .env("SSL_CERT_FILE", ground.folder.path().join("nothere.pem"))
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
@@ -137,5 +137,7 @@ fn a_bot_on_a_system_without_roots_waits_for_a_server_that_it_can_trust() {
     while log.read_line(&mut seen).expect("the log is text") > 0 {}
     assert_eq!(finish(&mut child, GUARD), Some(0), "{seen}");
     assert!(!seen.contains("Sesame"), "the token is in the log");
+    let said = |line: &&str| line.contains("SSL_CERT_FILE") && line.contains("nothere.pem");
+    assert_eq!(seen.lines().filter(said).count(), 1, "{seen}");
     assert_eq!(ground.server.asked(), Vec::<String>::new());
 }
