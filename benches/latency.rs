@@ -12,6 +12,7 @@
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,9 +64,11 @@ fn main() -> Result<(), Failure> {
     let (control, commands) = command_channel();
     let options = options(&server.url)?;
     let (chronicle, pool) = (options.listeners.chronicle().clone(), options.pool.clone());
+    let folder = tempfile::tempdir()?;
+    let archive = folder.path().join(FILE_NAME);
     let page = {
         let _entered = runtime.enter();
-        open_page(&options, control, &server.url)?
+        open_page(&options, control, &server.url, &archive)?
     };
     let bot = runtime.spawn(run_commanded(options, shutdown.clone(), commands));
     let events = server.events.recv_timeout(GUARD)?;
@@ -74,8 +77,6 @@ fn main() -> Result<(), Failure> {
     let prefixes = Arc::new(forced(games.max(200)));
     measure(&desk, games, &prefixes)?;
     let looks = look(&page)?;
-    let folder = tempfile::tempdir()?;
-    let archive = folder.path().join(FILE_NAME);
     let rules = ArchiveRules::from(&Config::default().archive);
     let scribe = runtime.block_on(Scribe::start(&archive, &chronicle, &pool, &rules))?;
     let looked_at = Instant::now();
@@ -124,7 +125,12 @@ fn measure(desk: &Desk, games: usize, prefixes: &Arc<Vec<Game>>) -> Result<(), F
 }
 
 /// Serves the operator's page beside the bot, as `megaton run` does; says where.
-fn open_page(options: &BotOptions, control: Control, server: &str) -> Result<String, Failure> {
+fn open_page(
+    options: &BotOptions,
+    control: Control,
+    server: &str,
+    archive: &Path,
+) -> Result<String, Failure> {
     let panel = Panel {
         listen: Some("127.0.0.1:0".parse()?),
         ..Panel::default()
@@ -147,7 +153,7 @@ fn open_page(options: &BotOptions, control: Control, server: &str) -> Result<Str
         control,
         reload,
         chronicle: options.listeners.chronicle().clone(),
-        archive: None,
+        archive: Some(archive.to_owned()),
         health,
         metrics: Some(metrics),
         watch,
