@@ -11,8 +11,12 @@ mod browser;
 mod crowd;
 #[path = "page/door.rs"]
 mod door;
+#[path = "page/game.rs"]
+mod game;
 #[path = "page/house.rs"]
 mod house;
+#[path = "page/live.rs"]
+mod live;
 #[path = "page/looks.rs"]
 mod looks;
 #[path = "page/notes.rs"]
@@ -23,6 +27,8 @@ mod panel;
 mod reader;
 #[path = "page/review.rs"]
 mod review;
+#[path = "page/session.rs"]
+mod session;
 #[path = "page/shelf.rs"]
 mod shelf;
 #[path = "page/visitor.rs"]

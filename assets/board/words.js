@@ -73,17 +73,19 @@ export function endReason({ status, winner, moves }) {
   }
 }
 
+/** How games stand that have no result, unless somebody won. */
+const VOID = ["created", "started", "aborted", "noStart", "unknownFinish", "unknown"];
+
 /** The headline of a result, from the visitor's side or a spectator's. */
 export function endHeadline({ status, winner, color, you, opponent }, watching) {
   if (status === "aborted") return "Game aborted";
-  if (!winner) return "A draw";
+  if (!winner) return VOID.includes(status) ? "No result" : "A draw";
   if (winner === color && !watching) return "You won";
   const victor = winner === color ? you : opponent;
   return `${victor?.name ?? capital(winner)} won`;
 }
 
-/** `1-0`, `0-1`, `½-½`, or a dash for a game that was not played. */
+/** `1–0`, `0–1`, `½–½`, or a dash for a game without a result. */
 export function score({ status, winner }) {
-  if (status === "aborted") return "–";
-  return { white: "1–0", black: "0–1" }[winner] ?? "½–½";
+  return { white: "1–0", black: "0–1" }[winner] ?? (VOID.includes(status) ? "–" : "½–½");
 }

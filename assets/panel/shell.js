@@ -30,6 +30,7 @@ function lasting() {
 
 export class Shell {
   #status = null;
+  #asked = 0;
 
   /** `bar` is the header, `alarms` the strip below it; `page` names this page. */
   constructor(bar, alarms, { page }) {
@@ -56,11 +57,15 @@ export class Shell {
     this.refresh();
   }
 
-  /** Asks who is looking. */
+  /** Asks who is looking. Where nobody may look without the password, its door takes the place of the page. */
   async refresh() {
+    const turn = (this.#asked += 1);
     const me = await get("/api/me");
+    if (turn !== this.#asked) return;
+    if (me.status === 401) location.reload();
     if (me.server) this.me = me;
     this.operate.classList.toggle("primary", this.me.steers);
+    this.desk.renew();
     this.onSteering();
   }
 
@@ -86,8 +91,9 @@ export class Shell {
     });
   }
 
-  /** Whether the page hears from the bot. */
+  /** Whether the page hears from the bot. A bot that was started anew knows nobody any more. */
   connected(open) {
+    this.refresh();
     document.body.classList.toggle("deaf", !open);
     if (open) {
       if (this.#status) this.status(this.#status);

@@ -38,6 +38,13 @@ function form(title, verb, fields, order, act) {
   return made;
 }
 
+/** Gives an order. Whoever the bot does not know, as after a restart, finds the field for the password. */
+async function give(order, shell) {
+  const answer = await post("/api/control", order);
+  if (answer.status === 401) shell.desk.open(answer.text);
+  return answer;
+}
+
 /** Asks before what cannot be undone; resolves to whether it is meant. */
 export function confirmed(question, verb) {
   return new Promise((resolve) => {
@@ -60,6 +67,8 @@ export function confirmed(question, verb) {
 
 /** The dialog with every verb. */
 export class Desk {
+  #filled = "";
+
   constructor(shell) {
     this.shell = shell;
     this.dialog = make("dialog", "desk");
@@ -69,14 +78,24 @@ export class Desk {
     document.body.append(this.dialog);
   }
 
-  open() {
-    this.#fill();
-    if (!this.dialog.open) this.dialog.showModal();
+  /** Opens it, with a word if there is one to be said. */
+  open(text = "") {
+    if (!this.dialog.open) {
+      this.#fill();
+      this.dialog.showModal();
+    }
+    this.say(text, !text);
+    this.shell.refresh();
+  }
+
+  /** Shows what whoever looks may do by now. While that is the same nothing typed is lost. */
+  renew() {
+    if (this.dialog.open && this.#filled !== this.#allowed()) this.#fill();
   }
 
   /** Tells the bot something; its answer stands on the desk. */
   async tell(order, done = () => {}) {
-    const answer = await post("/api/control", order);
+    const answer = await give(order, this.shell);
     this.say(answer.text || (answer.ok ? "done" : "refused"), answer.ok);
     if (answer.ok) done();
     return answer;
@@ -87,10 +106,15 @@ export class Desk {
     this.said.classList.toggle("bad", !good);
   }
 
+  #allowed() {
+    const { steerable, steers } = this.shell.me;
+    return JSON.stringify([steerable, steers]);
+  }
+
   #fill() {
     const { steerable, steers } = this.shell.me;
+    this.#filled = this.#allowed();
     const close = button("Close", "quiet", () => this.dialog.close());
-    this.say("");
     const content = steers ? this.#verbs() : [steerable ? this.#password() : closed()];
     this.dialog.replaceChildren(make("header", "desk-head", make("h2", "", "Steer the bot"), close), ...content, this.said);
   }
@@ -98,12 +122,8 @@ export class Desk {
   #password() {
     const login = async (given) => {
       const answer = await post("/api/login", given);
-      if (!answer.ok) {
-        this.say(answer.text, false);
-        return;
-      }
-      await this.shell.refresh();
-      this.#fill();
+      this.say(answer.text, answer.ok);
+      if (answer.ok) this.shell.refresh();
     };
     return form("Show that you may", "Come in", [field("password", "Password", { type: "password", required: true })], (given) => given, login);
   }
@@ -117,8 +137,8 @@ export class Desk {
     const rated = (given) => ({ ...given, ...(given.rated ? { rated: given.rated === "yes" } : {}) });
     const leave = button("Lock the desk", "quiet", async () => {
       await post("/api/logout", {});
-      await this.shell.refresh();
-      this.#fill();
+      this.say("");
+      this.shell.refresh();
     });
     return [
       row("New games", simple("Pause", { do: "pause" }), simple("Resume", { do: "resume" }), simple("Rechallenge", { do: "rechallenge" })),
@@ -167,18 +187,18 @@ export function gameDeeds(host, game, shell) {
   if (wanted === "none") return;
   const said = make("span", "deed-said");
   said.setAttribute("role", "status");
-  const tell = async (order) => {
-    const answer = await post("/api/control", order);
+  const act = async (order) => {
+    const answer = await give(order, shell);
     said.textContent = answer.text;
     said.classList.toggle("bad", !answer.ok);
   };
   const opponent = game.us === "white" ? game.black.name : game.white.name;
-  const asked = (text, question, order) => button(text, "small danger", async () => (await confirmed(question, text)) && tell(order));
+  const asked = (text, question, order) => button(text, "small danger", async () => (await confirmed(question, text)) && act(order));
   const say = button("Say", "small", async () => {
     const dialog = make("dialog", "desk ask");
     const line = form(`To ${opponent}`, "Say it", [field("text", "A line of chat", { required: true, maxLength: 140 })], (given) => ({ do: "say", game: game.id, ...given }), (order) => {
       dialog.close();
-      tell(order);
+      act(order);
     });
     dialog.append(line);
     dialog.addEventListener("close", () => dialog.remove());

@@ -10,13 +10,13 @@ async function ask(path, options) {
     const answer = await fetch(path, options);
     const body = await answer.json();
     if (Array.isArray(body)) return body;
-    return answer.ok ? body : { ok: false, text: `the server says ${answer.status}`, ...body };
+    return answer.ok ? body : { ok: false, text: `the server says ${answer.status}`, ...body, status: answer.status };
   } catch {
     return { ok: false, text: "the bot cannot be reached just now" };
   }
 }
 
-/** Asks for JSON; what cannot be had comes back as `{ ok: false, text }`. */
+/** Asks for JSON; what cannot be had comes back as `{ ok: false, text }`, and what the server refuses with its `status`. */
 export const get = (path) => ask(path, { headers: { accept: "application/json" } });
 
 /** Sends JSON and gives back the answer, `{ ok, text }` and more. */

@@ -11,7 +11,7 @@ use megaton::bot::{
 };
 use megaton::config::{Config, Panel};
 use megaton::engine::{Dtz, EngineOptions, Pool, TableProbe, TableState, Tables, Wdl};
-use megaton::lichess::{Client, ClientOptions, Timing, Token};
+use megaton::lichess::{ChallengeOptions, Client, ClientOptions, Timing, Token, UserId, Variant};
 use megaton::panel::{Health, Http, Patience, Reloader, SelfTest, Sources, Watch};
 use megaton::practice::{Event, Handle, Options, Partner, Report, Schedule, Server, TimeControl};
 use megaton::rules::Position;
@@ -142,6 +142,20 @@ impl House {
         tokio::join!(games, watched).0
     }
 
+    /// Another bot asks ours for a game of this kind.
+    pub(crate) async fn challenge(&self, name: &str, variant: Variant) {
+        let token = self.server.open_bot(name).expect("a good name");
+        let options = ChallengeOptions {
+            variant,
+            ..ChallengeOptions::default()
+        };
+        let other = client(self.server.url(), &token);
+        let made = other
+            .create_challenge(&UserId::new("Megaton"), &options)
+            .await;
+        made.expect("the server passes it on");
+    }
+
     /// What happens on the server from now on.
     pub(crate) fn news(&self) -> Receiver<Event> {
         self.server.events()
@@ -200,13 +214,17 @@ impl TableProbe for Shown {
     }
 }
 
-fn bot_options(url: &str, token: &str) -> BotOptions {
+fn client(url: &str, token: &str) -> Client {
     let client = Client::new(ClientOptions {
         base_url: url.to_owned(),
-        token: Token::parse(token, "this test").unwrap(),
+        token: Token::parse(token, "this test").expect("a good token"),
         contact: None,
         timing: Timing::default(),
     });
+    client.expect("a good address")
+}
+
+fn bot_options(url: &str, token: &str) -> BotOptions {
     let engine = EngineOptions {
         hash_mb: 4,
         tables: Some(Tables::new(Arc::new(Shown))),
@@ -223,7 +241,7 @@ fn bot_options(url: &str, token: &str) -> BotOptions {
     };
     BotOptions {
         sole: false,
-        client: client.unwrap(),
+        client: client(url, token),
         pool: Pool::in_background(&engine),
         settings: Settings { search, ..settings },
         pace: Pace::default(),

@@ -67,6 +67,16 @@ async fn is_readable(page: &Visitor<'_>, what: &str) {
     assert_eq!(faint, json!([]), "{what}");
 }
 
+/// Goes to an address; once this is there all of it can be read, and nothing sticks out.
+async fn is_fine(page: &Visitor<'_>, address: &str, there: &str) {
+    let gone = page.client.goto(address).await;
+    gone.expect("there is such a page");
+    page.until(&format!("document.querySelector('{there}')"))
+        .await;
+    is_readable(page, address).await;
+    fits(page).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_the_largest_screen_in_the_dark_it_is_wide_and_still_and_can_be_read() {
     let Some(programs) = programs() else { return };
@@ -91,12 +101,15 @@ async fn on_the_largest_screen_in_the_dark_it_is_wide_and_still_and_can_be_read(
                 fits(&page).await;
             })
             .await;
-        for path in ["/games", "/opponents"] {
-            let url = format!("{}{path}", house.panel());
-            browser.client.goto(&url).await.unwrap();
-            page.until("document.querySelector('tbody tr')").await;
-            is_readable(&page, path).await;
-            fits(&page).await;
+        let game = page
+            .look("document.querySelector('#recent a').pathname")
+            .await;
+        for (path, there) in [
+            ("/games", "tbody tr"),
+            ("/opponents", "tbody tr"),
+            (game.as_str().unwrap(), ".verdict"),
+        ] {
+            is_fine(&page, &format!("{}{path}", house.panel()), there).await;
         }
         assert_eq!(browser.complaints().await, Vec::<String>::new());
         browser.close().await;
@@ -119,14 +132,8 @@ async fn in_the_light_it_can_be_read_too() {
             .spar_while(1, async {
                 page.until("document.querySelector('#recent tbody tr')")
                     .await;
-                assert_eq!(
-                    run(
-                        &page,
-                        "return matchMedia('(prefers-color-scheme: dark)').matches"
-                    )
-                    .await,
-                    false
-                );
+                let dark = "matchMedia('(prefers-color-scheme: dark)').matches";
+                assert_eq!(page.look(dark).await, false);
                 is_readable(&page, "the live page, light").await;
                 page.click("#recent a").await;
                 page.until("document.querySelector('#score-graph *')").await;

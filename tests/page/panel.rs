@@ -6,7 +6,8 @@ use megaton::archive::{Disk, Entry};
 use serde_json::{Value, json};
 
 use super::browser::{Browser, Screen};
-use super::house::{House, PASSWORD, local, locked};
+use super::house::{House, local, locked};
+use super::session::comes_in;
 use super::shelf::drawn;
 use super::visitor::Visitor;
 use super::{bounded, programs};
@@ -156,14 +157,7 @@ async fn who_knows_the_password_steers_from_a_phone() {
             page.until("document.querySelector('.card .square.last')")
                 .await;
             fits(&page).await;
-            let steer = "//header//button[contains(., 'Steer')]";
-            press(&page, steer).await;
-            let field = page
-                .client
-                .find(Locator::Css(".desk input[type=password]"))
-                .await;
-            field.unwrap().send_keys(PASSWORD).await.unwrap();
-            press(&page, "//dialog//button[contains(., 'Come in')]").await;
+            comes_in(&page).await;
             press(&page, "//dialog//button[contains(., 'Pause')]").await;
             page.until("document.querySelector('.state.paused')").await;
             press(&page, "//dialog//button[contains(., 'Resume')]").await;
@@ -194,9 +188,11 @@ async fn who_knows_the_password_steers_from_a_phone() {
     .await;
 }
 
-async fn press(page: &Visitor<'_>, path: &str) {
+pub(super) async fn press(page: &Visitor<'_>, path: &str) {
     let found = page.client.wait().for_element(Locator::XPath(path)).await;
-    found.unwrap().click().await.unwrap();
+    let found = found.unwrap_or_else(|error| panic!("nothing is {path}: {error}"));
+    let pressed = found.click().await;
+    pressed.unwrap_or_else(|error| panic!("{path} cannot be pressed: {error}"));
 }
 
 /// Nothing sticks out sideways.

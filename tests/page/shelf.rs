@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use megaton::archive::{
-    Disk, EndingRecord, Entry, GameRecord, Mistake, MoveRecord, PlayerRecord, ReviewRecord,
+    Disk, EndingRecord, Entry, GameRecord, Millis, Mistake, MoveRecord, PlayerRecord, ReviewRecord,
     ScoreRecord,
 };
 use megaton::lichess::{Side, Status};
@@ -19,35 +19,37 @@ use super::house::{House, local};
 
 /// A game that was drawn, and that began when all of these did.
 pub(crate) fn drawn(id: &str) -> Entry {
+    drawn_but(id, |_| {})
+}
+
+/// The same with a change.
+pub(crate) fn drawn_but(id: &str, change: impl FnOnce(&mut GameRecord)) -> Entry {
     let player = |name: &str| PlayerRecord {
         id: Some(name.to_lowercase()),
         name: name.to_owned(),
         ..PlayerRecord::default()
     };
-    Entry::Game(Arc::new(GameRecord {
+    let mut game = GameRecord {
         id: id.to_owned(),
         white: player("Megaton"),
         black: player("Peaceful"),
         us: Some(Side::White),
         joined: 500,
         moves: ["e2e4", "e7e5"].map(MoveRecord::bare).into(),
-        ending: Some(EndingRecord {
-            status: Status::Draw,
-            winner: None,
-            at: 900,
-        }),
+        ending: Some(ended(Status::Draw, 900)),
         ..GameRecord::default()
-    }))
+    };
+    change(&mut game);
+    Entry::Game(Arc::new(game))
 }
 
-/// A game that was called off.
-fn called_off() -> Entry {
-    let Entry::Game(game) = drawn("called00") else {
-        unreachable!()
-    };
-    let mut game = GameRecord::clone(&game);
-    game.ending.as_mut().unwrap().status = Status::Aborted;
-    Entry::Game(Arc::new(game))
+/// An end without a winner.
+pub(crate) fn ended(status: Status, at: Millis) -> EndingRecord {
+    EndingRecord {
+        status,
+        winner: None,
+        at,
+    }
 }
 
 /// A game that was lost and looked at again, and three that were drawn, in an archive.
@@ -119,9 +121,10 @@ async fn games_of_the_archive_are_listed_shown_and_given_as_pgn() {
         assert_eq!(end, json!([]), "it goes on after the last");
         assert_eq!(get("/api/games?before=500").await.json(), json!([]));
         // One that was called off is none, as in the statistics.
-        let mut disk = Disk::open(&file, 1).unwrap();
-        disk.commit(&[called_off()]).unwrap();
-        drop(disk);
+        let called_off = drawn_but("called00", |game| {
+            game.ending = Some(ended(Status::Aborted, 900));
+        });
+        Disk::open(&file, 1).unwrap().commit(&[called_off]).unwrap();
         let opponents = get("/api/opponents").await.json();
         assert_eq!(opponents[0]["games"], 3, "{opponents}");
         assert_eq!(opponents[0]["draws"], 3, "{opponents}");
@@ -154,14 +157,11 @@ async fn the_recent_games_of_the_page_are_those_that_ended_last() {
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("games.db");
-        let span = |id: &str, began: u64, ended: u64| {
-            let Entry::Game(game) = drawn(id) else {
-                unreachable!()
-            };
-            let mut game = GameRecord::clone(&game);
-            game.joined = began;
-            game.ending.as_mut().unwrap().at = ended;
-            Entry::Game(Arc::new(game))
+        let span = |id: &str, began: Millis, at: Millis| {
+            drawn_but(id, |game| {
+                game.joined = began;
+                game.ending = Some(ended(Status::Draw, at));
+            })
         };
         let mut games = vec![span("longgame", 100, 9_000_000)];
         games.extend((1..=30).map(|n| span(&format!("quick{n:03}"), 1000 * n, 1000 * n + 900)));

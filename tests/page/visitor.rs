@@ -20,10 +20,10 @@ const COUNT_BLASTS: &str = r"
     window.blastsSeen = 0;
     const seen = (records) => {
         for (const { addedNodes } of records) {
-            for (const node of addedNodes) window.blastsSeen += node.matches('.blast') ? 1 : 0;
+            for (const node of addedNodes) window.blastsSeen += node.matches?.('.blast') ? 1 : 0;
         }
     };
-    new MutationObserver(seen).observe(document.querySelector('#board .effects'), { childList: true });
+    new MutationObserver(seen).observe(document.body, { childList: true, subtree: true });
 ";
 
 const OUR_TURN: &str = "document.querySelector('#board .movable')";
@@ -61,7 +61,13 @@ impl Visitor<'_> {
     pub(crate) async fn visit(&self, url: &str) {
         self.client.goto(url).await.unwrap();
         self.until("document.querySelector('#start[open]')").await;
-        self.client.execute(COUNT_BLASTS, Vec::new()).await.unwrap();
+        self.count_blasts().await;
+    }
+
+    /// From now on `window.blastsSeen` counts the blasts of every board on the page.
+    pub(crate) async fn count_blasts(&self) {
+        let counting = self.client.execute(COUNT_BLASTS, Vec::new()).await;
+        counting.expect("the page runs scripts");
     }
 
     /// Chooses a side in the dialog, starts a game, and waits until it is our turn.
@@ -166,12 +172,16 @@ impl Visitor<'_> {
 
     pub(crate) async fn keys(&self, keys: &[Key]) {
         for key in keys {
-            let focused = self.client.active_element().await.unwrap();
-            focused
-                .send_keys(&char::from(*key).to_string())
-                .await
-                .unwrap();
+            self.types(&char::from(*key).to_string()).await;
         }
+    }
+
+    /// Types on whatever has the focus.
+    pub(crate) async fn types(&self, text: &str) {
+        let focused = self.client.active_element().await;
+        let focused = focused.expect("something has the focus");
+        let typed = focused.send_keys(text).await;
+        typed.expect("whatever has the focus hears keys");
     }
 
     /// After a move of ours: until the opponent has answered, or the game has ended.

@@ -1,0 +1,111 @@
+//! The page of a game that is over: where it was played, its PGN, a board that turns, and what it says
+//! of a game without a result.
+
+use megaton::archive::Disk;
+use megaton::lichess::Status;
+use serde_json::json;
+
+use super::browser::{Browser, Screen};
+use super::house::{House, local};
+use super::panel::run;
+use super::shelf::{drawn, drawn_but, ended};
+use super::visitor::Visitor;
+use super::{bounded, programs};
+
+/// Runs in the page: the name and the text of the file that can be downloaded.
+const DOWNLOAD: &str = r##"
+    const link = document.querySelector("#foot a[download]");
+    return [link.download, await (await fetch(link.href)).text()];
+"##;
+
+/// Runs in the page: scores and headlines of games that end so, for a spectator.
+const RESULTS: &str = r#"
+    const { endHeadline, score } = await import("/assets/board/words.js");
+    const players = { color: "white", you: { name: "A" }, opponent: { name: "B" } };
+    const told = ([status, winner]) => `${score({ status, winner })} ${endHeadline({ status, winner, ...players }, true)}`;
+    return [
+        ["aborted", null], ["noStart", null], ["noStart", "white"], ["unknownFinish", null],
+        ["unknown", null], ["unknown", "black"], ["draw", null], ["outoftime", null], ["variantEnd", "black"],
+    ].map(told);
+"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_game_leads_to_its_place_gives_its_pgn_and_turns_with_a_key() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("games.db");
+        let games = [drawn("draw0001")];
+        Disk::open(&file, 1).unwrap().commit(&games).unwrap();
+        let house = House::open_on(&local(), Some(file)).await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let page = Visitor {
+            client: &browser.client,
+        };
+        let address = format!("{}/game/draw0001", house.panel());
+        browser.client.goto(&address).await.unwrap();
+        page.until("document.querySelector('.verdict')").await;
+
+        let place = page.look("document.querySelector('#foot a').href").await;
+        assert_eq!(place, json!(format!("{}/draw0001", house.url())));
+        let pgn = run(&page, DOWNLOAD).await;
+        assert_eq!(pgn[0], "draw0001.pgn", "{pgn}");
+        let text = pgn[1].as_str().unwrap();
+        assert!(text.contains("[Variant \"Atomic\"]"), "{text}");
+
+        let corner = "document.querySelector('#board .square').dataset.square";
+        assert_eq!(page.look(corner).await, json!("a8"));
+        for (key, square) in [("f", "h1"), ("F", "a8")] {
+            page.types(key).await;
+            page.until(&format!("{corner} === '{square}'")).await;
+        }
+        assert_eq!(browser.complaints().await, Vec::<String>::new());
+        browser.close().await;
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_game_without_a_result_is_nowhere_a_draw() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("games.db");
+        let unknown = drawn_but("nobody01", |game| {
+            game.ending = Some(ended(Status::UnknownFinish, 900));
+        });
+        Disk::open(&file, 1).unwrap().commit(&[unknown]).unwrap();
+        let house = House::open_on(&local(), Some(file)).await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let page = Visitor {
+            client: &browser.client,
+        };
+        browser.client.goto(house.panel()).await.unwrap();
+        page.until("document.querySelector('#recent .result.none')")
+            .await;
+        page.click("#recent a").await;
+        page.until("document.querySelector('.verdict')").await;
+        assert_eq!(page.text(".verdict strong").await, "–");
+        let title = page.text("#game-title").await;
+        assert!(title.ends_with("– · The game has ended"), "{title}");
+
+        let told = run(&page, RESULTS).await;
+        let expected = json!([
+            "– Game aborted",
+            "– No result",
+            "1–0 A won",
+            "– No result",
+            "– No result",
+            "0–1 B won",
+            "½–½ A draw",
+            "½–½ A draw",
+            "0–1 B won",
+        ]);
+        assert_eq!(told, expected);
+        assert_eq!(browser.complaints().await, Vec::<String>::new());
+        browser.close().await;
+        house.close().await;
+    })
+    .await;
+}

@@ -1,0 +1,119 @@
+//! What the live page has beside its boards: blasts, the way to the server, what may be spent, the
+//! rating, who was declined, and what is wrong.
+
+use std::time::Duration;
+
+use megaton::archive::Disk;
+use megaton::lichess::Variant;
+use serde_json::json;
+
+use super::browser::{Browser, Screen};
+use super::house::{House, local};
+use super::shelf::drawn_but;
+use super::visitor::Visitor;
+use super::{bounded, programs};
+
+/// A partner's time over a move: long enough for the bot's capture to be shown to its end.
+const PACE: Duration = Duration::from_millis(400);
+/// Why nothing is kept.
+const TROUBLE: &str = "no room on the disk";
+
+/// Whether something on the page is named so and has a number.
+fn counted(part: &str, name: &str) -> String {
+    format!(
+        "[...document.querySelectorAll('{part}')].some((it) => \
+         it.querySelector('dt').textContent === '{name}' \
+         && /^\\d/.test(it.querySelector('dd').textContent))"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rated_game_brings_blasts_its_lag_a_smaller_budget_and_a_line_of_the_rating() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("games.db");
+        let before = drawn_but("rated001", |game| {
+            game.rated = true;
+            game.white.rating = Some(1500);
+            game.white.rating_diff = Some(4);
+        });
+        Disk::open(&file, 1).unwrap().commit(&[before]).unwrap();
+        let house = House::open_on(&local(), Some(file)).await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let page = Visitor {
+            client: &browser.client,
+        };
+        browser.client.goto(house.panel()).await.unwrap();
+        page.until("document.querySelector('.state.playing')").await;
+        page.until("document.querySelector('#rating p')").await;
+        page.count_blasts().await;
+        let watching = async {
+            page.until("window.blastsSeen > 0").await;
+            page.until(&counted(".card .fact", "lag")).await;
+            page.until(&counted("#health .health-row", "Held back a move"))
+                .await;
+            let games = "document.querySelector('#budget [aria-label=\"Games against bots\"]')";
+            page.until(&format!("{games}?.getAttribute('aria-valuenow') > 0"))
+                .await;
+            let most = format!("{games}.getAttribute('aria-valuemax')");
+            assert_eq!(page.look(&most).await, json!("100"));
+            let budget = page.text("#budget").await;
+            assert!(budget.contains("budget lasts"), "{budget}");
+            page.until("document.querySelector('#rating svg .graph-line')")
+                .await;
+        };
+        house.spar(1, PACE, watching).await;
+        let rating = page.text("#rating-title b").await;
+        assert!(rating.parse::<i32>().is_ok(), "{rating}");
+        assert_eq!(browser.complaints().await, Vec::<String>::new());
+        browser.close().await;
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_declined_and_what_is_wrong_is_told_with_the_reason() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let house = House::open().await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let page = Visitor {
+            client: &browser.client,
+        };
+        browser.client.goto(house.panel()).await.unwrap();
+        page.until("document.querySelector('.state.playing')").await;
+        house.challenge("Stranger", Variant::Standard).await;
+        page.until("document.querySelector('#challenges .verdict-mark.declined')")
+            .await;
+        let told = page.text("#challenges li").await;
+        for word in ["Stranger", "3+2 casual standard", "only atomic is played"] {
+            assert!(told.contains(word), "no {word}: {told}");
+        }
+
+        house.chronicle.set_trouble(Some(TROUBLE.to_owned()));
+        let strip = format!(
+            "document.querySelector('#alarms:not([hidden]) .alarm')?.textContent.includes('{TROUBLE}')"
+        );
+        page.until(&strip).await;
+        page.until("document.title.startsWith('⚠')").await;
+        page.until("document.querySelector('#log .kind.alarm')").await;
+        let events = format!("{}/events?kind=alarm", house.panel());
+        browser.client.goto(&events).await.unwrap();
+        page.until("document.querySelector('#events tbody .kind.alarm')")
+            .await;
+        let row = page.text("#events tbody tr").await;
+        assert!(row.contains(TROUBLE), "{row}");
+        page.until(&strip).await;
+        house.chronicle.set_trouble(None);
+        page.until("document.querySelector('#alarms').hidden").await;
+        browser.client.goto(house.panel()).await.unwrap();
+        page.until("document.querySelector('#log .kind.alarm-over')")
+            .await;
+        assert_eq!(browser.complaints().await, Vec::<String>::new());
+        browser.close().await;
+        house.close().await;
+    })
+    .await;
+}

@@ -1,0 +1,264 @@
+//! Who steers on a page that stays open: after a restart of the bot, or once a session has ended, the
+//! password is asked for again; and what cannot be undone is asked about first.
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use fantoccini::Locator;
+use megaton::practice::{Handle, Options, Server};
+use serde_json::json;
+use tokio::net::TcpStream;
+
+use super::browser::{Browser, Screen};
+use super::house::{House, PASSWORD, locked};
+use super::panel::{press, run};
+use super::visitor::Visitor;
+use super::{bounded, programs};
+
+/// A partner's time over a move: a game lasts longer than somebody takes to give it up.
+const PACE: Duration = Duration::from_millis(400);
+
+/// The open desk has its verbs.
+const VERBS: &str = "document.querySelector('.desk[open] .desk-row')";
+/// The open desk asks for the password.
+const ASKED: &str = "[...document.querySelectorAll('.desk[open] button')].some((it) => it.textContent === 'Come in')";
+/// Presses the button that gives a running game up, if there is one.
+const RESIGN: &str = "(() => {
+    const deeds = [...document.querySelectorAll('.card:not(.over) .card-deeds button')];
+    const resign = deeds.find((it) => it.textContent === 'Resign');
+    resign?.click();
+    return Boolean(resign);
+})()";
+
+/// Runs in the page: counts the orders that are given from now on.
+const COUNT_ORDERS: &str = r#"
+    const ask = window.fetch;
+    window.ordersGiven = 0;
+    window.fetch = (path, options) => {
+        window.ordersGiven += path === "/api/control" ? 1 : 0;
+        return ask(path, options);
+    };
+"#;
+
+/// Runs in the page: the session ends, and the page is not told.
+const END_SESSION: &str = r#"await fetch("/api/logout", { method: "POST" });"#;
+
+/// Opens the desk and shows the password.
+pub(super) async fn comes_in(page: &Visitor<'_>) {
+    press(page, "//header//button[contains(., 'Steer')]").await;
+    shows_password(page).await;
+}
+
+/// Shows the password on the open desk.
+async fn shows_password(page: &Visitor<'_>) {
+    let field = Locator::XPath("//form[button='Come in']//input");
+    types_password(page, field).await;
+    press(page, "//form[button='Come in']/button").await;
+    page.until(VERBS).await;
+}
+
+async fn types_password(page: &Visitor<'_>, field: Locator<'_>) {
+    let found = page.client.wait().for_element(field).await;
+    let found = found.expect("the password is asked for");
+    let typed = found.send_keys(PASSWORD).await;
+    typed.expect("a field takes letters");
+}
+
+/// Does what the dialog asked about, or does not.
+async fn answers(page: &Visitor<'_>, label: &str) {
+    let button = format!("//dialog[contains(@class, 'ask')]//button[text()='{label}']");
+    press(page, &button).await;
+    page.until("!document.querySelector('.desk.ask')").await;
+}
+
+/// The whole program on a practice server, killed when this is dropped.
+struct Program {
+    start: Command,
+    child: Child,
+    page: SocketAddr,
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Program {
+    /// Its page has a password and is at a port of this address that was free a moment ago.
+    async fn start(server: &Handle, listen: &str, folder: &Path) -> Self {
+        let token = server.open_bot("Megaton").expect("a good name");
+        let password = locked(folder).token_file.expect("a password");
+        let free = TcpListener::bind((listen, 0)).expect("a port");
+        let page = free.local_addr().expect("an address");
+        drop(free);
+        let config = folder.join("config.toml");
+        let text = format!(
+            "[lichess]\nurl = \"{}\"\n[engine]\nhash = 1\nnodes = 1\n\
+             [panel]\nlisten = \"{page}\"\ntoken_file = \"{}\"\n",
+            server.url(),
+            password.display()
+        );
+        fs::write(&config, text).expect("a config");
+        let mut start = Command::new(env!("CARGO_BIN_EXE_megaton"));
+        start.args(["run", "--config"]).arg(config);
+        start.env_clear().env("LICHESS_BOT_TOKEN", token);
+        start.stdin(Stdio::null()).stderr(Stdio::null());
+        let child = start.spawn().expect("the program starts");
+        let mut program = Self { start, child, page };
+        program.listens().await;
+        program
+    }
+
+    /// Until its page is open.
+    async fn listens(&mut self) {
+        while TcpStream::connect(("127.0.0.1", self.page.port()))
+            .await
+            .is_err()
+        {
+            let ended = self.child.try_wait().expect("a child of ours");
+            assert!(ended.is_none(), "the program ends: {ended:?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Where a browser on this machine finds its page.
+    fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.page.port())
+    }
+
+    /// Ends it and starts it again in the same folder and at the same port, as an upgrade does.
+    async fn restart(&mut self) {
+        self.kill();
+        self.child = self.start.spawn().expect("the program starts");
+        self.listens().await;
+    }
+
+    fn kill(&mut self) {
+        // Where it has ended already there is nothing to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_restart_a_desk_that_is_open_asks_for_the_password_again() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let server = Server::start(Options::default()).await.unwrap();
+        let mut bot = Program::start(&server, "127.0.0.1", folder.path()).await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let page = Visitor {
+            client: &browser.client,
+        };
+        browser.client.goto(&bot.url()).await.unwrap();
+        page.until("document.querySelector('.state.playing')").await;
+        comes_in(&page).await;
+        bot.restart().await;
+        page.until(ASKED).await;
+        shows_password(&page).await;
+        browser.close().await;
+        drop(bot);
+        server.shutdown().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_restart_a_page_beyond_the_loopback_gives_way_to_its_door() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let server = Server::start(Options::default()).await.unwrap();
+        let mut bot = Program::start(&server, "0.0.0.0", folder.path()).await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let page = Visitor {
+            client: &browser.client,
+        };
+        browser.client.goto(&bot.url()).await.unwrap();
+        for _ in 0..2 {
+            types_password(&page, Locator::Css("#login #password")).await;
+            page.click("#login button").await;
+            page.until("document.querySelector('.state.playing')").await;
+            bot.restart().await;
+            page.until("document.querySelector('#login')").await;
+        }
+        browser.close().await;
+        drop(bot);
+        server.shutdown().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_of_whoever_is_not_known_any_more_brings_the_password_up() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let house = House::open_with(&locked(folder.path())).await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let page = Visitor {
+            client: &browser.client,
+        };
+        browser.client.goto(house.panel()).await.unwrap();
+        page.until("document.querySelector('.state.playing')").await;
+        comes_in(&page).await;
+        run(&page, END_SESSION).await;
+        press(&page, "//dialog//button[text()='Pause']").await;
+        page.until(ASKED).await;
+        assert_eq!(page.text(".desk-said").await, "show the password first");
+        shows_password(&page).await;
+        assert_eq!(page.text(".desk-said").await, "");
+        press(&page, "//dialog//button[text()='Close']").await;
+
+        let giving_up = async {
+            run(&page, END_SESSION).await;
+            page.until(RESIGN).await;
+            answers(&page, "Resign").await;
+            page.until(ASKED).await;
+            shows_password(&page).await;
+        };
+        house.spar(1, PACE, giving_up).await;
+        browser.close().await;
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_undone_is_asked_about_and_left_if_it_is_not_meant() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let house = House::open_with(&locked(folder.path())).await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let page = Visitor {
+            client: &browser.client,
+        };
+        browser.client.goto(house.panel()).await.unwrap();
+        page.until("document.querySelector('.state.playing')").await;
+        run(&page, COUNT_ORDERS).await;
+        comes_in(&page).await;
+        press(&page, "//dialog//button[text()='Drain']").await;
+        answers(&page, "Leave it").await;
+        press(&page, "//dialog//button[text()='Close']").await;
+        let thinking_again = async {
+            page.until(RESIGN).await;
+            answers(&page, "Leave it").await;
+            assert_eq!(page.look("window.ordersGiven").await, json!(0));
+            press(&page, "//header//button[contains(., 'Steer')]").await;
+            press(&page, "//dialog//button[text()='Pause']").await;
+            page.until("document.querySelector('.state.paused')").await;
+            assert_eq!(page.look("window.ordersGiven").await, json!(1));
+        };
+        house.spar(1, PACE, thinking_again).await;
+        assert_eq!(browser.complaints().await, Vec::<String>::new());
+        browser.close().await;
+        house.close().await;
+    })
+    .await;
+}
