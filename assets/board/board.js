@@ -28,6 +28,7 @@ export class Board {
   #selected = null;
   #lent = null;
   #show = 0;
+  #motion = "none";
 
   /**
    * @param host an empty element; the board fills its width
@@ -76,6 +77,7 @@ export class Board {
    */
   async show(view, { motion = "forward" } = {}) {
     const turn = (this.#show += 1);
+    this.#motion = motion;
     const moving = motion !== "none" && !document.hidden && !stillness();
     const blast = motion === "forward" && !document.hidden ? (view.blast ?? []) : [];
     const lent = this.#lent;
@@ -85,9 +87,11 @@ export class Board {
     const next = men(view.fen);
     if (blast.length > 0) {
       const way = moving ? this.#approach(lent) : 0;
+      const mighty = this.#losesKing(next);
       if (way > 0) await wait(way);
+      // A blast is seen even where the answer came at once, but not by whoever went elsewhere.
+      if (turn === this.#show || this.#motion === "forward") showBlast(this.effects, view.last?.[1] ?? blast[0], this.orientation, mighty);
       if (turn !== this.#show) return;
-      showBlast(this.effects, this.view.last[1] ?? blast[0], this.orientation, this.#losesKing(next));
     }
     this.#lent = null;
     this.#reconcile(next, blast);
