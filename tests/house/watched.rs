@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::program::{command, finish};
-use super::told::{BOT, server, until};
+use super::told::{BOT, Opponent, Running, server, until};
 
 /// Longer than anything here takes; a hang ends there.
 const GUARD: Duration = Duration::from_secs(60);
@@ -269,6 +269,20 @@ async fn an_alarm_reaches_the_webhook_and_one_that_hangs_harms_nobody() {
     bot.signal(Signal::TERM);
     let status = tokio::task::block_in_place(|| finish(&mut bot.child, GUARD));
     assert_eq!(status, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_port_that_is_taken_costs_the_page_and_no_game() {
+    let server = server().await;
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address");
+    let mut bot = Running::start(&server, &format!("[panel]\nlisten = \"{address}\"\n")).await;
+    bot.wait_for(&format!(
+        "the bot plays on without its page: cannot listen at {address}"
+    ));
+    let opponent = Opponent::new(&server);
+    let game = opponent.begin().await;
+    opponent.move_and_wait(&game, "g1f3").await;
 }
 
 #[test]

@@ -422,6 +422,16 @@ async fn a_thousand_tabs_get_a_bounded_answer_each() {
             }
         }
         assert_eq!((streams, refused), (100, 300));
+        for _ in tabs.len()..1000 {
+            let mut tab = TcpStream::connect(&there).await.unwrap();
+            let _ = tab.write_all(request.as_bytes()).await;
+            assert_ne!(first_line(&mut tab).await, "HTTP/1.1 200 OK");
+        }
+        // Whoever watches over the bot is answered meanwhile.
+        let probe = format!("GET /healthz HTTP/1.1\r\nhost: {there}\r\n\r\n");
+        let mut probing = TcpStream::connect(&there).await.unwrap();
+        probing.write_all(probe.as_bytes()).await.unwrap();
+        assert_eq!(first_line(&mut probing).await, "HTTP/1.1 200 OK");
         drop(tabs);
         // Their places are free as soon as it is seen that they left.
         let mut tab = loop {
