@@ -16,6 +16,7 @@ export class MoveList {
   #moves = [];
   #cells = [];
   #at = 0;
+  #scrolled = 0;
 
   /** `onBrowse(ply)` when the visitor wants to see the position after that many plies. */
   constructor({ list, first, back, forward, last }, onBrowse) {
@@ -27,6 +28,11 @@ export class MoveList {
     forward.addEventListener("click", () => this.#go(this.#at + 1));
     last.addEventListener("click", () => this.#go(this.#moves.length));
     document.addEventListener("keydown", (event) => this.#onKey(event));
+    // What stands beside it takes room from it. Whoever scrolled is left there.
+    new ResizeObserver(() => {
+      const left = Math.min(this.#scrolled, list.scrollHeight - list.clientHeight);
+      if (Math.abs(list.scrollTop - left) < 1) this.#reveal(this.#cells[this.#at - 1]);
+    }).observe(list);
   }
 
   /** Takes the game's moves; keeps what is already listed. */
@@ -92,13 +98,14 @@ export class MoveList {
     const box = this.list;
     if (!cell || this.#at === this.#moves.length) {
       box.scrollTop = cell ? box.scrollHeight : 0;
-      return;
+    } else {
+      const row = cell.parentElement;
+      const top = row.offsetTop - box.offsetTop;
+      if (top < box.scrollTop) box.scrollTop = top;
+      const bottom = top + row.offsetHeight;
+      if (bottom > box.scrollTop + box.clientHeight) box.scrollTop = bottom - box.clientHeight;
     }
-    const row = cell.parentElement;
-    const top = row.offsetTop - box.offsetTop;
-    if (top < box.scrollTop) box.scrollTop = top;
-    const bottom = top + row.offsetHeight;
-    if (bottom > box.scrollTop + box.clientHeight) box.scrollTop = bottom - box.clientHeight;
+    this.#scrolled = box.scrollTop;
   }
 
   #onKey(event) {

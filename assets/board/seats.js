@@ -41,10 +41,12 @@ export class Seat {
     this.who.replaceChildren();
     if (player?.title) text(this.who, "title", player.title);
     text(this.who, "name", player?.name ?? capital(color));
-    if (player?.rating) text(this.who, "rating", String(player.rating));
+    // Where the line is too short for the name beside them, both go to the next.
+    const standing = text(this.who, "standing", "");
+    if (player?.rating) text(standing, "rating", String(player.rating));
     if (change) {
       const sign = change > 0 ? "+" : "−";
-      text(this.who, `change ${change > 0 ? "up" : "down"}`, `${sign}${Math.abs(change)}`);
+      text(standing, `change ${change > 0 ? "up" : "down"}`, `${sign}${Math.abs(change)}`);
     }
   }
 

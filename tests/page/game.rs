@@ -1,7 +1,7 @@
 //! The page of a game that is over: where it was played, its PGN, a board that turns, and what it says
 //! of a game without a result.
 
-use megaton::archive::Disk;
+use megaton::archive::{Disk, MoveRecord, ScoreRecord};
 use megaton::lichess::Status;
 use serde_json::json;
 
@@ -59,6 +59,47 @@ async fn a_game_leads_to_its_place_gives_its_pgn_and_turns_with_a_key() {
             page.types(key).await;
             page.until(&format!("{corner} === '{square}'")).await;
         }
+        assert_eq!(browser.complaints().await, Vec::<String>::new());
+        browser.close().await;
+        house.close().await;
+    })
+    .await;
+}
+
+/// Whether the move at which the board stands is in sight in the list.
+const IN_SIGHT: &str = "(() => {
+    const list = document.querySelector('#move-list');
+    const [cell, box] = [list.querySelector('[aria-current]'), list].map((it) => it.getBoundingClientRect());
+    return cell.top >= box.top - 1 && cell.bottom <= box.bottom + 1;
+})()";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_move_that_is_looked_at_stays_in_sight_when_the_rest_of_the_page_takes_its_room() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("games.db");
+        let long = drawn_but("long0001", |game| {
+            let moves = ["g1f3", "g8f6", "f3g1", "f6g8"].into_iter().cycle();
+            let thought = |uci| MoveRecord {
+                score: Some(ScoreRecord::Cp(10)),
+                depth: Some(9),
+                line: moves.clone().take(40).collect::<Vec<_>>().join(" "),
+                ..MoveRecord::bare(uci)
+            };
+            game.moves = moves.clone().take(80).map(thought).collect();
+        });
+        Disk::open(&file, 1).unwrap().commit(&[long]).unwrap();
+        let house = House::open_on(&local(), Some(file)).await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let page = Visitor {
+            client: &browser.client,
+        };
+        let address = format!("{}/game/long0001", house.panel());
+        browser.client.goto(&address).await.unwrap();
+        page.until("document.querySelector('#facts').textContent.includes('depth9')")
+            .await;
+        page.until(IN_SIGHT).await;
         assert_eq!(browser.complaints().await, Vec::<String>::new());
         browser.close().await;
         house.close().await;
