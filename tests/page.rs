@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
 
+#[path = "page/board.rs"]
+mod board;
 #[path = "page/browser.rs"]
 mod browser;
 #[path = "page/crowd.rs"]

@@ -259,9 +259,11 @@ export class Board {
     const leaving = new Map([...this.#men].filter(([square, man]) => !same(man.piece, next.get(square))));
     const coming = [...next].filter(([square, piece]) => !same(this.#men.get(square)?.piece, piece));
     const settled = new Map([...this.#men].filter(([square]) => !leaving.has(square)));
+    const arriving = new Set();
     for (const [square, piece] of coming) {
       const source = sourceOf(square, piece, leaving, { from, to });
       const man = source === null ? this.#create(square, piece) : leaving.get(source);
+      if (source === null) arriving.add(square);
       leaving.delete(source);
       if (!same(man.piece, piece)) man.element.replaceChildren(drawMan(piece));
       settled.set(square, { element: man.element, piece });
@@ -269,7 +271,7 @@ export class Board {
     for (const [square, man] of leaving) this.#remove(man.element, square, blast, { from, to });
     this.#men = settled;
     for (const [square, man] of settled) {
-      if (man.element.classList.contains("arriving")) continue;
+      if (arriving.has(square)) continue;
       const { x, y } = place(square, this.orientation);
       const home = `translate(${x * 100}%, ${y * 100}%)`;
       if (man.element.style.transform !== home) this.#put(man.element, square, "moving");

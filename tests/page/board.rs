@@ -1,0 +1,119 @@
+//! The board itself: whichever way a position is come by, the men stand where it has them.
+
+use megaton::archive::{Disk, MoveRecord};
+use megaton::rules::{Game, RepetitionRule};
+use serde_json::json;
+
+use super::browser::{Browser, Screen};
+use super::house::{House, local};
+use super::panel::run;
+use super::shelf::drawn_but;
+use super::visitor::Visitor;
+use super::{bounded, programs};
+
+/// Plies of a game that is long enough.
+const LONG: usize = 60;
+
+/// Runs in the page: walks through a game step by step there and back, without waiting for every other
+/// step, and by leaps; gives the steps after which the men stand elsewhere than on a fresh board.
+const WALK: &str = r##"
+    const { Board } = await import("/assets/board/board.js");
+    const game = await (await fetch("/api/game/walked01")).json();
+    const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    const view = (ply) => {
+        if (ply === 0) return { fen: start };
+        const { fen, uci, blast, check } = game.moves[ply - 1];
+        return { fen, last: [uci.slice(0, 2), uci.slice(2, 4)], blast: blast ?? [], check: check ?? null };
+    };
+    const open = () => {
+        const host = document.body.appendChild(document.createElement("div"));
+        return { host, board: new Board(host) };
+    };
+    const men = (host) => [...host.querySelectorAll(".men .man:not(.burning)")]
+        .map((man) => `${man.querySelector("use").getAttribute("href")} ${man.style.transform}`)
+        .sort().join();
+    // The eye needs no time here.
+    const later = window.setTimeout;
+    window.setTimeout = (work) => later(work, 0);
+    const [walked, last, wrong] = [open(), game.moves.length, []];
+    let at = 0;
+    const go = (ply) => {
+        const motion = { [at + 1]: "forward", [at - 1]: "back" }[ply] ?? "none";
+        at = ply;
+        return walked.board.show(view(ply), { motion });
+    };
+    const look = async (how) => {
+        const fresh = open();
+        await fresh.board.show(view(at), { motion: "none" });
+        if (men(walked.host) !== men(fresh.host)) wrong.push(`${how} to ${at}`);
+        fresh.host.remove();
+    };
+    const there = Array.from({ length: last + 1 }, (_, ply) => ply);
+    const leaps = there.map((ply) => (ply * 23) % (last + 1));
+    for (const [how, goals] of Object.entries({ on: there, back: there.toReversed(), leaps })) {
+        for (const ply of goals) {
+            await go(ply);
+            await look(how);
+        }
+    }
+    for (const [how, goals] of Object.entries({ "hastily back": there.toReversed(), "hastily on": there })) {
+        for (const ply of goals) {
+            const gone = go(ply);
+            if (ply % 2 === 1) continue;
+            await gone;
+            await look(how);
+        }
+    }
+    window.setTimeout = later;
+    walked.host.remove();
+    return wrong;
+"##;
+
+/// A game of many blasts, and not a short one.
+fn wild() -> Game {
+    let play = |seed| {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut game = Game::new();
+        while game.ply() < LONG && game.outcome(RepetitionRule::Threefold).is_none() {
+            let position = game.position();
+            let legal = position.legal_moves();
+            let takes = legal.iter().filter(|made| position.is_capture(**made));
+            let takes: Vec<_> = takes.copied().collect();
+            let chosen = match takes[..] {
+                [] => legal[random.usize(0..legal.len())],
+                _ => takes[random.usize(0..takes.len())],
+            };
+            game.push(chosen);
+        }
+        game
+    };
+    let mut games = (1..10_000).map(play);
+    let long = games.find(|game| game.ply() == LONG);
+    long.expect("one of so many")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whichever_way_a_position_is_come_by_the_men_stand_as_it_has_them() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("games.db");
+        let walked = drawn_but("walked01", |game| {
+            let moves = wild().moves().to_vec();
+            let moves = moves.iter().map(ToString::to_string);
+            game.moves = moves.map(|uci| MoveRecord::bare(&uci)).collect();
+        });
+        Disk::open(&file, 1).unwrap().commit(&[walked]).unwrap();
+        let house = House::open_on(&local(), Some(file)).await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let page = Visitor {
+            client: &browser.client,
+        };
+        browser.client.goto(house.panel()).await.unwrap();
+        assert_eq!(run(&page, WALK).await, json!([]));
+        assert_eq!(browser.complaints().await, Vec::<String>::new());
+        browser.close().await;
+        house.close().await;
+    })
+    .await;
+}
