@@ -22,6 +22,10 @@ use crate::archive::{GameRecord, Millis};
 const BEAT: Duration = Duration::from_millis(120);
 /// How long an archive that cannot be read is left alone.
 const AGAIN: Duration = Duration::from_secs(3);
+/// After each time the archive is left alone for so many times as long as it took, and no longer than
+/// this.
+const REST: u32 = 9;
+const LONGEST_REST: Duration = Duration::from_secs(30);
 /// Lines of the lists.
 const MOST_CHALLENGES: usize = 40;
 const MOST_EVENTS: usize = 80;
@@ -210,7 +214,7 @@ impl Latest {
 }
 
 /// Looks up what is over, again whenever there is more of it: however long the archive takes over it,
-/// no board waits. One that cannot be read is asked again after a while.
+/// no board waits, and a large one is not read all the time. One that cannot be read is asked again after a while.
 async fn look_up(site: &Site, told: &watch::Sender<Past>) {
     let chronicle = &site.sources().chronicle;
     let mut changes = chronicle.changes();
@@ -222,8 +226,10 @@ async fn look_up(site: &Site, told: &watch::Sender<Past>) {
         let is_due = again.is_some_and(|at| at <= Instant::now());
         if is_due || known.as_ref() != Some(&latest) {
             known = Some(latest);
+            let begun = Instant::now();
             let is_all = tell_past(site, told).await;
             again = (!is_all).then(|| Instant::now() + AGAIN);
+            tokio::time::sleep((begun.elapsed() * REST).min(LONGEST_REST)).await;
         }
         tokio::time::sleep(BEAT).await;
         let change = changes.changed();
