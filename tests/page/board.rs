@@ -16,7 +16,7 @@ const LONG: usize = 60;
 
 /// Runs in the page: walks through a game step by step there and back, without waiting for every other
 /// step, and by leaps; gives the steps after which the men stand elsewhere than on a fresh board.
-const WALK: &str = r##"
+const WALK: &str = r#"
     const { Board } = await import("/assets/board/board.js");
     const game = await (await fetch("/api/game/walked01")).json();
     const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
@@ -67,7 +67,7 @@ const WALK: &str = r##"
     window.setTimeout = later;
     walked.host.remove();
     return wrong;
-"##;
+"#;
 
 /// A game of many blasts, and not a short one.
 fn wild() -> Game {
