@@ -214,7 +214,8 @@ impl Latest {
 }
 
 /// Looks up what is over, again whenever there is more of it: however long the archive takes over it,
-/// no board waits, and a large one is not read all the time. One that cannot be read is asked again after a while.
+/// no board waits, and a large one is not read all the time. One that cannot be read is asked again
+/// after a while.
 async fn look_up(site: &Site, told: &watch::Sender<Past>) {
     let chronicle = &site.sources().chronicle;
     let mut changes = chronicle.changes();

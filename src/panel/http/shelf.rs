@@ -1,8 +1,8 @@
 //! Games that are over, for the pages: the latest from the chronicle, the rest from the archive.
 //!
 //! The archive is read by one page at a time, by threads that give way to the searches of games:
-//! however many ask, the bot and its writer notice nothing. Without an archive there are the latest games; one that is there and
-//! cannot be read is said to be so.
+//! however many ask, the bot and its writer notice nothing. Without an archive there are the latest
+//! games; one that is there and cannot be read is said to be so.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
