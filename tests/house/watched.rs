@@ -1,7 +1,7 @@
 //! A running bot as its operator's machines see it: probes, figures, the service manager, a webhook.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::Path;
@@ -42,7 +42,7 @@ impl Watched {
         let page = free.local_addr().expect("an address");
         drop(free);
         let text = format!(
-            "[lichess]\nurl = \"{}\"\n[engine]\nhash = 1\n[panel]\nlisten = \"{page}\"\n{more}",
+            "[lichess]\nurl = \"{}\"\n[engine]\nhash = 1\nnodes = 1\n[panel]\nlisten = \"{page}\"\n{more}",
             server.url()
         );
         fs::write(folder.path().join("config.toml"), text).expect("a config");
@@ -246,13 +246,15 @@ async fn an_alarm_reaches_the_webhook_and_one_that_hangs_harms_nobody() {
         &[("MEGATON_WEBHOOK", &address)],
     );
     until("it is online", async || server.is_online(BOT)).await;
+    let opponent = Opponent::new(&server);
+    let game = opponent.begin().await;
     // A first 401 may be about our name in the user agent; it is asked again without.
     for _ in 0..2 {
         let refusal = Fault::Refuse { status: 401 };
         server.faults().add(Place::Events, refusal);
     }
     server.break_streams();
-    // Taken and never answered: the bot goes on.
+    // Taken and never answered: the bot goes on, and so does its game.
     let (mut taken, _) = tokio::task::block_in_place(|| hook.accept()).expect("a message");
     taken.set_read_timeout(Some(GUARD)).expect("a time");
     let mut text = String::new();
@@ -265,10 +267,28 @@ async fn an_alarm_reaches_the_webhook_and_one_that_hangs_harms_nobody() {
         }
     });
     assert!(text.starts_with("POST /verysecret"), "{text}");
+    taken.set_nonblocking(true).expect("a socket");
+    for uci in ["g1f3", "b1c3"] {
+        opponent.move_and_wait(&game, uci).await;
+        assert!(waits(&mut taken), "the move came only after the webhook");
+    }
     assert_eq!(bot.tell(&["status"]).0, Some(0), "it answers");
+    opponent.0.resign(&game).await.expect("it may");
     bot.signal(Signal::TERM);
     let status = tokio::task::block_in_place(|| finish(&mut bot.child, GUARD));
     assert_eq!(status, Some(0));
+}
+
+/// Whether somebody still waits for an answer there.
+fn waits(asked: &mut TcpStream) -> bool {
+    let mut rest = [0; 1024];
+    loop {
+        match asked.read(&mut rest) {
+            Ok(0) => return false,
+            Ok(_) => {}
+            Err(error) => return error.kind() == ErrorKind::WouldBlock,
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
