@@ -11,9 +11,12 @@
 # those: --build-arg CPUS=x86-64, which is slower. With both in one image, the larger for it, the
 # program finds out by itself: --build-arg CPUS="x86-64 x86-64-v3".
 #
-# The same source and build image give the same bytes; for the same digest the dates have to be the
-# same too: `buildah build --timestamp 0`, or with docker buildx
-# `SOURCE_DATE_EPOCH=0 docker buildx build --output type=docker,rewrite-timestamp=true`.
+# The same source and build image give the same program and the same layers, byte for byte, where the
+# dates are the same too: `buildah build --timestamp 0`, or with docker buildx
+# `SOURCE_DATE_EPOCH=0 docker buildx build --output type=docker,rewrite-timestamp=true`. So is the
+# image's own digest, but from buildah before 1.41, which writes a random name into the docker format.
+# A tag moves: name the build image by its digest to have it again next year,
+# --build-arg BUILD_IMAGE=docker.io/library/rust@sha256:...
 
 ARG BUILD_IMAGE=docker.io/library/rust:1.95-bookworm
 ARG RUNTIME_IMAGE=scratch

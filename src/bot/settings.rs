@@ -92,7 +92,8 @@ impl From<&config::Config> for Settings {
 }
 
 impl Settings {
-    /// Every waiting time divided by `factor`, for tests against a server whose clocks run faster.
+    /// Every waiting time divided by `factor`, the patience with a first move by a quarter of that,
+    /// for tests against a server whose clocks run faster.
     #[must_use]
     pub fn faster(mut self, factor: u32) -> Self {
         for span in [
@@ -100,8 +101,6 @@ impl Settings {
             &mut self.clock.overhead_ceiling,
             &mut self.clock.reserve,
             &mut self.clock.reserve_least,
-            &mut self.game.abort_bots,
-            &mut self.game.abort_humans,
             &mut self.game.abort_rest,
             &mut self.challenge.queue,
             &mut self.correspondence.poll,
@@ -112,6 +111,9 @@ impl Settings {
         ] {
             *span /= factor.max(1);
         }
+        // A move takes its calls on any clock, and here a single one decides the game.
+        self.game.abort_bots /= (factor / 4).max(1);
+        self.game.abort_humans /= (factor / 4).max(1);
         self
     }
 }
@@ -261,7 +263,9 @@ mod tests {
     #[test]
     fn settings_wait_less_and_count_the_same() {
         let settings = Settings::default().faster(60);
-        assert_eq!(settings.game.abort_bots, Duration::from_millis(500));
+        let usual = Settings::default().shutdown.drain;
+        assert_eq!(settings.shutdown.drain, usual / 60);
+        assert_eq!(settings.game.abort_bots, Duration::from_secs(2));
         assert_eq!(
             settings.game.abort_repeats,
             config::Game::default().abort_repeats
