@@ -5,6 +5,7 @@ use std::time::Duration;
 use megaton::bot::{BotError, BotOptions, ListSources, Listeners, Memory, Pace, SearchLimits};
 use megaton::bot::{Settings, Shutdown, run};
 use megaton::engine::{EngineOptions, Evaluator, Pool};
+use megaton::lichess::Client;
 use tokio::task::JoinHandle;
 
 use crate::server::Server;
@@ -56,11 +57,15 @@ impl Bot {
             ..Settings::default()
         };
         change(&mut settings);
+        Self::begin(server.client(), pace, memory, settings)
+    }
+
+    fn begin(client: Client, pace: &Pace, memory: Memory, settings: Settings) -> Self {
         let shutdown = Shutdown::default();
         let listeners = Listeners::new();
         let options = BotOptions {
             sole: false,
-            client: server.client(),
+            client,
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
                 evaluator: Evaluator::classical(),

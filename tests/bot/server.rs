@@ -175,6 +175,10 @@ impl Server {
 
     /// Until the world is so; a hang fails the test.
     pub(crate) async fn until(&self, what: &str, mut is_so: impl FnMut(&mut World) -> bool) {
+        self.wait_until(what, &mut is_so).await;
+    }
+
+    async fn wait_until(&self, what: &str, is_so: &mut dyn FnMut(&mut World) -> bool) {
         let wait = async {
             loop {
                 let changed = self.changed.notified();

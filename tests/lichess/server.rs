@@ -48,6 +48,9 @@ impl Request {
     }
 }
 
+/// What it does for each request; not a type of its own for each test, which takes long to build.
+type Script = Box<dyn Fn(&Request) -> Vec<Step> + Send + Sync>;
+
 /// A running server; it ends with this value.
 pub(crate) struct Server {
     address: SocketAddr,
@@ -63,10 +66,13 @@ impl Drop for Server {
 
 impl Server {
     /// A server that does what `script` says for each request.
-    pub(crate) async fn start<F>(script: F) -> Self
-    where
-        F: Fn(&Request) -> Vec<Step> + Send + Sync + 'static,
-    {
+    pub(crate) async fn start(
+        script: impl Fn(&Request) -> Vec<Step> + Send + Sync + 'static,
+    ) -> Self {
+        Self::following(Box::new(script)).await
+    }
+
+    async fn following(script: Script) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -78,7 +84,7 @@ impl Server {
                 let (stream, _) = listener.accept().await.unwrap();
                 let (script, seen) = (Arc::clone(&script), Arc::clone(&seen));
                 connections.spawn(async move {
-                    serve(stream, connection, &*script, &seen).await;
+                    serve(stream, connection, &script, &seen).await;
                 });
             }
         });
@@ -152,10 +158,12 @@ pub(crate) fn ok() -> Vec<Step> {
     ))]
 }
 
-async fn serve<F>(mut stream: TcpStream, connection: usize, script: &F, seen: &Mutex<Vec<Request>>)
-where
-    F: Fn(&Request) -> Vec<Step>,
-{
+async fn serve(
+    mut stream: TcpStream,
+    connection: usize,
+    script: &Script,
+    seen: &Mutex<Vec<Request>>,
+) {
     while let Some(request) = read_request(&mut stream, connection).await {
         seen.lock().unwrap().push(request.clone());
         for step in script(&request) {

@@ -296,6 +296,10 @@ pub(crate) fn start_with(client: Client, change: impl FnOnce(&mut Settings)) -> 
     settings.challenge.concurrency = 64;
     settings.limits.bot_games = 10_000;
     change(&mut settings);
+    begin(client, settings)
+}
+
+fn begin(client: Client, settings: Settings) -> Running {
     let memory = Memory::nowhere();
     memory.set_rules(MemoryRules::from(&settings));
     let listeners = Listeners::default();
