@@ -92,7 +92,7 @@ impl From<&config::Config> for Settings {
 }
 
 impl Settings {
-    /// Every waiting time divided by `factor`, the patience with a first move by a quarter of that,
+    /// Every waiting time divided by `factor`, the patience with a first move by half of that,
     /// for tests against a server whose clocks run faster.
     #[must_use]
     pub fn faster(mut self, factor: u32) -> Self {
@@ -112,8 +112,8 @@ impl Settings {
             *span /= factor.max(1);
         }
         // A move takes its calls on any clock, and here a single one decides the game.
-        self.game.abort_bots /= (factor / 4).max(1);
-        self.game.abort_humans /= (factor / 4).max(1);
+        self.game.abort_bots /= (factor / 2).max(1);
+        self.game.abort_humans /= (factor / 2).max(1);
         self
     }
 }
@@ -265,7 +265,7 @@ mod tests {
         let settings = Settings::default().faster(60);
         let usual = Settings::default().shutdown.drain;
         assert_eq!(settings.shutdown.drain, usual / 60);
-        assert_eq!(settings.game.abort_bots, Duration::from_secs(2));
+        assert_eq!(settings.game.abort_bots, Duration::from_secs(1));
         assert_eq!(
             settings.game.abort_repeats,
             config::Game::default().abort_repeats

@@ -6,6 +6,8 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use super::failure::Failure;
+#[cfg(unix)]
+pub(super) use super::hidden::secret;
 
 /// Goes on if the person at the terminal says yes, or nobody is there to ask, or `sure`.
 pub(super) fn confirm(question: &str, sure: bool) -> Result<(), Failure> {
@@ -30,15 +32,10 @@ pub(super) fn line(prompt: &str) -> Result<String, Failure> {
     Ok(typed.trim().to_owned())
 }
 
-/// What is typed after this prompt and not shown, where the terminal can do that.
+/// Shown all the same: this terminal cannot hide it.
+#[cfg(not(unix))]
 pub(super) fn secret(prompt: &str) -> Result<String, Failure> {
-    let hidden = Hidden::begin();
-    let typed = line(prompt);
-    if hidden.is_some() {
-        // The Enter was not shown either.
-        say("\n")?;
-    }
-    typed
+    line(prompt)
 }
 
 /// Something for the person, beside the results.
@@ -52,42 +49,6 @@ pub(super) fn say(text: &str) -> Result<(), Failure> {
 /// Whether an answer means yes.
 fn is_yes(answer: &str) -> bool {
     answer.eq_ignore_ascii_case("y") || answer.eq_ignore_ascii_case("yes")
-}
-
-/// A terminal that does not show what is typed, until this is dropped.
-#[cfg(unix)]
-struct Hidden(rustix::termios::Termios);
-
-#[cfg(unix)]
-impl Hidden {
-    fn begin() -> Option<Self> {
-        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-
-        let before = tcgetattr(io::stdin()).ok()?;
-        let mut silent = before.clone();
-        silent.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(io::stdin(), OptionalActions::Now, &silent).ok()?;
-        Some(Self(before))
-    }
-}
-
-#[cfg(unix)]
-impl Drop for Hidden {
-    fn drop(&mut self) {
-        use rustix::termios::{OptionalActions, tcsetattr};
-
-        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
-    }
-}
-
-#[cfg(not(unix))]
-struct Hidden;
-
-#[cfg(not(unix))]
-impl Hidden {
-    const fn begin() -> Option<Self> {
-        None
-    }
 }
 
 #[cfg(test)]

@@ -21,6 +21,8 @@ mod failure;
 #[cfg(unix)]
 mod healthcheck;
 mod heap;
+#[cfg(unix)]
+mod hidden;
 mod identity;
 mod init;
 #[cfg(unix)]

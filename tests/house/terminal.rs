@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 use megaton::config::Config;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::FdFlags;
+use rustix::process::Signal;
 use rustix::pty::OpenptFlags;
 use rustix::termios::LocalModes;
 
@@ -221,6 +223,36 @@ async fn a_first_run_asks_and_never_shows_the_token() {
     let bots = &config.challenge.bots;
     assert!(bots.accept && bots.casual && !bots.rated);
     assert!(config.matchmaking.enabled);
+}
+
+#[test]
+fn whoever_leaves_at_the_hidden_question_has_a_terminal_that_shows_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut terminal = Terminal::start(command(&["init"]).current_dir(folder.path()));
+    for prompt in [
+        "lichess.org]: ",
+        "nobody can]: ",
+        "[all]: ",
+        "[both]: ",
+        "[8]: ",
+    ] {
+        terminal.answer(prompt, "");
+    }
+    terminal.answer("yes or no [no]: ", "");
+    terminal.wait_for("Token, which is not shown [later]: ");
+    assert!(!terminal.echoes(), "nobody reads along");
+    terminal
+        .keys
+        .write_all(b"half a tok\x03")
+        .expect("it is typed");
+    finish(&mut terminal.child, GUARD);
+    let status = terminal.child.wait().expect("it has ended");
+    let interrupt = Signal::INT.as_raw();
+    assert_eq!(status.signal(), Some(interrupt), "what the key stands for");
+    assert!(terminal.echoes(), "what is typed is shown again");
+    let (_, shown) = terminal.end();
+    assert!(!shown.contains("half"), "{shown}");
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
