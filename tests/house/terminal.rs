@@ -247,8 +247,9 @@ fn whoever_leaves_at_the_hidden_question_has_a_terminal_that_shows_again() {
         .expect("it is typed");
     finish(&mut terminal.child, GUARD);
     let status = terminal.child.wait().expect("it has ended");
-    let interrupt = Signal::INT.as_raw();
-    assert_eq!(status.signal(), Some(interrupt), "what the key stands for");
+    // Where the signal was ignored before its start, as in the background of a script, it says so.
+    let interrupted = status.signal() == Some(Signal::INT.as_raw());
+    assert!(interrupted || status.code() == Some(1), "{status}");
     assert!(terminal.echoes(), "what is typed is shown again");
     let (_, shown) = terminal.end();
     assert!(!shown.contains("half"), "{shown}");
