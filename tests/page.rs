@@ -168,7 +168,7 @@ async fn the_page_fits_a_phone() {
         };
         visitor.visit(house.url()).await;
         visitor.begin("white").await;
-        let fits = "document.documentElement.scrollWidth <= innerWidth";
+        let fits = "document.documentElement.scrollWidth <= 360";
         assert_eq!(visitor.look("innerWidth").await, json!(360));
         assert_eq!(visitor.look(fits).await, json!(true));
         let board = visitor

@@ -1,4 +1,5 @@
-//! The board itself: whichever way a position is come by, the men stand where it has them.
+//! The board itself: whichever way a position is come by, the men stand where it has them, and no
+//! explosion makes the page larger than it is.
 
 use megaton::archive::{Disk, MoveRecord};
 use megaton::rules::{Game, RepetitionRule};
@@ -7,7 +8,7 @@ use serde_json::json;
 use super::browser::{Browser, Screen};
 use super::house::{House, local};
 use super::panel::run;
-use super::shelf::drawn_but;
+use super::shelf::{drawn, drawn_but};
 use super::visitor::Visitor;
 use super::{bounded, programs};
 
@@ -116,4 +117,59 @@ async fn whichever_way_a_position_is_come_by_the_men_stand_as_it_has_them() {
         house.close().await;
     })
     .await;
+}
+
+/// Runs in the page: the largest explosion there is on every corner of every board, and the sizes that
+/// the page has meanwhile other than the one before. The screen of a phone is as wide as what is on it.
+const BLAST: &str = r#"
+    const { showBlast } = await import("MODULE");
+    const page = document.documentElement;
+    const size = () => [innerWidth, page.scrollWidth, page.scrollHeight].join(" ");
+    const frame = () => new Promise((done) => requestAnimationFrame(done));
+    const before = size();
+    for (const effects of document.querySelectorAll(".board .effects")) {
+        for (const corner of ["a1", "a8", "h1", "h8"]) showBlast(effects, corner, "white", true);
+    }
+    const others = new Set();
+    let frames = 0;
+    while (document.querySelector(".blast")) {
+        if (size() !== before) others.add(`${size()}, not ${before}`);
+        frames += 1;
+        await frame();
+    }
+    return { others: [...others], seen: frames > 0 };
+"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_explosion_at_the_edge_leaves_the_page_as_large_as_it_was() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("games.db");
+        let games = [drawn("draw0001")];
+        Disk::open(&file, 1).unwrap().commit(&games).unwrap();
+        let house = House::open_on(&local(), Some(file)).await;
+        for screen in [Screen::Phone, Screen::Desk] {
+            let browser = Browser::open(&programs, screen).await;
+            let page = Visitor {
+                client: &browser.client,
+            };
+            let game = format!("{}/game/draw0001", house.panel());
+            browser.client.goto(&game).await.unwrap();
+            page.until("document.querySelector('.verdict')").await;
+            no_blast_is_too_large(&page, "/assets/board/blast.js").await;
+            page.visit(house.url()).await;
+            no_blast_is_too_large(&page, "/assets/blast.js").await;
+            assert_eq!(browser.complaints().await, Vec::<String>::new());
+            browser.close().await;
+        }
+        house.close().await;
+    })
+    .await;
+}
+
+async fn no_blast_is_too_large(page: &Visitor<'_>, module: &str) {
+    let script = BLAST.replace("MODULE", module);
+    let found = run(page, &script).await;
+    assert_eq!(found, json!({ "others": [], "seen": true }), "{module}");
 }
