@@ -28,6 +28,9 @@ function lasting() {
   return made;
 }
 
+/** When it is asked again who is looking, in milliseconds, while there is no answer. */
+const AGAIN = 2000;
+
 export class Shell {
   #status = null;
   #asked = 0;
@@ -62,8 +65,9 @@ export class Shell {
     const turn = (this.#asked += 1);
     const me = await get("/api/me");
     if (turn !== this.#asked) return;
-    if (me.status === 401) location.reload();
+    if (me.status === 401) return location.reload();
     if (me.server) this.me = me;
+    else setTimeout(() => turn === this.#asked && this.refresh(), AGAIN);
     this.operate.classList.toggle("primary", this.me.steers);
     this.desk.renew();
     this.onSteering();

@@ -2,13 +2,13 @@
 //! password is asked for again; and what cannot be undone is asked about first.
 
 use std::fs;
+use std::iter;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use fantoccini::Locator;
-use fantoccini::key::Key;
 use megaton::practice::{Handle, Options, Server};
 use serde_json::json;
 use tokio::net::TcpStream;
@@ -44,6 +44,17 @@ const COUNT_ORDERS: &str = r#"
     };
 "#;
 
+/// Runs in the page: whoever asks next who is looking reaches nobody.
+const LOSE_ONE: &str = r#"
+    const ask = window.fetch;
+    window.lost = 0;
+    window.fetch = (path, options) => {
+        if (path !== "/api/me" || window.lost > 0) return ask(path, options);
+        window.lost += 1;
+        return Promise.reject(new TypeError("lost"));
+    };
+"#;
+
 /// Runs in the page: the session ends, and the page is not told.
 const END_SESSION: &str = r#"await fetch("/api/logout", { method: "POST" });"#;
 
@@ -57,10 +68,7 @@ pub(super) async fn comes_in(page: &Visitor<'_>) {
 async fn shows_password(page: &Visitor<'_>) {
     let field = Locator::XPath("//form[button='Come in']//input");
     types_password(page, field).await;
-    // With Enter: on a busy machine a finger on the button may rest there so long that it is no tap.
-    let focused = page.client.active_element().await.expect("the field");
-    let entered = focused.send_keys(&Key::Enter.to_string()).await;
-    entered.expect("a field takes Enter");
+    press(page, "//form[button='Come in']/button").await;
     page.until(VERBS).await;
 }
 
@@ -78,6 +86,15 @@ async fn answers(page: &Visitor<'_>, label: &str) {
     page.until("!document.querySelector('.desk.ask')").await;
 }
 
+/// An address that is free, and stays so while a program starts anew: its port is below those that
+/// systems give to whoever asks for any.
+fn free_address(listen: &str) -> SocketAddr {
+    let mut ports = iter::repeat_with(|| fastrand::u16(20_000..32_000));
+    let free = ports.find_map(|port| TcpListener::bind((listen, port)).ok());
+    let free = free.expect("some port is free");
+    free.local_addr().expect("an address")
+}
+
 /// The whole program on a practice server, killed when this is dropped.
 struct Program {
     start: Command,
@@ -92,13 +109,11 @@ impl Drop for Program {
 }
 
 impl Program {
-    /// Its page has a password and is at a port of this address that was free a moment ago.
+    /// Its page has a password and is at a port of this address.
     async fn start(server: &Handle, listen: &str, folder: &Path) -> Self {
         let token = server.open_bot("Megaton").expect("a good name");
         let password = locked(folder).token_file.expect("a password");
-        let free = TcpListener::bind((listen, 0)).expect("a port");
-        let page = free.local_addr().expect("an address");
-        drop(free);
+        let page = free_address(listen);
         let config = folder.join("config.toml");
         let text = format!(
             "[lichess]\nurl = \"{}\"\n[engine]\nhash = 1\nnodes = 1\n\
@@ -227,6 +242,29 @@ async fn an_order_of_whoever_is_not_known_any_more_brings_the_password_up() {
             shows_password(&page).await;
         };
         house.spar(1, PACE, giving_up).await;
+        browser.close().await;
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_showed_the_password_has_the_verbs_even_if_one_answer_is_lost() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let house = House::open_with(&locked(folder.path())).await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let page = Visitor {
+            client: &browser.client,
+        };
+        browser.client.goto(house.panel()).await.unwrap();
+        page.until("document.querySelector('.state.playing')").await;
+        press(&page, "//header//button[contains(., 'Steer')]").await;
+        page.until(ASKED).await;
+        run(&page, LOSE_ONE).await;
+        shows_password(&page).await;
+        assert_eq!(page.look("window.lost").await, json!(1));
         browser.close().await;
         house.close().await;
     })
