@@ -206,7 +206,7 @@ enum Looked {
     Found(Box<Thought>),
     /// It failed; what it said is only some legal move.
     Failed,
-    /// Nothing, for far too long.
+    /// Nothing, for far too long, or nothing that was searched.
     Silent,
     /// A game began.
     Interrupted,
@@ -216,6 +216,8 @@ impl Looked {
     fn of(thought: Option<Thought>) -> Self {
         match thought {
             Some(thought) if thought.ended == Ended::Failed => Self::Failed,
+            // It was given no core in its time: what it says is a guess.
+            Some(thought) if thought.depth == 0 && thought.ended != Ended::NoMove => Self::Silent,
             Some(thought) => Self::Found(Box::new(thought)),
             None => Self::Silent,
         }
@@ -230,4 +232,25 @@ async fn answer(search: &Search) -> Option<Thought> {
         let _ = hand_over.send(thought);
     }));
     answer.await.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{EngineOptions, Solo};
+
+    #[test]
+    fn an_answer_that_nobody_searched_is_none() {
+        let options = EngineOptions {
+            hash_mb: 1,
+            ..EngineOptions::default()
+        };
+        let mut solo = Solo::new(&options);
+        let mut think = |game: &Game, nodes| Some(solo.think(game, &Limits::nodes(nodes)));
+        let looked = |thought| matches!(Looked::of(thought), Looked::Found(_));
+        assert!(!looked(think(&Game::new(), 1)), "a guess");
+        assert!(looked(think(&Game::new(), 3000)));
+        let over = Game::from_uci_moves("g1f3 f7f6 f3d4 a7a6 d4e6 a6a5 e6d8").unwrap();
+        assert!(looked(think(&over, 1)), "there is nothing to search");
+    }
 }
