@@ -33,10 +33,13 @@ export function scoreText(score) {
   return score.cp < 0 ? `−${value}` : `+${value}`;
 }
 
-/** The same in as few letters as fit beside a board: beyond nine pawns without hundredths. */
+/** The same in as few letters as fit beside a board: in tenths, from ten pawns on in whole ones, and
+    without a sign, for it stands with whoever is ahead. */
 export function barText(score) {
-  if (score?.cp === undefined || Math.abs(score.cp) < 1000) return scoreText(score);
-  return `${score.cp < 0 ? "−" : "+"}${Math.round(Math.abs(score.cp) / 100)}`;
+  if (!score) return "";
+  if (score.mate !== undefined) return `#${Math.abs(score.mate)}`;
+  const value = Math.abs(score.cp) / 100;
+  return value < 9.95 ? value.toFixed(1) : value.toFixed(0);
 }
 
 /** The same in words. */

@@ -49,6 +49,22 @@ const FAINT: &str = r#"
     return [...new Set(faint)];
 "#;
 
+/// Runs in the page: the scores that do not fit into a bar beside a board.
+const CUT: &str = r#"
+    const { barText } = await import("/assets/panel/format.js");
+    const longest = [{ cp: -307 }, { cp: -994 }, { cp: -995 }, { cp: -3200 }, { mate: -12 }].map(barText);
+    const cut = [];
+    for (const text of document.querySelectorAll(".eval-text")) {
+        const shown = text.textContent;
+        for (const score of text.checkVisibility() ? longest : []) {
+            text.textContent = score;
+            if (text.scrollWidth > text.clientWidth) cut.push(score);
+        }
+        text.textContent = shown;
+    }
+    return cut;
+"#;
+
 /// Runs in the page: how it is shown.
 const SHOWN: &str = r#"
     const moving = document.getAnimations().filter((it) => it.playState === "running");
@@ -65,6 +81,8 @@ const SHOWN: &str = r#"
 async fn is_readable(page: &Visitor<'_>, what: &str) {
     let faint = run(page, FAINT).await;
     assert_eq!(faint, json!([]), "{what}");
+    let cut = run(page, CUT).await;
+    assert_eq!(cut, json!([]), "{what}");
 }
 
 /// Goes to an address; once this is there all of it can be read, and nothing sticks out.

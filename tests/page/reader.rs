@@ -92,7 +92,7 @@ const THREE_GAMES: &str = r#"
 /// Runs in the page: scores beside the board.
 const BARS: &str = r#"
     const { barText } = await import("/assets/panel/format.js");
-    return [{ cp: 35 }, { cp: -999 }, { cp: 1101 }, { cp: -1149 }, { mate: -12 }, null].map(barText);
+    return [{ cp: 36 }, { cp: -4 }, { cp: -994 }, { cp: -995 }, { mate: -12 }, null].map(barText);
 "#;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -125,7 +125,7 @@ async fn who_reads_with_the_keyboard_or_by_ear_keeps_the_place() {
         let expected = json!({ "names": 6, "cut": 0, "lines": 0, "nodes": "–", "speed": "–" });
         assert_eq!(shown, expected);
         let bars = run(&page, BARS).await;
-        assert_eq!(bars, json!(["+0.35", "−9.99", "+11", "−11", "−#12", ""]));
+        assert_eq!(bars, json!(["0.4", "0.0", "9.9", "10", "#12", ""]));
         assert_eq!(browser.complaints().await, Vec::<String>::new());
         browser.close().await;
         house.close().await;
