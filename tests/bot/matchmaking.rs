@@ -11,7 +11,7 @@ use megaton::bot::{
 use megaton::config::Profile;
 use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::{Client, ClientOptions, Scope, Side, Timing, Token};
-use megaton::practice::{self, Event, Handle, Partner};
+use megaton::practice::{self, Event, Fault, Handle, Partner, Place};
 use tokio::task::JoinHandle;
 
 /// So much faster than in earnest.
@@ -175,20 +175,33 @@ async fn whom_nobody_can_challenge_is_on_record_with_the_reason() {
     let chronicle = bot.listeners.chronicle();
     let mut changes = chronicle.changes();
     next(&mut events, |it| matches!(it, BotEvent::Online)).await;
-    let wish = Command::Challenge(Wish {
-        user: "Nobody77".to_owned(),
-        ..Wish::default()
-    });
-    let told = bot.control.ask(wish, PATIENCE).await;
-    assert!(matches!(told, Ok(Reply::Done(_))), "{told:?}");
-    let text = "challenge nobody77: not made, no such account";
-    let on_record = || chronicle.events(1000).iter().any(|it| it.text == text);
-    let wait = async {
-        while !on_record() {
-            changes.changed().await.unwrap();
-        }
-    };
-    tokio::time::timeout(PATIENCE, wait).await.unwrap();
+    let partner = server.invite(Partner::Random, Duration::ZERO);
+    server
+        .faults()
+        .add(Place::Create, Fault::Refuse { status: 400 });
+    for (user, why) in [
+        ("Nobody77", "no such account"),
+        (partner, "refused with status 400: "),
+    ] {
+        let wish = Command::Challenge(Wish {
+            user: user.to_owned(),
+            ..Wish::default()
+        });
+        let told = bot.control.ask(wish, PATIENCE).await;
+        assert!(matches!(told, Ok(Reply::Done(_))), "{told:?}");
+        let text = format!("challenge {}: not made, {why}", user.to_lowercase());
+        let on_record = || {
+            let events = chronicle.events(1000);
+            events.iter().any(|it| it.text.starts_with(&text))
+        };
+        let wait = async {
+            while !on_record() {
+                changes.changed().await.unwrap();
+            }
+        };
+        let waited = tokio::time::timeout(PATIENCE, wait).await;
+        waited.unwrap_or_else(|_| panic!("{text}: {:?}", chronicle.events(1000)));
+    }
     bot.end().await;
 }
 

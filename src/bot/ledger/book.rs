@@ -185,6 +185,19 @@ impl Ledger {
                 return allowed;
             }
         }
+        self.may_spend(target, now)
+    }
+
+    /// The same for one that the operator asks for: it need not be spread over the day.
+    pub fn may_order(&self, target: Target, now: Moment) -> Permission {
+        match self.may_challenge(target, now) {
+            Permission::Later { why: Why::Pace, .. } => self.may_spend(target, now),
+            permission => permission,
+        }
+    }
+
+    /// Whether there are credits for a challenge.
+    fn may_spend(&self, target: Target, now: Moment) -> Permission {
         if let Some(span) = self.credits.closed.filter(|span| span.holds(now)) {
             return later(span.until, Why::Closed);
         }

@@ -158,6 +158,27 @@ fn outgoing_games_are_spread_over_the_day() {
 }
 
 #[test]
+fn what_the_operator_asks_for_is_not_spread_over_the_day_but_never_beyond_it() {
+    let mut ledger = ledger(Rules::default());
+    let now = start();
+    let why = |permission| match permission {
+        Permission::Granted => None,
+        Permission::Later { why, .. } => Some(why),
+    };
+    let mut spread = 0;
+    for game in 0.. {
+        let barred = why(ledger.may_order(Target::Bot, now));
+        if barred.is_some() {
+            assert_eq!((game, barred), (50, Some(Why::KeptForIncoming)));
+            break;
+        }
+        spread += u32::from(why(ledger.may_challenge(Target::Bot, now)) == Some(Why::Pace));
+        ledger.hold_game(&game.to_string(), Origin::Outgoing, None, now);
+    }
+    assert_eq!(spread, 46, "four are two hours' worth");
+}
+
+#[test]
 fn what_the_server_says_goes_before_any_count() {
     let mut ledger = ledger(Rules::default());
     let now = start();

@@ -7,7 +7,7 @@ use super::maker::{Maker, Pair, State};
 use super::news::{Around, Duty};
 use super::offer::{Offer, Origin, speed_of};
 use super::rest::keys;
-use crate::bot::ledger::Target;
+use crate::bot::ledger::{Permission, Target};
 use crate::config::Profile;
 use crate::lichess::{Account, ColorChoice, Presence, UserId};
 
@@ -46,8 +46,8 @@ impl Maker {
             self.look_at(vec![offer], out);
             return;
         }
-        if let Some(until) = around.folk.barred_until(Target::Bot) {
-            let wait = until
+        if let Permission::Later { at, .. } = around.folk.may_challenge(Target::Bot) {
+            let wait = at
                 .since(around.moment)
                 .clamp(self.rules.spacing, LOOK_AGAIN);
             self.next = now + wait;
@@ -217,14 +217,22 @@ impl Maker {
                 } else {
                     "no such account"
                 };
-                out.push(Duty::Unasked(user, why));
+                out.push(Duty::Unasked(user, why.to_owned()));
             }
             self.next = around.now + self.rules.spacing * if by_order { 1 } else { NOBODY_THERE };
             return;
         };
-        if let Some(until) = around.folk.barred_until(offer.target) {
-            let user = &offer.to;
-            tracing::warn!(%user, wait = ?until.since(around.moment), "the budget forbids a challenge");
+        let allowed = if by_order {
+            around.folk.may_order(offer.target)
+        } else {
+            around.folk.may_challenge(offer.target)
+        };
+        if let Permission::Later { at, why } = allowed {
+            let (user, wait) = (&offer.to, at.since(around.moment));
+            tracing::warn!(%user, ?wait, why = why.as_str(), "the budget forbids a challenge");
+            if by_order {
+                out.push(Duty::Unasked(offer.to, why.as_str().to_owned()));
+            }
             self.next = around.now + self.rules.spacing;
             return;
         }

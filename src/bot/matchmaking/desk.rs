@@ -19,7 +19,6 @@ use crate::bot::lobby::{Errand, Kind, Lobby, News};
 use crate::bot::memory::Memory;
 use crate::bot::settings::Settings;
 use crate::lichess::{Client, ColorChoice, UserId};
-use crate::store::Moment;
 
 /// Looks for games, and knows whom to ask about what.
 pub(in crate::bot) struct Desk {
@@ -241,11 +240,12 @@ impl Folk for Society {
         self.memory.rated_rest(Some(user)).is_none()
     }
 
-    fn barred_until(&self, target: Target) -> Option<Moment> {
-        match self.memory.may_challenge(target) {
-            Permission::Granted => None,
-            Permission::Later { at, .. } => Some(at),
-        }
+    fn may_challenge(&self, target: Target) -> Permission {
+        self.memory.may_challenge(target)
+    }
+
+    fn may_order(&self, target: Target) -> Permission {
+        self.memory.may_order(target)
     }
 
     fn budget(&self) -> u32 {

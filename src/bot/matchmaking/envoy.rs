@@ -174,7 +174,7 @@ fn why(loss: &StreamLoss) -> NotCreated {
         Error::RateLimited { wait, .. } => NotCreated::Limited(wait.unwrap_or_default()),
         Error::Refused { .. } if error.is_unauthorized() => NotCreated::Unauthorized,
         Error::Refused { .. } if error.is_forbidden() => NotCreated::Forbidden,
-        Error::Refused { .. } | Error::Gone { .. } => NotCreated::Refused,
+        Error::Refused { .. } | Error::Gone { .. } => NotCreated::Refused(error.to_string()),
         Error::Transient { .. } | Error::Protocol { .. } => NotCreated::Lost,
     }
 }
@@ -203,6 +203,7 @@ mod tests {
         };
         let limited = |wait, body| Error::RateLimited { wait, body };
         let refused = |status, body| Error::Refused { status, body };
+        let said = |words: &str| NotCreated::Refused(words.to_owned());
         let minute = Some(Duration::from_secs(60));
         let transient = Error::Transient {
             reached: true,
@@ -216,14 +217,17 @@ mod tests {
                 limited(minute, Box::default()),
                 NotCreated::Limited(Duration::from_secs(60)),
             ),
-            (refused(400, Box::default()), NotCreated::Refused),
+            (
+                refused(400, Box::default()),
+                said("refused with status 400: "),
+            ),
             (refused(401, Box::default()), NotCreated::Unauthorized),
             (refused(403, Box::default()), NotCreated::Forbidden),
             (
                 Error::Gone {
                     body: Box::default(),
                 },
-                NotCreated::Refused,
+                said("gone: "),
             ),
             (transient, NotCreated::Lost),
         ] {

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::news::{Around, Duty, Heard};
+use super::news::{Around, Duty, Heard, NotCreated};
 use super::offer::Offer;
 use super::order::{MOST_ORDERS, Order, OrderError};
 use super::pool::Pool;
@@ -113,7 +113,7 @@ impl Maker {
         }
         let dropped = self.orders.drain(..);
         let mut out: Vec<Duty> = dropped
-            .map(|order| Duty::Unasked(order.user, "nothing new is taken"))
+            .map(|order| Duty::Unasked(order.user, "nothing new is taken".to_owned()))
             .collect();
         self.pair = None;
         self.withdraw(None, &mut out);
@@ -169,7 +169,10 @@ impl Maker {
         match &self.state {
             State::Idle if !self.open => "closed".to_owned(),
             State::Idle if !self.rules.enabled && self.orders.is_empty() => "off".to_owned(),
-            State::Idle => "waiting".to_owned(),
+            State::Idle => match self.orders.front() {
+                Some(order) => format!("waiting to challenge {}", order.user),
+                None => "waiting".to_owned(),
+            },
             State::Listing | State::Looking(_) => "looking for an opponent".to_owned(),
             State::Creating { offer, .. }
             | State::Lost { offer, .. }
@@ -245,7 +248,7 @@ impl Maker {
                 self.conclude(Some(unknown), out);
             }
             State::Lost { until, .. } if *until <= around.now => {
-                self.conclude(None, out);
+                self.fall_through(&NotCreated::Lost, None, out);
             }
             State::Idle => self.begin(around, out),
             _ => {}

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::offer::Offer;
 use super::rest::Rest;
-use crate::bot::ledger::Target;
+use crate::bot::ledger::{Permission, Target};
 use crate::lichess::{
     Account, Challenge, ChallengeId, ChallengeStatus, Event, GameId, Presence, UserId,
 };
@@ -18,8 +18,10 @@ pub trait Folk {
     fn avoids(&self, user: &UserId) -> bool;
     /// Whether rated games with this account are allowed now.
     fn may_rate(&self, user: &UserId) -> bool;
-    /// When one such challenge may be made; nothing if it may now.
-    fn barred_until(&self, target: Target) -> Option<Moment>;
+    /// Whether the budget allows such a challenge now.
+    fn may_challenge(&self, target: Target) -> Permission;
+    /// The same where the operator asks for it.
+    fn may_order(&self, target: Target) -> Permission;
     /// Games a day that may be asked for.
     fn budget(&self) -> u32;
 }
@@ -46,21 +48,28 @@ pub struct Around<'a> {
 }
 
 /// Why there is no challenge.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotCreated {
     /// Nobody knows: no answer, or one that cannot be understood.
+    #[error("the answer was lost, and it does not stand")]
     Lost,
     /// There was no seat, or it could not be written down.
+    #[error("there was no seat for it")]
     NoSeat,
     /// Such calls pause for so long.
+    #[error("Lichess wants none for {} s", .0.as_secs())]
     Limited(Duration),
     /// The day's games against bots are used up, ours or theirs.
+    #[error("the day's games against bots are spent, ours or theirs")]
     DaySpent,
-    /// The server does not let us ask this user.
-    Refused,
+    /// The server does not let us ask this user, in its words.
+    #[error("{0}")]
+    Refused(String),
     /// The token or the account may not challenge.
+    #[error("the token or the account may not challenge anybody")]
     Forbidden,
     /// The token is not accepted at all: the alarm about it says when to go on.
+    #[error("the token is not accepted")]
     Unauthorized,
 }
 
@@ -111,7 +120,7 @@ pub enum Duty {
     /// Keep a rest.
     Rest(Rest),
     /// Say that this user is not challenged, though the operator wants it, and why.
-    Unasked(UserId, &'static str),
+    Unasked(UserId, String),
     /// Forget the rests of this user: they have accepted, and this is the game where it has begun.
     Forgive(UserId, Option<GameId>),
 }

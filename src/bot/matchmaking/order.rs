@@ -1,7 +1,7 @@
 //! What the operator asks for by command: one challenge to one user.
 //!
-//! An order passes over hours, ratings, idleness and cool-downs; it never passes over seats, the
-//! budget of the day or the limits of the server.
+//! An order passes over hours, ratings, idleness, cool-downs and what spreads our games over the day;
+//! it never passes over seats, the budget of the day or the limits of the server.
 
 use std::time::Duration;
 

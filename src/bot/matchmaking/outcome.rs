@@ -78,13 +78,28 @@ impl Maker {
                 self.next = self.next.max(now + *wait);
                 None
             }
-            NotCreated::Refused => Some(Verdict::Barred),
+            NotCreated::Refused(_) => Some(Verdict::Barred),
             NotCreated::Forbidden => {
                 tracing::error!("the token or the account may not challenge anybody");
                 self.next = now + FORBIDDEN;
                 None
             }
         };
+        self.fall_through(why, verdict, out);
+    }
+
+    /// There is no challenge; the operator, if it was their wish, is told why.
+    pub(super) fn fall_through(
+        &mut self,
+        why: &NotCreated,
+        verdict: Option<Verdict>,
+        out: &mut Vec<Duty>,
+    ) {
+        if let State::Creating { offer, .. } | State::Lost { offer, .. } = &self.state
+            && offer.origin == Origin::Operator
+        {
+            out.push(Duty::Unasked(offer.to.clone(), why.to_string()));
+        }
         self.conclude(verdict, out);
     }
 
@@ -106,7 +121,7 @@ impl Maker {
         if let Some(challenge) = found.iter().find(|it| is_to(it, &to)) {
             self.created(challenge, around, out);
         } else {
-            self.conclude(None, out);
+            self.fall_through(&NotCreated::Lost, None, out);
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::*;
-use crate::bot::ledger::Target;
+use crate::bot::ledger::{Permission, Target, Why};
 use crate::bot::matchmaking::news::{Folk, NotCreated};
 use crate::bot::matchmaking::offer::Origin;
 use crate::bot::matchmaking::rest::all_keys;
@@ -36,7 +36,7 @@ struct Town {
     memory: Memory,
     avoided: Vec<&'static str>,
     unrated: Vec<&'static str>,
-    barred: Option<Moment>,
+    barred: Option<(Moment, Why)>,
 }
 
 impl Folk for Town {
@@ -52,8 +52,18 @@ impl Folk for Town {
         !self.unrated.contains(&user.as_str())
     }
 
-    fn barred_until(&self, _: Target) -> Option<Moment> {
-        self.barred
+    fn may_challenge(&self, _: Target) -> Permission {
+        match self.barred {
+            Some((at, why)) => Permission::Later { at, why },
+            None => Permission::Granted,
+        }
+    }
+
+    fn may_order(&self, target: Target) -> Permission {
+        match self.may_challenge(target) {
+            Permission::Later { why: Why::Pace, .. } => Permission::Granted,
+            permission => permission,
+        }
     }
 
     fn budget(&self) -> u32 {
@@ -508,7 +518,7 @@ fn limits_are_waited_for_and_told_to_who_keeps_them() {
     );
     world.hear(Heard::NotCreated(NotCreated::NoSeat));
     world.town.avoided.clear();
-    world.town.barred = Some(START + world.passed + hour);
+    world.town.barred = Some((START + world.passed + hour, Why::Credits));
     assert!(!world.offers_within(hour));
 }
 

@@ -30,7 +30,7 @@ fn answer(world: &World, kind: u8, last: &Offer) -> Heard {
         2 => Heard::NotSeen,
         3 => Heard::Created(Box::new(ours)),
         4 => Heard::NotCreated(NotCreated::Lost),
-        5 => Heard::NotCreated(NotCreated::Refused),
+        5 => Heard::NotCreated(NotCreated::Refused("no".to_owned())),
         6 => Heard::NotCreated(NotCreated::Limited(MINUTE)),
         7 => Heard::Found(Some(vec![ours])),
         8 => Heard::Found(None),

@@ -33,6 +33,7 @@ fn an_order_that_comes_to_nothing_says_why_and_one_without_a_seat_waits() {
     let mut world = World::new(Matchmaking::default());
     let order = || Order::new("Someone", None, &[]).unwrap();
     let someone = || user("someone");
+    let unasked = |why: &str| Duty::Unasked(someone(), why.to_owned());
     let seen = |online| {
         Heard::Seen(vec![Presence {
             id: someone(),
@@ -47,7 +48,7 @@ fn an_order_that_comes_to_nothing_says_why_and_one_without_a_seat_waits() {
     ] {
         world.maker.order(order()).unwrap();
         assert_eq!(world.pass(MINUTE), [Duty::Look(vec![someone()])]);
-        assert_eq!(world.hear(heard), [Duty::Unasked(someone(), why)]);
+        assert_eq!(world.hear(heard), [unasked(why)]);
         assert!(!world.offers_within(MINUTE * 10), "{why}");
     }
     world.maker.order(order()).unwrap();
@@ -56,6 +57,26 @@ fn an_order_that_comes_to_nothing_says_why_and_one_without_a_seat_waits() {
     assert_eq!(world.hear(seen(true)), []);
     world.spare = 1;
     assert_eq!(world.pass(MINUTE), [Duty::Look(vec![someone()])]);
-    let dropped = Duty::Unasked(someone(), "nothing new is taken");
+    assert_eq!(world.hear(seen(false)).len(), 1);
+    let later = START + world.passed + MINUTE * 60;
+    world.town.barred = Some((later, Why::BotGames));
+    world.maker.order(order()).unwrap();
+    assert_eq!(world.maker.describe(), "waiting to challenge someone");
+    assert_eq!(world.pass(MINUTE), [Duty::Look(vec![someone()])]);
+    let spent = unasked("the day's bot games are spent");
+    assert_eq!(world.hear(seen(true)), [spent]);
+    world.town.barred = Some((later, Why::Pace));
+    world.maker.order(order()).unwrap();
+    assert_eq!(world.pass(MINUTE), [Duty::Look(vec![someone()])]);
+    assert!(matches!(world.hear(seen(true))[..], [Duty::Create(_)]));
+    let refused = NotCreated::Refused("refused with status 400: friends only".to_owned());
+    let said = unasked("refused with status 400: friends only");
+    assert_eq!(
+        world.hear(Heard::NotCreated(refused)),
+        [said, Duty::Release]
+    );
+    world.town.barred = None;
+    world.maker.order(order()).unwrap();
+    let dropped = unasked("nothing new is taken");
     assert_eq!(world.maker.set_open(false), [dropped]);
 }
