@@ -85,7 +85,8 @@ pub(super) struct Reload {
 
 /// Let a running bot challenge somebody
 ///
-/// It does so as soon as it has a seat and the day's budget allows it.
+/// It does so as soon as it has a seat, if the day's budget allows it. Where nothing comes of it,
+/// `megaton events` says why.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton challenge SomeBot

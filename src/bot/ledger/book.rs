@@ -177,27 +177,9 @@ impl Ledger {
         }
     }
 
-    /// Whether a challenge may be made now.
+    /// Whether a challenge may be made now. That games are to be spread over the day ([`Why::Pace`]) is
+    /// said only where nothing else stands in the way: the operator's own wish passes over it.
     pub fn may_challenge(&self, target: Target, now: Moment) -> Permission {
-        if target == Target::Bot {
-            let allowed = self.may_begin(now);
-            if !allowed.is_granted() {
-                return allowed;
-            }
-        }
-        self.may_spend(target, now)
-    }
-
-    /// The same for one that the operator asks for: it need not be spread over the day.
-    pub fn may_order(&self, target: Target, now: Moment) -> Permission {
-        match self.may_challenge(target, now) {
-            Permission::Later { why: Why::Pace, .. } => self.may_spend(target, now),
-            permission => permission,
-        }
-    }
-
-    /// Whether there are credits for a challenge.
-    fn may_spend(&self, target: Target, now: Moment) -> Permission {
         if let Some(span) = self.credits.closed.filter(|span| span.holds(now)) {
             return later(span.until, Why::Closed);
         }
@@ -209,6 +191,9 @@ impl Ledger {
             if let Some(at) = self.credits_free(price, window, most, now) {
                 return later(at, why);
             }
+        }
+        if target == Target::Bot {
+            return self.may_begin(now);
         }
         Permission::Granted
     }

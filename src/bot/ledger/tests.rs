@@ -158,24 +158,29 @@ fn outgoing_games_are_spread_over_the_day() {
 }
 
 #[test]
-fn what_the_operator_asks_for_is_not_spread_over_the_day_but_never_beyond_it() {
-    let mut ledger = ledger(Rules::default());
-    let now = start();
-    let why = |permission| match permission {
-        Permission::Granted => None,
-        Permission::Later { why, .. } => Some(why),
-    };
-    let mut spread = 0;
-    for game in 0.. {
-        let barred = why(ledger.may_order(Target::Bot, now));
-        if barred.is_some() {
-            assert_eq!((game, barred), (50, Some(Why::KeptForIncoming)));
-            break;
+fn the_spread_over_the_day_is_named_only_where_nothing_else_stands_in_the_way() {
+    let why = |credits| {
+        let mut ledger = ledger(Rules {
+            challenge_credits: credits,
+            ..Rules::default()
+        });
+        let mut reasons = Vec::new();
+        for game in 0.. {
+            match ledger.may_challenge(Target::Bot, start()) {
+                Permission::Later { why, .. } if why != Why::Pace => return (game, why, reasons),
+                Permission::Later { .. } => reasons.push(game),
+                Permission::Granted => {}
+            }
+            ledger.spend_credits(Target::Bot, None, start());
+            ledger.hold_game(&game.to_string(), Origin::Outgoing, None, start());
         }
-        spread += u32::from(why(ledger.may_challenge(Target::Bot, now)) == Some(Why::Pace));
-        ledger.hold_game(&game.to_string(), Origin::Outgoing, None, now);
-    }
-    assert_eq!(spread, 46, "four are two hours' worth");
+        unreachable!()
+    };
+    let (games, barred, spread) = why(200);
+    assert_eq!((games, barred), (25, Why::CreditsAMinute));
+    assert_eq!(spread.first(), Some(&4), "two hours' worth");
+    let (games, barred, _) = why(10);
+    assert_eq!((games, barred), (10, Why::Credits));
 }
 
 #[test]

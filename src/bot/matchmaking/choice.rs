@@ -7,7 +7,7 @@ use super::maker::{Maker, Pair, State};
 use super::news::{Around, Duty};
 use super::offer::{Offer, Origin, speed_of};
 use super::rest::keys;
-use crate::bot::ledger::{Permission, Target};
+use crate::bot::ledger::{Permission, Target, Why};
 use crate::config::Profile;
 use crate::lichess::{Account, ColorChoice, Presence, UserId};
 
@@ -222,12 +222,9 @@ impl Maker {
             self.next = around.now + self.rules.spacing * if by_order { 1 } else { NOBODY_THERE };
             return;
         };
-        let allowed = if by_order {
-            around.folk.may_order(offer.target)
-        } else {
-            around.folk.may_challenge(offer.target)
-        };
-        if let Permission::Later { at, why } = allowed {
+        if let Permission::Later { at, why } = around.folk.may_challenge(offer.target)
+            && !(by_order && why == Why::Pace)
+        {
             let (user, wait) = (&offer.to, at.since(around.moment));
             tracing::warn!(%user, ?wait, why = why.as_str(), "the budget forbids a challenge");
             if by_order {

@@ -244,10 +244,6 @@ impl Folk for Society {
         self.memory.may_challenge(target)
     }
 
-    fn may_order(&self, target: Target) -> Permission {
-        self.memory.may_order(target)
-    }
-
     fn budget(&self) -> u32 {
         self.memory.budget().outgoing_share
     }

@@ -20,8 +20,6 @@ pub trait Folk {
     fn may_rate(&self, user: &UserId) -> bool;
     /// Whether the budget allows such a challenge now.
     fn may_challenge(&self, target: Target) -> Permission;
-    /// The same where the operator asks for it.
-    fn may_order(&self, target: Target) -> Permission;
     /// Games a day that may be asked for.
     fn budget(&self) -> u32;
 }

@@ -87,11 +87,6 @@ impl Memory {
         self.look(|inner, now| inner.ledger.may_challenge(target, now))
     }
 
-    /// Whether one may be made that the operator asks for.
-    pub fn may_order(&self, target: Target) -> Permission {
-        self.look(|inner, now| inner.ledger.may_order(target, now))
-    }
-
     /// Where the budget stands.
     pub fn budget(&self) -> Budget {
         self.look(|inner, now| inner.ledger.budget(now))

@@ -59,13 +59,6 @@ impl Folk for Town {
         }
     }
 
-    fn may_order(&self, target: Target) -> Permission {
-        match self.may_challenge(target) {
-            Permission::Later { why: Why::Pace, .. } => Permission::Granted,
-            permission => permission,
-        }
-    }
-
     fn budget(&self) -> u32 {
         50
     }
