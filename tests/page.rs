@@ -74,9 +74,7 @@ async fn a_visitor_plays_the_bot_to_the_end_and_again() {
     bounded(async {
         let house = House::open().await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let visitor = Visitor {
-            client: &browser.client,
-        };
+        let visitor = browser.visitor();
         visitor.visit(house.url()).await;
         visitor.begin("white").await;
 
@@ -163,9 +161,7 @@ async fn the_page_fits_a_phone() {
     bounded(async {
         let house = House::open().await;
         let browser = Browser::open(&programs, Screen::Phone).await;
-        let visitor = Visitor {
-            client: &browser.client,
-        };
+        let visitor = browser.visitor();
         visitor.visit(house.url()).await;
         visitor.begin("white").await;
         let fits = "document.documentElement.scrollWidth <= 360";

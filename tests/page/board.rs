@@ -1,12 +1,12 @@
 //! The board itself: whichever way a position is come by, the men stand where it has them, and no
 //! explosion makes the page larger than it is.
 
-use megaton::archive::{Disk, MoveRecord};
+use megaton::archive::MoveRecord;
 use megaton::rules::{Game, RepetitionRule};
 use serde_json::json;
 
 use super::browser::{Browser, Screen};
-use super::house::{House, local};
+use super::house::House;
 use super::panel::run;
 use super::shelf::{drawn, drawn_but};
 use super::visitor::Visitor;
@@ -98,18 +98,14 @@ async fn whichever_way_a_position_is_come_by_the_men_stand_as_it_has_them() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("games.db");
         let walked = drawn_but("walked01", |game| {
             let moves = wild().moves().to_vec();
             let moves = moves.iter().map(ToString::to_string);
             game.moves = moves.map(|uci| MoveRecord::bare(&uci)).collect();
         });
-        Disk::open(&file, 1).unwrap().commit(&[walked]).unwrap();
-        let house = House::open_on(&local(), Some(file)).await;
+        let house = House::keeping(&folder, &[walked]).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
         assert_eq!(run(&page, WALK).await, json!([]));
         assert_eq!(browser.complaints().await, Vec::<String>::new());
@@ -145,15 +141,11 @@ async fn an_explosion_at_the_edge_leaves_the_page_as_large_as_it_was() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("games.db");
         let games = [drawn("draw0001")];
-        Disk::open(&file, 1).unwrap().commit(&games).unwrap();
-        let house = House::open_on(&local(), Some(file)).await;
+        let house = House::keeping(&folder, &games).await;
         for screen in [Screen::Phone, Screen::Desk] {
             let browser = Browser::open(&programs, screen).await;
-            let page = Visitor {
-                client: &browser.client,
-            };
+            let page = browser.visitor();
             let game = format!("{}/game/draw0001", house.panel());
             browser.client.goto(&game).await.unwrap();
             page.until("document.querySelector('.verdict')").await;

@@ -18,6 +18,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::visitor::Visitor;
+
 /// How long the driver and the browser may take to come up on a busy machine.
 const START: Duration = Duration::from_secs(60);
 
@@ -72,6 +74,13 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
+    /// Whoever sits at it.
+    pub(crate) fn visitor(&self) -> Visitor<'_> {
+        Visitor {
+            client: &self.client,
+        }
+    }
+
     pub(crate) async fn open(programs: &Programs, screen: Screen) -> Self {
         let profile = tempfile::tempdir().unwrap();
         let child = Command::new(&programs.driver)

@@ -1,15 +1,14 @@
 //! The page of a game that is over: where it was played, its PGN, a board that turns, and what it says
 //! of a game without a result.
 
-use megaton::archive::{Disk, MoveRecord, ScoreRecord};
+use megaton::archive::{MoveRecord, ScoreRecord};
 use megaton::lichess::Status;
 use serde_json::json;
 
 use super::browser::{Browser, Screen};
-use super::house::{House, local};
+use super::house::House;
 use super::panel::run;
 use super::shelf::{drawn, drawn_but, ended};
-use super::visitor::Visitor;
 use super::{bounded, programs};
 
 /// Runs in the page: the name and the text of the file that can be downloaded.
@@ -34,14 +33,10 @@ async fn a_game_leads_to_its_place_gives_its_pgn_and_turns_with_a_key() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("games.db");
         let games = [drawn("draw0001")];
-        Disk::open(&file, 1).unwrap().commit(&games).unwrap();
-        let house = House::open_on(&local(), Some(file)).await;
+        let house = House::keeping(&folder, &games).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         let address = format!("{}/game/draw0001", house.panel());
         browser.client.goto(&address).await.unwrap();
         page.until("document.querySelector('.verdict')").await;
@@ -78,7 +73,6 @@ async fn the_move_that_is_looked_at_stays_in_sight_when_the_rest_of_the_page_tak
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("games.db");
         let long = drawn_but("long0001", |game| {
             let moves = ["g1f3", "g8f6", "f3g1", "f6g8"].into_iter().cycle();
             let thought = |uci| MoveRecord {
@@ -89,12 +83,9 @@ async fn the_move_that_is_looked_at_stays_in_sight_when_the_rest_of_the_page_tak
             };
             game.moves = moves.clone().take(80).map(thought).collect();
         });
-        Disk::open(&file, 1).unwrap().commit(&[long]).unwrap();
-        let house = House::open_on(&local(), Some(file)).await;
+        let house = House::keeping(&folder, &[long]).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         let address = format!("{}/game/long0001", house.panel());
         browser.client.goto(&address).await.unwrap();
         page.until("document.querySelector('#facts').textContent.includes('depth9')")
@@ -112,16 +103,12 @@ async fn a_game_without_a_result_is_nowhere_a_draw() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("games.db");
         let unknown = drawn_but("nobody01", |game| {
             game.ending = Some(ended(Status::UnknownFinish, 900));
         });
-        Disk::open(&file, 1).unwrap().commit(&[unknown]).unwrap();
-        let house = House::open_on(&local(), Some(file)).await;
+        let house = House::keeping(&folder, &[unknown]).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
         page.until("document.querySelector('#recent .result.none')")
             .await;

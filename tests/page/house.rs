@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use megaton::archive::{Disk, Entry};
 use megaton::bot::{
     self, BotOptions, Chronicle, ListSources, Listeners, Memory, Pace, SearchLimits, Settings,
     Shutdown, channel,
@@ -15,6 +16,7 @@ use megaton::lichess::{ChallengeOptions, Client, ClientOptions, Timing, Token, U
 use megaton::panel::{Health, Http, Patience, Reloader, SelfTest, Sources, Watch};
 use megaton::practice::{Event, Handle, Options, Partner, Report, Schedule, Server, TimeControl};
 use megaton::rules::Position;
+use tempfile::TempDir;
 use tokio::sync::broadcast::Receiver;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -46,6 +48,13 @@ impl House {
     /// With the operator's page as this config has it.
     pub(crate) async fn open_with(panel: &Panel) -> Self {
         Self::open_on(panel, None).await
+    }
+
+    /// With these in its archive, in a file of this folder.
+    pub(crate) async fn keeping(folder: &TempDir, kept: &[Entry]) -> Self {
+        let file = folder.path().join("games.db");
+        Disk::open(&file, 1).unwrap().commit(kept).unwrap();
+        Self::open_on(&local(), Some(file)).await
     }
 
     /// With games that were kept before.

@@ -3,14 +3,12 @@
 
 use std::time::Duration;
 
-use megaton::archive::Disk;
 use megaton::lichess::Variant;
 use serde_json::json;
 
 use super::browser::{Browser, Screen};
-use super::house::{House, local};
+use super::house::House;
 use super::shelf::drawn_but;
-use super::visitor::Visitor;
 use super::{bounded, programs};
 
 /// A partner's time over a move: long enough for the bot's capture to be shown to its end.
@@ -32,18 +30,14 @@ async fn a_rated_game_brings_blasts_its_lag_a_smaller_budget_and_a_line_of_the_r
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("games.db");
         let before = drawn_but("rated001", |game| {
             game.rated = true;
             game.white.rating = Some(1500);
             game.white.rating_diff = Some(4);
         });
-        Disk::open(&file, 1).unwrap().commit(&[before]).unwrap();
-        let house = House::open_on(&local(), Some(file)).await;
+        let house = House::keeping(&folder, &[before]).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
         page.until("document.querySelector('.state.playing')").await;
         page.until("document.querySelector('#rating p')").await;
@@ -79,9 +73,7 @@ async fn who_is_declined_and_what_is_wrong_is_told_with_the_reason() {
     bounded(async {
         let house = House::open().await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
         page.until("document.querySelector('.state.playing')").await;
         house.challenge("Stranger", Variant::Standard).await;

@@ -101,9 +101,7 @@ async fn on_the_largest_screen_in_the_dark_it_is_wide_and_still_and_can_be_read(
     bounded(async {
         let house = House::open_with(&local()).await;
         let browser = Browser::open(&programs, Screen::Wall).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
         house
             .spar_while(2, async {
@@ -142,9 +140,7 @@ async fn in_the_light_it_can_be_read_too() {
     bounded(async {
         let house = House::open_with(&local()).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
         house
             .spar_while(1, async {

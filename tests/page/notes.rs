@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use super::browser::{Browser, Screen};
 use super::door::ask;
 use super::house::{House, local, locked};
-use super::visitor::Visitor;
 use super::{bounded, programs};
 
 fn challenge(id: &str, at: u64, verdict: Verdict) -> Entry {
@@ -204,9 +203,7 @@ async fn notes_are_leafed_through_on_a_phone() {
         kept(&file);
         let house = House::open_on(&local(), Some(file)).await;
         let browser = Browser::open(&programs, Screen::Phone).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         for (name, filter, value) in [
             ("challenges", "f-verdict", "declined"),
             ("events", "f-kind", "limited"),
@@ -264,9 +261,7 @@ async fn the_kinds_of_events_to_choose_from_are_those_that_there_are() {
         kept(&file);
         let house = House::open_on(&local(), Some(file)).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         let offered =
             "[...document.querySelectorAll('#f-kind option')].map((it) => it.textContent)";
         // A kind of which nothing is kept is a view too, and not the list of all.

@@ -2,11 +2,11 @@
 
 use fantoccini::Locator;
 use fantoccini::key::Key;
-use megaton::archive::{Disk, Entry};
+use megaton::archive::Entry;
 use serde_json::{Value, json};
 
 use super::browser::{Browser, Screen};
-use super::house::{House, local, locked};
+use super::house::{House, locked};
 use super::session::comes_in;
 use super::shelf::drawn;
 use super::visitor::Visitor;
@@ -18,9 +18,7 @@ async fn games_are_watched_replayed_and_looked_up() {
     bounded(async {
         let house = House::open().await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
         page.until("document.querySelector('.state.playing')").await;
         page.until("document.querySelector('.idle-card h2')").await;
@@ -148,9 +146,7 @@ async fn who_knows_the_password_steers_from_a_phone() {
         let folder = tempfile::tempdir().unwrap();
         let house = House::open_with(&locked(folder.path())).await;
         let browser = Browser::open(&programs, Screen::Phone).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
         page.until("document.querySelector('.state.playing')").await;
         let steering = async {
@@ -208,14 +204,10 @@ async fn what_pages_say_without_a_game_under_way() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("games.db");
         let games: Vec<Entry> = (0..60).map(|n| drawn(&format!("draw{n:04}"))).collect();
-        Disk::open(&file, 1).unwrap().commit(&games).unwrap();
-        let house = House::open_on(&local(), Some(file)).await;
+        let house = House::keeping(&folder, &games).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         let url = format!("{}/games", house.panel());
         browser.client.goto(&url).await.unwrap();
         every_game_of_one_moment_is_listed(&page).await;

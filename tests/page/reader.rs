@@ -6,7 +6,6 @@ use serde_json::json;
 use super::browser::{Browser, Screen};
 use super::house::{House, local};
 use super::panel::run;
-use super::visitor::Visitor;
 use super::{bounded, programs};
 
 /// Puts into `told` what a page does at news, whose stream is none.
@@ -101,9 +100,7 @@ async fn who_reads_with_the_keyboard_or_by_ear_keeps_the_place() {
     bounded(async {
         let house = House::open().await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         let visit = async || {
             browser.client.goto(house.panel()).await.unwrap();
             page.until("document.querySelector('.state.playing')").await;
@@ -141,9 +138,7 @@ async fn an_address_that_names_no_filter_and_a_failed_list_are_borne() {
         let rotten = folder.path().join("rotten.db");
         let house = House::open_on(&local(), Some(rotten.clone())).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         let games = format!("{}/games?length=1&item=2&color=black", house.panel());
         browser.client.goto(&games).await.unwrap();
         page.until("document.querySelector('#games p')").await;

@@ -5,7 +5,6 @@ use megaton::archive::{Disk, Mistake, ReviewRecord, ScoreRecord};
 use super::browser::{Browser, Screen};
 use super::house::{House, local};
 use super::shelf::drawn;
-use super::visitor::Visitor;
 use super::{bounded, programs};
 
 fn found(game: &str) -> ReviewRecord {
@@ -40,9 +39,7 @@ async fn it_comes_to_a_page_that_is_open() {
         disk.commit(&games).unwrap();
         let house = House::open_on(&local(), Some(file)).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         let url = format!("{}/game/draw0001", house.panel());
         browser.client.goto(&url).await.unwrap();
         page.until("document.querySelector('.state.playing')").await;

@@ -171,9 +171,7 @@ async fn after_a_restart_a_desk_that_is_open_asks_for_the_password_again() {
         let server = Server::start(Options::default()).await.unwrap();
         let mut bot = Program::start(&server, "127.0.0.1", folder.path()).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         browser.client.goto(&bot.url()).await.unwrap();
         page.until("document.querySelector('.state.playing')").await;
         comes_in(&page).await;
@@ -195,9 +193,7 @@ async fn after_a_restart_a_page_beyond_the_loopback_gives_way_to_its_door() {
         let server = Server::start(Options::default()).await.unwrap();
         let mut bot = Program::start(&server, "0.0.0.0", folder.path()).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         browser.client.goto(&bot.url()).await.unwrap();
         for _ in 0..2 {
             types_password(&page, Locator::Css("#login #password")).await;
@@ -220,9 +216,7 @@ async fn an_order_of_whoever_is_not_known_any_more_brings_the_password_up() {
         let folder = tempfile::tempdir().unwrap();
         let house = House::open_with(&locked(folder.path())).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
         page.until("document.querySelector('.state.playing')").await;
         comes_in(&page).await;
@@ -255,9 +249,7 @@ async fn whoever_showed_the_password_has_the_verbs_even_if_one_answer_is_lost() 
         let folder = tempfile::tempdir().unwrap();
         let house = House::open_with(&locked(folder.path())).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
         page.until("document.querySelector('.state.playing')").await;
         press(&page, "//header//button[contains(., 'Steer')]").await;
@@ -278,9 +270,7 @@ async fn what_cannot_be_undone_is_asked_about_and_left_if_it_is_not_meant() {
         let folder = tempfile::tempdir().unwrap();
         let house = House::open_with(&locked(folder.path())).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = Visitor {
-            client: &browser.client,
-        };
+        let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
         page.until("document.querySelector('.state.playing')").await;
         run(&page, COUNT_ORDERS).await;

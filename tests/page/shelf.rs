@@ -156,7 +156,6 @@ async fn games_of_the_archive_are_listed_shown_and_given_as_pgn() {
 async fn the_recent_games_of_the_page_are_those_that_ended_last() {
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("games.db");
         let span = |id: &str, began: Millis, at: Millis| {
             drawn_but(id, |game| {
                 game.joined = began;
@@ -165,8 +164,7 @@ async fn the_recent_games_of_the_page_are_those_that_ended_last() {
         };
         let mut games = vec![span("longgame", 100, 9_000_000)];
         games.extend((1..=30).map(|n| span(&format!("quick{n:03}"), 1000 * n, 1000 * n + 900)));
-        Disk::open(&file, 1).unwrap().commit(&games).unwrap();
-        let house = House::open_on(&local(), Some(file)).await;
+        let house = House::keeping(&folder, &games).await;
         let mut page = news(&house).await;
         let heard = hears(&mut page, &["event: recent", "event: rating"]).await;
         let (_, list) = heard.split_once("event: recent\ndata: ").unwrap();
