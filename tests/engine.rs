@@ -19,7 +19,7 @@ mod threads;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use megaton::engine::{Clock, Engine, EngineOptions, Limits, Pool, Search, Thought};
+use megaton::engine::{Clock, Engine, EngineOptions, Limits, Pool, Search, SearchResult};
 use megaton::rules::{Game, Position};
 
 /// How long a test waits before it says that something hangs.
@@ -43,7 +43,7 @@ pub(crate) fn game(fen: &str) -> Game {
     Game::from_position(Position::from_fen(fen).expect("a test position is legal"))
 }
 
-pub(crate) fn think(fen: &str, limits: Limits) -> Thought {
+pub(crate) fn think(fen: &str, limits: Limits) -> SearchResult {
     engine().think(&game(fen), limits).wait()
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn clock(millis: u64) -> Limits {
 }
 
 /// The answer, or a failure if it does not come.
-pub(crate) fn answer(search: &Search) -> Thought {
+pub(crate) fn answer(search: &Search) -> SearchResult {
     let (sender, thought) = mpsc::channel();
     search.on_done(Box::new(move |answer| {
         sender.send(answer).expect("the test waits");

@@ -30,7 +30,7 @@ use super::table::{
 };
 use super::upkeep::say_tripped;
 use super::voice::Voice;
-use crate::engine::{Engine, Limits, Pool, Search, Thought};
+use crate::engine::{Engine, Limits, Pool, Search, SearchResult};
 use crate::lichess::{Client, Error, GameEvent, GameFull, GameId, OfferDraw, Reply, Scope};
 use crate::rules::Move;
 use crate::store::Moment;
@@ -103,7 +103,7 @@ struct Player {
 struct Thinking {
     ticket: Ticket,
     search: Search,
-    answer: oneshot::Receiver<Thought>,
+    answer: oneshot::Receiver<SearchResult>,
 }
 
 impl Player {
@@ -239,7 +239,7 @@ impl Player {
     }
 
     /// A search has ended, or its thread is gone without a word.
-    fn thought(&mut self, ticket: Ticket, answer: Option<Thought>) -> Option<Input> {
+    fn thought(&mut self, ticket: Ticket, answer: Option<SearchResult>) -> Option<Input> {
         let thinking = self.thinking.take()?;
         Some(match answer {
             Some(thought) => Input::Thought { ticket, thought },
@@ -453,7 +453,7 @@ fn log_failed(uci: &str, error: &Error) {
 }
 
 /// The answer of the search under way; never, if there is none.
-async fn thought(thinking: &mut Option<Thinking>) -> (Ticket, Option<Thought>) {
+async fn thought(thinking: &mut Option<Thinking>) -> (Ticket, Option<SearchResult>) {
     match thinking {
         Some(thinking) => {
             let answer = (&mut thinking.answer).await.ok();

@@ -8,7 +8,7 @@ use megaton::bot::{
     MemoryRules, Pace, Scribe, Settings, Shutdown,
 };
 use megaton::config::Config;
-use megaton::engine::{EngineOptions, Pool, Tables};
+use megaton::engine::{EngineOptions, Pool, Tablebases};
 use megaton::store::Store;
 
 #[cfg(unix)]
@@ -146,7 +146,7 @@ pub(super) fn pool(config: &Config) -> Result<Pool, Failure> {
         hash_mb: config.engine.hash,
         threads: config.engine.cores(),
         evaluator,
-        tables: tables(&config.engine)?.map(|tables| Tables::new(tables)),
+        tables: tables(&config.engine)?.map(|tables| Tablebases::new(tables)),
     };
     Ok(Pool::in_background(&options))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::error::ContestError;
 use super::limit::Allowance;
 use super::player::{Choice, Fault, Player, Turn};
-use crate::engine::{Clock, EngineOptions, Evaluator, Limits, Solo};
+use crate::engine::{Clock, EngineOptions, Evaluator, Limits, SingleThread};
 use crate::rules::Game;
 
 /// Megabytes of table when nothing is asked for, the same as under UCI.
@@ -72,14 +72,14 @@ fn number(name: &str, value: &str, least: u64, most: u64) -> Result<u64, String>
 
 /// The engine at the board.
 pub(super) struct Inside {
-    engine: Solo,
+    engine: SingleThread,
     settings: Settings,
 }
 
 impl Inside {
     pub(super) fn new(settings: &Settings) -> Self {
         Self {
-            engine: Solo::new(&settings.engine),
+            engine: SingleThread::new(&settings.engine),
             settings: settings.clone(),
         }
     }

@@ -13,7 +13,7 @@ use std::thread;
 
 use super::error::ContestError;
 use super::lines::LineFile;
-use crate::engine::{EngineOptions, Evaluator, Limits, Solo};
+use crate::engine::{EngineOptions, Evaluator, Limits, SingleThread};
 use crate::rules::{Game, Position};
 
 /// Table of a judge, in megabytes: emptied for each candidate, so small.
@@ -209,7 +209,7 @@ fn line(seed: u64, number: u64, level: &Level) -> String {
 /// One thread's engine.
 struct Judge<'a> {
     options: &'a MintOptions,
-    engine: Solo,
+    engine: SingleThread,
 }
 
 impl<'a> Judge<'a> {
@@ -221,7 +221,7 @@ impl<'a> Judge<'a> {
         };
         Self {
             options,
-            engine: Solo::new(&engine),
+            engine: SingleThread::new(&engine),
         }
     }
 

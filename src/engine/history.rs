@@ -7,14 +7,14 @@ use super::params;
 use crate::rules::{Bitboard, Color, Move, Piece, Position, Role};
 
 /// A man on a square: the index of the continuation tables.
-pub(super) type ManOnSquare = usize;
+pub(super) type PieceSquare = usize;
 
 const MEN: usize = 12;
 const SQUARES: usize = 64;
 /// Every man on every square, and one for "no move before".
 const CONTEXTS: usize = MEN * SQUARES + 1;
 /// The context after a null move or before the root.
-pub(super) const NO_CONTEXT: ManOnSquare = MEN * SQUARES;
+pub(super) const NO_CONTEXT: PieceSquare = MEN * SQUARES;
 const BUTTERFLY: usize = 2 * 4 * SQUARES * SQUARES;
 /// Victims by role; the last is a quiet promotion.
 const VICTIMS: usize = 7;
@@ -30,7 +30,7 @@ pub(super) struct Histories {
 
 /// Which man stands where after a move, seen before it.
 #[inline]
-pub(super) fn man_on_square(position: &Position, mv: Move) -> ManOnSquare {
+pub(super) fn man_on_square(position: &Position, mv: Move) -> PieceSquare {
     position.piece_at(mv.from()).map_or(NO_CONTEXT, |piece| {
         man_index(piece) * SQUARES + mv.to().index()
     })
@@ -48,7 +48,7 @@ pub(super) struct Context {
     /// Squares the opponent's men attack.
     pub(super) attacked: Bitboard,
     /// What was played one and two plies before.
-    pub(super) before: [ManOnSquare; 2],
+    pub(super) before: [PieceSquare; 2],
 }
 
 impl Histories {

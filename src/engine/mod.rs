@@ -16,12 +16,11 @@
 //! ```
 
 pub mod bench;
+mod core_scheduler;
 mod correction;
-mod crew;
 mod eval;
 mod evaluator;
-mod flight;
-mod gate;
+mod helper_threads;
 mod history;
 mod limits;
 mod lmr;
@@ -31,23 +30,24 @@ mod params;
 mod pool;
 mod score;
 mod search;
+mod search_handle;
+mod search_result;
 mod see;
-mod solo;
+mod single_thread;
 pub mod suite;
-mod tables;
-mod thought;
+mod tablebase;
 mod time;
 mod tt;
 
 pub use bench::{BenchReport, bench};
 pub use evaluator::{CLASSICAL, Evaluator};
-pub use flight::{OnDone, Search};
 pub use limits::{Clock, Limits};
 pub use pool::{Engine, EngineOptions, Pool};
 pub use score::Score;
-pub use solo::Solo;
-pub use tables::{Dtz, TableProbe, TableState, Tables, Wdl};
-pub use thought::{Ended, Info, Ranked, ScoreBound, Thought};
+pub use search_handle::{OnDone, Search};
+pub use search_result::{Info, Ranked, ScoreBound, SearchResult, StopReason};
+pub use single_thread::SingleThread;
+pub use tablebase::{Dtz, TablebaseProbe, TablebaseState, Tablebases, Wdl};
 
 use crate::rules::{Move, Position};
 

@@ -46,7 +46,7 @@ enum Stage {
 
 /// What a picker hands out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum PickMode {
     All,
     /// Captures and promotions to a queen.
     Noisy,
@@ -56,7 +56,7 @@ pub(super) enum Wanted {
 #[derive(Debug)]
 pub(super) struct MovePicker {
     stage: Stage,
-    wanted: Wanted,
+    wanted: PickMode,
     table_move: Option<Move>,
     killer: Option<Move>,
     candidates: ArrayVec<Candidate, 256>,
@@ -70,12 +70,12 @@ impl MovePicker {
     /// `table_move` and `killer` may be any moves: they are validated here.
     pub(super) fn new(
         position: &Position,
-        wanted: Wanted,
+        wanted: PickMode,
         table_move: Option<Move>,
         killer: Option<Move>,
     ) -> MovePicker {
         let is_wanted = |mv: &Move| {
-            position.is_legal(*mv) && (wanted == Wanted::All || is_noisy(position, *mv))
+            position.is_legal(*mv) && (wanted == PickMode::All || is_noisy(position, *mv))
         };
         MovePicker {
             stage: Stage::TableMove,
@@ -121,7 +121,7 @@ impl MovePicker {
                         let _ = self.bad.try_push(candidate);
                     }
                     Some(candidate) => return Some(candidate.picked(MoveClass::Noisy)),
-                    None if self.wanted == Wanted::Noisy => self.stage = Stage::BadNoisy,
+                    None if self.wanted == PickMode::Noisy => self.stage = Stage::BadNoisy,
                     None => self.stage = Stage::Killer,
                 },
                 Stage::Killer => {

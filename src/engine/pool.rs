@@ -10,17 +10,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 use std::thread::{self, Thread};
 
-use super::crew::Crew;
+use super::core_scheduler::CorePermits;
 use super::evaluator::Evaluator;
-use super::flight::{Flight, Search};
-use super::gate::Gate;
+use super::helper_threads::HelperThreads;
 use super::limits::Limits;
 use super::params;
 use super::score::Score;
 use super::search::{Searcher, Task, safe_move};
-use super::tables::Tables;
-use super::thought::{Ended, Info, Thought};
-use super::tt::Table;
+use super::search_handle::{Search, SearchShared};
+use super::search_result::{Info, SearchResult, StopReason};
+use super::tablebase::Tablebases;
+use super::tt::TranspositionTable;
 use crate::rules::Game;
 
 /// What a pool is given.
@@ -34,7 +34,7 @@ pub struct EngineOptions {
     /// What judges positions.
     pub evaluator: Evaluator,
     /// Endgame tables to ask.
-    pub tables: Option<Tables>,
+    pub tables: Option<Tablebases>,
 }
 
 impl Default for EngineOptions {
@@ -49,7 +49,7 @@ impl Default for EngineOptions {
 }
 
 /// Where a search reports to.
-pub(super) type Report = Box<dyn FnMut(&Info) + Send>;
+pub(super) type ReportSink = Box<dyn FnMut(&Info) + Send>;
 
 /// The cores and the memory of all games together. Clones are the same pool.
 #[derive(Clone, Debug)]
@@ -57,12 +57,12 @@ pub struct Pool(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    table: Arc<Table>,
-    gate: Arc<Gate>,
+    table: Arc<TranspositionTable>,
+    gate: Arc<CorePermits>,
     evaluator: Evaluator,
     /// Where there is more than one core.
-    crew: Option<Arc<Crew>>,
-    tables: Option<Tables>,
+    crew: Option<Arc<HelperThreads>>,
+    tables: Option<Tablebases>,
     in_background: bool,
     searching: AtomicUsize,
 }
@@ -79,8 +79,8 @@ impl Pool {
     }
 
     fn build(options: &EngineOptions, in_background: bool) -> Pool {
-        let table = Arc::new(Table::new(options.hash_mb));
-        let gate = Arc::new(Gate::new(options.threads));
+        let table = Arc::new(TranspositionTable::new(options.hash_mb));
+        let gate = Arc::new(CorePermits::new(options.threads));
         let hands = options.threads.clamp(1, params::MOST_THREADS) - 1;
         let crew = (hands > 0).then(|| {
             let (table, evaluator) = (Arc::clone(&table), options.evaluator.clone());
@@ -90,7 +90,12 @@ impl Pool {
                 Searcher::new(table, gate, &evaluator).with_tables(tables.clone())
             };
             let gate = Arc::clone(&gate);
-            Arc::new(Crew::new(gate, hands, in_background, Box::new(hire)))
+            Arc::new(HelperThreads::new(
+                gate,
+                hands,
+                in_background,
+                Box::new(hire),
+            ))
         });
         Pool(Arc::new(Shared {
             table,
@@ -109,7 +114,7 @@ impl Pool {
     }
 
     /// The endgame tables that searches ask, if there are any.
-    pub fn tables(&self) -> Option<&Tables> {
+    pub fn tables(&self) -> Option<&Tablebases> {
         self.0.tables.as_ref()
     }
 
@@ -142,7 +147,7 @@ impl Pool {
 pub struct Engine {
     pool: Pool,
     worker: Mutex<Option<Worker>>,
-    current: Mutex<Weak<Flight>>,
+    current: Mutex<Weak<SearchShared>>,
 }
 
 impl fmt::Debug for Engine {
@@ -190,9 +195,9 @@ impl Engine {
         self.start(game, limits, Some(Box::new(report)))
     }
 
-    fn start(&self, game: &Game, limits: Limits, report: Option<Report>) -> Search {
+    fn start(&self, game: &Game, limits: Limits, report: Option<ReportSink>) -> Search {
         let first = safe_move(game.position(), &limits.searchmoves);
-        let flight = Arc::new(Flight::new(limits.ponder, first));
+        let flight = Arc::new(SearchShared::new(limits.ponder, first));
         let former = std::mem::replace(&mut *lock(&self.current), Arc::downgrade(&flight));
         if let Some(former) = former.upgrade() {
             former.stop();
@@ -288,9 +293,9 @@ fn work(shared: &Shared, inbox: &mpsc::Receiver<Job>) {
 }
 
 /// The answer of a search that failed: the best known so far, or the safe move it began with.
-fn land_safely(flight: &Flight) {
+fn land_safely(flight: &SearchShared) {
     let best = flight.best();
-    flight.land(Thought {
+    flight.land(SearchResult {
         best,
         ponder: None,
         score: Score::Cp(0),
@@ -301,7 +306,7 @@ fn land_safely(flight: &Flight) {
         line: best.into_iter().collect(),
         ranking: Vec::new(),
         by_tables: false,
-        ended: Ended::Failed,
+        ended: StopReason::Failed,
     });
 }
 

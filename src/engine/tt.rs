@@ -187,12 +187,12 @@ impl Cluster {
 }
 
 /// The table.
-pub(super) struct Table {
+pub(super) struct TranspositionTable {
     memory: Memory,
     age: AtomicU8,
 }
 
-impl std::fmt::Debug for Table {
+impl std::fmt::Debug for TranspositionTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Table")
             .field("clusters", &self.memory.clusters().len())
@@ -200,11 +200,11 @@ impl std::fmt::Debug for Table {
     }
 }
 
-impl Table {
+impl TranspositionTable {
     /// A table of `megabytes` (at least one, and no more than there are), untouched until used.
-    pub(super) fn new(megabytes: usize) -> Table {
+    pub(super) fn new(megabytes: usize) -> TranspositionTable {
         let memory = Memory::new((megabytes.max(1) << 20) / size_of::<Cluster>());
-        Table {
+        TranspositionTable {
             memory,
             age: AtomicU8::new(0),
         }
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn what_is_stored_is_found_again() {
-        let table = Table::new(1);
+        let table = TranspositionTable::new(1);
         let stored = entry(0x123, -321, 9, Bound::Lower);
         table.store(0xdead_beef_0123_4567, stored);
         assert_eq!(table.probe(0xdead_beef_0123_4567), Some(stored));
@@ -331,7 +331,7 @@ mod tests {
         use std::time::{Duration, Instant};
         for megabytes in [1, 3, 64, 65_536] {
             let begun = Instant::now();
-            let table = Table::new(megabytes);
+            let table = TranspositionTable::new(megabytes);
             let keys = (0..100u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             for key in keys.clone() {
                 table.store(key, entry(0x11, 1, 5, Bound::Exact));
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_store_without_a_move_keeps_the_known_move() {
-        let table = Table::new(1);
+        let table = TranspositionTable::new(1);
         table.store(5, entry(0x77, 10, 3, Bound::Exact));
         table.store(5, entry(0, 20, 4, Bound::Upper));
         let found = table.probe(5).unwrap();
@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn the_least_worthy_of_three_is_replaced() {
-        let table = Table::new(1);
+        let table = TranspositionTable::new(1);
         for (key, depth) in [(1, 9), (2, 2), (3, 7)] {
             table.store(key, entry(0x11, 0, depth, Bound::Exact));
         }
@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn fullness_counts_the_present_search_only() {
-        let table = Table::new(1);
+        let table = TranspositionTable::new(1);
         assert_eq!(table.fullness(), 0);
         for key in 0..400_000u64 {
             table.store(

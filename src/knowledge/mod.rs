@@ -6,4 +6,4 @@
 mod material;
 mod syzygy;
 
-pub use syzygy::{Found, Syzygy, SyzygyError};
+pub use syzygy::{FoundTables, Syzygy, SyzygyError};

@@ -22,7 +22,7 @@ use shakmaty_syzygy::{
 };
 
 use super::material::Material;
-use crate::engine::{Dtz, TableProbe, TableState, Wdl};
+use crate::engine::{Dtz, TablebaseProbe, TablebaseState, Wdl};
 use crate::rules::{CastlingRights, Color, Position, Role};
 
 /// The endings of the files that hold outcomes, and distances.
@@ -51,7 +51,7 @@ pub enum SyzygyError {
 /// The tables found in some folders.
 pub struct Syzygy {
     tables: Tablebase<Atomic>,
-    known: HashMap<Material, Known>,
+    known: HashMap<Material, MaterialTables>,
     most_men: usize,
     /// Files that were passed over, with the reason.
     refused: Vec<String>,
@@ -61,29 +61,29 @@ pub struct Syzygy {
 
 /// What there is about some men.
 #[derive(Debug, Default)]
-struct Known {
-    outcomes: Table,
-    distances: Table,
+struct MaterialTables {
+    outcomes: TableFile,
+    distances: TableFile,
 }
 
 /// One file.
 #[derive(Debug, Default)]
-struct Table {
+struct TableFile {
     exists: bool,
     is_broken: AtomicBool,
     is_reported: AtomicBool,
 }
 
-impl Known {
-    const fn table(&self, wanted: Wanted) -> &Table {
+impl MaterialTables {
+    const fn table(&self, wanted: TableKind) -> &TableFile {
         match wanted {
-            Wanted::Outcome => &self.outcomes,
-            Wanted::Distance => &self.distances,
+            TableKind::Outcome => &self.outcomes,
+            TableKind::Distance => &self.distances,
         }
     }
 }
 
-impl Table {
+impl TableFile {
     fn is_sound(&self) -> bool {
         self.exists && !self.is_broken.load(Ordering::Relaxed)
     }
@@ -95,7 +95,7 @@ impl Table {
 
 /// How many tables were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundTables {
     /// Files of outcomes (WDL).
     pub outcomes: usize,
     /// Files of distances (DTZ).
@@ -104,9 +104,9 @@ pub struct Found {
     pub most_men: usize,
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for FoundTables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Found {
+        let FoundTables {
             outcomes,
             distances,
             most_men,
@@ -182,12 +182,12 @@ impl Syzygy {
     }
 
     /// How many tables there are.
-    pub fn found(&self) -> Found {
-        let count = |exists: fn(&Known) -> bool| {
+    pub fn found(&self) -> FoundTables {
+        let count = |exists: fn(&MaterialTables) -> bool| {
             let known = self.known.values();
             known.filter(|known| exists(known)).count()
         };
-        Found {
+        FoundTables {
             outcomes: count(|known| known.outcomes.exists),
             distances: count(|known| known.distances.exists),
             most_men: self.most_men,
@@ -196,8 +196,8 @@ impl Syzygy {
 
     /// How many tables that are there are of no use, because they are bad or lead to one that is.
     fn useless(&self) -> usize {
-        let is_broken = |table: &Table| table.exists && !table.is_sound();
-        let of_one = |known: &Known| {
+        let is_broken = |table: &TableFile| table.exists && !table.is_sound();
+        let of_one = |known: &MaterialTables| {
             let outcomes = is_broken(&known.outcomes);
             // Without the outcome no distance is asked for.
             let distances = known.distances.exists && (outcomes || is_broken(&known.distances));
@@ -212,7 +212,7 @@ impl Syzygy {
     }
 
     /// Whether there is any hope of an answer; keeps most questions from the files.
-    fn knows(&self, position: &Position, wanted: Wanted) -> Option<(Material, &Known)> {
+    fn knows(&self, position: &Position, wanted: TableKind) -> Option<(Material, &MaterialTables)> {
         if position.castling_rights() != CastlingRights::NONE
             || position.occupied().count() > self.most_men
         {
@@ -220,8 +220,8 @@ impl Syzygy {
         }
         let material = Material::of(position);
         let known = self.known.get(&material)?;
-        let is_known =
-            known.outcomes.is_sound() && (wanted == Wanted::Outcome || known.distances.is_sound());
+        let is_known = known.outcomes.is_sound()
+            && (wanted == TableKind::Outcome || known.distances.is_sound());
         is_known.then_some((material, known))
     }
 
@@ -229,7 +229,7 @@ impl Syzygy {
     fn ask<T>(
         &self,
         position: &Position,
-        wanted: Wanted,
+        wanted: TableKind,
         ask: impl Fn(&Atomic) -> Result<T, ProbeError>,
     ) -> Option<T> {
         let (material, known) = self.knows(position, wanted)?;
@@ -241,13 +241,13 @@ impl Syzygy {
                 metric,
                 material,
                 error,
-            })) => Failure::of(metric, &material.to_string(), &error),
+            })) => FileFailure::of(metric, &material.to_string(), &error),
             // Some table that a capture leads to is not there.
             Ok(Err(_)) => return None,
             Err(_) => None,
         };
         known.table(wanted).condemn();
-        self.report(&failure.unwrap_or(Failure {
+        self.report(&failure.unwrap_or(FileFailure {
             material,
             wanted,
             what: "its reader gave up".to_owned(),
@@ -256,8 +256,8 @@ impl Syzygy {
     }
 
     /// Condemn the file that failed, and say so once.
-    fn report(&self, failure: &Failure) {
-        let Failure {
+    fn report(&self, failure: &FileFailure) {
+        let FileFailure {
             material,
             wanted,
             what,
@@ -287,19 +287,19 @@ impl Syzygy {
 
 /// A file that failed.
 #[derive(Debug)]
-struct Failure {
+struct FileFailure {
     material: Material,
-    wanted: Wanted,
+    wanted: TableKind,
     what: String,
 }
 
-impl Failure {
-    fn of(metric: Metric, name: &str, error: &FileError) -> Option<Failure> {
-        Some(Failure {
+impl FileFailure {
+    fn of(metric: Metric, name: &str, error: &FileError) -> Option<FileFailure> {
+        Some(FileFailure {
             material: Material::named(name)?,
             wanted: match metric {
-                Metric::Wdl => Wanted::Outcome,
-                Metric::Dtz => Wanted::Distance,
+                Metric::Wdl => TableKind::Outcome,
+                Metric::Dtz => TableKind::Distance,
             },
             what: match error {
                 FileError::CorruptedTable { .. } => "it is corrupt".to_owned(),
@@ -311,33 +311,33 @@ impl Failure {
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
+enum TableKind {
     Outcome,
     Distance,
 }
 
-impl Wanted {
+impl TableKind {
     const fn ending(self) -> &'static str {
         match self {
-            Wanted::Outcome => OUTCOMES,
-            Wanted::Distance => DISTANCES,
+            TableKind::Outcome => OUTCOMES,
+            TableKind::Distance => DISTANCES,
         }
     }
 }
 
-impl TableProbe for Syzygy {
+impl TablebaseProbe for Syzygy {
     fn most_men(&self) -> usize {
         self.most_men
     }
 
-    fn state(&self) -> TableState {
-        let Found {
+    fn state(&self) -> TablebaseState {
+        let FoundTables {
             outcomes,
             distances,
             most_men,
         } = self.found();
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        TableState {
+        TablebaseState {
             outcomes,
             distances,
             most_men,
@@ -347,7 +347,7 @@ impl TableProbe for Syzygy {
     }
 
     fn wdl(&self, position: &Position) -> Option<Wdl> {
-        let wdl = self.ask(position, Wanted::Outcome, |position| {
+        let wdl = self.ask(position, TableKind::Outcome, |position| {
             self.tables.probe_wdl_after_zeroing(position)
         })?;
         Some(match wdl {
@@ -360,7 +360,7 @@ impl TableProbe for Syzygy {
     }
 
     fn dtz(&self, position: &Position) -> Option<Dtz> {
-        let dtz = self.ask(position, Wanted::Distance, |position| {
+        let dtz = self.ask(position, TableKind::Distance, |position| {
             self.tables.probe_dtz(position)
         })?;
         Some(Dtz {

@@ -121,7 +121,7 @@ impl Position {
     pub fn parse_san(&self, text: &str) -> Result<Move, SanError> {
         let shown = || text.chars().take(20).collect::<String>();
         let body = text.trim_end_matches(['+', '#', '!', '?']);
-        let wanted = Wanted::parse(body).ok_or_else(|| SanError::Syntax(shown()))?;
+        let wanted = SanPattern::parse(body).ok_or_else(|| SanError::Syntax(shown()))?;
         let mut found = self
             .legal_moves()
             .into_iter()
@@ -135,7 +135,7 @@ impl Position {
 }
 
 /// What a SAN text says about a move.
-enum Wanted {
+enum SanPattern {
     Castling(CastlingSide),
     Step {
         role: Role,
@@ -146,7 +146,7 @@ enum Wanted {
     },
 }
 
-impl Wanted {
+impl SanPattern {
     fn parse(body: &str) -> Option<Self> {
         match body {
             "O-O" | "0-0" => return Some(Self::Castling(CastlingSide::King)),

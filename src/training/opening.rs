@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-use crate::engine::{Limits, Score, Solo, blast_exchange};
+use crate::engine::{Limits, Score, SingleThread, blast_exchange};
 use crate::rules::{Game, Move, RepetitionRule};
 
 /// Random plies: six to nine, so that either side may be to move.
@@ -17,7 +17,7 @@ const NODES_FACTOR: u64 = 4;
 const UNEVEN: i32 = 500;
 
 /// A game some random plies old that is not decided yet.
-pub(super) fn opening(rng: &mut Rng, judge: &mut Solo, nodes: u64) -> Game {
+pub(super) fn opening(rng: &mut Rng, judge: &mut SingleThread, nodes: u64) -> Game {
     loop {
         if let Some(game) = random_line(rng).filter(|game| is_even(game, judge, nodes)) {
             return game;
@@ -53,7 +53,7 @@ fn random_move(rng: &mut Rng, game: &Game) -> Option<Move> {
     Some(mv)
 }
 
-fn is_even(game: &Game, judge: &mut Solo, nodes: u64) -> bool {
+fn is_even(game: &Game, judge: &mut SingleThread, nodes: u64) -> bool {
     judge.new_game();
     let thought = judge.think(game, &Limits::nodes(nodes * NODES_FACTOR));
     matches!(thought.score, Score::Cp(score) if score.abs() <= UNEVEN)

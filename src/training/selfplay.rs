@@ -7,7 +7,7 @@ use fastrand::Rng;
 
 use super::opening::opening;
 use super::record::{GameRecord, GameResult, NO_SCORE, Ply};
-use crate::engine::{EngineOptions, Evaluator, Limits, Score, Solo, Thought};
+use crate::engine::{EngineOptions, Evaluator, Limits, Score, SearchResult, SingleThread};
 use crate::rules::{Color, Game, RepetitionRule};
 
 /// Megabytes of table a side.
@@ -35,7 +35,7 @@ pub struct Rules {
 /// A board with an engine on either side.
 #[derive(Debug)]
 pub(super) struct Board {
-    sides: [Solo; 2],
+    sides: [SingleThread; 2],
     nodes: u64,
 }
 
@@ -48,7 +48,7 @@ impl Board {
             ..EngineOptions::default()
         };
         Board {
-            sides: [Solo::new(&options), Solo::new(&options)],
+            sides: [SingleThread::new(&options), SingleThread::new(&options)],
             nodes: rules.nodes,
         }
     }
@@ -90,7 +90,7 @@ impl Board {
         GameRecord { plies, result }
     }
 
-    fn think(&mut self, game: &Game) -> Thought {
+    fn think(&mut self, game: &Game) -> SearchResult {
         let limits = Limits {
             soft_nodes: Some(self.nodes),
             ..Limits::nodes(self.nodes * HARD_FACTOR)

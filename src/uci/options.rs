@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::{Evaluator, Tables};
+use crate::engine::{Evaluator, Tablebases};
 use crate::knowledge::Syzygy;
 use crate::rules::UciStyle;
 
@@ -115,9 +115,9 @@ impl Options {
     }
 
     /// The endgame tables to ask, and how.
-    pub(super) fn tables(&self) -> Option<Tables> {
+    pub(super) fn tables(&self) -> Option<Tablebases> {
         let syzygy = self.syzygy.clone()?;
-        let tables = Tables::new(syzygy)
+        let tables = Tablebases::new(syzygy)
             .with_depth(self.probe_depth)
             .with_limit(self.probe_limit)
             .with_fifty_moves(self.fifty_moves);

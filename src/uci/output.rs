@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::engine::{Info, ScoreBound, Thought};
+use crate::engine::{Info, ScoreBound, SearchResult};
 use crate::rules::UciStyle;
 
 /// A writer that threads share a line at a time.
@@ -63,7 +63,7 @@ pub(super) fn info_line(info: &Info, style: UciStyle) -> String {
 }
 
 /// The answer to `go`.
-pub(super) fn best_move_line(thought: &Thought, style: UciStyle) -> String {
+pub(super) fn best_move_line(thought: &SearchResult, style: UciStyle) -> String {
     match (thought.best, thought.ponder) {
         (None, _) => "bestmove (none)".to_owned(),
         (Some(best), None) => format!("bestmove {}", best.uci(style)),

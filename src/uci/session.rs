@@ -8,7 +8,7 @@ use super::describe;
 use super::options::{Effect, Options};
 use super::output::{Output, best_move_line, info_line};
 use crate::engine::{
-    Clock, Engine, EngineOptions, Evaluator, Limits, Pool, Search, Thought, bench,
+    Clock, Engine, EngineOptions, Evaluator, Limits, Pool, Search, SearchResult, bench,
 };
 use crate::rules::{Game, Position};
 
@@ -178,7 +178,7 @@ impl<W: Write + Send + 'static> Session<W> {
         });
         let (sender, answered) = mpsc::channel::<()>();
         let output = self.output.clone();
-        search.on_done(Box::new(move |thought: Thought| {
+        search.on_done(Box::new(move |thought: SearchResult| {
             let _ = output.say(&best_move_line(&thought, style));
             drop(sender);
         }));

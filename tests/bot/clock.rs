@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use megaton::bot::table::{Action, Answer, Input, Oddity, Ticket};
 use megaton::bot::{Lag, Settings};
-use megaton::engine::{Limits, Score, Thought};
+use megaton::engine::{Limits, Score, SearchResult};
 use megaton::lichess::{BySide, Expiration, GameState, Side, Speed, Status};
 
 use crate::desk::{
@@ -329,7 +329,7 @@ fn expecting_from(
     moves: &str,
     best: &str,
     reply: &str,
-    change: impl FnOnce(&mut Thought),
+    change: impl FnOnce(&mut SearchResult),
 ) -> (Desk, Vec<Action>) {
     let mut desk = Desk::with(Side::White, settings);
     let actions = desk.open(moves);
@@ -371,7 +371,7 @@ fn the_reply_expected_is_pondered_on_and_a_hit_goes_on_under_its_number() {
 
 #[test]
 fn after_a_move_from_the_tables_the_reply_is_pondered_on_too() {
-    let from_tables = |answer: &mut Thought| answer.by_tables = true;
+    let from_tables = |answer: &mut SearchResult| answer.by_tables = true;
     let (desk, actions) = expecting_from(keen(), LINE, "e2e3", "e7e6", from_tables);
     let (_, reply, _) = pondering(&actions).expect("pondering");
     assert_eq!((reply.as_str(), desk.table.ply()), ("e7e6", 3));

@@ -8,7 +8,7 @@ use megaton::bot::table::{
     Action, Answer, Deed, Ending, Input, Oddity, Past, Request, Seat, Table, Ticket, WithDraw,
 };
 use megaton::bot::{Pace, Settings};
-use megaton::engine::{Ended, Limits, Score, Thought};
+use megaton::engine::{Limits, Score, SearchResult, StopReason};
 use megaton::lichess::{
     BySide, ClockSetting, GameFull, GameId, GameState, OpponentGone, Player, Side, Speed, Status,
     UserId, Variant,
@@ -108,9 +108,9 @@ pub(crate) fn full(us: Side, state: GameState) -> GameFull {
     }
 }
 
-pub(crate) fn thought(best: &str, score: Score, table: &Table) -> Thought {
+pub(crate) fn thought(best: &str, score: Score, table: &Table) -> SearchResult {
     let best = table.game().position().parse_uci(best).ok();
-    Thought {
+    SearchResult {
         best,
         ponder: None,
         score,
@@ -121,7 +121,7 @@ pub(crate) fn thought(best: &str, score: Score, table: &Table) -> Thought {
         line: best.into_iter().collect(),
         ranking: Vec::new(),
         by_tables: false,
-        ended: Ended::Time,
+        ended: StopReason::Time,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The owed move in every kind of trouble: what the answers to a sent move lead to.
 
 use megaton::bot::table::{Answer, Input, Oddity};
-use megaton::engine::{Ended, Thought};
+use megaton::engine::{SearchResult, StopReason};
 use megaton::lichess::{BySide, Side};
 
 use crate::desk::{
@@ -306,8 +306,8 @@ fn a_search_without_a_playable_move_costs_no_game() {
             let [from, to] = [&uci[..2], &uci[2..]].map(|square| square.parse().unwrap());
             megaton::rules::Move::normal(from, to)
         });
-        let nonsense = Thought {
-            ended: Ended::Failed,
+        let nonsense = SearchResult {
+            ended: StopReason::Failed,
             ..nonsense
         };
         let actions = desk.apply(Input::Thought {

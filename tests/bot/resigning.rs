@@ -2,7 +2,7 @@
 
 use megaton::bot::Settings;
 use megaton::bot::table::{Answer, Deed, Past, Request};
-use megaton::engine::{Ended, Score, Thought};
+use megaton::engine::{Score, SearchResult, StopReason};
 use megaton::lichess::{GameState, OpponentGone, Side};
 
 use crate::desk::{
@@ -53,7 +53,7 @@ fn a_forced_mate_counts_as_lost() {
 }
 
 /// The last of three lost moves is special.
-fn last_move(change: impl FnOnce(&mut Thought, &mut GameState)) -> Vec<Request> {
+fn last_move(change: impl FnOnce(&mut SearchResult, &mut GameState)) -> Vec<Request> {
     let mut desk = played(Side::White, resigning(), 3, lost).desk;
     let mut turn = state(&line(4));
     let ours = line(5).rsplit(' ').next().expect("a move").to_owned();
@@ -77,10 +77,13 @@ fn only_deep_searches_on_a_healthy_clock_count() {
     let proof = last_move(|thought, _| {
         thought.depth = 3;
         thought.score = Score::Mate(-1);
-        thought.ended = Ended::Decided;
+        thought.ended = StopReason::Decided;
     });
     assert_eq!(proof, [Request::Resign], "a proof needs no depth");
-    assert_eq!(last_move(|thought, _| thought.ended = Ended::Failed), []);
+    assert_eq!(
+        last_move(|thought, _| thought.ended = StopReason::Failed),
+        []
+    );
     assert_eq!(last_move(|_, state| state.time.white = Some(ms(9_000))), []);
 }
 

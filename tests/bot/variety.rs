@@ -3,7 +3,7 @@
 
 use megaton::bot::Settings;
 use megaton::bot::table::{Action, Input, Ticket};
-use megaton::engine::{Ended, Ranked, Score, Thought};
+use megaton::engine::{Ranked, Score, SearchResult, StopReason};
 use megaton::lichess::Side;
 use proptest::prelude::*;
 
@@ -33,20 +33,20 @@ fn lines(actions: &[Action]) -> usize {
     thinking(actions).expect("it thinks").limits.multipv
 }
 
-fn ranked(desk: &Desk, ranking: &[(&str, i32)]) -> Thought {
+fn ranked(desk: &Desk, ranking: &[(&str, i32)]) -> SearchResult {
     let (best, cp) = ranking[0];
     let ranking = ranking.iter().map(|(mv, cp)| Ranked {
         mv: uci(&desk.table, mv),
         score: Score::Cp(*cp),
     });
-    Thought {
+    SearchResult {
         ranking: ranking.collect(),
         ..thought(best, Score::Cp(cp), &desk.table)
     }
 }
 
 /// The move that is sent after this thought about the first move.
-fn sent(desk: &mut Desk, ticket: Ticket, thought: Thought) -> String {
+fn sent(desk: &mut Desk, ticket: Ticket, thought: SearchResult) -> String {
     let actions = desk.apply(Input::Thought { ticket, thought });
     posted(&actions).expect("a move is sent").uci
 }
@@ -166,8 +166,8 @@ fn a_late_search_is_not_waited_for() {
 #[test]
 fn a_thought_without_a_ranking_or_of_a_failed_search_is_played_as_it_is() {
     for spoil in [
-        |thought: &mut Thought| thought.ranking.clear(),
-        |thought: &mut Thought| thought.ended = Ended::Failed,
+        |thought: &mut SearchResult| thought.ranking.clear(),
+        |thought: &mut SearchResult| thought.ended = StopReason::Failed,
     ] {
         let mut desk = desk(&[EARLIER], |_| ());
         let ticket = thinking(&desk.open("")).unwrap().ticket;

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use megaton::engine::{Ended, Engine, Info, Limits, Score, Search, bench};
+use megaton::engine::{Engine, Info, Limits, Score, Search, StopReason, bench};
 use megaton::rules::{Game, Position};
 
 use crate::{GUARD, LATE, answer, clock, engine, game, pool, think};
@@ -30,7 +30,7 @@ fn a_stopped_search_answers_at_once() {
     assert!(asked.elapsed() < LATE, "{:?}", asked.elapsed());
     assert_eq!(
         (thought.best, thought.ended),
-        (search.best(), Ended::Stopped)
+        (search.best(), StopReason::Stopped)
     );
 }
 
@@ -59,7 +59,7 @@ fn movetime_is_used_and_not_exceeded() {
         Limits::movetime(Duration::from_millis(80)),
     );
     assert!(begun.elapsed() >= Duration::from_millis(75) && begun.elapsed() < 3 * LATE);
-    assert_eq!(thought.ended, Ended::Time);
+    assert_eq!(thought.ended, StopReason::Time);
 }
 
 #[test]
@@ -100,11 +100,14 @@ fn pondering_runs_on_no_clock_until_the_move_is_played() {
 fn on_a_clock_the_obvious_is_played_at_once() {
     // One legal move; a win now; a proved mate.
     let obvious = [
-        ("8/8/8/8/8/8/5r2/K6k w - - 0 1", Ended::OnlyMove),
-        ("k1K5/pp5R/8/8/3Q4/P7/1P6/2r5 w - - 0 1", Ended::Decided),
+        ("8/8/8/8/8/8/5r2/K6k w - - 0 1", StopReason::OnlyMove),
+        (
+            "k1K5/pp5R/8/8/3Q4/P7/1P6/2r5 w - - 0 1",
+            StopReason::Decided,
+        ),
         (
             "rnbqkbnr/1ppppppp/p7/8/8/5N2/PPPPPPPP/RNBQKB1R w KQkq - 0 2",
-            Ended::Decided,
+            StopReason::Decided,
         ),
     ];
     for (fen, ended) in obvious {
@@ -128,7 +131,10 @@ fn dropping_a_search_stops_it() {
     );
     search.on_done(Box::new(move |answer| sender.send(answer).unwrap()));
     drop(search);
-    assert_eq!(thought.recv_timeout(GUARD).unwrap().ended, Ended::Stopped);
+    assert_eq!(
+        thought.recv_timeout(GUARD).unwrap().ended,
+        StopReason::Stopped
+    );
 }
 
 #[test]
@@ -142,7 +148,7 @@ fn a_new_search_on_a_lease_stops_the_former() {
         },
     );
     let second = engine.think(&Game::new(), Limits::depth(3));
-    assert_eq!(answer(&first).ended, Ended::Stopped);
+    assert_eq!(answer(&first).ended, StopReason::Stopped);
     assert_eq!(answer(&second).depth, 3);
 }
 
@@ -160,14 +166,14 @@ fn a_fault_in_the_search_costs_neither_the_move_nor_the_engine() {
     let report = |info: &Info| assert!(info.depth < 3, "an injected fault");
     let search = engine.think_with(&Game::new(), Limits::depth(9), report);
     let thought = answer(&search);
-    assert_eq!(thought.ended, Ended::Failed);
+    assert_eq!(thought.ended, StopReason::Failed);
     assert!(
         thought
             .best
             .is_some_and(|best| Position::default().is_legal(best))
     );
     let after = engine.think(&Game::new(), Limits::depth(4)).wait();
-    assert_eq!((after.depth, after.ended), (4, Ended::Depth));
+    assert_eq!((after.depth, after.ended), (4, StopReason::Depth));
 }
 
 #[test]
@@ -270,7 +276,7 @@ fn a_dropped_lease_gives_its_core_back() {
         },
     );
     drop(first);
-    assert_eq!(answer(&search).ended, Ended::Stopped);
+    assert_eq!(answer(&search).ended, StopReason::Stopped);
     assert_eq!(
         answer(&pool.lease().think(&Game::new(), Limits::depth(3))).depth,
         3

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::mpsc;
 
-use megaton::engine::{Ended, Evaluator, Info, Limits, Score, bench, suite};
+use megaton::engine::{Evaluator, Info, Limits, Score, StopReason, bench, suite};
 use megaton::rules::{Game, Move, Outcome, Position, RepetitionRule};
 
 use crate::{answer, clock, engine, game, pool, think};
@@ -263,7 +263,7 @@ fn a_finished_game_has_no_best_move() {
             let search = engine.think(&game(fen), limits);
             let thought = answer(&search);
             assert_eq!((thought.best, thought.score), (None, score), "{fen}");
-            assert_eq!(thought.ended, Ended::NoMove);
+            assert_eq!(thought.ended, StopReason::NoMove);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use megaton::engine::{Clock, Ended, Engine, Limits, Search};
+use megaton::engine::{Clock, Engine, Limits, Search, StopReason};
 use megaton::rules::Game;
 
 use crate::{LATE, answer, pool};
@@ -61,9 +61,9 @@ fn a_search_in_the_background_waits_for_the_others_and_still_thinks() {
     assert!(answer(&third).time >= 2 * time);
     assert!(!second.is_done());
     first.stop();
-    assert_eq!(answer(&first).ended, Ended::Stopped);
+    assert_eq!(answer(&first).ended, StopReason::Stopped);
     let thought = answer(&second);
-    assert_eq!(thought.ended, Ended::Time);
+    assert_eq!(thought.ended, StopReason::Time);
     assert!(thought.depth > 0 && thought.time >= time, "{thought:?}");
 }
 
@@ -83,7 +83,7 @@ fn a_search_in_the_background_keeps_its_deadline_while_the_core_is_taken() {
         ..Limits::default()
     };
     let thought = answer(&quiet.think(&Game::new(), patient));
-    assert_eq!(thought.ended, Ended::Time);
+    assert_eq!(thought.ended, StopReason::Time);
     assert!(thought.best.is_some() && thought.time < LATE, "{thought:?}");
     drop(first);
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use megaton::engine::{
-    EngineOptions, Evaluator, Limits, Pool, Score, Solo, TableProbe, Tables, Wdl,
+    EngineOptions, Evaluator, Limits, Pool, Score, SingleThread, TablebaseProbe, Tablebases, Wdl,
 };
 use megaton::knowledge::Syzygy;
 use megaton::rules::{Draw, Game, Move, Outcome, Position, RepetitionRule};
@@ -60,15 +60,15 @@ fn open(folder: &std::path::Path) -> Arc<Syzygy> {
     Arc::new(Syzygy::open(&[folder.join("atomic")]).expect("tables"))
 }
 
-fn solo(tables: Option<Tables>) -> Solo {
-    Solo::new(&EngineOptions {
+fn solo(tables: Option<Tablebases>) -> SingleThread {
+    SingleThread::new(&EngineOptions {
         hash_mb: 1,
         tables,
         ..EngineOptions::default()
     })
 }
 
-fn choice(solo: &mut Solo, game: &Game, nodes: u64) -> (Move, Score) {
+fn choice(solo: &mut SingleThread, game: &Game, nodes: u64) -> (Move, Score) {
     let thought = solo.think(game, &Limits::nodes(nodes));
     (thought.best.expect("a move"), thought.score)
 }
@@ -111,7 +111,7 @@ fn with_tables_the_move_is_among_the_best() {
     let Some((folder, rows)) = shared() else {
         return;
     };
-    let mut solo = solo(Some(Tables::new(open(&folder))));
+    let mut solo = solo(Some(Tablebases::new(open(&folder))));
     for row in &rows {
         let game = Game::from_position(row.position());
         let (best, score) = choice(&mut solo, &game, 200);
@@ -138,7 +138,7 @@ fn outcomes_without_distances_keep_the_verdict() {
         }
     }
     let tables = Arc::new(Syzygy::open(&[outcomes.path()]).unwrap());
-    let mut solo = solo(Some(Tables::new(Arc::clone(&tables) as _)));
+    let mut solo = solo(Some(Tablebases::new(Arc::clone(&tables) as _)));
     // A quiet move may leave too few of the fifty moves: that, outcomes do not tell.
     for row in rows.iter().filter(|row| row.dtz.abs() < 90) {
         let game = Game::from_position(row.position());
@@ -193,7 +193,7 @@ fn won_endings_are_won_within_the_fifty_moves() {
         return;
     };
     let tables = open(&folder);
-    let mut solo = solo(Some(Tables::new(Arc::clone(&tables) as _)));
+    let mut solo = solo(Some(Tablebases::new(Arc::clone(&tables) as _)));
     let mut rng = fastrand::Rng::with_seed(7);
     let won: Vec<&Row> = rows.iter().filter(|row| row.wdl == 2).collect();
     assert_eq!(won.len(), 195);
@@ -233,7 +233,7 @@ fn drawn_endings_are_not_lost() {
         return;
     };
     let tables = open(&folder);
-    let mut solo = solo(Some(Tables::new(Arc::clone(&tables) as _)));
+    let mut solo = solo(Some(Tablebases::new(Arc::clone(&tables) as _)));
     let mut rng = fastrand::Rng::with_seed(8);
     for row in rows.iter().filter(|row| row.wdl.abs() < 2) {
         let mut game = Game::from_position(row.position());
@@ -262,7 +262,7 @@ fn the_fifty_move_rule_counts_at_the_root_and_can_be_switched_off() {
     let Some((folder, rows)) = shared() else {
         return;
     };
-    let tables = Tables::new(open(&folder));
+    let tables = Tablebases::new(open(&folder));
     let far = rows.iter().filter(|row| row.wdl == 2 && row.dtz > 20);
     for row in far.take(10) {
         let late = row.fen.replace(" 0 1", " 90 100");
@@ -280,7 +280,7 @@ fn a_win_that_stood_twice_is_not_repeated() {
     let Some((folder, rows)) = shared() else {
         return;
     };
-    let mut solo = solo(Some(Tables::new(open(&folder))));
+    let mut solo = solo(Some(Tablebases::new(open(&folder))));
     let row = rows
         .iter()
         .filter(|row| row.wdl == 2 && row.dtz > 10)
@@ -293,7 +293,7 @@ fn a_win_that_stood_twice_is_not_repeated() {
 
 /// Play the engine's choice and take it back by shuffling until it would be the third time; the
 /// engine must then choose otherwise.
-fn shuffle(game: &mut Game, solo: &mut Solo) -> Option<()> {
+fn shuffle(game: &mut Game, solo: &mut SingleThread) -> Option<()> {
     let (first, _) = choice(solo, game, 30);
     let back = |position: &Position, mv: Move| {
         let back = format!("{}{}", mv.to(), mv.from());

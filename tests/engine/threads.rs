@@ -3,14 +3,14 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use megaton::engine::{Ended, Engine, Info, Limits, Search, bench};
+use megaton::engine::{Engine, Info, Limits, Search, StopReason, bench};
 use megaton::rules::{Game, Move, Position};
 
 use crate::{LATE, answer, clock, game, pool};
 
 const THREADS: usize = 4;
 
-fn together(fen: &str, limits: Limits) -> megaton::engine::Thought {
+fn together(fen: &str, limits: Limits) -> megaton::engine::SearchResult {
     answer(&pool(THREADS).lease().think(&game(fen), limits))
 }
 
@@ -52,7 +52,7 @@ fn every_line_of_several_threads_is_playable() {
 fn nodes_of_all_threads_count_against_the_limit() {
     let nodes = 100_000;
     let thought = together(bench::POSITIONS[16], Limits::nodes(nodes));
-    assert_eq!(thought.ended, Ended::Nodes);
+    assert_eq!(thought.ended, StopReason::Nodes);
     // A thread that is not running cannot say what it has done.
     assert!(
         thought.nodes >= nodes && thought.nodes < 2 * nodes,
@@ -69,7 +69,7 @@ fn nodes_of_all_threads_count_against_the_limit() {
 fn a_depth_is_reported_as_asked_for() {
     for depth in [1, 4, 7] {
         let thought = together(bench::POSITIONS[10], Limits::depth(depth));
-        assert_eq!((thought.depth, thought.ended), (depth, Ended::Depth));
+        assert_eq!((thought.depth, thought.ended), (depth, StopReason::Depth));
     }
 }
 
@@ -82,7 +82,7 @@ fn a_stop_ends_all_threads() {
         std::thread::sleep(Duration::from_millis(3));
         let asked = Instant::now();
         search.stop();
-        assert_eq!(answer(&search).ended, Ended::Stopped);
+        assert_eq!(answer(&search).ended, StopReason::Stopped);
         assert!(asked.elapsed() < LATE, "{:?}", asked.elapsed());
     }
 }
@@ -113,9 +113,9 @@ fn a_fault_of_the_thread_that_answers_ends_its_helpers_too() {
     let engine = pool(THREADS).lease();
     let report = |info: &Info| assert!(info.depth < 3, "an injected fault");
     let search = engine.think_with(&Game::new(), Limits::depth(9), report);
-    assert_eq!(answer(&search).ended, Ended::Failed);
+    assert_eq!(answer(&search).ended, StopReason::Failed);
     let after = engine.think(&Game::new(), Limits::depth(4)).wait();
-    assert_eq!((after.depth, after.ended), (4, Ended::Depth));
+    assert_eq!((after.depth, after.ended), (4, StopReason::Depth));
 }
 
 #[test]
@@ -179,5 +179,5 @@ fn pondering_with_several_threads_gives_way_to_a_clock_and_answers_after_the_hit
 #[test]
 fn a_dropped_pool_leaves_no_search_behind() {
     let search = pool(THREADS).lease().think(&Game::new(), endless());
-    assert_eq!(answer(&search).ended, Ended::Stopped);
+    assert_eq!(answer(&search).ended, StopReason::Stopped);
 }

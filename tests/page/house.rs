@@ -11,7 +11,7 @@ use megaton::bot::{
     Shutdown, channel,
 };
 use megaton::config::{Config, Panel};
-use megaton::engine::{Dtz, EngineOptions, Pool, TableProbe, TableState, Tables, Wdl};
+use megaton::engine::{Dtz, EngineOptions, Pool, TablebaseProbe, TablebaseState, Tablebases, Wdl};
 use megaton::lichess::{ChallengeOptions, Client, ClientOptions, Timing, Token, UserId, Variant};
 use megaton::panel::{Health, Http, Patience, Reloader, SelfTest, Sources, Watch};
 use megaton::practice::{Event, Handle, Options, Partner, Report, Schedule, Server, TimeControl};
@@ -199,7 +199,7 @@ pub(crate) fn locked(folder: &Path) -> Panel {
 #[derive(Debug)]
 struct Shown;
 
-impl TableProbe for Shown {
+impl TablebaseProbe for Shown {
     fn most_men(&self) -> usize {
         0
     }
@@ -212,8 +212,8 @@ impl TableProbe for Shown {
         None
     }
 
-    fn state(&self) -> TableState {
-        TableState {
+    fn state(&self) -> TablebaseState {
+        TablebaseState {
             outcomes: 35,
             distances: 34,
             most_men: 4,
@@ -236,7 +236,7 @@ fn client(url: &str, token: &str) -> Client {
 fn bot_options(url: &str, token: &str) -> BotOptions {
     let engine = EngineOptions {
         hash_mb: 4,
-        tables: Some(Tables::new(Arc::new(Shown))),
+        tables: Some(Tablebases::new(Arc::new(Shown))),
         ..EngineOptions::default()
     };
     let mut settings = Settings::default();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::header::millis;
 use crate::archive::{Control, GameRecord, Millis, MoveRecord, Source};
 use crate::bot::table::Moved;
-use crate::engine::{Ended, Thought};
+use crate::engine::{SearchResult, StopReason};
 use crate::lichess::{BySide, GameState, Side};
 use crate::rules::{Game, Move};
 
@@ -123,7 +123,7 @@ fn set_clock(record: &mut GameRecord, ply: usize, clock: Option<Millis>, at: Mil
     };
 }
 
-fn weigh(made: &mut MoveRecord, thought: &Thought) {
+fn weigh(made: &mut MoveRecord, thought: &SearchResult) {
     let searched = thought.depth > 0;
     // What tables know at the root needs no search.
     made.score = (searched || thought.by_tables).then(|| thought.score.into());
@@ -142,10 +142,10 @@ fn source(moved: &Moved, note: MoveNote) -> Source {
     }
     match &moved.thought {
         Some(thought) => match thought.ended {
-            Ended::Failed => Source::Safe,
+            StopReason::Failed => Source::Safe,
             // Of several legal moves they may leave one.
             _ if thought.by_tables => Source::Table,
-            Ended::OnlyMove => Source::OnlyMove,
+            StopReason::OnlyMove => Source::OnlyMove,
             _ => Source::Engine,
         },
         None if note.safe => Source::Safe,

@@ -6,7 +6,7 @@ use super::*;
 use crate::archive::{GameRecord, Origin, Outcome, ScoreRecord, Source, Verdict};
 use crate::bot::lobby::{Kind, Refusal};
 use crate::bot::table::{Ending, Moved};
-use crate::engine::{Ended, Score, Thought};
+use crate::engine::{Score, SearchResult, StopReason};
 use crate::lichess::{
     BySide, DeclineReason, ExportedGame, GameEvent, GameFull, GameId, GameState, Player, Side,
     Speed, Status, UserId, Variant,
@@ -55,14 +55,14 @@ fn play_by(
     chronicle: &Chronicle,
     moves: &str,
     clocks: (u64, u64),
-    change: impl FnOnce(&mut Thought),
+    change: impl FnOnce(&mut SearchResult),
 ) {
     let game = Game::from_uci_moves(moves).unwrap();
     let ply = game.ply() - 1;
     let ours = ply.is_multiple_of(2);
     let played = game.moves()[ply];
     let state = state(moves, clocks.0, clocks.1);
-    let mut thought = ours.then(|| Thought {
+    let mut thought = ours.then(|| SearchResult {
         best: Some(played),
         ponder: None,
         score: Score::Cp(30),
@@ -73,7 +73,7 @@ fn play_by(
         line: vec![played],
         ranking: Vec::new(),
         by_tables: false,
-        ended: Ended::Time,
+        ended: StopReason::Time,
     });
     if let Some(thought) = &mut thought {
         change(thought);
@@ -153,7 +153,7 @@ fn a_move_that_tables_gave_is_told_from_one_that_was_searched_for() {
     // One of several moves is left, and nothing is searched.
     play_by(&chronicle, "g1f3", (180_000, 180_000), |thought| {
         thought.by_tables = true;
-        thought.ended = Ended::OnlyMove;
+        thought.ended = StopReason::OnlyMove;
         thought.score = Score::Cp(0);
         thought.depth = 0;
     });

@@ -6,7 +6,7 @@
 //! than level.
 
 use crate::archive::{GameRecord, Mistake, ScoreRecord};
-use crate::engine::Thought;
+use crate::engine::SearchResult;
 use crate::lichess::Side;
 use crate::rules::Game;
 
@@ -83,7 +83,7 @@ impl Inquiry {
     }
 
     /// What a search made of the position asked for.
-    pub(super) fn answer(&mut self, thought: &Thought) {
+    pub(super) fn answer(&mut self, thought: &SearchResult) {
         let Some(ply) = self.next else { return };
         self.searched += 1;
         let position = self.game.positions()[ply];
@@ -111,7 +111,7 @@ impl Inquiry {
     }
 
     /// Whether our move at `ply` gave something away.
-    fn weigh(&mut self, ply: usize, thought: &Thought, before: &Worth) {
+    fn weigh(&mut self, ply: usize, thought: &SearchResult, before: &Worth) {
         let (Some(after), Some(better)) = (&self.after, thought.best) else {
             return;
         };
@@ -165,7 +165,7 @@ mod tests {
 
     use super::*;
     use crate::archive::{EndingRecord, MoveRecord};
-    use crate::engine::{Ended, Score};
+    use crate::engine::{Score, StopReason};
     use crate::lichess::Status;
 
     const MOVES: &str = "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1g1 f8d6 f3d4 d6h2";
@@ -192,7 +192,7 @@ mod tests {
             asked.push(ply);
             let white = value(ply);
             let best = game.position().legal_moves().first().copied();
-            inquiry.answer(&Thought {
+            inquiry.answer(&SearchResult {
                 best,
                 ponder: None,
                 score: Score::Cp(if ply.is_multiple_of(2) { white } else { -white }),
@@ -203,7 +203,7 @@ mod tests {
                 line: best.into_iter().collect(),
                 ranking: Vec::new(),
                 by_tables: false,
-                ended: Ended::Time,
+                ended: StopReason::Time,
             });
         }
         (asked, inquiry.mistake())

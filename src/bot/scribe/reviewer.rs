@@ -16,7 +16,7 @@ use super::{millis, now};
 use crate::archive::{ArchiveError, Clerk, GameRecord, Millis, ReviewRecord};
 use crate::bot::chronicle::Chronicle;
 use crate::bot::revival::reason_of;
-use crate::engine::{Ended, Engine, Limits, Pool, Search, Thought};
+use crate::engine::{Engine, Limits, Pool, Search, SearchResult, StopReason};
 use crate::rules::Game;
 
 /// Games that began earlier are not looked at again.
@@ -203,7 +203,7 @@ fn blank(game: &GameRecord) -> ReviewRecord {
 #[derive(Debug)]
 enum Looked {
     /// An answer.
-    Found(Box<Thought>),
+    Found(Box<SearchResult>),
     /// It failed; what it said is only some legal move.
     Failed,
     /// Nothing, for far too long, or nothing that was searched.
@@ -213,11 +213,13 @@ enum Looked {
 }
 
 impl Looked {
-    fn of(thought: Option<Thought>) -> Self {
+    fn of(thought: Option<SearchResult>) -> Self {
         match thought {
-            Some(thought) if thought.ended == Ended::Failed => Self::Failed,
+            Some(thought) if thought.ended == StopReason::Failed => Self::Failed,
             // It was given no core in its time: what it says is a guess.
-            Some(thought) if thought.depth == 0 && thought.ended != Ended::NoMove => Self::Silent,
+            Some(thought) if thought.depth == 0 && thought.ended != StopReason::NoMove => {
+                Self::Silent
+            }
             Some(thought) => Self::Found(Box::new(thought)),
             None => Self::Silent,
         }
@@ -225,7 +227,7 @@ impl Looked {
 }
 
 /// The answer of a search, without keeping a thread waiting for it.
-async fn answer(search: &Search) -> Option<Thought> {
+async fn answer(search: &Search) -> Option<SearchResult> {
     let (hand_over, answer) = oneshot::channel();
     search.on_done(Box::new(move |thought| {
         // Nobody waits any more: a game began.
@@ -237,7 +239,7 @@ async fn answer(search: &Search) -> Option<Thought> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{EngineOptions, Solo};
+    use crate::engine::{EngineOptions, SingleThread};
 
     #[test]
     fn an_answer_that_nobody_searched_is_none() {
@@ -245,7 +247,7 @@ mod tests {
             hash_mb: 1,
             ..EngineOptions::default()
         };
-        let mut solo = Solo::new(&options);
+        let mut solo = SingleThread::new(&options);
         let mut think = |game: &Game, nodes| Some(solo.think(game, &Limits::nodes(nodes)));
         let looked = |thought| matches!(Looked::of(thought), Looked::Found(_));
         assert!(!looked(think(&Game::new(), 1)), "a guess");

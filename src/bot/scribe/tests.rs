@@ -14,7 +14,7 @@ use crate::archive::{
 };
 use crate::bot::chronicle::{Desk, Header};
 use crate::bot::table::Ending;
-use crate::engine::{Dtz, EngineOptions, Evaluator, TableProbe, Tables, Wdl};
+use crate::engine::{Dtz, EngineOptions, Evaluator, TablebaseProbe, Tablebases, Wdl};
 use crate::lichess::{GameEvent, GameFull, GameId, Side, Speed, Status};
 use crate::rules::{Game, Position};
 
@@ -242,7 +242,7 @@ enum Broken {
     Hangs(Mutex<mpsc::Receiver<()>>),
 }
 
-impl TableProbe for Broken {
+impl TablebaseProbe for Broken {
     fn most_men(&self) -> usize {
         32
     }
@@ -292,7 +292,7 @@ async fn a_game_of_which_a_search_fails_is_given_up_and_keeps_nobody_from_a_turn
         let pool = Pool::new(&EngineOptions {
             hash_mb: 1,
             evaluator: Evaluator::classical(),
-            tables: Some(Tables::new(Arc::new(broken))),
+            tables: Some(Tablebases::new(Arc::new(broken))),
             ..EngineOptions::default()
         });
         let path = folder.path().join(FILE_NAME);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use super::record::ForeignMove;
-use crate::engine::{Limits, Thought};
+use crate::engine::{Limits, SearchResult};
 use crate::lichess::{BySide, GameFull, GameId, GameState, OpponentGone, Side, Status};
 use crate::rules::{Move, Position};
 
@@ -45,7 +45,7 @@ pub enum Input {
         /// Which search.
         ticket: Ticket,
         /// What came of it.
-        thought: Thought,
+        thought: SearchResult,
     },
     /// The answer to [`Action::TakeBest`].
     BestSoFar {
@@ -232,7 +232,7 @@ pub struct Moved {
     /// Whether it is ours.
     pub ours: bool,
     /// What the engine thought of it, where it is ours and thought about.
-    pub thought: Option<Thought>,
+    pub thought: Option<SearchResult>,
     /// Both clocks after it, as the server states them.
     pub clocks: BySide<Option<Duration>>,
 }

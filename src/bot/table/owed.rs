@@ -12,7 +12,7 @@ use super::safe::safe_move;
 use super::sent::Frozen;
 use super::verdict::{Trouble, Wanted};
 use crate::bot::allot::{allot, leisure};
-use crate::engine::Thought;
+use crate::engine::SearchResult;
 use crate::rules::{Move, Outcome, RepetitionRule};
 
 /// The part of the clock that waiting for the server to end a drawn game may cost.
@@ -26,7 +26,7 @@ pub(super) struct Owed {
     pub(super) frozen: Option<Frozen>,
     pub(super) refused: Vec<Move>,
     pub(super) trouble: Trouble,
-    pub(super) thought: Option<Thought>,
+    pub(super) thought: Option<SearchResult>,
 }
 
 /// How far the obligation has come.
@@ -41,7 +41,10 @@ pub(super) enum Stage {
         late: bool,
     },
     /// The move is found and sent at `until`, no sooner than a person would play.
-    Dwelling { until: Instant, found: Box<Thought> },
+    Dwelling {
+        until: Instant,
+        found: Box<SearchResult>,
+    },
     /// The call is under way; at `until` it counts as lost.
     Sent { ticket: Ticket, until: Instant },
     /// The same move is sent again at `at`.
@@ -89,7 +92,11 @@ impl Owed {
 impl Table {
     /// After a list was read: an obligation is settled by any change of the list. Returns what was
     /// thought of the move, if it is the one on the list.
-    pub(super) fn settle_owed(&mut self, change: Change, out: &mut Vec<Action>) -> Option<Thought> {
+    pub(super) fn settle_owed(
+        &mut self,
+        change: Change,
+        out: &mut Vec<Action>,
+    ) -> Option<SearchResult> {
         if change == Change::Same {
             self.stop_measuring();
             return None;
@@ -218,7 +225,7 @@ impl Table {
     pub(super) fn thought(
         &mut self,
         ticket: Ticket,
-        thought: Thought,
+        thought: SearchResult,
         now: Instant,
         out: &mut Vec<Action>,
     ) {
@@ -263,7 +270,7 @@ impl Table {
     fn choose(
         &mut self,
         best: Option<Move>,
-        thought: Option<Thought>,
+        thought: Option<SearchResult>,
         now: Instant,
         out: &mut Vec<Action>,
     ) {
@@ -300,7 +307,7 @@ impl Table {
                 out.push(Action::StopThinking);
             }
             Stage::Dwelling { found, .. } => {
-                let found = Thought::clone(found);
+                let found = SearchResult::clone(found);
                 self.choose(found.best, Some(found), now, out);
             }
             Stage::Sent { .. } | Stage::Waiting { .. } | Stage::Confirming { .. } => {

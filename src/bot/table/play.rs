@@ -18,7 +18,7 @@ use super::watch::Watch;
 use crate::bot::clock::{ClockKind, Reading};
 use crate::bot::overhead::Lag;
 use crate::bot::settings::{Pace, Settings};
-use crate::engine::Thought;
+use crate::engine::SearchResult;
 use crate::lichess::{GameFull, GameState, Side, Variant};
 use crate::rules::{Game, Move, Position};
 
@@ -395,7 +395,7 @@ impl Table {
         &self,
         known: usize,
         before: Position,
-        mut thought: Option<Thought>,
+        mut thought: Option<SearchResult>,
         out: &mut Vec<Action>,
     ) {
         let (Some(us), Some(shown)) = (self.us(), &self.shown) else {

@@ -12,7 +12,7 @@ use super::owed::{Owed, Stage};
 use super::play::Table;
 use super::verdict::{Next, Wanted, judge, post_limit};
 use crate::bot::overhead::Sending;
-use crate::engine::Thought;
+use crate::engine::SearchResult;
 use crate::rules::Move;
 
 /// A move that was sent.
@@ -31,7 +31,7 @@ impl Table {
     pub(super) fn send(
         &mut self,
         played: Move,
-        thought: Option<Thought>,
+        thought: Option<SearchResult>,
         now: Instant,
         out: &mut Vec<Action>,
     ) {

@@ -6,7 +6,7 @@
 
 use super::play::Table;
 use super::record::Record;
-use crate::engine::{Ended, Ranked, Score, Thought};
+use crate::engine::{Ranked, Score, SearchResult, StopReason};
 use crate::rules::Move;
 
 /// Lines weighed beside those that earlier games took.
@@ -66,9 +66,9 @@ impl Table {
     }
 
     /// A thought with another move where the best one is beaten and another is about as good.
-    pub(super) fn vary(&self, thought: Thought, refused: &[Move]) -> Thought {
+    pub(super) fn vary(&self, thought: SearchResult, refused: &[Move]) -> SearchResult {
         let decided = thought.score.is_win() || thought.score.is_loss();
-        if thought.ranking.is_empty() || decided || thought.ended == Ended::Failed {
+        if thought.ranking.is_empty() || decided || thought.ended == StopReason::Failed {
             return thought;
         }
         let beaten = self.beaten_moves();
@@ -79,7 +79,7 @@ impl Table {
         let Some(Ranked { mv, score }) = self.draw(&others) else {
             return thought;
         };
-        Thought {
+        SearchResult {
             best: Some(mv),
             ponder: None,
             score,
@@ -91,7 +91,7 @@ impl Table {
     /// The moves that may be played instead, each with the centipawns it costs.
     fn about_as_good(
         &self,
-        thought: &Thought,
+        thought: &SearchResult,
         beaten: &[Move],
         refused: &[Move],
     ) -> Vec<(Ranked, i32)> {

@@ -14,7 +14,7 @@ use arrayvec::ArrayVec;
 use super::Network;
 use super::features::{INPUTS, View, output_bucket};
 use super::lines::Line;
-use super::simd::Turned;
+use super::simd::FeatureDelta;
 use crate::rules::{Bitboard, Color, Position, Role, Square};
 
 /// As many men as there can be.
@@ -26,7 +26,7 @@ const NONE: u8 = u8::MAX;
 
 /// The men that hidden units were computed for.
 #[derive(Clone, Copy)]
-struct Board {
+struct CachedBoard {
     roles: [Bitboard; 6],
     colors: [Bitboard; 2],
 }
@@ -34,22 +34,22 @@ struct Board {
 /// Men that one board has and another has not, or the inputs they are in a view.
 #[derive(Default)]
 struct Difference {
-    more: Men,
-    fewer: Men,
+    more: PieceList,
+    fewer: PieceList,
 }
 
 /// Men by their [`number`](super::features::number).
-type Men = ArrayVec<u16, MOST_MEN>;
+type PieceList = ArrayVec<u16, MOST_MEN>;
 
-impl Board {
-    const EMPTY: Board = Board {
+impl CachedBoard {
+    const EMPTY: CachedBoard = CachedBoard {
         roles: [Bitboard::EMPTY; 6],
         colors: [Bitboard::EMPTY; 2],
     };
 
     #[inline]
-    fn of(position: &Position) -> Board {
-        Board {
+    fn of(position: &Position) -> CachedBoard {
+        CachedBoard {
             roles: Role::ALL.map(|role| position.by_role(role)),
             colors: Color::ALL.map(|color| position.by_color(color)),
         }
@@ -57,7 +57,7 @@ impl Board {
 
     /// How many men differ, as far as kinds tell: no fewer than that.
     #[inline]
-    fn distance(&self, other: &Board) -> usize {
+    fn distance(&self, other: &CachedBoard) -> usize {
         let pairs = self.roles.iter().zip(other.roles);
         pairs.map(|(&one, other)| (one ^ other).count()).sum()
     }
@@ -65,7 +65,7 @@ impl Board {
     /// What makes this board of another, put where it is wanted: a copy would have to wait for what
     /// has just been written.
     #[inline]
-    fn difference(&self, from: &Board, difference: &mut Difference) {
+    fn difference(&self, from: &CachedBoard, difference: &mut Difference) {
         let pairs = self.roles.iter().zip(from.roles);
         let kinds = pairs.fold(Bitboard::EMPTY, |all, (&now, then)| all | (now ^ then));
         let changed = kinds | (self.colors[0] ^ from.colors[0]);
@@ -75,7 +75,7 @@ impl Board {
 
     /// The men on some squares. Without a branch for each kind, which nobody could foresee.
     #[inline]
-    fn men(&self, squares: Bitboard, men: &mut Men) {
+    fn men(&self, squares: Bitboard, men: &mut PieceList) {
         let [_, knights, bishops, rooks, queens, kings] = self.roles;
         let bits = [knights | rooks | kings, bishops | rooks, queens | kings];
         let bit = |set: Bitboard, square: Square| set.contains(square) as u16;
@@ -110,19 +110,19 @@ impl Difference {
 
 /// What the units of both sides at a ply were computed for.
 #[derive(Clone, Copy)]
-struct Place {
-    board: Board,
+struct PlyState {
+    board: CachedBoard,
     views: [u8; 2],
 }
 
 /// The accumulators of one thread.
 pub struct Accumulators {
     network: Arc<Network>,
-    places: Vec<Place>,
+    places: Vec<PlyState>,
     /// For each ply White's units, then Black's.
     units: Vec<Line>,
     /// For each side and view, the board its units were last computed for.
-    cache: Vec<Board>,
+    cache: Vec<CachedBoard>,
     cached: Vec<Line>,
 }
 
@@ -130,15 +130,15 @@ impl Accumulators {
     /// Room for plies up to `plies` less one.
     pub fn new(network: &Arc<Network>, plies: usize) -> Accumulators {
         let views = 2 * View::count(network.shape().layout);
-        let place = Place {
-            board: Board::EMPTY,
+        let place = PlyState {
+            board: CachedBoard::EMPTY,
             views: [NONE; 2],
         };
         Accumulators {
             network: Arc::clone(network),
             places: vec![place; plies],
             units: network.biases().repeat(2 * plies),
-            cache: vec![Board::EMPTY; views],
+            cache: vec![CachedBoard::EMPTY; views],
             cached: network.biases().repeat(views),
         }
     }
@@ -155,7 +155,7 @@ impl Accumulators {
         let layout = self.network.shape.layout;
         let white = layout.view_of(position, Color::White)?;
         let black = layout.view_of(position, Color::Black)?;
-        self.bring(&Board::of(position), [white, black], ply);
+        self.bring(&CachedBoard::of(position), [white, black], ply);
         let lines = self.network.lines();
         let units = &self.units[2 * lines * ply..][..2 * lines];
         let (white, black) = units.split_at(lines);
@@ -181,7 +181,7 @@ impl Accumulators {
     }
 
     /// Makes the units at a ply those of a board.
-    fn bring(&mut self, board: &Board, views: [View; 2], ply: usize) {
+    fn bring(&mut self, board: &CachedBoard, views: [View; 2], ply: usize) {
         let source = self.source(board, ply);
         let mut difference = Difference::default();
         board.difference(&self.places[source].board, &mut difference);
@@ -193,7 +193,7 @@ impl Accumulators {
                 self.derive(source, ply, view, &difference);
             }
         }
-        self.places[ply] = Place {
+        self.places[ply] = PlyState {
             board: *board,
             views: views.map(|view| view.index() as u8),
         };
@@ -202,7 +202,7 @@ impl Accumulators {
     /// The ply whose board is a good beginning: nearly always the one before, else the nearest of
     /// the close relatives.
     #[inline]
-    fn source(&self, board: &Board, ply: usize) -> usize {
+    fn source(&self, board: &CachedBoard, ply: usize) -> usize {
         let distance = |&ply: &usize| self.places[ply].board.distance(board);
         let parent = ply.saturating_sub(1);
         if distance(&parent) <= A_MOVE {
@@ -239,7 +239,7 @@ impl Accumulators {
 
     /// One side's units at a ply from the last ones computed for its view.
     #[cold]
-    fn refresh(&mut self, board: &Board, view: View, ply: usize) {
+    fn refresh(&mut self, board: &CachedBoard, view: View, ply: usize) {
         let (lines, side) = (self.network.lines(), view.side().index());
         let slot = side * View::count(self.network.shape.layout) + view.index();
         let (mut difference, mut inputs) = (Difference::default(), Difference::default());
@@ -256,8 +256,8 @@ impl Accumulators {
 impl Network {
     /// Inputs turned on and off, with the weights they stand for.
     #[inline]
-    fn turned<'a>(&'a self, inputs: &'a Difference) -> Turned<'a> {
-        Turned {
+    fn turned<'a>(&'a self, inputs: &'a Difference) -> FeatureDelta<'a> {
+        FeatureDelta {
             weights: self.weights(),
             on: &inputs.more,
             off: &inputs.fewer,

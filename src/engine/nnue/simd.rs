@@ -86,14 +86,14 @@ pub(super) struct Kernels(Simd);
 
 /// Inputs of one side's view that were turned on and off.
 #[derive(Clone, Copy)]
-pub(super) struct Turned<'a> {
+pub(super) struct FeatureDelta<'a> {
     /// The weights of all inputs, row by row.
     pub(super) weights: &'a [Line],
     pub(super) on: &'a [u16],
     pub(super) off: &'a [u16],
 }
 
-impl<'a> Turned<'a> {
+impl<'a> FeatureDelta<'a> {
     /// `wanted` lines from `start` on of an input's row, which has `count`.
     #[inline]
     fn lines(self, input: u16, start: usize, count: usize, wanted: usize) -> &'a [Line] {
@@ -118,7 +118,7 @@ impl Kernels {
     /// Hidden units from others of which some inputs differ.
     #[inline]
     #[expect(unsafe_code, reason = "code for a processor that has been asked")]
-    pub(super) fn update(self, source: &[Line], target: &mut [Line], turned: Turned<'_>) {
+    pub(super) fn update(self, source: &[Line], target: &mut [Line], turned: FeatureDelta<'_>) {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernels` are made only of what the processor has.
@@ -133,7 +133,7 @@ impl Kernels {
     /// As [`Kernels::update`], on the spot.
     #[inline]
     #[expect(unsafe_code, reason = "code for a processor that has been asked")]
-    pub(super) fn update_in_place(self, target: &mut [Line], turned: Turned<'_>) {
+    pub(super) fn update_in_place(self, target: &mut [Line], turned: FeatureDelta<'_>) {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernels` are made only of what the processor has.

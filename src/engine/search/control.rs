@@ -7,17 +7,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Searcher;
-use super::team::Role;
-use crate::engine::flight::Flight;
-use crate::engine::gate::Need;
+use super::team::ThreadRole;
+use crate::engine::core_scheduler::CorePriority;
 use crate::engine::limits::Limits;
 use crate::engine::params;
-use crate::engine::thought::Ended;
+use crate::engine::search_handle::SearchShared;
+use crate::engine::search_result::StopReason;
 use crate::engine::time::TimePlan;
 
 /// The limits of the search under way, ready to be checked.
 pub(super) struct Control {
-    pub(super) flight: Arc<Flight>,
+    pub(super) flight: Arc<SearchShared>,
     plan: TimePlan,
     deadline: Option<Instant>,
     node_limit: u64,
@@ -30,16 +30,16 @@ pub(super) struct Control {
     /// The soft end passed while pondering: answer as soon as the ponder move is played.
     pub(super) ends_on_hit: bool,
     /// Why the search must unwind now.
-    pub(super) halted: Option<Ended>,
+    pub(super) halted: Option<StopReason>,
 }
 
 impl Control {
     /// Nothing to do.
     pub(super) fn idle() -> Control {
-        Control::new(&Limits::default(), Arc::new(Flight::new(false, None)))
+        Control::new(&Limits::default(), Arc::new(SearchShared::new(false, None)))
     }
 
-    pub(super) fn new(limits: &Limits, flight: Arc<Flight>) -> Control {
+    pub(super) fn new(limits: &Limits, flight: Arc<SearchShared>) -> Control {
         Control {
             flight,
             plan: TimePlan::new(limits),
@@ -89,7 +89,7 @@ impl Control {
 
     /// The moment by which the search should have its answer: its urgency among others. Once its
     /// soft end has passed, it no longer presses the others by it.
-    fn need(&self, now: Instant) -> Need {
+    fn need(&self, now: Instant) -> CorePriority {
         let idle = self.is_idle();
         let due = if self.flight.is_pondering() {
             now + params::PONDER_PATIENCE
@@ -98,7 +98,7 @@ impl Control {
         } else {
             self.due(now)
         };
-        Need { due, idle }
+        CorePriority { due, idle }
     }
 
     fn due(&self, now: Instant) -> Instant {
@@ -139,13 +139,13 @@ impl Control {
     }
 
     /// What ends the search now, by the clock or by the handle.
-    fn verdict(&self, now: Instant) -> Option<Ended> {
+    fn verdict(&self, now: Instant) -> Option<StopReason> {
         if self.flight.is_stopped() {
-            Some(Ended::Stopped)
+            Some(StopReason::Stopped)
         } else if self.hard_end().is_some_and(|end| now >= end)
             || (self.ends_on_hit && !self.flight.is_pondering())
         {
-            Some(Ended::Time)
+            Some(StopReason::Time)
         } else {
             None
         }
@@ -200,7 +200,7 @@ impl Searcher {
         let now = Instant::now();
         self.control.waited += now.saturating_duration_since(begun);
         if !taken {
-            self.control.halted = self.control.verdict(now).or(Some(Ended::Stopped));
+            self.control.halted = self.control.verdict(now).or(Some(StopReason::Stopped));
         }
     }
 
@@ -208,20 +208,20 @@ impl Searcher {
     fn checkpoint(&mut self) {
         let now = Instant::now();
         let nodes = self.nodes;
-        if let Role::Helping(part) = &mut self.role {
+        if let ThreadRole::Helping(part) = &mut self.role {
             part.count(nodes);
         }
         let left = self.control.node_limit.saturating_sub(self.all_nodes());
         self.control.next_check = nodes + left.min(params::CHECK_EVERY);
         self.control.halted = if left == 0 {
-            Some(Ended::Nodes)
+            Some(StopReason::Nodes)
         } else {
             self.control.verdict(now)
         };
         if self.control.halted.is_none() && self.is_turn_over(now) {
             self.turn.release();
-            if matches!(self.role, Role::Helping(_)) {
-                self.control.halted = Some(Ended::Stopped);
+            if matches!(self.role, ThreadRole::Helping(_)) {
+                self.control.halted = Some(StopReason::Stopped);
             } else {
                 self.take_turn();
             }
@@ -229,7 +229,7 @@ impl Searcher {
     }
 
     fn is_turn_over(&self, now: Instant) -> bool {
-        if let Role::Helping(part) = &self.role {
+        if let ThreadRole::Helping(part) = &self.role {
             return part.is_over(now);
         }
         let idle = self.control.is_idle();

@@ -7,36 +7,36 @@
 //! the order in which they meet in the table decides.
 
 mod control;
-mod judge;
 mod node;
 mod pruning;
 mod quiescence;
 mod root;
-mod root_tables;
-mod tables;
+mod root_tablebase;
+mod tablebase;
 mod team;
+mod thread_evaluator;
 
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 
+use super::core_scheduler::{CorePermit, CorePermits};
 use super::correction::Corrections;
-use super::crew::{Crew, Stint};
 use super::evaluator::Evaluator;
-use super::flight::Flight;
-use super::gate::{Gate, Turn};
-use super::history::{Context, Histories, ManOnSquare, NO_CONTEXT};
+use super::helper_threads::{HelperRun, HelperThreads};
+use super::history::{Context, Histories, NO_CONTEXT, PieceSquare};
 use super::limits::Limits;
-use super::pool::Report;
+use super::pool::ReportSink;
 use super::score::{MAX_PLY, NO_VALUE, Value};
+use super::search_handle::SearchShared;
+use super::search_result::SearchResult;
 use super::see;
-use super::tables::Tables;
-use super::thought::Thought;
-use super::tt::Table;
+use super::tablebase::Tablebases;
+use super::tt::TranspositionTable;
 use crate::rules::{Bitboard, Game, Move, Position};
 use control::Control;
-use judge::Judge;
-use team::Role;
+use team::ThreadRole;
+use thread_evaluator::ThreadEvaluator;
 
 /// Frames before the root, so that "two plies before" always exists.
 const BEFORE_ROOT: usize = 2;
@@ -47,16 +47,16 @@ pub(super) struct Task {
     /// The keys of the game so far, the present position last.
     keys: Vec<u64>,
     limits: Limits,
-    report: Option<Report>,
-    pub(super) flight: Arc<Flight>,
+    report: Option<ReportSink>,
+    pub(super) flight: Arc<SearchShared>,
 }
 
 impl Task {
     pub(super) fn new(
         game: &Game,
         limits: Limits,
-        report: Option<Report>,
-        flight: Arc<Flight>,
+        report: Option<ReportSink>,
+        flight: Arc<SearchShared>,
     ) -> Task {
         let root = *game.position();
         let reach = root.halfmove_clock() as usize + 1;
@@ -78,7 +78,7 @@ struct Frame {
     static_eval: Value,
     killer: Option<Move>,
     /// The man moved from this ply and where to.
-    moved: ManOnSquare,
+    moved: PieceSquare,
     /// Plies since the last null move; repetitions reach back no further.
     since_null: u32,
     pv: ArrayVec<Move, MAX_PLY>,
@@ -98,23 +98,23 @@ impl Frame {
 
 /// A thread's search state. The histories and the table outlive one search.
 pub(super) struct Searcher {
-    table: Arc<Table>,
-    turn: Turn,
-    judge: Judge,
+    table: Arc<TranspositionTable>,
+    turn: CorePermit,
+    judge: ThreadEvaluator,
     histories: Histories,
     corrections: Corrections,
     frames: Vec<Frame>,
     keys: Vec<u64>,
     control: Control,
     /// Whom to ask for help.
-    crew: Option<Arc<Crew>>,
-    role: Role,
+    crew: Option<Arc<HelperThreads>>,
+    role: ThreadRole,
     nodes: u64,
     seldepth: usize,
     /// No null moves before this ply: a verification is under way.
     null_from: usize,
     /// Endgame tables, if there are any.
-    tables: Option<Tables>,
+    tables: Option<Tablebases>,
     /// Positions of so many men are asked about in the search under way; 0 for none.
     table_men: usize,
     /// Answers of tables in this search.
@@ -122,18 +122,22 @@ pub(super) struct Searcher {
 }
 
 impl Searcher {
-    pub(super) fn new(table: Arc<Table>, gate: Arc<Gate>, evaluator: &Evaluator) -> Searcher {
+    pub(super) fn new(
+        table: Arc<TranspositionTable>,
+        gate: Arc<CorePermits>,
+        evaluator: &Evaluator,
+    ) -> Searcher {
         Searcher {
             table,
-            turn: Turn::new(gate),
-            judge: Judge::new(evaluator),
+            turn: CorePermit::new(gate),
+            judge: ThreadEvaluator::new(evaluator),
             histories: Histories::new(),
             corrections: Corrections::new(),
             frames: vec![Frame::new(); BEFORE_ROOT + MAX_PLY + 2],
             keys: Vec::with_capacity(1024),
             control: Control::idle(),
             crew: None,
-            role: Role::Answering,
+            role: ThreadRole::Answering,
             nodes: 0,
             seldepth: 0,
             null_from: 0,
@@ -144,7 +148,7 @@ impl Searcher {
     }
 
     /// One whose searches this crew helps with.
-    pub(super) fn with_crew(mut self, crew: Option<Arc<Crew>>) -> Searcher {
+    pub(super) fn with_crew(mut self, crew: Option<Arc<HelperThreads>>) -> Searcher {
         self.crew = crew;
         self
     }
@@ -152,9 +156,9 @@ impl Searcher {
     /// A helper's wait for something to do and a core to do it with.
     pub(super) fn take_spare(
         &mut self,
-        pick: &dyn Fn() -> Option<Stint>,
+        pick: &dyn Fn() -> Option<HelperRun>,
         is_closed: &dyn Fn() -> bool,
-    ) -> Option<Stint> {
+    ) -> Option<HelperRun> {
         self.turn.take_spare(pick, is_closed)
     }
 
@@ -164,7 +168,7 @@ impl Searcher {
     }
 
     /// With endgame tables to ask.
-    pub(super) fn with_tables(mut self, tables: Option<Tables>) -> Searcher {
+    pub(super) fn with_tables(mut self, tables: Option<Tablebases>) -> Searcher {
         self.tables = tables;
         self
     }
@@ -176,17 +180,17 @@ impl Searcher {
     }
 
     /// Think. Blocks until the task's limits, or its flight, end it.
-    pub(super) fn run(&mut self, task: Task) -> Thought {
+    pub(super) fn run(&mut self, task: Task) -> SearchResult {
         self.begin(&task.keys, &task.limits, Arc::clone(&task.flight));
         self.table.new_search();
         let thought = root::think(self, task);
         self.turn.release();
-        self.role = Role::Answering;
+        self.role = ThreadRole::Answering;
         thought
     }
 
     /// Forget the last search.
-    fn begin(&mut self, keys: &[u64], limits: &Limits, flight: Arc<Flight>) {
+    fn begin(&mut self, keys: &[u64], limits: &Limits, flight: Arc<SearchShared>) {
         self.nodes = 0;
         self.seldepth = 0;
         self.null_from = 0;
@@ -223,7 +227,7 @@ impl Searcher {
 
     /// Step to the child of a ply.
     #[inline]
-    fn descend(&mut self, child: &Position, moved: ManOnSquare, ply: usize) {
+    fn descend(&mut self, child: &Position, moved: PieceSquare, ply: usize) {
         #[cfg(feature = "self-check")]
         assert_eq!(child.flaw(), None, "after a move to {}", child.fen());
         let since_null = if moved == NO_CONTEXT {

@@ -11,7 +11,7 @@ use super::{Searcher, may_be_insufficient, winning_move};
 use crate::engine::eval::Attacks;
 use crate::engine::history::{self, Context, man_on_square};
 use crate::engine::lmr::MoveClass;
-use crate::engine::movepick::{MovePicker, Picked, Wanted, is_noisy};
+use crate::engine::movepick::{MovePicker, PickMode, Picked, is_noisy};
 use crate::engine::params;
 use crate::engine::score::{
     DRAW, INFINITE, MATE_BOUND, MAX_PLY, NO_VALUE, Value, is_decisive, is_lost, mate_in, mated_in,
@@ -21,18 +21,18 @@ use crate::rules::{Move, Position};
 
 /// Where a node lies: on the principal variation, or off it with an expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     Pv,
     Cut,
     All,
 }
 
-impl Kind {
+impl NodeKind {
     /// The kind of a null-window child after the first.
-    pub(super) const fn child(self) -> Kind {
+    pub(super) const fn child(self) -> NodeKind {
         match self {
-            Kind::Cut => Kind::All,
-            Kind::Pv | Kind::All => Kind::Cut,
+            NodeKind::Cut => NodeKind::All,
+            NodeKind::Pv | NodeKind::All => NodeKind::Cut,
         }
     }
 }
@@ -40,7 +40,7 @@ impl Kind {
 /// What is known of a node before its moves are tried.
 pub(super) struct Node<'a> {
     pub(super) position: &'a Position,
-    pub(super) kind: Kind,
+    pub(super) kind: NodeKind,
     pub(super) alpha: Value,
     pub(super) beta: Value,
     pub(super) depth: i32,
@@ -59,7 +59,7 @@ pub(super) struct Node<'a> {
 }
 
 /// How the move loop of a node ended.
-struct Verdict {
+struct LoopEnd {
     value: Value,
     best: Option<Move>,
     /// Whether any move was legal.
@@ -71,7 +71,7 @@ impl Searcher {
     pub(super) fn search(
         &mut self,
         position: &Position,
-        kind: Kind,
+        kind: NodeKind,
         window: (Value, Value),
         depth: i32,
         ply: usize,
@@ -153,13 +153,13 @@ impl Searcher {
         &mut self,
         position: &Position,
         attacks: &Attacks,
-        kind: Kind,
+        kind: NodeKind,
         ply: usize,
     ) -> Option<Value> {
         if !position.can_explode_with(attacks.by(position.turn())) {
             return None;
         }
-        if let (Kind::Pv, Some(mv)) = (kind, winning_move(position)) {
+        if let (NodeKind::Pv, Some(mv)) = (kind, winning_move(position)) {
             let pv = &mut self.frame(ply).pv;
             pv.clear();
             pv.push(mv);
@@ -189,7 +189,7 @@ impl Searcher {
     fn node<'a>(
         &mut self,
         position: &'a Position,
-        kind: Kind,
+        kind: NodeKind,
         (alpha, beta): (Value, Value),
         depth: i32,
         ply: usize,
@@ -238,7 +238,7 @@ impl Searcher {
     /// Learn from the error of the static evaluation, where the search has shown one: not where the
     /// best move is a blast, which no static evaluation foresees, and not from a bound that says
     /// nothing against it.
-    fn correct(&mut self, node: &Node<'_>, verdict: &Verdict) {
+    fn correct(&mut self, node: &Node<'_>, verdict: &LoopEnd) {
         if node.in_check || is_decisive(verdict.value) {
             return;
         }
@@ -252,11 +252,11 @@ impl Searcher {
         }
     }
 
-    fn try_moves(&mut self, node: &Node<'_>) -> Verdict {
+    fn try_moves(&mut self, node: &Node<'_>) -> LoopEnd {
         let (position, ply) = (node.position, node.ply);
         let killer = self.frame(ply).killer;
-        let mut picker = MovePicker::new(position, Wanted::All, node.table_move, killer);
-        let mut verdict = Verdict {
+        let mut picker = MovePicker::new(position, PickMode::All, node.table_move, killer);
+        let mut verdict = LoopEnd {
             value: -INFINITE,
             best: None,
             had_moves: false,
@@ -278,7 +278,7 @@ impl Searcher {
                 verdict.value = value;
                 if value > alpha {
                     verdict.best = Some(picked.mv);
-                    if node.kind == Kind::Pv {
+                    if node.kind == NodeKind::Pv {
                         self.update_pv(ply, picked.mv);
                     }
                     if value >= node.beta {
@@ -310,7 +310,7 @@ impl Searcher {
             let reduced = node.reduced_depth(picked, count, depth, gives_check);
             let narrow = (-alpha - 1, -alpha);
             let kind = if reduced < depth {
-                Kind::Cut
+                NodeKind::Cut
             } else {
                 node.kind.child()
             };
@@ -320,9 +320,9 @@ impl Searcher {
             }
             is_open = value > alpha && value < beta;
         }
-        if is_open && (count == 1 || node.kind == Kind::Pv) {
-            let kind = if node.kind == Kind::Pv {
-                Kind::Pv
+        if is_open && (count == 1 || node.kind == NodeKind::Pv) {
+            let kind = if node.kind == NodeKind::Pv {
+                NodeKind::Pv
             } else {
                 node.kind.child()
             };
@@ -352,7 +352,7 @@ impl Searcher {
         }
     }
 
-    fn remember(&mut self, key: u64, node: &Node<'_>, verdict: &Verdict) {
+    fn remember(&mut self, key: u64, node: &Node<'_>, verdict: &LoopEnd) {
         let bound = if verdict.value >= node.beta {
             Bound::Lower
         } else if verdict.value > node.alpha {
@@ -383,7 +383,7 @@ pub(super) fn table_key(position: &Position) -> u64 {
 pub(super) fn table_cutoff(
     entry: &Entry,
     position: &Position,
-    kind: Kind,
+    kind: NodeKind,
     (alpha, beta): (Value, Value),
     depth: i32,
     ply: usize,
@@ -391,7 +391,7 @@ pub(super) fn table_cutoff(
     let value = entry.value_at(ply, position.halfmove_clock());
     let is_deep =
         entry.depth >= depth + i32::from(value >= beta && entry.bound == Bound::Lower && depth > 0);
-    let settles = kind != Kind::Pv
+    let settles = kind != NodeKind::Pv
         && is_deep
         && value != NO_VALUE
         && position.halfmove_clock() < params::TT_CUTOFF_CLOCK

@@ -4,7 +4,7 @@
 //! the value to return, or nothing.
 
 use super::Searcher;
-use super::node::{Kind, Node};
+use super::node::{Node, NodeKind};
 use crate::engine::history::NO_CONTEXT;
 use crate::engine::lmr::{self, MoveClass};
 use crate::engine::movepick::{MovePicker, Picked};
@@ -24,7 +24,7 @@ impl Node<'_> {
     #[inline]
     pub(super) fn reverse_futility(&self) -> Option<Value> {
         let depth = self.depth - params::RFP_IMPROVING * i32::from(self.is_improving);
-        let holds = self.kind != Kind::Pv
+        let holds = self.kind != NodeKind::Pv
             && self.is_calm()
             && self.depth <= params::RFP_DEPTH
             && !is_decisive(self.beta)
@@ -36,8 +36,9 @@ impl Node<'_> {
     /// Without a table move a deep search is not worth its price yet.
     #[inline]
     pub(super) fn internal_reduction(&self) -> i32 {
-        let reduces =
-            self.table_move.is_none() && self.kind != Kind::All && self.depth >= params::IIR_DEPTH;
+        let reduces = self.table_move.is_none()
+            && self.kind != NodeKind::All
+            && self.depth >= params::IIR_DEPTH;
         i32::from(reduces)
     }
 
@@ -57,7 +58,7 @@ impl Node<'_> {
         match picked.class {
             MoveClass::Noisy => self.loses_by_capture(picked),
             MoveClass::Quiet => {
-                if self.kind != Kind::Pv && self.is_late(count) {
+                if self.kind != NodeKind::Pv && self.is_late(count) {
                     moves.skip_quiets();
                 }
                 !self.is_threatened
@@ -77,7 +78,7 @@ impl Node<'_> {
 
     #[inline]
     fn has_bad_history(&self, picked: &Picked) -> bool {
-        self.kind != Kind::Pv
+        self.kind != NodeKind::Pv
             && self.depth <= params::HISTORY_PRUNE_DEPTH
             && picked.worth < params::HISTORY_PRUNE_MARGIN * self.depth
     }
@@ -106,8 +107,8 @@ impl Node<'_> {
             return depth;
         }
         let mut reduction = lmr::base(picked.class, self.depth, count);
-        reduction += params::LMR_CUT_NODE * i32::from(self.kind == Kind::Cut);
-        reduction -= params::LMR_PV * i32::from(self.kind == Kind::Pv);
+        reduction += params::LMR_CUT_NODE * i32::from(self.kind == NodeKind::Cut);
+        reduction -= params::LMR_PV * i32::from(self.kind == NodeKind::Pv);
         reduction += params::LMR_NOT_IMPROVING * i32::from(!self.is_improving);
         reduction -= params::LMR_CHECK * i32::from(gives_check);
         reduction -= params::LMR_PRESSED * i32::from(self.in_check || self.is_threatened);
@@ -126,7 +127,7 @@ impl Searcher {
     pub(super) fn null_move(&mut self, node: &Node<'_>) -> Option<Value> {
         let position = node.position;
         let simple = position.by_role(Role::King) | position.by_role(Role::Pawn);
-        let may_pass = node.kind == Kind::Cut
+        let may_pass = node.kind == NodeKind::Cut
             && node.depth >= params::NULL_DEPTH
             && node.is_calm()
             && node.eval >= node.beta
@@ -145,7 +146,7 @@ impl Searcher {
         let window = (-node.beta, 1 - node.beta);
         let child = position.pass();
         self.descend(&child, NO_CONTEXT, node.ply);
-        let value = -self.search(&child, Kind::All, window, depth, node.ply + 1);
+        let value = -self.search(&child, NodeKind::All, window, depth, node.ply + 1);
         self.ascend();
         if self.is_halted() || value < node.beta {
             return None;
@@ -162,7 +163,7 @@ impl Searcher {
         let before = self.null_from;
         self.null_from = node.ply + (depth.max(0) as usize) * 3 / 4 + 1;
         let window = (node.beta - 1, node.beta);
-        let value = self.search(node.position, Kind::Cut, window, depth, node.ply);
+        let value = self.search(node.position, NodeKind::Cut, window, depth, node.ply);
         self.null_from = before;
         !self.is_halted() && value >= node.beta
     }

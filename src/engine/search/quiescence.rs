@@ -4,9 +4,9 @@
 //! promotions whose blast pays are.
 
 use super::Searcher;
-use super::node::{Kind, table_cutoff, table_key};
+use super::node::{NodeKind, table_cutoff, table_key};
 use crate::engine::history::man_on_square;
-use crate::engine::movepick::{MovePicker, Wanted};
+use crate::engine::movepick::{MovePicker, PickMode};
 use crate::engine::params;
 use crate::engine::score::{DRAW, INFINITE, MAX_PLY, NO_VALUE, Value, mated_in};
 use crate::engine::tt::{Bound, Entry, value_to_store};
@@ -17,7 +17,7 @@ impl Searcher {
     pub(super) fn quiescence(
         &mut self,
         position: &Position,
-        kind: Kind,
+        kind: NodeKind,
         (mut alpha, beta): (Value, Value),
         ply: usize,
     ) -> Value {
@@ -61,7 +61,11 @@ impl Searcher {
         alpha = alpha.max(best);
 
         let context = self.context(position, attacks.by(!position.turn()), ply);
-        let wanted = if in_check { Wanted::All } else { Wanted::Noisy };
+        let wanted = if in_check {
+            PickMode::All
+        } else {
+            PickMode::Noisy
+        };
         let table_move = entry.and_then(|entry| entry.best);
         let mut picker = MovePicker::new(position, wanted, table_move, None);
         let (mut count, mut best_move) = (0, None);
@@ -91,7 +95,7 @@ impl Searcher {
                 if value > alpha {
                     best_move = Some(picked.mv);
                     alpha = value;
-                    if kind == Kind::Pv {
+                    if kind == NodeKind::Pv {
                         self.update_pv(ply, picked.mv);
                     }
                     if value >= beta {
@@ -105,7 +109,7 @@ impl Searcher {
         }
         let bound = if best >= beta {
             Bound::Lower
-        } else if kind == Kind::Pv && best > alpha_before {
+        } else if kind == NodeKind::Pv && best > alpha_before {
             Bound::Exact
         } else {
             Bound::Upper

@@ -7,23 +7,23 @@ use std::ops::RangeInclusive;
 use std::thread;
 use std::time::Duration;
 
-use super::judge::Judge;
-use super::node::{Kind, table_key};
-use super::root_tables::RootVerdict;
-use super::team::{Opinion, Role};
+use super::node::{NodeKind, table_key};
+use super::root_tablebase::RootVerdict;
+use super::team::{ThreadRole, ThreadVote};
+use super::thread_evaluator::ThreadEvaluator;
 use super::{Searcher, Task};
-use crate::engine::flight::Flight;
 use crate::engine::history::man_on_square;
 use crate::engine::limits::Limits;
 use crate::engine::lmr::{self, MoveClass};
 use crate::engine::movepick::is_noisy;
 use crate::engine::params;
-use crate::engine::pool::Report;
+use crate::engine::pool::ReportSink;
 use crate::engine::score::{
     INFINITE, MATE, MATE_BOUND, MAX_PLY, Score, Value, is_decisive, mate_in, mated_in,
 };
+use crate::engine::search_handle::SearchShared;
+use crate::engine::search_result::{Info, Ranked, ScoreBound, SearchResult, StopReason};
 use crate::engine::see;
-use crate::engine::thought::{Ended, Info, Ranked, ScoreBound, Thought};
 use crate::engine::time::{Progress, soft_factor};
 use crate::rules::{Move, Position};
 
@@ -49,7 +49,7 @@ struct Root<'a> {
     moves: Vec<RootMove>,
     /// What endgame tables say of the root.
     verdict: Option<RootVerdict>,
-    report: Option<Report>,
+    report: Option<ReportSink>,
     lines: usize,
     /// The lines of the last iteration finished, where there are several.
     ranking: Vec<Ranked>,
@@ -58,7 +58,7 @@ struct Root<'a> {
 }
 
 /// Think about a task until something ends it.
-pub(super) fn think(searcher: &mut Searcher, task: Task) -> Thought {
+pub(super) fn think(searcher: &mut Searcher, task: Task) -> SearchResult {
     let Task {
         root: position,
         limits,
@@ -95,21 +95,21 @@ pub(super) fn think(searcher: &mut Searcher, task: Task) -> Thought {
     }
     root.searcher.turn.release();
     let held_back = root.hold_back(limits.infinite);
-    root.answer(held_back.or(ended).unwrap_or(Ended::Depth))
+    root.answer(held_back.or(ended).unwrap_or(StopReason::Depth))
 }
 
 /// Search what another thread searches, for the table's sake, until there is nothing left to find
 /// or the stint is over.
-pub(super) fn help(searcher: &mut Searcher, position: &Position, limits: &Limits) -> Ended {
+pub(super) fn help(searcher: &mut Searcher, position: &Position, limits: &Limits) -> StopReason {
     let mut moves = ranked_moves(searcher, position, &limits.searchmoves);
     let verdict = keep_the_best(searcher, position, &mut moves);
     let lines = limits.multipv.max(1).min(moves.len());
     if lines == 0 {
-        return Ended::Depth;
+        return StopReason::Depth;
     }
     let first = match &searcher.role {
-        Role::Helping(part) => part.first_depth(),
-        Role::Answering | Role::Leading(_) => 1,
+        ThreadRole::Helping(part) => part.first_depth(),
+        ThreadRole::Answering | ThreadRole::Leading(_) => 1,
     };
     let mut root = Root {
         searcher,
@@ -168,7 +168,7 @@ fn keep_the_best(
 }
 
 /// What a move seems to be worth at first sight.
-fn first_glance(judge: &mut Judge, position: &Position, mv: Move) -> Value {
+fn first_glance(judge: &mut ThreadEvaluator, position: &Position, mv: Move) -> Value {
     if position.explodes_king(mv) {
         return MATE;
     }
@@ -185,9 +185,9 @@ fn first_glance(judge: &mut Judge, position: &Position, mv: Move) -> Value {
     exposed - judge.evaluate(&child, &attacks, 1)
 }
 
-fn nothing_to_play(position: &Position, flight: &Flight) -> Thought {
+fn nothing_to_play(position: &Position, flight: &SearchShared) -> SearchResult {
     let is_lost = position.king(position.turn()).is_none() || position.in_check();
-    Thought {
+    SearchResult {
         best: None,
         ponder: None,
         score: if is_lost {
@@ -202,13 +202,13 @@ fn nothing_to_play(position: &Position, flight: &Flight) -> Thought {
         line: Vec::new(),
         ranking: Vec::new(),
         by_tables: false,
-        ended: Ended::NoMove,
+        ended: StopReason::NoMove,
     }
 }
 
 impl Root<'_> {
     /// What needs no search: an explosion, or on a clock the only move.
-    fn at_once(&mut self) -> Option<Ended> {
+    fn at_once(&mut self) -> Option<StopReason> {
         if self.lines > 1 {
             return None;
         }
@@ -222,12 +222,13 @@ impl Root<'_> {
             self.searcher.control.flight.set_best(self.moves[0].mv);
             self.depth = 1;
             self.tell(0, ScoreBound::Exact);
-            return Some(Ended::Decided);
+            return Some(StopReason::Decided);
         }
-        (self.moves.len() == 1 && self.searcher.control.plays_on_clock()).then_some(Ended::OnlyMove)
+        (self.moves.len() == 1 && self.searcher.control.plays_on_clock())
+            .then_some(StopReason::OnlyMove)
     }
 
-    fn deepen(&mut self, depths: RangeInclusive<i32>, mate: Option<u32>) -> Ended {
+    fn deepen(&mut self, depths: RangeInclusive<i32>, mate: Option<u32>) -> StopReason {
         let mut stable_for = 0;
         for depth in depths {
             let (best_before, value_before) = (self.moves[0].mv, self.moves[0].value);
@@ -259,14 +260,14 @@ impl Root<'_> {
                 return ended;
             }
         }
-        Ended::Depth
+        StopReason::Depth
     }
 
     /// A helper says what it makes of an iteration.
     fn tell_team(&self) {
-        if let Role::Helping(part) = &self.searcher.role {
+        if let ThreadRole::Helping(part) = &self.searcher.role {
             let best = &self.moves[0];
-            part.say(Opinion {
+            part.say(ThreadVote {
                 depth: self.depth,
                 value: best.value,
                 line: best.line.clone(),
@@ -277,10 +278,10 @@ impl Root<'_> {
     /// The threads' vote: play what a helper found if it knows better. No look is reported as
     /// deeper than `most`.
     fn hear_helpers(&mut self, most: i32) {
-        let Role::Leading(team) = &self.searcher.role else {
+        let ThreadRole::Leading(team) = &self.searcher.role else {
             return;
         };
-        let known = |it: &Opinion| it.is_better_than(self.depth, self.moves[0].value);
+        let known = |it: &ThreadVote| it.is_better_than(self.depth, self.moves[0].value);
         let Some(opinion) = team.opinion().filter(known) else {
             return;
         };
@@ -309,22 +310,27 @@ impl Root<'_> {
     }
 
     /// Between two iterations: is there reason to stop?
-    fn is_enough(&mut self, mate: Option<u32>, stable_for: u32, before: Value) -> Option<Ended> {
+    fn is_enough(
+        &mut self,
+        mate: Option<u32>,
+        stable_for: u32,
+        before: Value,
+    ) -> Option<StopReason> {
         let best = &self.moves[0];
         let (value, share) = (
             best.value,
             best.nodes as f64 / self.searcher.nodes.max(1) as f64,
         );
         if mate.is_some_and(|moves| value >= mate_in(2 * moves.clamp(1, 64) as usize - 1)) {
-            return Some(Ended::Decided);
+            return Some(StopReason::Decided);
         }
         let all_nodes = self.searcher.all_nodes();
         let control = &mut self.searcher.control;
         if is_decisive(value) && MATE - value.abs() <= self.depth && control.plays_on_clock() {
-            return Some(Ended::Decided);
+            return Some(StopReason::Decided);
         }
         if control.is_past_soft_nodes(all_nodes) {
-            return Some(Ended::Nodes);
+            return Some(StopReason::Nodes);
         }
         let progress = Progress {
             best_move_share: share,
@@ -333,7 +339,7 @@ impl Root<'_> {
         };
         if control.is_past_soft(soft_factor(progress)) {
             if !control.flight.is_pondering() {
-                return Some(Ended::Time);
+                return Some(StopReason::Time);
             }
             control.ends_on_hit = true;
         }
@@ -434,13 +440,13 @@ impl Root<'_> {
         if rank > 0 {
             let narrow = (-alpha - 1, -alpha);
             let reduced = full - root_reduction(&self.position, mv, &child, rank, depth);
-            value = -searcher.search(&child, Kind::Cut, narrow, reduced.clamp(0, full), 1);
+            value = -searcher.search(&child, NodeKind::Cut, narrow, reduced.clamp(0, full), 1);
             if value > alpha && reduced < full {
-                value = -searcher.search(&child, Kind::Cut, narrow, full, 1);
+                value = -searcher.search(&child, NodeKind::Cut, narrow, full, 1);
             }
         }
         if rank == 0 || (value > alpha && value < beta) {
-            value = -searcher.search(&child, Kind::Pv, (-beta, -alpha), full, 1);
+            value = -searcher.search(&child, NodeKind::Pv, (-beta, -alpha), full, 1);
         }
         searcher.ascend();
         value
@@ -466,21 +472,21 @@ impl Root<'_> {
     }
 
     /// With no right to answer yet, sleep until there is one.
-    fn hold_back(&self, is_infinite: bool) -> Option<Ended> {
+    fn hold_back(&self, is_infinite: bool) -> Option<StopReason> {
         let flight = &self.searcher.control.flight;
         let mut held_back = None;
         while !flight.is_stopped() && (is_infinite || flight.is_pondering()) {
-            held_back = Some(Ended::Stopped);
+            held_back = Some(StopReason::Stopped);
             let left = self.searcher.control.time_to_deadline();
             if left.is_some_and(|left| left.is_zero()) {
-                return Some(Ended::Time);
+                return Some(StopReason::Time);
             }
             thread::park_timeout(left.unwrap_or(NAP).min(NAP));
         }
         held_back
     }
 
-    fn answer(self, ended: Ended) -> Thought {
+    fn answer(self, ended: StopReason) -> SearchResult {
         let best = &self.moves[0];
         let child = self.position.play(best.mv);
         let value = if best.value == -INFINITE {
@@ -493,7 +499,7 @@ impl Root<'_> {
             let entry = self.searcher.table.probe(table_key(&child))?;
             entry.best.filter(|&mv| child.is_legal(mv))
         };
-        Thought {
+        SearchResult {
             best: Some(best.mv),
             ponder: best.line.get(1).copied().or_else(table_reply),
             score: Score::from_value(proved.unwrap_or(value)),
@@ -515,7 +521,7 @@ fn told(verdict: Option<&RootVerdict>, found: Value) -> Score {
 }
 
 /// The value of a position nobody has searched.
-fn first_value(judge: &mut Judge, position: &Position) -> Value {
+fn first_value(judge: &mut ThreadEvaluator, position: &Position) -> Value {
     if position.king(position.turn()).is_none() {
         return mated_in(1);
     }

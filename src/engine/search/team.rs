@@ -8,33 +8,33 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::{Searcher, root};
-use crate::engine::crew::{Left, Posted, Stint};
-use crate::engine::flight::Flight;
+use crate::engine::helper_threads::{HelperRun, PostedRequest, Unfinished};
 use crate::engine::limits::Limits;
 use crate::engine::score::{MATE_BOUND, Value};
-use crate::engine::thought::Ended;
+use crate::engine::search_handle::SearchShared;
+use crate::engine::search_result::StopReason;
 use crate::rules::{Move, Position};
 
 /// The threads of one search.
 pub(super) struct Team {
     /// Stopped when the search is over.
-    flight: Arc<Flight>,
+    flight: Arc<SearchShared>,
     /// Positions visited by the helpers.
     nodes: AtomicU64,
     /// The best that a helper has found.
-    opinion: Mutex<Option<Opinion>>,
+    opinion: Mutex<Option<ThreadVote>>,
 }
 
 /// What a thread makes of the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Opinion {
+pub(super) struct ThreadVote {
     /// The iteration finished.
     pub(super) depth: i32,
     pub(super) value: Value,
     pub(super) line: Vec<Move>,
 }
 
-impl Opinion {
+impl ThreadVote {
     /// The quicker of two wins, else the deeper look, else the higher score.
     pub(super) fn is_better_than(&self, depth: i32, value: Value) -> bool {
         if self.value.max(value) >= MATE_BOUND {
@@ -48,7 +48,7 @@ impl Opinion {
 pub(super) struct Help {
     team: Arc<Team>,
     /// Off the board when this goes.
-    _posted: Posted,
+    _posted: PostedRequest,
 }
 
 impl Drop for Help {
@@ -58,14 +58,14 @@ impl Drop for Help {
 }
 
 /// A helper's part in a search.
-pub(super) struct Part {
+pub(super) struct HelperPart {
     team: Arc<Team>,
-    stint: Stint,
+    stint: HelperRun,
     /// How many of its nodes the team has heard of.
     told: u64,
 }
 
-impl Part {
+impl HelperPart {
     pub(super) fn is_over(&self, now: Instant) -> bool {
         self.stint.is_over(now)
     }
@@ -81,7 +81,7 @@ impl Part {
     }
 
     /// An iteration is finished.
-    pub(super) fn say(&self, opinion: Opinion) {
+    pub(super) fn say(&self, opinion: ThreadVote) {
         let mut best = self.team.lock();
         if best
             .as_ref()
@@ -99,22 +99,22 @@ impl Team {
     }
 
     /// What the helpers say.
-    pub(super) fn opinion(&self) -> Option<Opinion> {
+    pub(super) fn opinion(&self) -> Option<ThreadVote> {
         self.lock().clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Opinion>> {
+    fn lock(&self) -> MutexGuard<'_, Option<ThreadVote>> {
         self.opinion.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A thread's place in a search.
-pub(super) enum Role {
+pub(super) enum ThreadRole {
     /// It answers.
     Answering,
     /// It answers, and may have helpers.
     Leading(Arc<Team>),
-    Helping(Part),
+    Helping(HelperPart),
 }
 
 impl Searcher {
@@ -122,11 +122,11 @@ impl Searcher {
     pub(super) fn call_help(&mut self, root: &Position, limits: &Limits) -> Option<Help> {
         let crew = self.crew.as_ref()?;
         let team = Arc::new(Team {
-            flight: Arc::new(Flight::new(false, None)),
+            flight: Arc::new(SearchShared::new(false, None)),
             nodes: AtomicU64::new(0),
             opinion: Mutex::new(None),
         });
-        self.role = Role::Leading(Arc::clone(&team));
+        self.role = ThreadRole::Leading(Arc::clone(&team));
         let (root, keys) = (*root, self.keys.clone());
         let limits = Limits {
             searchmoves: limits.searchmoves.clone(),
@@ -135,7 +135,7 @@ impl Searcher {
         };
         let (shared, flight) = (Arc::clone(&team), Arc::clone(&self.control.flight));
         let work = move |searcher: &mut Searcher, stint| {
-            let part = Part {
+            let part = HelperPart {
                 team: Arc::clone(&shared),
                 stint,
                 told: 0,
@@ -150,28 +150,34 @@ impl Searcher {
     }
 
     /// Help with a search until called away.
-    fn assist(&mut self, root: &Position, keys: &[u64], limits: &Limits, part: Part) -> Left {
+    fn assist(
+        &mut self,
+        root: &Position,
+        keys: &[u64],
+        limits: &Limits,
+        part: HelperPart,
+    ) -> Unfinished {
         self.begin(keys, limits, Arc::clone(&part.team.flight));
-        self.role = Role::Helping(part);
+        self.role = ThreadRole::Helping(part);
         let ended = root::help(self, root, limits);
         let nodes = self.nodes;
-        if let Role::Helping(part) = &mut self.role {
+        if let ThreadRole::Helping(part) = &mut self.role {
             part.count(nodes);
         }
         // The stint ends with the role.
-        self.role = Role::Answering;
-        if ended == Ended::Depth {
-            Left::Nothing
+        self.role = ThreadRole::Answering;
+        if ended == StopReason::Depth {
+            Unfinished::Nothing
         } else {
-            Left::More
+            Unfinished::More
         }
     }
 
     /// Positions visited by all threads of the search.
     pub(super) fn all_nodes(&self) -> u64 {
         match &self.role {
-            Role::Leading(team) => self.nodes + team.nodes(),
-            Role::Answering | Role::Helping(_) => self.nodes,
+            ThreadRole::Leading(team) => self.nodes + team.nodes(),
+            ThreadRole::Answering | ThreadRole::Helping(_) => self.nodes,
         }
     }
 }
@@ -183,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_deeper_look_is_believed_unless_a_win_is_known() {
-        let opinion = |depth, value| Opinion {
+        let opinion = |depth, value| ThreadVote {
             depth,
             value,
             line: Vec::new(),

@@ -38,7 +38,7 @@ fn a_folder_must_be_there_and_hold_tables() {
     let error = Syzygy::open(&[folder.path()]).unwrap_err();
     assert!(error.to_string().contains("no atomic tables"), "{error}");
     let none: [&Path; 0] = [];
-    assert_eq!(Syzygy::open(&none).unwrap().found(), Found::default());
+    assert_eq!(Syzygy::open(&none).unwrap().found(), FoundTables::default());
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_file_of_a_wrong_size_is_passed_over_and_named() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("KQvK.atbw"), [0; 10]).unwrap();
     let syzygy = Syzygy::open(&[folder.path()]).unwrap();
-    assert_eq!(syzygy.found(), Found::default());
+    assert_eq!(syzygy.found(), FoundTables::default());
     assert!(syzygy.refused()[0].contains("KQvK.atbw"));
     let state = syzygy.state();
     assert_eq!(

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use crate::engine::{Ended, Limits, Pool, Thought};
+use crate::engine::{Limits, Pool, SearchResult, StopReason};
 use crate::panel::watch::Watch;
 use crate::rules::Game;
 
@@ -134,10 +134,10 @@ async fn test(pool: &Pool) -> Tested {
     }
 }
 
-fn judged(thought: &Thought, took: Duration) -> Tested {
+fn judged(thought: &SearchResult, took: Duration) -> Tested {
     let best = thought.best.map(|best| best.to_string());
     let best = best.as_deref().unwrap_or("no move");
-    if best == WINS && thought.ended != Ended::Failed {
+    if best == WINS && thought.ended != StopReason::Failed {
         Tested::Passed(took)
     } else {
         Tested::Failed(format!("it plays {best} where {WINS} wins"))

@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use crate::bot::table::play::Table;
-use crate::engine::{Ended, Score, Thought};
+use crate::engine::{Score, SearchResult, StopReason};
 
 /// So much below level, in centipawns, a draw is a gift.
 const GIFT: i64 = 150;
@@ -57,8 +57,10 @@ impl Table {
     }
 
     /// The engine's word on the move about to be sent; none for a move without a search.
-    pub(in crate::bot::table) fn weigh(&mut self, thought: Option<&Thought>, now: Instant) {
-        let sound = |thought: &&Thought| !matches!(thought.ended, Ended::Failed | Ended::OnlyMove);
+    pub(in crate::bot::table) fn weigh(&mut self, thought: Option<&SearchResult>, now: Instant) {
+        let sound = |thought: &&SearchResult| {
+            !matches!(thought.ended, StopReason::Failed | StopReason::OnlyMove)
+        };
         let thought = thought.filter(sound);
         let lost = thought.is_some_and(|thought| self.is_lost(thought, now));
         let level = i64::from(self.settings.draw.score);
@@ -81,14 +83,14 @@ impl Table {
     }
 
     /// Whether a search proves the game lost as the operator understands it.
-    fn is_lost(&self, thought: &Thought, now: Instant) -> bool {
+    fn is_lost(&self, thought: &SearchResult, now: Instant) -> bool {
         let rules = &self.settings.resign;
         let low = match thought.score {
             Score::Cp(score) => i64::from(score) <= -i64::from(rules.score),
             Score::Mate(moves) => moves <= 0,
         };
         // A proof needs no depth.
-        let deep = thought.depth >= rules.depth || thought.ended == Ended::Decided;
+        let deep = thought.depth >= rules.depth || thought.ended == StopReason::Decided;
         let left = self.reading().and_then(|reading| reading.left_at(now));
         let healthy = left.is_none_or(|left| left >= self.pace.healthy_clock);
         low && deep && healthy

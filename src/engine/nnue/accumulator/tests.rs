@@ -76,7 +76,7 @@ fn castling_promotion_en_passant_and_blasts_are_each_one_step() {
         let position = Position::from_fen(fen).unwrap();
         let child = position.play(position.parse_uci(uci).unwrap());
         let mut difference = Difference::default();
-        Board::of(&child).difference(&Board::of(&position), &mut difference);
+        CachedBoard::of(&child).difference(&CachedBoard::of(&position), &mut difference);
         let counted = [difference.more.len(), difference.fewer.len()];
         assert_eq!(counted, expected, "{fen} {uci}");
         for network in nets() {

@@ -2,16 +2,16 @@
 
 use super::super::lines::Line;
 use super::super::network::QA;
-use super::Turned;
+use super::FeatureDelta;
 
 /// Hidden units from others of which some inputs differ.
-pub(super) fn update(source: &[Line], target: &mut [Line], turned: Turned<'_>) {
+pub(super) fn update(source: &[Line], target: &mut [Line], turned: FeatureDelta<'_>) {
     target.copy_from_slice(source);
     update_in_place(target, turned);
 }
 
 /// As [`update`], on the spot.
-pub(super) fn update_in_place(target: &mut [Line], turned: Turned<'_>) {
+pub(super) fn update_in_place(target: &mut [Line], turned: FeatureDelta<'_>) {
     let count = target.len();
     for &input in turned.on {
         for (units, row) in target.iter_mut().zip(turned.lines(input, 0, count, count)) {

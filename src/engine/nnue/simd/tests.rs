@@ -67,7 +67,7 @@ fn every_kind_of_processor_makes_the_same_units() {
         };
         let most = if count % 2 == 0 { 3 } else { 12 };
         let (on, off) = (inputs(most), inputs(most));
-        let turned = Turned {
+        let turned = FeatureDelta {
             weights: &weights,
             on: &on,
             off: &off,

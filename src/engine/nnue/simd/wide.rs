@@ -7,7 +7,7 @@ use std::arch::x86_64 as arch;
 
 use super::super::lines::Line;
 use super::super::network::QA;
-use super::Turned;
+use super::FeatureDelta;
 
 /// So many lines are in registers at a time.
 const BLOCK: usize = 4;
@@ -32,7 +32,11 @@ macro_rules! loops {
 
         /// Hidden units from others of which some inputs differ.
         #[target_feature(enable = $feature)]
-        pub(in super::super) fn update(source: &[Line], target: &mut [Line], turned: Turned<'_>) {
+        pub(in super::super) fn update(
+            source: &[Line],
+            target: &mut [Line],
+            turned: FeatureDelta<'_>,
+        ) {
             let count = target.len();
             let (blocks, rest) = source[..count].as_chunks::<BLOCK>();
             let (targets, last) = target.as_chunks_mut::<BLOCK>();
@@ -49,7 +53,7 @@ macro_rules! loops {
 
         /// As `update`, on the spot.
         #[target_feature(enable = $feature)]
-        pub(in super::super) fn update_in_place(target: &mut [Line], turned: Turned<'_>) {
+        pub(in super::super) fn update_in_place(target: &mut [Line], turned: FeatureDelta<'_>) {
             let count = target.len();
             let (blocks, rest) = target.as_chunks_mut::<BLOCK>();
             let start = blocks.len() * BLOCK;
@@ -72,7 +76,7 @@ macro_rules! loops {
             units: &[Line],
             start: usize,
             count: usize,
-            turned: Turned<'_>,
+            turned: FeatureDelta<'_>,
         ) -> [[Register; PER_LINE]; N] {
             let mut sums = [[zero(); PER_LINE]; N];
             for (sums, line) in sums.iter_mut().zip(units) {
@@ -154,7 +158,7 @@ pub(super) mod avx2 {
         _mm256_min_epi16 as min, _mm256_mullo_epi16 as multiply, _mm256_set1_epi16 as all,
         _mm256_setzero_si256 as zero, _mm256_store_si256 as write, _mm256_sub_epi16 as sub,
     };
-    use super::{BLOCK, Lanes, Line, QA, Turned};
+    use super::{BLOCK, FeatureDelta, Lanes, Line, QA};
 
     const PER_LINE: usize = 2;
 
@@ -169,7 +173,7 @@ pub(super) mod avx512 {
         _mm512_min_epi16 as min, _mm512_mullo_epi16 as multiply, _mm512_set1_epi16 as all,
         _mm512_setzero_si512 as zero, _mm512_store_si512 as write, _mm512_sub_epi16 as sub,
     };
-    use super::{BLOCK, Lanes, Line, QA, Turned};
+    use super::{BLOCK, FeatureDelta, Lanes, Line, QA};
 
     const PER_LINE: usize = 1;
 

@@ -37,7 +37,7 @@ pub struct Dtz {
 
 /// How tables are, for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TableState {
+pub struct TablebaseState {
     /// Files of outcomes (WDL).
     pub outcomes: usize,
     /// Files of distances (DTZ).
@@ -51,7 +51,7 @@ pub struct TableState {
 }
 
 /// Endgame tables: from a position to its value, if they know it.
-pub trait TableProbe: fmt::Debug + Send + Sync {
+pub trait TablebaseProbe: fmt::Debug + Send + Sync {
     /// The men, kings included, of the largest table there is; 0 if there is none.
     fn most_men(&self) -> usize;
     /// The value of a position without castling rights, the fifty-move count left out of account.
@@ -59,18 +59,18 @@ pub trait TableProbe: fmt::Debug + Send + Sync {
     /// The distance to the next zeroing move in such a position.
     fn dtz(&self, position: &Position) -> Option<Dtz>;
     /// How they are, for people.
-    fn state(&self) -> TableState {
-        TableState {
+    fn state(&self) -> TablebaseState {
+        TablebaseState {
             most_men: self.most_men(),
-            ..TableState::default()
+            ..TablebaseState::default()
         }
     }
 }
 
 /// Tables, and how far a search uses them.
 #[derive(Clone, Debug)]
-pub struct Tables {
-    probe: Arc<dyn TableProbe>,
+pub struct Tablebases {
+    probe: Arc<dyn TablebaseProbe>,
     /// Least depth left at a node that the largest tables are asked about.
     depth: i32,
     /// Positions of more men are not asked about.
@@ -79,10 +79,10 @@ pub struct Tables {
     fifty_moves: bool,
 }
 
-impl Tables {
+impl Tablebases {
     /// Use all of them, under the fifty-move rule.
-    pub fn new(probe: Arc<dyn TableProbe>) -> Tables {
-        Tables {
+    pub fn new(probe: Arc<dyn TablebaseProbe>) -> Tablebases {
+        Tablebases {
             probe,
             depth: params::TABLE_PROBE_DEPTH,
             limit: usize::MAX,
@@ -92,27 +92,27 @@ impl Tables {
 
     /// Ask the largest tables only with so many plies left to search.
     #[must_use]
-    pub fn with_depth(mut self, depth: u32) -> Tables {
+    pub fn with_depth(mut self, depth: u32) -> Tablebases {
         self.depth = depth.min(100) as i32;
         self
     }
 
     /// Ask only about positions of so many men, kings included; 0 asks nothing.
     #[must_use]
-    pub fn with_limit(mut self, men: usize) -> Tables {
+    pub fn with_limit(mut self, men: usize) -> Tablebases {
         self.limit = men;
         self
     }
 
     /// Whether fifty moves without a capture or a pawn move make a draw.
     #[must_use]
-    pub fn with_fifty_moves(mut self, rule: bool) -> Tables {
+    pub fn with_fifty_moves(mut self, rule: bool) -> Tablebases {
         self.fifty_moves = rule;
         self
     }
 
     /// How they are, for people.
-    pub fn state(&self) -> TableState {
+    pub fn state(&self) -> TablebaseState {
         self.probe.state()
     }
 
@@ -139,8 +139,8 @@ impl Tables {
 }
 
 /// The same tables, used the same way.
-impl PartialEq for Tables {
-    fn eq(&self, other: &Tables) -> bool {
+impl PartialEq for Tablebases {
+    fn eq(&self, other: &Tablebases) -> bool {
         Arc::ptr_eq(&self.probe, &other.probe)
             && self.depth == other.depth
             && self.limit == other.limit
@@ -148,7 +148,7 @@ impl PartialEq for Tables {
     }
 }
 
-impl Eq for Tables {}
+impl Eq for Tablebases {}
 
 impl Wdl {
     /// The value for the other side.

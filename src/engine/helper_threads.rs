@@ -12,17 +12,17 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use super::flight::Flight;
-use super::gate::Gate;
+use super::core_scheduler::CorePermits;
 use super::params;
 use super::search::Searcher;
+use super::search_handle::SearchShared;
 
 /// What a helper does, until its stint is over.
-pub(super) type Work = Box<dyn Fn(&mut Searcher, Stint) -> Left + Send + Sync>;
+pub(super) type HelperWork = Box<dyn Fn(&mut Searcher, HelperRun) -> Unfinished + Send + Sync>;
 
 /// What is left to do when a helper comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Left {
+pub(super) enum Unfinished {
     /// It was called away.
     More,
     /// There is nothing left to help with.
@@ -30,36 +30,36 @@ pub(super) enum Left {
 }
 
 /// Makes the searcher of a helper.
-type Hire = Box<dyn Fn() -> Searcher + Send + Sync>;
+type SearcherFactory = Box<dyn Fn() -> Searcher + Send + Sync>;
 
 /// The helpers of a pool. Their threads start with the first posting and end with this.
-pub(super) struct Crew {
-    board: Arc<Board>,
+pub(super) struct HelperThreads {
+    board: Arc<HelperBoard>,
     hands: usize,
     in_background: bool,
     started: Once,
 }
 
 /// What the helpers share.
-struct Board {
-    gate: Arc<Gate>,
-    hire: Hire,
-    postings: Mutex<Vec<Arc<Posting>>>,
+struct HelperBoard {
+    gate: Arc<CorePermits>,
+    hire: SearcherFactory,
+    postings: Mutex<Vec<Arc<HelpRequest>>>,
     is_closed: AtomicBool,
 }
 
 /// A search that can be helped.
-struct Posting {
-    search: Arc<Flight>,
+struct HelpRequest {
+    search: Arc<SearchShared>,
     in_background: bool,
-    work: Work,
+    work: HelperWork,
     /// How many help; changes with the board locked only.
     helpers: AtomicUsize,
     /// Set once there is nothing left.
     is_done: AtomicBool,
 }
 
-impl fmt::Debug for Crew {
+impl fmt::Debug for HelperThreads {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Crew")
             .field("hands", &self.hands)
@@ -67,16 +67,21 @@ impl fmt::Debug for Crew {
     }
 }
 
-impl Crew {
+impl HelperThreads {
     /// A crew of `hands`, in wait at a gate; no thread of it runs yet.
-    pub(super) fn new(gate: Arc<Gate>, hands: usize, in_background: bool, hire: Hire) -> Crew {
-        let board = Board {
+    pub(super) fn new(
+        gate: Arc<CorePermits>,
+        hands: usize,
+        in_background: bool,
+        hire: SearcherFactory,
+    ) -> HelperThreads {
+        let board = HelperBoard {
             gate,
             hire,
             postings: Mutex::new(Vec::new()),
             is_closed: AtomicBool::new(false),
         };
-        Crew {
+        HelperThreads {
             board: Arc::new(board),
             hands,
             in_background,
@@ -85,9 +90,14 @@ impl Crew {
     }
 
     /// Offer work on a search for as long as the result lives.
-    pub(super) fn post(&self, search: Arc<Flight>, in_background: bool, work: Work) -> Posted {
+    pub(super) fn post(
+        &self,
+        search: Arc<SearchShared>,
+        in_background: bool,
+        work: HelperWork,
+    ) -> PostedRequest {
         self.started.call_once(|| self.start());
-        let posting = Arc::new(Posting {
+        let posting = Arc::new(HelpRequest {
             search,
             in_background,
             work,
@@ -96,7 +106,7 @@ impl Crew {
         });
         self.board.lock().push(Arc::clone(&posting));
         self.board.gate.call_spare();
-        Posted {
+        PostedRequest {
             board: Arc::clone(&self.board),
             posting,
         }
@@ -122,7 +132,7 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for HelperThreads {
     fn drop(&mut self) {
         self.board.is_closed.store(true, Ordering::Release);
         self.board.gate.call_spare();
@@ -130,19 +140,19 @@ impl Drop for Crew {
 }
 
 /// A posting on the board; dropping it takes it off.
-pub(super) struct Posted {
-    board: Arc<Board>,
-    posting: Arc<Posting>,
+pub(super) struct PostedRequest {
+    board: Arc<HelperBoard>,
+    posting: Arc<HelpRequest>,
 }
 
-impl Drop for Posted {
+impl Drop for PostedRequest {
     fn drop(&mut self) {
         let mut postings = self.board.lock();
         postings.retain(|posting| !Arc::ptr_eq(posting, &self.posting));
     }
 }
 
-impl Posting {
+impl HelpRequest {
     /// Whether the search it belongs to only uses what others leave.
     fn is_idle(&self) -> bool {
         self.in_background || self.search.is_pondering()
@@ -154,8 +164,8 @@ impl Posting {
     }
 }
 
-impl Board {
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Posting>>> {
+impl HelperBoard {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<HelpRequest>>> {
         self.postings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -164,14 +174,14 @@ impl Board {
     }
 
     /// Go to the posting with the best claim.
-    fn pick(self: &Arc<Self>, number: usize) -> Option<Stint> {
+    fn pick(self: &Arc<Self>, number: usize) -> Option<HelperRun> {
         let postings = self.lock();
         let open = postings
             .iter()
             .filter(|posting| !posting.is_done.load(Ordering::Relaxed));
         let posting = Arc::clone(open.min_by_key(|posting| posting.claim())?);
         posting.helpers.fetch_add(1, Ordering::Relaxed);
-        Some(Stint {
+        Some(HelperRun {
             board: Arc::clone(self),
             posting,
             number,
@@ -181,15 +191,15 @@ impl Board {
 }
 
 /// A helper's time at a posting.
-pub(super) struct Stint {
-    board: Arc<Board>,
-    posting: Arc<Posting>,
+pub(super) struct HelperRun {
+    board: Arc<HelperBoard>,
+    posting: Arc<HelpRequest>,
     number: usize,
     /// When it last looked at what else there is to do.
     looked: Cell<Instant>,
 }
 
-impl Stint {
+impl HelperRun {
     /// Which of the crew this helper is.
     pub(super) const fn number(&self) -> usize {
         self.number
@@ -213,7 +223,7 @@ impl Stint {
     }
 }
 
-impl Drop for Stint {
+impl Drop for HelperRun {
     fn drop(&mut self) {
         let _postings = self.board.lock();
         self.posting.helpers.fetch_sub(1, Ordering::Relaxed);
@@ -222,15 +232,15 @@ impl Drop for Stint {
 
 /// The life of a helper. What it learns stays with it from game to game: what is wrong in another
 /// game is soon unlearnt.
-fn help(board: &Arc<Board>, number: usize) {
+fn help(board: &Arc<HelperBoard>, number: usize) {
     let mut searcher = (board.hire)();
     let pick = || board.pick(number);
     while let Some(stint) = searcher.take_spare(&pick, &|| board.is_closed()) {
         let posting = Arc::clone(&stint.posting);
         let work = || (posting.work)(&mut searcher, stint);
         match catch_unwind(AssertUnwindSafe(work)) {
-            Ok(Left::More) => {}
-            Ok(Left::Nothing) => posting.is_done.store(true, Ordering::Relaxed),
+            Ok(Unfinished::More) => {}
+            Ok(Unfinished::Nothing) => posting.is_done.store(true, Ordering::Relaxed),
             Err(_) => {
                 // It would fail again: this search has to do without.
                 posting.is_done.store(true, Ordering::Relaxed);
@@ -247,30 +257,30 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::engine::core_scheduler::{CorePermit, CorePriority};
     use crate::engine::evaluator::Evaluator;
-    use crate::engine::gate::{Need, Turn};
-    use crate::engine::tt::Table;
+    use crate::engine::tt::TranspositionTable;
 
     /// How long a test waits before it says that something hangs.
     const GUARD: Duration = Duration::from_secs(20);
 
-    fn crew(cores: usize, hands: usize) -> (Arc<Gate>, Crew) {
-        let gate = Arc::new(Gate::new(cores));
+    fn crew(cores: usize, hands: usize) -> (Arc<CorePermits>, HelperThreads) {
+        let gate = Arc::new(CorePermits::new(cores));
         let of_hands = Arc::clone(&gate);
         let hire = move || {
-            let table = Arc::new(Table::new(1));
+            let table = Arc::new(TranspositionTable::new(1));
             Searcher::new(table, Arc::clone(&of_hands), &Evaluator::classical())
         };
-        let crew = Crew::new(Arc::clone(&gate), hands, false, Box::new(hire));
+        let crew = HelperThreads::new(Arc::clone(&gate), hands, false, Box::new(hire));
         (gate, crew)
     }
 
-    fn search(is_pondering: bool) -> Arc<Flight> {
-        Arc::new(Flight::new(is_pondering, None))
+    fn search(is_pondering: bool) -> Arc<SearchShared> {
+        Arc::new(SearchShared::new(is_pondering, None))
     }
 
     /// Work that says its name when it begins and lasts until it is called away.
-    fn patient(name: &'static str, begun: &mpsc::Sender<&'static str>) -> Work {
+    fn patient(name: &'static str, begun: &mpsc::Sender<&'static str>) -> HelperWork {
         let begun = begun.clone();
         Box::new(move |_, stint| {
             // The test may be over.
@@ -278,7 +288,7 @@ mod tests {
             while !stint.is_over(Instant::now()) && !stint.posting.search.is_stopped() {
                 thread::yield_now();
             }
-            Left::More
+            Unfinished::More
         })
     }
 
@@ -305,9 +315,9 @@ mod tests {
         assert_eq!(tries.load(Ordering::SeqCst), 1, "not tried again");
         drop((failing, posted));
         after.stop();
-        let mut turn = Turn::new(gate);
+        let mut turn = CorePermit::new(gate);
         let now = Instant::now();
-        let need = || Need {
+        let need = || CorePriority {
             due: now,
             idle: false,
         };
@@ -321,9 +331,9 @@ mod tests {
         let helped = search(false);
         let posted = crew.post(Arc::clone(&helped), false, patient("helped", &sender));
         assert_eq!(begun.recv_timeout(GUARD), Ok("helped"));
-        let mut turn = Turn::new(gate);
+        let mut turn = CorePermit::new(gate);
         let now = Instant::now();
-        let need = || Need {
+        let need = || CorePriority {
             due: now,
             idle: false,
         };
@@ -359,8 +369,8 @@ mod tests {
         }
     }
 
-    fn one_each(one: &Posted, other: &Posted) -> (usize, usize) {
-        let helpers = |posted: &Posted| posted.posting.helpers.load(Ordering::SeqCst);
+    fn one_each(one: &PostedRequest, other: &PostedRequest) -> (usize, usize) {
+        let helpers = |posted: &PostedRequest| posted.posting.helpers.load(Ordering::SeqCst);
         (helpers(one), helpers(other))
     }
 }

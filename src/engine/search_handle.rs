@@ -9,18 +9,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use super::thought::Thought;
+use super::search_result::SearchResult;
 use crate::rules::Move;
 
 /// Called with the answer, on the search thread (or at once, if the answer is there already).
-pub type OnDone = Box<dyn FnOnce(Thought) + Send>;
+pub type OnDone = Box<dyn FnOnce(SearchResult) + Send>;
 
 /// A running search. Dropping it stops the search.
 #[derive(Debug)]
-pub struct Search(Arc<Flight>);
+pub struct Search(Arc<SearchShared>);
 
 impl Search {
-    pub(super) fn new(flight: Arc<Flight>) -> Search {
+    pub(super) fn new(flight: Arc<SearchShared>) -> Search {
         Search(flight)
     }
 
@@ -41,7 +41,7 @@ impl Search {
 
     /// Whether the answer is there.
     pub fn is_done(&self) -> bool {
-        matches!(*self.0.outcome(), Outcome::Done(_))
+        matches!(*self.0.outcome(), SearchState::Done(_))
     }
 
     /// Have `callback` called with the answer. A second callback replaces the first.
@@ -50,7 +50,7 @@ impl Search {
     }
 
     /// Wait for the answer. Blocks: never to be called by an asynchronous task.
-    pub fn wait(&self) -> Thought {
+    pub fn wait(&self) -> SearchResult {
         self.0.wait()
     }
 }
@@ -62,7 +62,7 @@ impl Drop for Search {
 }
 
 /// What a handle and a search thread share.
-pub(super) struct Flight {
+pub(super) struct SearchShared {
     pub(super) started: Instant,
     stopped: AtomicBool,
     pondering: AtomicBool,
@@ -72,16 +72,16 @@ pub(super) struct Flight {
     best: AtomicU16,
     /// To be woken by a stop while it waits for its turn.
     thread: OnceLock<Thread>,
-    outcome: Mutex<Outcome>,
+    outcome: Mutex<SearchState>,
     landed: Condvar,
 }
 
-enum Outcome {
+enum SearchState {
     Thinking(Option<OnDone>),
-    Done(Thought),
+    Done(SearchResult),
 }
 
-impl fmt::Debug for Flight {
+impl fmt::Debug for SearchShared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("Flight");
         out.field("best", &self.best())
@@ -90,16 +90,16 @@ impl fmt::Debug for Flight {
     }
 }
 
-impl Flight {
-    pub(super) fn new(pondering: bool, first: Option<Move>) -> Flight {
-        Flight {
+impl SearchShared {
+    pub(super) fn new(pondering: bool, first: Option<Move>) -> SearchShared {
+        SearchShared {
             started: Instant::now(),
             stopped: AtomicBool::new(false),
             pondering: AtomicBool::new(pondering),
             ponder_hit: AtomicU64::new(0),
             best: AtomicU16::new(first.map_or(0, Move::bits)),
             thread: OnceLock::new(),
-            outcome: Mutex::new(Outcome::Thinking(None)),
+            outcome: Mutex::new(SearchState::Thinking(None)),
             landed: Condvar::new(),
         }
     }
@@ -153,12 +153,12 @@ impl Flight {
     }
 
     /// Hand in the answer. A callback that panics harms nobody.
-    pub(super) fn land(&self, thought: Thought) {
+    pub(super) fn land(&self, thought: SearchResult) {
         let mut outcome = self.outcome();
-        let before = std::mem::replace(&mut *outcome, Outcome::Done(thought.clone()));
+        let before = std::mem::replace(&mut *outcome, SearchState::Done(thought.clone()));
         drop(outcome);
         self.landed.notify_all();
-        if let Outcome::Thinking(Some(callback)) = before {
+        if let SearchState::Thinking(Some(callback)) = before {
             // The panic hook has reported it; there is nothing to add.
             let _ = catch_unwind(AssertUnwindSafe(|| callback(thought)));
         }
@@ -167,8 +167,8 @@ impl Flight {
     fn on_done(&self, callback: OnDone) {
         let mut outcome = self.outcome();
         match &mut *outcome {
-            Outcome::Thinking(slot) => *slot = Some(callback),
-            Outcome::Done(thought) => {
+            SearchState::Thinking(slot) => *slot = Some(callback),
+            SearchState::Done(thought) => {
                 let thought = thought.clone();
                 drop(outcome);
                 callback(thought);
@@ -176,10 +176,10 @@ impl Flight {
         }
     }
 
-    fn wait(&self) -> Thought {
+    fn wait(&self) -> SearchResult {
         let mut outcome = self.outcome();
         loop {
-            if let Outcome::Done(thought) = &*outcome {
+            if let SearchState::Done(thought) = &*outcome {
                 return thought.clone();
             }
             outcome = self
@@ -189,7 +189,7 @@ impl Flight {
         }
     }
 
-    fn outcome(&self) -> MutexGuard<'_, Outcome> {
+    fn outcome(&self) -> MutexGuard<'_, SearchState> {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -17,7 +17,7 @@ const NAP: Duration = Duration::from_millis(50);
 
 /// How much a search needs a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Need {
+pub(super) struct CorePriority {
     /// When it should have its answer.
     pub(super) due: Instant,
     /// Whether it only uses what nobody else needs.
@@ -26,7 +26,7 @@ pub(super) struct Need {
 
 /// The permits and the queue for them.
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct CorePermits {
     state: Mutex<State>,
     waiting: AtomicUsize,
     /// Those of them that do not just use what is left.
@@ -43,24 +43,24 @@ struct State {
 
 #[derive(Debug)]
 struct Waiter {
-    need: Need,
-    call: Arc<Call>,
+    need: CorePriority,
+    call: Arc<Wakeup>,
 }
 
 /// How a waiter is called in.
 #[derive(Debug)]
-struct Call {
+struct Wakeup {
     granted: AtomicBool,
     thread: Thread,
 }
 
-impl Gate {
-    pub(super) fn new(permits: usize) -> Gate {
+impl CorePermits {
+    pub(super) fn new(permits: usize) -> CorePermits {
         let state = State {
             free: permits.max(1),
             queue: Vec::new(),
         };
-        Gate {
+        CorePermits {
             state: Mutex::new(state),
             waiting: AtomicUsize::new(0),
             pressing: AtomicUsize::new(0),
@@ -84,7 +84,7 @@ impl Gate {
     /// whenever the thread is unparked, and at `until`; giving up means: no permit taken.
     fn enter(
         &self,
-        need: &dyn Fn() -> Need,
+        need: &dyn Fn() -> CorePriority,
         until: Option<Instant>,
         gives_up: &dyn Fn() -> bool,
     ) -> bool {
@@ -95,7 +95,7 @@ impl Gate {
                 state.free -= 1;
                 return true;
             }
-            let call = Arc::new(Call {
+            let call = Arc::new(Wakeup {
                 granted: AtomicBool::new(false),
                 thread: thread::current(),
             });
@@ -122,7 +122,7 @@ impl Gate {
         true
     }
 
-    fn ask_again(&self, call: &Arc<Call>, need: Need) {
+    fn ask_again(&self, call: &Arc<Wakeup>, need: CorePriority) {
         let mut state = self.lock();
         if let Some(place) = state.place_of(call) {
             state.queue[place].need = need;
@@ -131,7 +131,7 @@ impl Gate {
     }
 
     /// Take the waiter out of the queue; false if it was granted a permit in the meantime.
-    fn withdraw(&self, call: &Arc<Call>) -> bool {
+    fn withdraw(&self, call: &Arc<Wakeup>) -> bool {
         let mut state = self.lock();
         let place = state.place_of(call);
         if let Some(place) = place {
@@ -199,7 +199,7 @@ impl Gate {
 }
 
 impl State {
-    fn place_of(&self, call: &Arc<Call>) -> Option<usize> {
+    fn place_of(&self, call: &Arc<Wakeup>) -> Option<usize> {
         let is_it = |waiter: &Waiter| Arc::ptr_eq(&waiter.call, call);
         self.queue.iter().position(is_it)
     }
@@ -207,15 +207,15 @@ impl State {
 
 /// One thread's place at the gate: holds a permit or not, and gives it back when dropped.
 #[derive(Debug)]
-pub(super) struct Turn {
-    gate: Arc<Gate>,
+pub(super) struct CorePermit {
+    gate: Arc<CorePermits>,
     held: bool,
     since: Instant,
 }
 
-impl Turn {
-    pub(super) fn new(gate: Arc<Gate>) -> Turn {
-        Turn {
+impl CorePermit {
+    pub(super) fn new(gate: Arc<CorePermits>) -> CorePermit {
+        CorePermit {
             gate,
             held: false,
             since: Instant::now(),
@@ -225,7 +225,7 @@ impl Turn {
     /// Wait for a permit; false if `gives_up`, asked at `until` at the latest, came first.
     pub(super) fn take(
         &mut self,
-        need: &dyn Fn() -> Need,
+        need: &dyn Fn() -> CorePriority,
         until: Option<Instant>,
         gives_up: &dyn Fn() -> bool,
     ) -> bool {
@@ -266,7 +266,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for CorePermit {
     fn drop(&mut self) {
         self.release();
     }
@@ -279,15 +279,15 @@ mod tests {
 
     const NEVER: &dyn Fn() -> bool = &|| false;
 
-    fn due(due: Instant) -> impl Fn() -> Need {
-        move || Need { due, idle: false }
+    fn due(due: Instant) -> impl Fn() -> CorePriority {
+        move || CorePriority { due, idle: false }
     }
 
-    fn idle(due: Instant) -> impl Fn() -> Need {
-        move || Need { due, idle: true }
+    fn idle(due: Instant) -> impl Fn() -> CorePriority {
+        move || CorePriority { due, idle: true }
     }
 
-    fn until_waiting(gate: &Gate, waiters: usize) {
+    fn until_waiting(gate: &CorePermits, waiters: usize) {
         while gate.lock().queue.len() < waiters {
             thread::yield_now();
         }
@@ -295,8 +295,8 @@ mod tests {
 
     #[test]
     fn the_most_urgent_waiter_is_served_first() {
-        let gate = Arc::new(Gate::new(1));
-        let mut first = Turn::new(Arc::clone(&gate));
+        let gate = Arc::new(CorePermits::new(1));
+        let mut first = CorePermit::new(Arc::clone(&gate));
         let now = Instant::now();
         assert!(first.take(&due(now), None, NEVER));
         let (sender, order) = mpsc::channel();
@@ -305,7 +305,7 @@ mod tests {
             .map(|millis| {
                 let (gate, sender) = (Arc::clone(&gate), sender.clone());
                 thread::spawn(move || {
-                    let mut turn = Turn::new(gate);
+                    let mut turn = CorePermit::new(gate);
                     let need = due(now + Duration::from_millis(millis));
                     assert!(turn.take(&need, None, NEVER));
                     sender.send(millis).unwrap();
@@ -324,21 +324,21 @@ mod tests {
 
     #[test]
     fn a_waiter_wakes_by_itself_when_its_time_is_up() {
-        let gate = Arc::new(Gate::new(1));
-        let mut first = Turn::new(Arc::clone(&gate));
+        let gate = Arc::new(CorePermits::new(1));
+        let mut first = CorePermit::new(Arc::clone(&gate));
         assert!(first.take(&due(Instant::now()), None, NEVER));
         let end = Instant::now() + Duration::from_millis(2);
-        let mut second = Turn::new(gate);
+        let mut second = CorePermit::new(gate);
         assert!(!second.take(&due(end), Some(end), &|| Instant::now() >= end));
     }
 
     #[test]
     fn a_waiter_that_gives_up_takes_no_permit() {
-        let gate = Arc::new(Gate::new(1));
-        let mut first = Turn::new(Arc::clone(&gate));
+        let gate = Arc::new(CorePermits::new(1));
+        let mut first = CorePermit::new(Arc::clone(&gate));
         let now = due(Instant::now());
         assert!(first.take(&now, None, NEVER));
-        let mut second = Turn::new(Arc::clone(&gate));
+        let mut second = CorePermit::new(Arc::clone(&gate));
         assert!(!second.take(&now, None, &|| true));
         assert!(!gate.is_contended() && !gate.is_pressed());
         drop((first, second));
@@ -347,15 +347,15 @@ mod tests {
 
     #[test]
     fn whoever_is_idle_yields_at_once_to_a_clock_but_not_to_another_idler() {
-        let gate = Arc::new(Gate::new(1));
+        let gate = Arc::new(CorePermits::new(1));
         let now = Instant::now();
-        let mut first = Turn::new(Arc::clone(&gate));
+        let mut first = CorePermit::new(Arc::clone(&gate));
         assert!(first.take(&idle(now), None, NEVER));
         let hour = Duration::from_secs(3600);
         assert!(!first.is_over(Instant::now(), hour, true), "nobody waits");
-        let waiting = |need: Box<dyn Fn() -> Need + Send>| {
+        let waiting = |need: Box<dyn Fn() -> CorePriority + Send>| {
             let gate = Arc::clone(&gate);
-            thread::spawn(move || assert!(Turn::new(gate).take(&*need, None, NEVER)))
+            thread::spawn(move || assert!(CorePermit::new(gate).take(&*need, None, NEVER)))
         };
         let idler = waiting(Box::new(idle(now)));
         until_waiting(&gate, 1);
@@ -371,9 +371,9 @@ mod tests {
 
     #[test]
     fn a_waiter_whose_clock_begins_to_run_is_served_before_those_without_one() {
-        let gate = Arc::new(Gate::new(1));
+        let gate = Arc::new(CorePermits::new(1));
         let now = Instant::now();
-        let mut first = Turn::new(Arc::clone(&gate));
+        let mut first = CorePermit::new(Arc::clone(&gate));
         assert!(first.take(&due(now), None, NEVER));
         let hit = Arc::new(AtomicBool::new(false));
         let (sender, order) = mpsc::channel();
@@ -383,11 +383,11 @@ mod tests {
             .map(|is_hit| {
                 let (gate, sender, hit) = (Arc::clone(&gate), sender.clone(), Arc::clone(&hit));
                 thread::spawn(move || {
-                    let mut turn = Turn::new(gate);
+                    let mut turn = CorePermit::new(gate);
                     let need = || {
                         let idle = !(is_hit && hit.load(Ordering::Acquire));
                         let due = if idle { late } else { now };
-                        Need { due, idle }
+                        CorePriority { due, idle }
                     };
                     assert!(turn.take(&need, None, NEVER));
                     sender.send(is_hit).unwrap();

@@ -20,17 +20,17 @@ const fn rounded(plies: i32) -> Dtz {
 #[test]
 fn a_win_must_come_before_the_fifty_moves_are_over() {
     let tier = |distance, clock| fate(distance, clock, true).tier;
-    assert_eq!(tier(exact(1), 99), Tier::Win);
-    assert_eq!(tier(exact(2), 99), Tier::LateWin);
-    assert_eq!(tier(exact(100), 0), Tier::Win);
-    assert_eq!(tier(rounded(100), 0), Tier::LikelyWin);
-    assert_eq!(tier(rounded(99), 0), Tier::Win);
-    assert_eq!(tier(exact(101), 0), Tier::LateWin);
-    assert_eq!(tier(exact(0), 40), Tier::Draw);
-    assert_eq!(tier(exact(-60), 40), Tier::Loss);
-    assert_eq!(tier(exact(-61), 40), Tier::LateLoss);
-    assert_eq!(fate(exact(61), 40, false).tier, Tier::Win);
-    assert_eq!(fate(exact(-161), 40, false).tier, Tier::Loss);
+    assert_eq!(tier(exact(1), 99), OutcomeTier::Win);
+    assert_eq!(tier(exact(2), 99), OutcomeTier::LateWin);
+    assert_eq!(tier(exact(100), 0), OutcomeTier::Win);
+    assert_eq!(tier(rounded(100), 0), OutcomeTier::LikelyWin);
+    assert_eq!(tier(rounded(99), 0), OutcomeTier::Win);
+    assert_eq!(tier(exact(101), 0), OutcomeTier::LateWin);
+    assert_eq!(tier(exact(0), 40), OutcomeTier::Draw);
+    assert_eq!(tier(exact(-60), 40), OutcomeTier::Loss);
+    assert_eq!(tier(exact(-61), 40), OutcomeTier::LateLoss);
+    assert_eq!(fate(exact(61), 40, false).tier, OutcomeTier::Win);
+    assert_eq!(fate(exact(-161), 40, false).tier, OutcomeTier::Loss);
 }
 
 #[test]
@@ -48,11 +48,14 @@ fn moves(count: usize) -> Vec<Move> {
 }
 
 /// The places of the moves kept, and the verdict.
-fn kept(fates: &[Option<(Tier, i32)>], precision: Precision) -> Option<(Vec<usize>, RootVerdict)> {
+fn kept(
+    fates: &[Option<(OutcomeTier, i32)>],
+    precision: Precision,
+) -> Option<(Vec<usize>, RootVerdict)> {
     let moves = moves(fates.len());
-    let fates: Vec<Option<Fate>> = fates
+    let fates: Vec<Option<MoveOutcome>> = fates
         .iter()
-        .map(|fate| fate.map(|(tier, plies)| Fate { tier, plies }))
+        .map(|fate| fate.map(|(tier, plies)| MoveOutcome { tier, plies }))
         .collect();
     let verdict = judged(&moves, &fates, precision)?;
     let places = (0..moves.len()).filter(|&at| verdict.keeps(moves[at]));
@@ -62,11 +65,11 @@ fn kept(fates: &[Option<(Tier, i32)>], precision: Precision) -> Option<(Vec<usiz
 #[test]
 fn of_the_winning_moves_the_nearest_to_progress_are_kept() {
     let fates = [
-        Some((Tier::Win, 9)),
-        Some((Tier::Draw, 0)),
-        Some((Tier::Win, 7)),
-        Some((Tier::LikelyWin, 3)),
-        Some((Tier::Win, 7)),
+        Some((OutcomeTier::Win, 9)),
+        Some((OutcomeTier::Draw, 0)),
+        Some((OutcomeTier::Win, 7)),
+        Some((OutcomeTier::LikelyWin, 3)),
+        Some((OutcomeTier::Win, 7)),
     ];
     let (places, verdict) = kept(&fates, Precision::Distance).unwrap();
     assert_eq!(places, [2, 4]);
@@ -79,9 +82,9 @@ fn of_the_winning_moves_the_nearest_to_progress_are_kept() {
 #[test]
 fn a_loss_is_put_off_beyond_the_fifty_moves_and_else_left_to_the_search() {
     let late = [
-        Some((Tier::Loss, 40)),
-        Some((Tier::LateLoss, 101)),
-        Some((Tier::LateLoss, 104)),
+        Some((OutcomeTier::Loss, 40)),
+        Some((OutcomeTier::LateLoss, 101)),
+        Some((OutcomeTier::LateLoss, 104)),
     ];
     let (places, verdict) = kept(&late, Precision::Distance).unwrap();
     assert_eq!((places, verdict.value(-900)), (vec![2], DRAW - 1));
@@ -92,12 +95,16 @@ fn a_loss_is_put_off_beyond_the_fifty_moves_and_else_left_to_the_search() {
 
 #[test]
 fn an_unknown_move_may_be_better_than_all_but_a_sure_win() {
-    let fates = [None, Some((Tier::Draw, 0)), Some((Tier::Loss, 3))];
+    let fates = [
+        None,
+        Some((OutcomeTier::Draw, 0)),
+        Some((OutcomeTier::Loss, 3)),
+    ];
     let (places, verdict) = kept(&fates, Precision::Outcome).unwrap();
     assert_eq!(places, [0, 1]);
     assert_eq!(verdict.value(77), 77, "nothing is proved");
     assert!(verdict.asks_below);
-    let fates = [None, Some((Tier::Win, 0))];
+    let fates = [None, Some((OutcomeTier::Win, 0))];
     let (places, verdict) = kept(&fates, Precision::Outcome).unwrap();
     assert_eq!(places, [1]);
     assert!(

@@ -8,42 +8,42 @@ use std::ops::ControlFlow;
 use super::Searcher;
 use crate::engine::params;
 use crate::engine::score::{DRAW, INFINITE, NO_VALUE, Value, table_win_in};
-use crate::engine::tables::Wdl;
+use crate::engine::tablebase::Wdl;
 use crate::engine::tt::{Bound, Entry, value_to_store};
 use crate::rules::{CastlingRights, Position};
 
 /// What is proved of a node's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Proved {
+pub(super) struct TbBound {
     pub(super) least: Value,
     pub(super) most: Value,
 }
 
-impl Proved {
-    const NOTHING: Proved = Proved {
+impl TbBound {
+    const NOTHING: TbBound = TbBound {
         least: -INFINITE,
         most: INFINITE,
     };
 
-    const fn exactly(value: Value) -> Proved {
-        Proved {
+    const fn exactly(value: Value) -> TbBound {
+        TbBound {
             least: value,
             most: value,
         }
     }
 
     /// What a table's word means `ply` plies from the root. A win may yet be a mate, a loss too.
-    const fn by(wdl: Wdl, ply: usize, fifty_moves: bool) -> Proved {
+    const fn by(wdl: Wdl, ply: usize, fifty_moves: bool) -> TbBound {
         let win = table_win_in(ply);
         match wdl {
-            Wdl::CursedWin if fifty_moves => Proved::exactly(DRAW + 1),
-            Wdl::BlessedLoss if fifty_moves => Proved::exactly(DRAW - 1),
-            Wdl::Draw => Proved::exactly(DRAW),
-            Wdl::Win | Wdl::CursedWin => Proved {
+            Wdl::CursedWin if fifty_moves => TbBound::exactly(DRAW + 1),
+            Wdl::BlessedLoss if fifty_moves => TbBound::exactly(DRAW - 1),
+            Wdl::Draw => TbBound::exactly(DRAW),
+            Wdl::Win | Wdl::CursedWin => TbBound {
                 least: win,
                 most: INFINITE,
             },
-            Wdl::Loss | Wdl::BlessedLoss => Proved {
+            Wdl::Loss | Wdl::BlessedLoss => TbBound {
                 least: -INFINITE,
                 most: -win,
             },
@@ -80,9 +80,9 @@ impl Searcher {
         window: (Value, Value),
         depth: i32,
         ply: usize,
-    ) -> ControlFlow<Value, Proved> {
+    ) -> ControlFlow<Value, TbBound> {
         if self.table_men < position.occupied().count() || position.halfmove_clock() > 0 {
-            return ControlFlow::Continue(Proved::NOTHING);
+            return ControlFlow::Continue(TbBound::NOTHING);
         }
         self.probe_tables(position, key, window, depth, ply)
     }
@@ -95,8 +95,8 @@ impl Searcher {
         (alpha, beta): (Value, Value),
         depth: i32,
         ply: usize,
-    ) -> ControlFlow<Value, Proved> {
-        let nothing = ControlFlow::Continue(Proved::NOTHING);
+    ) -> ControlFlow<Value, TbBound> {
+        let nothing = ControlFlow::Continue(TbBound::NOTHING);
         let Some(tables) = &self.tables else {
             return nothing;
         };
@@ -110,7 +110,7 @@ impl Searcher {
             return nothing;
         };
         self.table_hits += 1;
-        let proved = Proved::by(wdl, ply, tables.fifty_moves());
+        let proved = TbBound::by(wdl, ply, tables.fifty_moves());
         let Some((value, bound)) = proved.settles(alpha, beta) else {
             return ControlFlow::Continue(proved);
         };

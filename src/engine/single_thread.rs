@@ -6,22 +6,22 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::flight::Flight;
-use super::gate::Gate;
+use super::core_scheduler::CorePermits;
 use super::limits::Limits;
 use super::pool::EngineOptions;
 use super::search::{Searcher, Task, safe_move};
-use super::thought::Thought;
-use super::tt::Table;
+use super::search_handle::SearchShared;
+use super::search_result::SearchResult;
+use super::tt::TranspositionTable;
 use crate::rules::Game;
 
 /// A searcher that thinks where it is called. [`EngineOptions::threads`] is ignored: it has one.
-pub struct Solo {
-    table: Arc<Table>,
+pub struct SingleThread {
+    table: Arc<TranspositionTable>,
     searcher: Searcher,
 }
 
-impl fmt::Debug for Solo {
+impl fmt::Debug for SingleThread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Solo")
             .field("table", &self.table)
@@ -29,14 +29,14 @@ impl fmt::Debug for Solo {
     }
 }
 
-impl Solo {
+impl SingleThread {
     /// A searcher that knows nothing yet.
-    pub fn new(options: &EngineOptions) -> Solo {
-        let table = Arc::new(Table::new(options.hash_mb));
-        let gate = Arc::new(Gate::new(1));
+    pub fn new(options: &EngineOptions) -> SingleThread {
+        let table = Arc::new(TranspositionTable::new(options.hash_mb));
+        let gate = Arc::new(CorePermits::new(1));
         let searcher = Searcher::new(Arc::clone(&table), gate, &options.evaluator)
             .with_tables(options.tables.clone());
-        Solo { table, searcher }
+        SingleThread { table, searcher }
     }
 
     /// Forget everything: table and histories.
@@ -47,14 +47,14 @@ impl Solo {
 
     /// Think about the present position of `game` until a limit is met. Limits that wait for a
     /// word from outside (`infinite`, `ponder`) would never end here and are ignored.
-    pub fn think(&mut self, game: &Game, limits: &Limits) -> Thought {
+    pub fn think(&mut self, game: &Game, limits: &Limits) -> SearchResult {
         let limits = Limits {
             infinite: false,
             ponder: false,
             ..limits.clone()
         };
         let first = safe_move(game.position(), &limits.searchmoves);
-        let flight = Arc::new(Flight::new(false, first));
+        let flight = Arc::new(SearchShared::new(false, first));
         self.searcher.run(Task::new(game, limits, None, flight))
     }
 }
@@ -63,8 +63,8 @@ impl Solo {
 mod tests {
     use super::*;
 
-    fn solo() -> Solo {
-        Solo::new(&EngineOptions {
+    fn solo() -> SingleThread {
+        SingleThread::new(&EngineOptions {
             hash_mb: 1,
             ..EngineOptions::default()
         })
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_forgotten_game_leaves_no_trace() {
         let (mut solo, game) = (solo(), Game::new());
-        let think = |solo: &mut Solo, game: &Game| {
+        let think = |solo: &mut SingleThread, game: &Game| {
             let thought = solo.think(game, &Limits::nodes(3000));
             (thought.best, thought.score, thought.nodes, thought.line)
         };

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::engine::core_scheduler::CorePermits;
 use crate::engine::evaluator::Evaluator;
-use crate::engine::flight::Flight;
-use crate::engine::gate::Gate;
 use crate::engine::limits::Limits;
 use crate::engine::score::{MATE_BOUND, MAX_PLY, Score, TABLE_BOUND, TABLE_WIN, is_decisive};
 use crate::engine::search::Task;
-use crate::engine::tables::{Dtz, TableProbe, Tables};
-use crate::engine::thought::Thought;
-use crate::engine::tt::Table;
+use crate::engine::search_handle::SearchShared;
+use crate::engine::search_result::SearchResult;
+use crate::engine::tablebase::{Dtz, TablebaseProbe, Tablebases};
+use crate::engine::tt::TranspositionTable;
 use crate::rules::{Color, Game};
 
 /// Tables that say the same of every position of so many men at most.
@@ -22,7 +22,7 @@ struct Fake {
     white: Option<Wdl>,
 }
 
-impl TableProbe for Fake {
+impl TablebaseProbe for Fake {
     fn most_men(&self) -> usize {
         self.men
     }
@@ -43,23 +43,26 @@ impl TableProbe for Fake {
     }
 }
 
-fn searcher(tables: Option<Tables>) -> Searcher {
-    let (table, gate) = (Arc::new(Table::new(1)), Arc::new(Gate::new(1)));
+fn searcher(tables: Option<Tablebases>) -> Searcher {
+    let (table, gate) = (
+        Arc::new(TranspositionTable::new(1)),
+        Arc::new(CorePermits::new(1)),
+    );
     Searcher::new(table, gate, &Evaluator::classical()).with_tables(tables)
 }
 
 /// What comes of a search, and how often the tables answered.
-fn think(fen: &str, depth: u32, tables: Option<Tables>) -> (Thought, u64) {
+fn think(fen: &str, depth: u32, tables: Option<Tablebases>) -> (SearchResult, u64) {
     let position = Position::from_fen(fen).unwrap();
     let game = Game::from_position(position);
-    let flight = Arc::new(Flight::new(false, None));
+    let flight = Arc::new(SearchShared::new(false, None));
     let mut searcher = searcher(tables);
     let thought = searcher.run(Task::new(&game, Limits::depth(depth), None, flight));
     (thought, searcher.table_hits)
 }
 
-fn saying(men: usize, white: Option<Wdl>) -> Tables {
-    Tables::new(Arc::new(Fake { men, white }))
+fn saying(men: usize, white: Option<Wdl>) -> Tablebases {
+    Tablebases::new(Arc::new(Fake { men, white }))
 }
 
 /// White's queen may take the pawn, and Black's king goes with it.
@@ -70,7 +73,7 @@ const TAKES: &str = "7k/8/8/2n5/8/R6p/8/1B2K3 w - - 10 40";
 #[test]
 fn wins_and_losses_are_bounds_and_the_rest_is_exact() {
     let win = table_win_in(7);
-    let by = |wdl| Proved::by(wdl, 7, true);
+    let by = |wdl| TbBound::by(wdl, 7, true);
     assert_eq!((by(Wdl::Win).least, by(Wdl::Win).most), (win, INFINITE));
     assert_eq!((by(Wdl::Loss).least, by(Wdl::Loss).most), (-INFINITE, -win));
     for (wdl, value) in [
@@ -78,34 +81,34 @@ fn wins_and_losses_are_bounds_and_the_rest_is_exact() {
         (Wdl::Draw, DRAW),
         (Wdl::BlessedLoss, DRAW - 1),
     ] {
-        assert_eq!(by(wdl), Proved::exactly(value));
+        assert_eq!(by(wdl), TbBound::exactly(value));
     }
 }
 
 #[test]
 fn without_the_fifty_move_rule_a_cursed_win_is_one() {
-    let by = |wdl| Proved::by(wdl, 3, false);
+    let by = |wdl| TbBound::by(wdl, 3, false);
     assert_eq!(by(Wdl::CursedWin), by(Wdl::Win));
     assert_eq!(by(Wdl::BlessedLoss), by(Wdl::Loss));
-    assert_eq!(by(Wdl::Draw), Proved::exactly(DRAW));
+    assert_eq!(by(Wdl::Draw), TbBound::exactly(DRAW));
 }
 
 #[test]
 fn a_bound_settles_only_a_window_that_it_lies_outside_of() {
-    let win = Proved::by(Wdl::Win, 4, true);
+    let win = TbBound::by(Wdl::Win, 4, true);
     let value = table_win_in(4);
     assert_eq!(win.settles(-50, 50), Some((value, Bound::Lower)));
     assert_eq!(win.settles(-50, value), Some((value, Bound::Lower)));
     assert_eq!(win.settles(-50, value + 1), None, "it may be a mate");
-    let loss = Proved::by(Wdl::Loss, 4, true);
+    let loss = TbBound::by(Wdl::Loss, 4, true);
     assert_eq!(loss.settles(-50, 50), Some((-value, Bound::Upper)));
     assert_eq!(loss.settles(-value - 1, 50), None);
     assert_eq!(loss.clamp(0), -value);
     assert_eq!(
-        Proved::by(Wdl::Draw, 4, true).settles(-50, 50),
+        TbBound::by(Wdl::Draw, 4, true).settles(-50, 50),
         Some((0, Bound::Exact))
     );
-    assert_eq!(Proved::NOTHING.settles(-50, 50), None);
+    assert_eq!(TbBound::NOTHING.settles(-50, 50), None);
 }
 
 #[test]

@@ -10,16 +10,18 @@ use crate::engine::score::{DRAW, MAX_PLY, Value};
 use crate::rules::Position;
 
 /// The evaluation of one thread.
-pub(super) enum Judge {
+pub(super) enum ThreadEvaluator {
     Classical,
     Net(Box<Accumulators>),
 }
 
-impl Judge {
-    pub(super) fn new(evaluator: &Evaluator) -> Judge {
+impl ThreadEvaluator {
+    pub(super) fn new(evaluator: &Evaluator) -> ThreadEvaluator {
         match evaluator.network() {
-            None => Judge::Classical,
-            Some(network) => Judge::Net(Box::new(Accumulators::new(network, MAX_PLY + 1))),
+            None => ThreadEvaluator::Classical,
+            Some(network) => {
+                ThreadEvaluator::Net(Box::new(Accumulators::new(network, MAX_PLY + 1)))
+            }
         }
     }
 
@@ -27,8 +29,8 @@ impl Judge {
     #[inline]
     pub(super) fn attacks(&self, position: &Position) -> Attacks {
         match self {
-            Judge::Classical => Attacks::of(position),
-            Judge::Net(_) => Attacks::squares(position),
+            ThreadEvaluator::Classical => Attacks::of(position),
+            ThreadEvaluator::Net(_) => Attacks::squares(position),
         }
     }
 
@@ -41,8 +43,8 @@ impl Judge {
             "a king is gone"
         );
         bounded(match self {
-            Judge::Classical => evaluate(position, attacks),
-            Judge::Net(accumulators) => damped(
+            ThreadEvaluator::Classical => evaluate(position, attacks),
+            ThreadEvaluator::Net(accumulators) => damped(
                 position,
                 accumulators.evaluate(position, ply).unwrap_or(DRAW),
             ),

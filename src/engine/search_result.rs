@@ -7,7 +7,7 @@ use crate::rules::Move;
 
 /// The answer of a search.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Thought {
+pub struct SearchResult {
     /// The move to play; `None` only where the position has no legal move.
     pub best: Option<Move>,
     /// The reply expected.
@@ -31,7 +31,7 @@ pub struct Thought {
     /// and the score is theirs. False where the search proved a mate itself.
     pub by_tables: bool,
     /// Why it ended.
-    pub ended: Ended,
+    pub ended: StopReason,
 }
 
 /// A root move and what it is worth to the side that makes it.
@@ -45,7 +45,7 @@ pub struct Ranked {
 
 /// Why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ended {
+pub enum StopReason {
     /// The depth asked for, or the greatest there is.
     Depth,
     /// The nodes asked for.

@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use super::Searcher;
 use crate::engine::score::{DRAW, MATE_BOUND, MAX_PLY, Value, table_win_in};
-use crate::engine::tables::{Dtz, Tables, Wdl};
+use crate::engine::tablebase::{Dtz, Tablebases, Wdl};
 use crate::rules::{CastlingRights, Draw, Move, Outcome, Position};
 
 /// Half-moves without progress that are a draw.
@@ -16,7 +16,7 @@ const FIFTY_MOVES: i32 = 100;
 
 /// How a root move ends, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Tier {
+enum OutcomeTier {
     Loss,
     /// The fifty moves run out first.
     LateLoss,
@@ -29,8 +29,8 @@ enum Tier {
 
 /// What a root move leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Fate {
-    tier: Tier,
+struct MoveOutcome {
+    tier: OutcomeTier,
     /// Plies to the next zeroing move, this one counted; 0 where not known or of no account.
     plies: i32,
 }
@@ -71,14 +71,14 @@ impl Searcher {
         moves: &[Move],
     ) -> Option<RootVerdict> {
         self.table_hits = 0;
-        self.table_men = self.tables.as_ref().map_or(0, Tables::most_men);
+        self.table_men = self.tables.as_ref().map_or(0, Tablebases::most_men);
         let tables = self.tables.as_ref()?;
         if position.occupied().count() > self.table_men
             || position.castling_rights() != CastlingRights::NONE
         {
             return None;
         }
-        let asked = Asked {
+        let asked = RootQuery {
             tables,
             position,
             keys: &self.keys,
@@ -95,8 +95,8 @@ impl Searcher {
 }
 
 /// One root and what its moves are judged with.
-struct Asked<'a> {
-    tables: &'a Tables,
+struct RootQuery<'a> {
+    tables: &'a Tablebases,
     position: &'a Position,
     /// The keys of the game so far.
     keys: &'a [u64],
@@ -104,19 +104,20 @@ struct Asked<'a> {
     hits: Cell<u64>,
 }
 
-impl Asked<'_> {
+impl RootQuery<'_> {
     fn verdict(&self, moves: &[Move]) -> Option<RootVerdict> {
-        let by_distance: Option<Vec<Fate>> = moves.iter().map(|&mv| self.by_distance(mv)).collect();
+        let by_distance: Option<Vec<MoveOutcome>> =
+            moves.iter().map(|&mv| self.by_distance(mv)).collect();
         if let Some(fates) = by_distance {
-            let fates: Vec<Option<Fate>> = fates.into_iter().map(Some).collect();
+            let fates: Vec<Option<MoveOutcome>> = fates.into_iter().map(Some).collect();
             return judged(moves, &fates, Precision::Distance);
         }
-        let fates: Vec<Option<Fate>> = moves.iter().map(|&mv| self.by_outcome(mv)).collect();
+        let fates: Vec<Option<MoveOutcome>> = moves.iter().map(|&mv| self.by_outcome(mv)).collect();
         judged(moves, &fates, Precision::Outcome)
     }
 
     /// The fate of a move by the tables of distances.
-    fn by_distance(&self, mv: Move) -> Option<Fate> {
+    fn by_distance(&self, mv: Move) -> Option<MoveOutcome> {
         let child = self.position.play(mv);
         if let Some(fate) = self.by_rule(&child) {
             return Some(fate);
@@ -132,28 +133,28 @@ impl Asked<'_> {
     }
 
     /// The fate of a move by the tables of outcomes alone.
-    fn by_outcome(&self, mv: Move) -> Option<Fate> {
+    fn by_outcome(&self, mv: Move) -> Option<MoveOutcome> {
         let child = self.position.play(mv);
         if let Some(fate) = self.by_rule(&child) {
             // No other move's distance is known: none must look nearer than the end of the game.
-            return Some(Fate { plies: 0, ..fate });
+            return Some(MoveOutcome { plies: 0, ..fate });
         }
         let wdl = self.tables.wdl(&child)?.reversed();
         self.hits.update(|hits| hits + 1);
         let fate = fate(after_zeroing(wdl), 0, self.tables.fifty_moves());
-        Some(Fate { plies: 0, ..fate })
+        Some(MoveOutcome { plies: 0, ..fate })
     }
 
     /// What needs no table: the end of the game, and a position that stands for the third time.
-    fn by_rule(&self, child: &Position) -> Option<Fate> {
-        let draw = Fate {
-            tier: Tier::Draw,
+    fn by_rule(&self, child: &Position) -> Option<MoveOutcome> {
+        let draw = MoveOutcome {
+            tier: OutcomeTier::Draw,
             plies: 0,
         };
         match child.outcome() {
             Some(Outcome::Win { .. }) => {
-                return Some(Fate {
-                    tier: Tier::Win,
+                return Some(MoveOutcome {
+                    tier: OutcomeTier::Win,
                     plies: 1,
                 });
             }
@@ -197,19 +198,19 @@ const fn after_quiet(child: Dtz) -> Dtz {
 }
 
 /// What a distance means with so many half-moves on the fifty-move count.
-fn fate(distance: Dtz, clock: i32, fifty_moves: bool) -> Fate {
+fn fate(distance: Dtz, clock: i32, fifty_moves: bool) -> MoveOutcome {
     let Dtz { plies, is_rounded } = distance;
     let end = plies.abs() + clock;
     let is_late = fifty_moves && end > FIFTY_MOVES;
     let tier = match plies.signum() {
-        0 => Tier::Draw,
-        1 if is_late => Tier::LateWin,
-        1 if fifty_moves && is_rounded && end == FIFTY_MOVES => Tier::LikelyWin,
-        1 => Tier::Win,
-        _ if is_late => Tier::LateLoss,
-        _ => Tier::Loss,
+        0 => OutcomeTier::Draw,
+        1 if is_late => OutcomeTier::LateWin,
+        1 if fifty_moves && is_rounded && end == FIFTY_MOVES => OutcomeTier::LikelyWin,
+        1 => OutcomeTier::Win,
+        _ if is_late => OutcomeTier::LateLoss,
+        _ => OutcomeTier::Loss,
     };
-    Fate {
+    MoveOutcome {
         tier,
         plies: plies.abs(),
     }
@@ -217,36 +218,42 @@ fn fate(distance: Dtz, clock: i32, fifty_moves: bool) -> Fate {
 
 /// Keep the moves of the best fate. Moves of unknown fate are kept beside them, but not beside a
 /// sure win.
-fn judged(moves: &[Move], fates: &[Option<Fate>], precision: Precision) -> Option<RootVerdict> {
+fn judged(
+    moves: &[Move],
+    fates: &[Option<MoveOutcome>],
+    precision: Precision,
+) -> Option<RootVerdict> {
     let best = fates.iter().flatten().map(|fate| fate.tier).max()?;
     let alike = || fates.iter().flatten().filter(|fate| fate.tier == best);
     let (nearest, farthest) = (
         alike().map(|fate| fate.plies).min()?,
         alike().map(|fate| fate.plies).max()?,
     );
-    let is_kept = |fate: &Fate| {
+    let is_kept = |fate: &MoveOutcome| {
         fate.tier == best
             && match best {
-                Tier::Win | Tier::LikelyWin | Tier::LateWin => fate.plies == nearest,
-                Tier::LateLoss => fate.plies == farthest,
-                Tier::Draw | Tier::Loss => true,
+                OutcomeTier::Win | OutcomeTier::LikelyWin | OutcomeTier::LateWin => {
+                    fate.plies == nearest
+                }
+                OutcomeTier::LateLoss => fate.plies == farthest,
+                OutcomeTier::Draw | OutcomeTier::Loss => true,
             }
     };
-    let is_sure = best == Tier::Win || fates.iter().all(Option::is_some);
+    let is_sure = best == OutcomeTier::Win || fates.iter().all(Option::is_some);
     let kept = moves.iter().zip(fates);
-    let kept = kept.filter(|(_, fate)| fate.as_ref().map_or(best != Tier::Win, is_kept));
+    let kept = kept.filter(|(_, fate)| fate.as_ref().map_or(best != OutcomeTier::Win, is_kept));
     let win = |plies: i32| table_win_in(plies.clamp(0, MAX_PLY as i32) as usize);
     let value = match best {
-        Tier::Win | Tier::LikelyWin => win(nearest),
-        Tier::LateWin => DRAW + 1,
-        Tier::Draw => DRAW,
-        Tier::LateLoss => DRAW - 1,
-        Tier::Loss => -win(farthest),
+        OutcomeTier::Win | OutcomeTier::LikelyWin => win(nearest),
+        OutcomeTier::LateWin => DRAW + 1,
+        OutcomeTier::Draw => DRAW,
+        OutcomeTier::LateLoss => DRAW - 1,
+        OutcomeTier::Loss => -win(farthest),
     };
     Some(RootVerdict {
         kept: kept.map(|(&mv, _)| mv).collect(),
         value: is_sure.then_some(value),
-        asks_below: !is_sure || (precision == Precision::Outcome && best == Tier::Win),
+        asks_below: !is_sure || (precision == Precision::Outcome && best == OutcomeTier::Win),
     })
 }
 
