@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::record::{EventRecord, GameRecord, Millis, MoveRecord};
-use crate::lichess::Scope;
+use crate::lichess::EndpointClass;
 
 /// After this little time on the clock a flag is nobody's accident.
 const SCRAMBLE: Millis = 3_000;
@@ -231,7 +231,7 @@ impl<'g> Scene<'g> {
 /// cost no time.
 fn is_move_refused(event: &EventRecord) -> bool {
     let word = event.text.split(':').next();
-    let mut others = Scope::ALL.iter().filter(|scope| **scope != Scope::Move);
+    let mut others = EndpointClass::ALL.iter().filter(|scope| **scope != EndpointClass::Move);
     event.kind == "limited" && others.all(|scope| word != Some(scope.as_str()))
 }
 

@@ -185,8 +185,8 @@ mod tests {
         }
         assert_eq!(times("operator", "say: rate limited 12 times"), 1);
         // The line as it is written.
-        let limited = crate::lichess::Limited {
-            scope: crate::lichess::Scope::Move,
+        let limited = crate::lichess::RateLimitedCalls {
+            scope: crate::lichess::EndpointClass::Move,
             game: None,
             times: 7,
             wait: None,

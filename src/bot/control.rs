@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::settings::Settings;
 use super::status::Status;
 use crate::config::ColorWish;
-use crate::lichess::{ChallengeId, Entrance, GameId, Room};
+use crate::lichess::{ChallengeId, JoinOptions, GameId, Room};
 
 /// Commands that may wait to be heard.
 const MOST_WAITING: usize = 16;
@@ -46,7 +46,7 @@ pub enum Command {
     /// Look for games, or no longer.
     Matchmaking(bool),
     /// Join an arena.
-    JoinArena(String, Entrance),
+    JoinArena(String, JoinOptions),
     /// Leave an arena.
     LeaveArena(String),
     /// Say something in a game.

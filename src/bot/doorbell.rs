@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use super::alarm::{AlarmKind, Alarms};
 use super::status::Stream;
 use crate::lichess::{
-    Client, Event, EventReopening, EventStream, Knocking, Scope, StreamLoss, Timing,
+    Client, Event, EventBackoff, EventStream, PollFallback, EndpointClass, Disconnect, Timing,
 };
 
 /// Ends in good order, in a row and each soon after the opening, that tell of somebody else who
@@ -34,9 +34,9 @@ pub(super) enum Rung {
     /// A line of the stream.
     Line(Event),
     /// The stream, which was open, is lost and will be opened again.
-    Lost(StreamLoss),
+    Lost(Disconnect),
     /// It could not be opened, which will be tried again.
-    Unopened(StreamLoss),
+    Unopened(Disconnect),
     /// It is still away while the server is there: time to ask for what it would tell.
     Away,
 }
@@ -44,7 +44,7 @@ pub(super) enum Rung {
 /// A supervised event stream.
 pub(super) struct Doorbell {
     client: Client,
-    reopening: EventReopening,
+    reopening: EventBackoff,
     phase: Phase,
     alarms: Alarms,
     short_lives: u32,
@@ -70,14 +70,14 @@ enum Phase {
         /// When to ask by hand, where that helps.
         ask_at: Option<Instant>,
     },
-    Opening(BoxFuture<'static, Result<EventStream, StreamLoss>>),
+    Opening(BoxFuture<'static, Result<EventStream, Disconnect>>),
     Live(Box<EventStream>),
 }
 
 impl Doorbell {
     pub(super) fn new(client: Client, alarms: Alarms) -> Self {
         Self {
-            reopening: EventReopening::new(client.timing()),
+            reopening: EventBackoff::new(client.timing()),
             client,
             phase: Phase::Waiting {
                 until: Instant::now(),
@@ -169,7 +169,7 @@ impl Doorbell {
                 let lived = Duration::ZERO;
                 now + self
                     .reopening
-                    .after_loss(&StreamLoss::Ended, lived, now, fastrand::f64())
+                    .after_loss(&Disconnect::Ended, lived, now, fastrand::f64())
             }
         };
         self.phase = Phase::Waiting {
@@ -185,7 +185,7 @@ impl Doorbell {
         self.phase = Phase::Opening(Box::pin(async move { client.events().await }));
     }
 
-    fn lost(&mut self, loss: StreamLoss, lived: Duration) -> Rung {
+    fn lost(&mut self, loss: Disconnect, lived: Duration) -> Rung {
         let now = Instant::now();
         let was_open = matches!(self.phase, Phase::Live(_));
         let stolen = self.is_stolen(&loss, lived);
@@ -215,7 +215,7 @@ impl Doorbell {
             ask_at: answers.then(|| next_asking(self.client.timing(), self.away)),
         };
         if !was_open {
-            let said = matches!(&loss, StreamLoss::Unopened(error) if error.is_rate_limited());
+            let said = matches!(&loss, Disconnect::Unopened(error) if error.is_rate_limited());
             if !said {
                 tracing::warn!(%loss, ?wait, asking, "the event stream does not open");
             }
@@ -229,11 +229,11 @@ impl Doorbell {
     /// Asks whether a server that is out of order is well again, if it is and an opening would fit.
     fn asking(
         &mut self,
-        loss: &StreamLoss,
+        loss: &Disconnect,
         lived: Duration,
         now: Instant,
     ) -> Option<BoxFuture<'static, ()>> {
-        if !Knocking::helps(loss, lived) {
+        if !PollFallback::helps(loss, lived) {
             self.trouble = None;
             return None;
         }
@@ -245,13 +245,13 @@ impl Doorbell {
             return None;
         }
         let client = self.client.clone();
-        let knocking = Knocking::new(client.timing(), trouble.since);
+        let knocking = PollFallback::new(client.timing(), trouble.since);
         Some(Box::pin(async move {
             loop {
                 let wait = knocking.wait(Instant::now(), fastrand::f64());
                 tokio::time::sleep(wait).await;
                 // Who says that these are too many is well.
-                if client.knock().await || client.pause(Scope::Warm).is_some() {
+                if client.knock().await || client.pause(EndpointClass::Warm).is_some() {
                     return;
                 }
             }
@@ -265,13 +265,13 @@ impl Doorbell {
     }
 
     /// Whether somebody else takes the stream away, again and again.
-    fn is_stolen(&mut self, loss: &StreamLoss, lived: Duration) -> bool {
+    fn is_stolen(&mut self, loss: &Disconnect, lived: Duration) -> bool {
         match loss {
-            StreamLoss::Ended if lived < self.client.timing().healthy_life * CALM => {
+            Disconnect::Ended if lived < self.client.timing().healthy_life * CALM => {
                 self.short_lives += 1;
             }
             // What cannot be opened says nothing of anybody else.
-            StreamLoss::Unopened(_) => {}
+            Disconnect::Unopened(_) => {}
             _ => self.short_lives = 0,
         }
         let stolen = self.short_lives >= STOLEN_AFTER;
@@ -287,7 +287,7 @@ impl Doorbell {
 /// When to ask by hand next, where the stream is away since then.
 fn next_asking(timing: &Timing, away: Option<Instant>) -> Instant {
     let now = Instant::now();
-    now + Knocking::by_hand(timing, away.unwrap_or(now)).wait(now, fastrand::f64())
+    now + PollFallback::by_hand(timing, away.unwrap_or(now)).wait(now, fastrand::f64())
 }
 
 async fn moment(at: Option<Instant>) {

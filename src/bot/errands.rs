@@ -12,7 +12,7 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use super::lobby::{Errand, Kind, News, Refusal};
 use super::memory::{Call as Asking, Memory};
 use super::report::{BotEvent, Listeners};
-use crate::lichess::{ChallengeId, Client, Error, GameId, Scope, UserId};
+use crate::lichess::{ChallengeId, Client, Error, GameId, EndpointClass, UserId};
 
 /// Calls under way at once on which a seat depends; each waits for the governor besides.
 const URGENT_AT_ONCE: usize = 8;
@@ -165,7 +165,7 @@ async fn decline(client: Client, listeners: Listeners, refusal: Refusal) -> News
     for _ in 1..TRIES {
         // After a 429 the governor holds a second try for as long as was advised, or lets none out
         // where that is longer than a challenge waits. All other refusals are held meanwhile anyhow.
-        let again = |error: &Error| error.is_transient() || client.pause(Scope::Decline).is_some();
+        let again = |error: &Error| error.is_transient() || client.pause(EndpointClass::Decline).is_some();
         if !outcome.as_ref().is_err_and(again) {
             break;
         }

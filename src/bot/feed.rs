@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 
 use super::report::{BotEvent, Listeners};
 use super::roll::Roll;
-use crate::lichess::{Client, Error, GameEvent, GameId, GameReopening, GameStream, StreamLoss};
+use crate::lichess::{Client, Error, GameEvent, GameId, GameBackoff, GameStream, Disconnect};
 
 /// What a feed brings.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(super) enum Fed {
 pub(super) struct GameFeed {
     client: Client,
     game: GameId,
-    reopening: GameReopening,
+    reopening: GameBackoff,
     phase: Phase,
     demanded: Option<Instant>,
     /// The loss at hand is told.
@@ -44,7 +44,7 @@ pub(super) struct GameFeed {
     listeners: Listeners,
 }
 
-type Opening = BoxFuture<'static, Result<GameStream, StreamLoss>>;
+type Opening = BoxFuture<'static, Result<GameStream, Disconnect>>;
 
 enum Phase {
     Waiting {
@@ -76,7 +76,7 @@ impl GameFeed {
         Self {
             roll,
             listeners,
-            reopening: GameReopening::new(client.timing()),
+            reopening: GameBackoff::new(client.timing()),
             client,
             game,
             phase: Phase::Waiting {
@@ -128,7 +128,7 @@ impl GameFeed {
                         Some(by) => {
                             match tokio::time::timeout_at((*by).into(), stream.next()).await {
                                 Ok(outcome) => outcome,
-                                Err(_) => Err(StreamLoss::Silent(self.client.timing().game_idle)),
+                                Err(_) => Err(Disconnect::Silent(self.client.timing().game_idle)),
                             }
                         }
                     };
@@ -190,10 +190,10 @@ impl GameFeed {
         };
     }
 
-    fn lost(&mut self, loss: &StreamLoss, lived: Duration) -> Option<Fed> {
+    fn lost(&mut self, loss: &Disconnect, lived: Duration) -> Option<Fed> {
         let mut wait = self.reopening.after_loss(loss, lived);
         let mut fed = None;
-        if let StreamLoss::Unopened(error) = loss {
+        if let Disconnect::Unopened(error) = loss {
             match error {
                 Error::RateLimited { wait: advised, .. } => {
                     wait = wait.max(self.least_pause);

@@ -161,13 +161,13 @@ impl Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lichess::Entrance;
+    use crate::lichess::JoinOptions;
 
     #[test]
     fn a_password_is_in_no_description() {
-        let entrance = Entrance {
+        let entrance = JoinOptions {
             password: Some("sesame".to_owned()),
-            ..Entrance::default()
+            ..JoinOptions::default()
         };
         let command = Command::JoinArena("aBcD1234".to_owned(), entrance);
         assert_eq!(command.describe().as_deref(), Some("join aBcD1234"));

@@ -15,7 +15,7 @@ use super::porter::Porter;
 use super::settings::Settings;
 use super::status::{Ledger, Matchmaking, Seats, Sources, State, Status};
 use crate::config::ColorWish;
-use crate::lichess::{ColorChoice, Entrance, GameId, Room};
+use crate::lichess::{ColorChoice, JoinOptions, GameId, Room};
 
 /// How long it is waited for the chat's lane before the operator is told that a line waits.
 const SPEECH: Duration = Duration::from_secs(5);
@@ -155,7 +155,7 @@ impl Porter {
         })
     }
 
-    fn join_arena(&mut self, id: &str, entrance: &Entrance) -> Reply {
+    fn join_arena(&mut self, id: &str, entrance: &JoinOptions) -> Reply {
         // An alarm may be on that the calendar has not heard of yet.
         if !self.house.alarms.stop() && self.arenas.join(id, entrance.clone()) {
             return Reply::done(format!(

@@ -31,7 +31,7 @@ use super::table::{
 use super::upkeep::say_tripped;
 use super::voice::Voice;
 use crate::engine::{Engine, Limits, Pool, Search, SearchResult};
-use crate::lichess::{Client, Error, GameEvent, GameFull, GameId, OfferDraw, Reply, Scope};
+use crate::lichess::{Client, Error, GameEvent, GameFull, GameId, OfferDraw, Reply, EndpointClass};
 use crate::rules::Move;
 use crate::store::Moment;
 
@@ -347,7 +347,7 @@ impl Player {
         tracing::debug!(?request, "asking");
         self.requests.push(Box::pin(async move {
             // A courtesy is not worth another call after one too many.
-            if let Some(wait) = client.pause(Scope::Act).filter(|_| request.is_courtesy()) {
+            if let Some(wait) = client.pause(EndpointClass::Act).filter(|_| request.is_courtesy()) {
                 return (request, Answer::Limited { wait: Some(wait) });
             }
             let outcome = match request {

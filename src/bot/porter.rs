@@ -34,7 +34,7 @@ use super::settings::Settings;
 use super::shelf::Shelf;
 use super::table::{Ending, Past, Seat};
 use super::upkeep::{self, say_rests, say_tripped};
-use crate::lichess::{Account, Event, GameId, GameInfo, StreamLoss, UserId};
+use crate::lichess::{Account, Event, GameId, GameInfo, Disconnect, UserId};
 
 /// Lines of the event stream that are taken in one after another before calls go out.
 const BURST: usize = 1024;
@@ -346,7 +346,7 @@ impl Porter {
             }
             Rung::Unopened(loss) => {
                 // A door that never opened to this token will not do so later.
-                if let StreamLoss::Unopened(error) = &loss
+                if let Disconnect::Unopened(error) = &loss
                     && let Some(fatal) = fatal(error)
                 {
                     if !self.let_in {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::status::{Game, GameStreamStatus};
 use super::table::Moved;
 use crate::engine::Score;
-use crate::lichess::{GameId, Pulse, Side};
+use crate::lichess::{GameId, Liveness, Side};
 
 /// The running games. Clones share them.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +26,7 @@ struct Lines {
 #[derive(Debug)]
 struct StreamLine {
     /// Its signs of life, while it is open.
-    open: Option<Pulse>,
+    open: Option<Liveness>,
     since: Instant,
     openings: u64,
 }
@@ -58,7 +58,7 @@ impl Roll {
     }
 
     /// The stream of a game is wanted, is open, or is lost.
-    pub(super) fn stream(&self, game: &GameId, open: Option<Pulse>) {
+    pub(super) fn stream(&self, game: &GameId, open: Option<Liveness>) {
         let mut lines = self.lock();
         let line = lines.streams.entry(game.clone()).or_insert(StreamLine {
             open: None,
@@ -143,7 +143,7 @@ impl Roll {
 }
 
 fn shown(line: &StreamLine) -> GameStreamStatus {
-    let heard = line.open.as_ref().map(Pulse::last_heard);
+    let heard = line.open.as_ref().map(Liveness::last_heard);
     GameStreamStatus {
         open: heard.is_some(),
         since: millis(line.since.elapsed()),

@@ -9,7 +9,7 @@ use megaton::bot::{
     Decision, Keeper, Kind, ListSources, Openness, Pace, Past, Settings, Standing, Verdict,
     consider,
 };
-use megaton::lichess::{Challenge, Compat, Event, Misfit, Player, TimeControl, UserId};
+use megaton::lichess::{Challenge, Compat, Event, JsonMismatch, Player, TimeControl, UserId};
 use serde_json::Value;
 
 use super::failure::Failure;
@@ -87,7 +87,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
 struct Asked {
     challenge: Challenge,
     compat: Option<Compat>,
-    dropped: Vec<Misfit>,
+    dropped: Vec<JsonMismatch>,
 }
 
 fn is_stdin(file: &Path) -> bool {

@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use super::challenge::variant;
 use super::player::from_epoch_ms;
-use super::reading::{FromObject, Misfit, Object};
-use super::words::Variant;
+use super::lenient_json::{FromObject, JsonMismatch, Object};
+use super::enums::Variant;
 
 /// A tournament in the arena mode.
 #[expect(
@@ -48,12 +48,12 @@ pub struct Arena {
     /// It asks for a password.
     pub is_private: bool,
     /// Who may come in.
-    pub entry: Entry,
+    pub entry: EntryConditions,
 }
 
 /// Who may come into an arena, as far as it is told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct EntryConditions {
     /// Least rating.
     pub min_rating: Option<i32>,
     /// Highest rating.
@@ -75,7 +75,7 @@ pub struct Entry {
 }
 
 impl FromObject for Arena {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         let id: String = object.required("id")?;
         let name: Option<String> = object.optional("fullName");
         let clock = object.object("clock");
@@ -101,13 +101,13 @@ impl FromObject for Arena {
             pairings_closed: object.flag("pairingsClosed"),
             from_position: object.raw("position").is_some(),
             is_private: object.flag("private"),
-            entry: Entry::from_object(object)?,
+            entry: EntryConditions::from_object(object)?,
         })
     }
 }
 
-impl FromObject for Entry {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+impl FromObject for EntryConditions {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         let battle = object.object("teamBattle");
         let verdicts = object.object("verdicts");
         Ok(Self {
@@ -187,7 +187,7 @@ pub struct Arenas {
 }
 
 impl FromObject for Arenas {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         Ok(Self {
             created: object.list("created"),
             started: object.list("started"),
@@ -199,7 +199,7 @@ impl FromObject for Arenas {
 mod tests {
     use std::time::UNIX_EPOCH;
 
-    use super::super::reading::read;
+    use super::super::lenient_json::read;
     use super::*;
 
     fn arena(json: &str) -> Arena {
@@ -247,7 +247,7 @@ mod tests {
     fn what_is_not_told_is_not_allowed_and_not_asked_for() {
         let bare = arena(r#"{"id":"aBcD1234"}"#);
         assert!(!bare.bots_allowed && !bare.is_finished && bare.starts_at.is_none());
-        assert_eq!(bare.entry, Entry::default());
+        assert_eq!(bare.entry, EntryConditions::default());
         assert_eq!(bare.variant, Variant::Unknown);
     }
 

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::loss::StreamLoss;
+use super::disconnect::Disconnect;
 use super::timing::Timing;
 
 /// How much longer each wait for the event stream is than the one before …
@@ -35,25 +35,25 @@ const QUICK_OPENINGS: u32 = 2;
 
 /// The reopening of one game's stream.
 #[derive(Clone, Debug)]
-pub struct GameReopening {
+pub struct GameBackoff {
     waits: Vec<Duration>,
     healthy_life: Duration,
     attempts: usize,
-    silences: Silences,
+    silences: SilenceCount,
     opening: Duration,
     idle: Duration,
     /// Openings in a row that nobody answered.
     unanswered: u32,
 }
 
-impl GameReopening {
+impl GameBackoff {
     /// The rules of `timing`.
     pub fn new(timing: &Timing) -> Self {
         Self {
             waits: timing.game_backoff.clone(),
             healthy_life: timing.healthy_life,
             attempts: 0,
-            silences: Silences::default(),
+            silences: SilenceCount::default(),
             opening: timing.game_opening,
             idle: timing.game_idle,
             unanswered: 0,
@@ -63,8 +63,8 @@ impl GameReopening {
     /// How long to wait before the next opening, after `loss` of a stream that lived for `lived`
     /// (nought if it never opened). A wait the server advised is left to the caller, who knows the
     /// clock.
-    pub fn after_loss(&mut self, loss: &StreamLoss, lived: Duration) -> Duration {
-        let unanswered = lived.is_zero() && matches!(loss, StreamLoss::Silent(_));
+    pub fn after_loss(&mut self, loss: &Disconnect, lived: Duration) -> Duration {
+        let unanswered = lived.is_zero() && matches!(loss, Disconnect::Silent(_));
         self.unanswered = if unanswered {
             self.unanswered.saturating_add(1)
         } else {
@@ -90,7 +90,7 @@ impl GameReopening {
     pub fn after_life(&mut self, lived: Duration) -> Duration {
         if lived >= self.healthy_life {
             self.attempts = 0;
-            self.silences = Silences::default();
+            self.silences = SilenceCount::default();
             return Duration::ZERO;
         }
         let last = self.waits.len().saturating_sub(1);
@@ -102,20 +102,20 @@ impl GameReopening {
 
 /// The reopening of the event stream.
 #[derive(Clone, Debug)]
-pub struct EventReopening {
+pub struct EventBackoff {
     first: Duration,
     longest: Duration,
     longest_unreached: Duration,
     steady: Duration,
     healthy_life: Duration,
     attempts: i32,
-    silences: Silences,
+    silences: SilenceCount,
     /// Since when no connection comes about.
     away_since: Option<Instant>,
     budget: OpeningBudget,
 }
 
-impl EventReopening {
+impl EventBackoff {
     /// The rules of `timing`.
     pub fn new(timing: &Timing) -> Self {
         Self {
@@ -125,7 +125,7 @@ impl EventReopening {
             steady: timing.steady,
             healthy_life: timing.healthy_life,
             attempts: 0,
-            silences: Silences::default(),
+            silences: SilenceCount::default(),
             away_since: None,
             budget: OpeningBudget::new(timing.opening_window, timing.openings),
         }
@@ -150,12 +150,12 @@ impl EventReopening {
     /// `lived` (nought if it never opened). `chance` is a random number in `0.0..1.0`.
     pub fn after_loss(
         &mut self,
-        loss: &StreamLoss,
+        loss: &Disconnect,
         lived: Duration,
         now: Instant,
         chance: f64,
     ) -> Duration {
-        if let StreamLoss::Unopened(error) = loss
+        if let Disconnect::Unopened(error) = loss
             && error.is_unreached()
         {
             return self.after_knocking(now, chance);
@@ -163,12 +163,12 @@ impl EventReopening {
         self.away_since = None;
         let own = if lived >= self.healthy_life {
             self.attempts = 0;
-            self.silences = Silences::default();
+            self.silences = SilenceCount::default();
             Duration::ZERO
         } else if self.silences.excuse(loss, lived) {
             Duration::ZERO
         } else {
-            let (before, growth) = if Knocking::helps(loss, lived) {
+            let (before, growth) = if PollFallback::helps(loss, lived) {
                 (PATIENT_AFTER, PATIENT_GROWTH)
             } else {
                 (0, GROWTH)
@@ -182,8 +182,8 @@ impl EventReopening {
             jittered_from(least, full.min(self.longest), chance)
         };
         let demanded = match loss {
-            StreamLoss::Unopened(error) if error.is_unauthorized() => self.longest,
-            StreamLoss::Unopened(error) => error.wait().unwrap_or_default(),
+            Disconnect::Unopened(error) if error.is_unauthorized() => self.longest,
+            Disconnect::Unopened(error) => error.wait().unwrap_or_default(),
             _ => Duration::ZERO,
         };
         own.max(demanded).max(self.budget.wait(now))
@@ -209,13 +209,13 @@ impl EventReopening {
 
 /// How often in a row a stream opened and fell silent.
 #[derive(Clone, Copy, Debug, Default)]
-struct Silences(u32);
+struct SilenceCount(u32);
 
-impl Silences {
+impl SilenceCount {
     /// Takes in a `loss` after a short life. Says whether it is no reason to wait.
-    fn excuse(&mut self, loss: &StreamLoss, lived: Duration) -> bool {
+    fn excuse(&mut self, loss: &Disconnect, lived: Duration) -> bool {
         let was_open = !lived.is_zero();
-        if was_open && matches!(loss, StreamLoss::Silent(_)) {
+        if was_open && matches!(loss, Disconnect::Silent(_)) {
             self.0 = self.0.saturating_add(1);
             return self.0 <= FREE_SILENCES;
         }
@@ -231,14 +231,14 @@ impl Silences {
 /// again, by a small call which spends none of the openings; one that is there for what the stream
 /// would tell.
 #[derive(Clone, Copy, Debug)]
-pub struct Knocking {
+pub struct PollFallback {
     first: Duration,
     longest: Duration,
     steady: Duration,
     since: Instant,
 }
 
-impl Knocking {
+impl PollFallback {
     /// The rules of `timing`, for trouble that began at `since`.
     pub fn new(timing: &Timing, since: Instant) -> Self {
         Self {
@@ -260,11 +260,11 @@ impl Knocking {
 
     /// Whether `loss` of a stream that lived for `lived` (nought if it never opened) is one of a
     /// server that was reached and is out of order: a small call can tell when it is no more.
-    pub fn helps(loss: &StreamLoss, lived: Duration) -> bool {
+    pub fn helps(loss: &Disconnect, lived: Duration) -> bool {
         match loss {
-            StreamLoss::Unopened(error) => error.is_out_of_order(),
+            Disconnect::Unopened(error) => error.is_out_of_order(),
             // Nobody answered the opening.
-            StreamLoss::Silent(_) => lived.is_zero(),
+            Disconnect::Silent(_) => lived.is_zero(),
             _ => false,
         }
     }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::ids::{ChallengeId, GameId};
 use super::player::Player;
-use super::reading::{FromObject, Misfit, Object, Read, read};
-use super::words::{ChallengeStatus, ColorChoice, DeclineReason, Direction, Side, Speed, Variant};
+use super::lenient_json::{FromObject, JsonMismatch, Object, Lenient, read};
+use super::enums::{ChallengeStatus, ColorChoice, DeclineReason, Direction, Side, Speed, Variant};
 
 /// How time runs in a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum TimeControl {
 }
 
 impl FromObject for TimeControl {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         let kind: Option<String> = object.optional("type");
         Ok(match kind.as_deref() {
             Some("clock") => match (object.count("limit"), object.count("increment")) {
@@ -91,13 +91,13 @@ impl Challenge {
     ///
     /// # Errors
     /// When it is no object, or lacks its id.
-    pub fn from_json(json: &str) -> Result<Read<Self>, Misfit> {
+    pub fn from_json(json: &str) -> Result<Lenient<Self>, JsonMismatch> {
         read(json)
     }
 }
 
 impl FromObject for Challenge {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         let id: String = object.required("id")?;
         let rematch_of: Option<String> = object.optional("rematchOf");
         Ok(Self {
@@ -144,7 +144,7 @@ pub struct Challenges {
 }
 
 impl FromObject for Challenges {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         Ok(Self {
             incoming: object.list("in"),
             outgoing: object.list("out"),
@@ -162,7 +162,7 @@ pub enum ChallengeUpdate {
 }
 
 impl FromObject for ChallengeUpdate {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         if object.has("done") {
             return Ok(Self::Done(object.required("done")?));
         }
@@ -172,7 +172,7 @@ impl FromObject for ChallengeUpdate {
 }
 
 /// The challenge in the answer that created it: bare, or wrapped as older servers do.
-pub(super) fn created(object: &Object<'_>) -> Result<Challenge, Misfit> {
+pub(super) fn created(object: &Object<'_>) -> Result<Challenge, JsonMismatch> {
     if object.has("challenge") {
         object.required_nested("challenge")
     } else {

@@ -13,18 +13,18 @@ use reqwest::header::HeaderValue;
 use reqwest::{Response, Url};
 use tokio::sync::Notify;
 
-use super::admission::Gate;
-use super::agent::Agent;
-use super::answer::{BODY_LIMIT, Body, judge};
-use super::complaints::Complaints;
+use super::rate_limiter::RateLimiter;
+use super::user_agent::UserAgent;
+use super::response::{BODY_LIMIT, Body, judge};
+use super::warn_once::WarnOnce;
 use super::connect::Pools;
 use super::error::{self, Error};
-use super::limited::{LimitLog, Limited};
-use super::loss::StreamLoss;
-use super::reading::{self, FromObject, Misfit};
-use super::request::Call;
-use super::scope::Scope;
-use super::tally::{Outcome, Tally};
+use super::rate_limit_log::{RateLimitLog, RateLimitedCalls};
+use super::disconnect::Disconnect;
+use super::lenient_json::{self, FromObject, JsonMismatch};
+use super::request::ApiRequest;
+use super::endpoint_class::EndpointClass;
+use super::call_stats::{CallResult, CallStats};
 use super::timing::Timing;
 use super::token::Token;
 
@@ -70,17 +70,17 @@ struct Inner {
     token: Token,
     authorization: HeaderValue,
     timing: Timing,
-    agent: Agent,
-    gate: Gate,
-    complaints: Complaints,
+    agent: UserAgent,
+    gate: RateLimiter,
+    complaints: WarnOnce,
     /// Calls that were refused for the rate.
-    limited: LimitLog,
+    limited: RateLimitLog,
     /// When the connection of the moves was last used.
     moves_used: Mutex<Option<Instant>>,
     /// A call was refused as if the token or the account were not good any more.
     doubted: Notify,
     /// How often in a row such calls were forbidden, by kind.
-    forbidden: Mutex<BTreeMap<Scope, u32>>,
+    forbidden: Mutex<BTreeMap<EndpointClass, u32>>,
 }
 
 impl Client {
@@ -90,7 +90,7 @@ impl Client {
     /// When the options cannot be used; says which.
     pub fn new(options: ClientOptions) -> Result<Self, SetupError> {
         let base = base_url(&options.base_url)?;
-        let agent = Agent::new(options.contact.as_deref())
+        let agent = UserAgent::new(options.contact.as_deref())
             .ok_or_else(|| SetupError::BadContact(options.contact.clone().unwrap_or_default()))?;
         let pools = Pools::new(base.scheme() == "https", &options.timing)
             .map_err(|error| SetupError::Connections(error::describe(&error)))?;
@@ -99,11 +99,11 @@ impl Client {
             pools,
             authorization: options.token.header(),
             token: options.token,
-            gate: Gate::new(&options.timing),
+            gate: RateLimiter::new(&options.timing),
             timing: options.timing,
             agent,
-            complaints: Complaints::default(),
-            limited: LimitLog::default(),
+            complaints: WarnOnce::default(),
+            limited: RateLimitLog::default(),
             moves_used: Mutex::new(None),
             doubted: Notify::new(),
             forbidden: Mutex::default(),
@@ -116,17 +116,17 @@ impl Client {
     }
 
     /// How many calls of one kind went out.
-    pub fn calls(&self, scope: Scope) -> u64 {
+    pub fn calls(&self, scope: EndpointClass) -> u64 {
         self.0.gate.governor().tally().sent(scope)
     }
 
     /// The counters of all kinds of calls.
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> CallStats {
         self.0.gate.governor().tally().clone()
     }
 
     /// The rest of the pause of one kind of call, if it pauses.
-    pub fn pause(&self, scope: Scope) -> Option<Duration> {
+    pub fn pause(&self, scope: EndpointClass) -> Option<Duration> {
         self.0.gate.governor().pause(scope, Instant::now())
     }
 
@@ -136,7 +136,7 @@ impl Client {
     }
 
     /// What the server refused for the rate since this was last asked, by kind of call and game.
-    pub fn take_limited(&self) -> Vec<Limited> {
+    pub fn take_limited(&self) -> Vec<RateLimitedCalls> {
         self.0.limited.take()
     }
 
@@ -147,7 +147,7 @@ impl Client {
 
     /// The kind of call at a game or a challenge that was forbidden (403) most often in a row, and how
     /// often.
-    pub fn forbidden(&self) -> Option<(Scope, u32)> {
+    pub fn forbidden(&self) -> Option<(EndpointClass, u32)> {
         let forbidden = lock(&self.0.forbidden);
         let most = forbidden.iter().max_by_key(|(_, times)| **times);
         most.map(|(scope, times)| (*scope, *times))
@@ -163,11 +163,11 @@ impl Client {
         self.0.token.expose()
     }
 
-    pub(super) fn agent(&self) -> &Agent {
+    pub(super) fn agent(&self) -> &UserAgent {
         &self.0.agent
     }
 
-    pub(super) fn complaints(&self) -> Complaints {
+    pub(super) fn complaints(&self) -> WarnOnce {
         self.0.complaints.clone()
     }
 
@@ -197,8 +197,8 @@ impl Client {
         *lock(&self.0.moves_used) = Some(Instant::now());
     }
 
-    fn pool(&self, scope: Scope) -> &reqwest::Client {
-        if matches!(scope, Scope::Move | Scope::Warm) {
+    fn pool(&self, scope: EndpointClass) -> &reqwest::Client {
+        if matches!(scope, EndpointClass::Move | EndpointClass::Warm) {
             self.use_moves();
             &self.0.pools.moves
         } else {
@@ -208,7 +208,7 @@ impl Client {
 
     /// Sends, once more without our name if that may be what the server objects to. What must not be
     /// done twice is left to fail: the next call of another kind finds out.
-    async fn exchange(&self, call: &Call) -> Result<Response, Error> {
+    async fn exchange(&self, call: &ApiRequest) -> Result<Response, Error> {
         let (agent, named) = self.0.agent.header();
         let pool = self.pool(call.scope);
         let send = |agent| pool.execute(call.request(&self.0.authorization, agent));
@@ -231,11 +231,11 @@ impl Client {
     }
 
     /// Makes a call and returns the body of the success.
-    pub(super) async fn call(&self, call: Call) -> Result<Bytes, Error> {
+    pub(super) async fn call(&self, call: ApiRequest) -> Result<Bytes, Error> {
         let _admitted = self.0.gate.pass(call.scope, call.cost).await?;
         let begun = Instant::now();
         let time = match call.scope {
-            Scope::Move | Scope::Answer | Scope::AcceptBot => self.0.timing.move_call,
+            EndpointClass::Move | EndpointClass::Answer | EndpointClass::AcceptBot => self.0.timing.move_call,
             _ => self.0.timing.call,
         };
         let outcome = self.attempt(&call, begun + time).await;
@@ -247,7 +247,7 @@ impl Client {
         self.settle(&call, outcome)
     }
 
-    async fn attempt(&self, call: &Call, deadline: Instant) -> Result<Bytes, Error> {
+    async fn attempt(&self, call: &ApiRequest, deadline: Instant) -> Result<Bytes, Error> {
         let exchange = tokio::time::timeout_at(deadline.into(), self.exchange(call));
         let mut response = exchange.await.map_err(|_| Error::Transient {
             reached: true,
@@ -263,9 +263,9 @@ impl Client {
     }
 
     /// Opens a stream: a server that says nothing to that is as silent as a stream that says nothing.
-    pub(super) async fn open(&self, call: Call, time: Duration) -> Result<Response, StreamLoss> {
+    pub(super) async fn open(&self, call: ApiRequest, time: Duration) -> Result<Response, Disconnect> {
         let admitted = self.0.gate.pass(call.scope, call.cost).await;
-        let _admitted = admitted.map_err(StreamLoss::Unopened)?;
+        let _admitted = admitted.map_err(Disconnect::Unopened)?;
         let exchange = async {
             let mut response = self.exchange(&call).await?;
             let status = response.status().as_u16();
@@ -282,16 +282,16 @@ impl Client {
             }
         };
         let Ok(outcome) = tokio::time::timeout(time, exchange).await else {
-            self.0.gate.governor().ended(call.scope, Outcome::Lost);
-            return Err(StreamLoss::Silent(time));
+            self.0.gate.governor().ended(call.scope, CallResult::Lost);
+            return Err(Disconnect::Silent(time));
         };
-        self.settle(&call, outcome).map_err(StreamLoss::Unopened)
+        self.settle(&call, outcome).map_err(Disconnect::Unopened)
     }
 
     /// Tells the governor what came of it, and the caller how long a pause is.
-    fn settle<T>(&self, call: &Call, outcome: Result<T, Error>) -> Result<T, Error> {
+    fn settle<T>(&self, call: &ApiRequest, outcome: Result<T, Error>) -> Result<T, Error> {
         let scope = call.scope;
-        let end = outcome.as_ref().err().map_or(Outcome::Done, Outcome::from);
+        let end = outcome.as_ref().err().map_or(CallResult::Done, CallResult::from);
         self.0.gate.governor().ended(scope, end);
         if outcome.as_ref().is_err_and(Error::is_unreached) {
             self.0.gate.governor().unsent(scope);
@@ -318,7 +318,7 @@ impl Client {
     }
 
     /// Whether a call at a game or a challenge was refused as if we were not good for it any more.
-    fn note_refusal(&self, scope: Scope, error: Option<&Error>) {
+    fn note_refusal(&self, scope: EndpointClass, error: Option<&Error>) {
         match error {
             None => {
                 lock(&self.0.forbidden).remove(&scope);
@@ -333,7 +333,7 @@ impl Client {
     }
 
     /// Makes a call whose answer is one JSON object.
-    pub(super) async fn ask<T: FromObject>(&self, call: Call) -> Result<T, Error> {
+    pub(super) async fn ask<T: FromObject>(&self, call: ApiRequest) -> Result<T, Error> {
         let body = self.call(call).await?;
         self.understand(&body)
     }
@@ -343,7 +343,7 @@ impl Client {
         let text = std::str::from_utf8(body).map_err(|_| Error::Protocol {
             reason: "the answer is not UTF-8".into(),
         })?;
-        let read = reading::read::<T>(text).map_err(|misfit| Error::Protocol {
+        let read = lenient_json::read::<T>(text).map_err(|misfit| Error::Protocol {
             reason: misfit.to_string(),
         })?;
         for misfit in &read.dropped {
@@ -353,7 +353,7 @@ impl Client {
     }
 
     /// Logs, once, that a part of an answer was left out.
-    pub(super) fn complain(&self, misfit: &Misfit) {
+    pub(super) fn complain(&self, misfit: &JsonMismatch) {
         if self.0.complaints.is_new(format!("answer {misfit}")) {
             let (path, reason) = (&misfit.path, &misfit.reason);
             tracing::warn!(%path, %reason, "a field of an answer does not fit and is left out");
@@ -435,7 +435,7 @@ mod tests {
     #[test]
     fn nothing_shows_the_token() {
         let client = client("http://127.0.0.1:9").unwrap();
-        let call = Call::get(Scope::Lookup, client.url(&["api"]));
+        let call = ApiRequest::get(EndpointClass::Lookup, client.url(&["api"]));
         let request = call.request(&client.0.authorization, HeaderValue::from_static("x"));
         let shown = format!("{client:?} {request:?}");
         assert!(!shown.contains("verysecret"), "{shown}");

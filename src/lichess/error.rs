@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use super::error_body::{ErrorBody, RateLimit, wait_of};
-use super::reading::{EXCERPT_CHARS, excerpt};
-use super::scope::Scope;
+use super::lenient_json::{EXCERPT_CHARS, excerpt};
+use super::endpoint_class::EndpointClass;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 
 /// Why a call came to nothing.
@@ -108,7 +108,7 @@ impl Error {
     }
 
     /// The refusal of a call whose kind pauses; nothing was sent.
-    pub(super) fn paused(scope: Scope, rest: Duration) -> Self {
+    pub(super) fn paused(scope: EndpointClass, rest: Duration) -> Self {
         Self::RateLimited {
             wait: Some(rest),
             body: Box::new(ErrorBody::of(format!(

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::reading::{EXCERPT_CHARS, excerpt};
+use super::lenient_json::{EXCERPT_CHARS, excerpt};
 
 /// Waits beyond this are a mistake in the answer: two days.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(48 * 3600);

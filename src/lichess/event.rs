@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::challenge::{Challenge, variant};
 use super::ids::GameId;
 use super::player::Player;
-use super::reading::{FromObject, Misfit, Object, Read, read};
-use super::words::{Side, Speed, Status, Variant};
+use super::lenient_json::{FromObject, JsonMismatch, Object, Lenient, read};
+use super::enums::{Side, Speed, Status, Variant};
 
 /// One line of the event stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,13 +41,13 @@ impl Event {
     ///
     /// # Errors
     /// When the line is no object, or lacks what its kind cannot be understood without.
-    pub fn from_line(line: &str) -> Result<Read<Self>, Misfit> {
+    pub fn from_line(line: &str) -> Result<Lenient<Self>, JsonMismatch> {
         read(line)
     }
 }
 
 impl FromObject for Event {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         let kind: String = object.required("type")?;
         Ok(match kind.as_str() {
             "gameStart" => Self::GameStart(Box::new(object.required_nested("game")?)),
@@ -77,7 +77,7 @@ pub struct Compat {
 }
 
 impl FromObject for Compat {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         Ok(Self {
             bot: object.required("bot")?,
             board: object.flag("board"),
@@ -123,7 +123,7 @@ pub struct GameInfo {
 }
 
 impl FromObject for GameInfo {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         let id: Option<String> = object.optional("gameId");
         let id = match id {
             Some(id) => id,
@@ -170,9 +170,9 @@ pub struct Playing {
 }
 
 impl FromObject for Playing {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         if object.raw("nowPlaying").is_none() {
-            return Err(Misfit {
+            return Err(JsonMismatch {
                 path: "nowPlaying".into(),
                 reason: "missing".into(),
             });
@@ -218,7 +218,7 @@ mod tests {
     fn an_unknown_word_is_kept_as_unknown_and_mentioned() {
         let read = read::<GameInfo>(r#"{"id":"a","status":"exploded","speed":"warp"}"#).unwrap();
         assert_eq!(read.value.status, Some(Status::Unknown));
-        let complaints: Vec<_> = read.dropped.iter().map(Misfit::to_string).collect();
+        let complaints: Vec<_> = read.dropped.iter().map(JsonMismatch::to_string).collect();
         assert_eq!(
             complaints,
             [

@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 use super::game_event::ClockSetting;
 use super::ids::GameId;
 use super::player::{Player, from_epoch_ms};
-use super::reading::{FromObject, Misfit, Object};
-use super::words::{BySide, Side, Speed, Status, Variant};
+use super::lenient_json::{FromObject, JsonMismatch, Object};
+use super::enums::{BySide, Side, Speed, Status, Variant};
 
 /// A game, finished or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub struct ExportedGame {
 }
 
 impl FromObject for ExportedGame {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         let id: String = object.required("id")?;
         let players = object.object("players");
         let player = |side: Side| {
@@ -101,7 +101,7 @@ fn seated(object: &Object<'_>) -> Player {
 mod tests {
     use super::*;
     use crate::lichess::UserId;
-    use crate::lichess::reading::read;
+    use crate::lichess::lenient_json::read;
 
     #[test]
     fn a_finished_game_is_read_as_the_server_exports_it() {

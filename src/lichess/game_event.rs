@@ -9,8 +9,8 @@ use super::challenge::variant;
 use super::event::status;
 use super::ids::GameId;
 use super::player::{Player, from_epoch_ms};
-use super::reading::{FromObject, Misfit, Object, Read, read};
-use super::words::{BySide, Room, Side, Speed, Status, Variant};
+use super::lenient_json::{FromObject, JsonMismatch, Object, Lenient, read};
+use super::enums::{BySide, Room, Side, Speed, Status, Variant};
 
 /// What the server writes for the clock of a game without one, in milliseconds.
 const UNLIMITED_MS: u64 = 2_147_483_647;
@@ -38,13 +38,13 @@ impl GameEvent {
     ///
     /// # Errors
     /// When the line is no object, or lacks what its kind cannot be understood without.
-    pub fn from_line(line: &str) -> Result<Read<Self>, Misfit> {
+    pub fn from_line(line: &str) -> Result<Lenient<Self>, JsonMismatch> {
         read(line)
     }
 }
 
 impl FromObject for GameEvent {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         let kind: String = object.required("type")?;
         Ok(match kind.as_str() {
             "gameFull" => Self::Full(Box::new(GameFull::from_object(object)?)),
@@ -101,7 +101,7 @@ impl GameFull {
 }
 
 impl FromObject for GameFull {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         let id: Option<String> = object.optional("id");
         Ok(Self {
             id: id.map(GameId::new),
@@ -130,7 +130,7 @@ pub struct ClockSetting {
 }
 
 impl FromObject for ClockSetting {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         let initial: u64 = object.required("initial")?;
         let increment: u64 = object.required("increment")?;
         Ok(Self {
@@ -196,7 +196,7 @@ impl GameState {
 }
 
 impl FromObject for GameState {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         let rematch: Option<String> = object.optional("rematch");
         let increment = |key| Duration::from_millis(object.count(key).unwrap_or(0));
         Ok(Self {
@@ -247,7 +247,7 @@ impl Expiration {
 }
 
 impl FromObject for Expiration {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         let to_move: i64 = object.required("millisToMove")?;
         Ok(Self {
             idle: Duration::from_millis(object.count("idleMillis").unwrap_or(0)),
@@ -268,7 +268,7 @@ pub struct ChatLine {
 }
 
 impl FromObject for ChatLine {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         let username: Option<String> = object
             .optional("username")
             .or_else(|| object.optional("user"));
@@ -290,7 +290,7 @@ pub struct OpponentGone {
 }
 
 impl FromObject for OpponentGone {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         Ok(Self {
             gone: object.required("gone")?,
             claim_win_in: object.count("claimWinInSeconds").map(Duration::from_secs),

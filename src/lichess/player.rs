@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use super::ids::UserId;
-use super::reading::{FromObject, Misfit, Object};
+use super::lenient_json::{FromObject, JsonMismatch, Object};
 
 /// The title prefix some events put before a name.
 const BOT_PREFIX: &str = "BOT ";
@@ -58,7 +58,7 @@ impl Player {
 }
 
 impl FromObject for Player {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         let name: Option<String> = object
             .optional("name")
             .or_else(|| object.optional("username"));
@@ -108,7 +108,7 @@ pub struct Perf {
 }
 
 impl FromObject for Perf {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         Ok(Self {
             games: object.small("games").unwrap_or(0),
             rating: object.small("rating"),
@@ -155,7 +155,7 @@ impl Account {
 }
 
 impl FromObject for Account {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         let id: String = object.required("id")?;
         let username = object.optional("username");
         let perfs = object.object("perfs").map_or_else(HashMap::new, |perfs| {
@@ -198,7 +198,7 @@ impl Presence {
 }
 
 impl FromObject for Presence {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         let id: String = object.required("id")?;
         // Asked for more, the server puts the game in the place of a bare yes.
         let playing = match object.raw("playing") {
@@ -233,7 +233,7 @@ impl TokenInfo {
 }
 
 impl FromObject for TokenInfo {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         let user: String = object.required("userId")?;
         let scopes: Option<String> = object.optional("scopes");
         let scopes = scopes.unwrap_or_default();
@@ -258,7 +258,7 @@ pub(super) fn from_epoch_ms(ms: u64) -> SystemTime {
 
 #[cfg(test)]
 mod tests {
-    use super::super::reading::read;
+    use super::super::lenient_json::read;
     use super::*;
 
     fn player(json: &str) -> Player {

@@ -6,9 +6,9 @@ use reqwest::header::{
 };
 use reqwest::{Method, Request, Url};
 
-use super::answer::BODY_LIMIT;
+use super::response::BODY_LIMIT;
 use super::ids::GameId;
-use super::scope::Scope;
+use super::endpoint_class::EndpointClass;
 
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain");
@@ -16,8 +16,8 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 
 /// One call.
-pub(super) struct Call {
-    pub(super) scope: Scope,
+pub(super) struct ApiRequest {
+    pub(super) scope: EndpointClass,
     /// What it costs of the limits of its kind.
     pub(super) cost: u32,
     /// The game that it is about, if it is one.
@@ -32,9 +32,9 @@ pub(super) struct Call {
     pub(super) is_command: bool,
 }
 
-impl Call {
+impl ApiRequest {
     /// Nothing is sent but the question.
-    pub(super) fn get(scope: Scope, url: Url) -> Self {
+    pub(super) fn get(scope: EndpointClass, url: Url) -> Self {
         Self {
             scope,
             cost: 1,
@@ -49,7 +49,7 @@ impl Call {
     }
 
     /// A command without parameters.
-    pub(super) fn post(scope: Scope, url: Url) -> Self {
+    pub(super) fn post(scope: EndpointClass, url: Url) -> Self {
         Self {
             method: Method::POST,
             ..Self::get(scope, url)
@@ -134,7 +134,7 @@ impl Call {
 mod tests {
     use super::*;
 
-    fn request(call: &Call) -> Request {
+    fn request(call: &ApiRequest) -> Request {
         let value = HeaderValue::from_static("x");
         call.request(&value, value.clone())
     }
@@ -145,21 +145,21 @@ mod tests {
 
     #[test]
     fn a_form_is_encoded() {
-        let call = Call::post(Scope::Chat, url()).form(&[("text", "a&b=ü c")]);
+        let call = ApiRequest::post(EndpointClass::Chat, url()).form(&[("text", "a&b=ü c")]);
         let (_, body) = call.body.unwrap();
         assert_eq!(body, "text=a%26b%3D%C3%BC+c");
     }
 
     #[test]
     fn a_command_without_parameters_says_that_its_body_is_empty() {
-        let request = request(&Call::post(Scope::Move, url()));
+        let request = request(&ApiRequest::post(EndpointClass::Move, url()));
         assert_eq!(request.headers()[CONTENT_LENGTH], "0");
         assert!(request.headers().get(CONTENT_TYPE).is_none());
     }
 
     #[test]
     fn nobody_is_asked_to_compress() {
-        let request = request(&Call::get(Scope::EventStream, url()).stream());
+        let request = request(&ApiRequest::get(EndpointClass::EventStream, url()).stream());
         assert_eq!(request.headers()[ACCEPT_ENCODING], "identity");
         assert_eq!(request.headers()[ACCEPT], "application/x-ndjson");
     }

@@ -14,16 +14,16 @@ use ndjson_stream::fallible::FallibleNdjsonError;
 use serde_json::value::RawValue;
 
 use super::challenge::ChallengeUpdate;
-use super::complaints::{Complaints, without_secrets};
+use super::warn_once::{WarnOnce, without_secrets};
 use super::event::Event;
 use super::game_event::GameEvent;
-use super::lines::{Books, Cut, LINE_LIMIT, Lines};
-use super::loss::StreamLoss;
-use super::reading::{EXCERPT_CHARS, FromObject, Misfit, excerpt, read};
+use super::line_reader::{SharedStats, EndReason, LINE_LIMIT, LineReader};
+use super::disconnect::Disconnect;
+use super::lenient_json::{EXCERPT_CHARS, FromObject, JsonMismatch, excerpt, read};
 
 /// A record and the moment its last byte was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arrival<T> {
+pub struct Timestamped<T> {
     /// When it came.
     pub at: Instant,
     /// What came.
@@ -61,19 +61,19 @@ impl Record for ChallengeUpdate {
 }
 
 type Chunks = BoxStream<'static, Result<Bytes, reqwest::Error>>;
-type RawRecords = FallibleNdjsonStream<Box<RawValue>, Lines<Chunks>>;
+type RawRecords = FallibleNdjsonStream<Box<RawValue>, LineReader<Chunks>>;
 
 /// An open stream of records.
 struct Records<T> {
     /// None once the stream is lost: the connection is given up at that moment.
     raw: Option<RawRecords>,
-    books: Books,
+    books: SharedStats,
     idle: Duration,
     opened: Instant,
     /// What is listened to, for logs.
     subject: String,
-    complaints: Complaints,
-    loss: StreamLoss,
+    complaints: WarnOnce,
+    loss: Disconnect,
     kind: std::marker::PhantomData<fn() -> T>,
 }
 
@@ -82,9 +82,9 @@ impl<T: Record> Records<T> {
         response: reqwest::Response,
         idle: Duration,
         subject: String,
-        complaints: Complaints,
+        complaints: WarnOnce,
     ) -> Self {
-        let lines = Lines::new(response.bytes_stream().boxed(), LINE_LIMIT);
+        let lines = LineReader::new(response.bytes_stream().boxed(), LINE_LIMIT);
         let books = lines.books();
         let config =
             NdjsonConfig::default().with_empty_line_handling(EmptyLineHandling::IgnoreBlank);
@@ -95,12 +95,12 @@ impl<T: Record> Records<T> {
             opened: Instant::now(),
             subject,
             complaints,
-            loss: StreamLoss::Ended,
+            loss: Disconnect::Ended,
             kind: std::marker::PhantomData,
         }
     }
 
-    async fn next(&mut self) -> Result<Arrival<T>, StreamLoss> {
+    async fn next(&mut self) -> Result<Timestamped<T>, Disconnect> {
         loop {
             let record = match self.record().await {
                 Ok(record) => record,
@@ -112,13 +112,13 @@ impl<T: Record> Records<T> {
             };
             if let Some(event) = self.typed(&record) {
                 let at = self.books.look().heard;
-                return Ok(Arrival { at, event });
+                return Ok(Timestamped { at, event });
             }
         }
     }
 
     /// The next line with something in it, whatever that is.
-    async fn record(&mut self) -> Result<Box<RawValue>, StreamLoss> {
+    async fn record(&mut self) -> Result<Box<RawValue>, Disconnect> {
         let Some(raw) = self.raw.as_mut() else {
             return Err(self.loss.clone());
         };
@@ -128,24 +128,24 @@ impl<T: Record> Records<T> {
                 Ok(Some(Ok(record))) => return Ok(record),
                 Ok(Some(Err(FallibleNdjsonError::JsonError(error)))) => {
                     let ledger = self.books.look();
-                    return Err(StreamLoss::NotJson {
+                    return Err(Disconnect::NotJson {
                         line: ledger.line,
                         offset: ledger.offset,
                         column: error.column(),
                         head: excerpt(&without_secrets(&ledger.head()), EXCERPT_CHARS),
                     });
                 }
-                Ok(Some(Err(FallibleNdjsonError::InputError(Cut::Reset(reason))))) => {
-                    return Err(StreamLoss::Reset(reason));
+                Ok(Some(Err(FallibleNdjsonError::InputError(EndReason::Reset(reason))))) => {
+                    return Err(Disconnect::Reset(reason));
                 }
-                Ok(Some(Err(FallibleNdjsonError::InputError(Cut::LineTooLong)))) => {
+                Ok(Some(Err(FallibleNdjsonError::InputError(EndReason::LineTooLong)))) => {
                     let line = self.books.look().line;
                     let limit = LINE_LIMIT;
-                    return Err(StreamLoss::LineTooLong { line, limit });
+                    return Err(Disconnect::LineTooLong { line, limit });
                 }
-                Ok(None) => return Err(StreamLoss::Ended),
+                Ok(None) => return Err(Disconnect::Ended),
                 Err(_) if self.books.look().deadline(self.idle) > Instant::now() => {}
-                Err(_) => return Err(StreamLoss::Silent(self.idle)),
+                Err(_) => return Err(Disconnect::Silent(self.idle)),
             }
         }
     }
@@ -159,7 +159,7 @@ impl<T: Record> Records<T> {
                     self.complain(misfit, "a field does not fit and is left out");
                 }
                 if let Some(kind) = read.value.unknown_kind() {
-                    let misfit = Misfit {
+                    let misfit = JsonMismatch {
                         path: "type".into(),
                         reason: excerpt(kind, EXCERPT_CHARS),
                     };
@@ -174,7 +174,7 @@ impl<T: Record> Records<T> {
         }
     }
 
-    fn complain(&self, misfit: &Misfit, what: &str) {
+    fn complain(&self, misfit: &JsonMismatch, what: &str) {
         let complaint = format!("{} {what} {misfit}", self.subject);
         if !self.complaints.is_new(complaint) {
             return;
@@ -189,9 +189,9 @@ impl<T: Record> Records<T> {
 
 /// The signs of life of a stream, for somebody who does not read it.
 #[derive(Clone, Debug)]
-pub struct Pulse(Books);
+pub struct Liveness(SharedStats);
 
-impl Pulse {
+impl Liveness {
     /// When anything came last, blank lines included.
     pub fn last_heard(&self) -> Instant {
         self.0.look().heard
@@ -275,7 +275,7 @@ mod tests {
     fn records<T: Record>(body: reqwest::Body) -> Records<T> {
         let response = axum::http::Response::new(body).into();
         let idle = Duration::from_secs(10);
-        Records::new(response, idle, "test".into(), Complaints::default())
+        Records::new(response, idle, "test".into(), WarnOnce::default())
     }
 
     fn chopped<T: Record>(chunks: &[&[u8]]) -> Records<T> {
@@ -293,7 +293,7 @@ mod tests {
                 match records.next().await {
                     Ok(arrival) => seen.push(arrival.event),
                     Err(loss) => {
-                        assert_eq!(loss, StreamLoss::Ended);
+                        assert_eq!(loss, Disconnect::Ended);
                         return seen;
                     }
                 }
@@ -363,7 +363,7 @@ mod tests {
         let arrival = records.next().await.unwrap();
         assert!(matches!(arrival.event, GameEvent::OpponentGone(gone) if gone.gone));
         let loss = records.next().await.unwrap_err();
-        let StreamLoss::NotJson {
+        let Disconnect::NotJson {
             line, offset, head, ..
         } = &loss
         else {
@@ -383,7 +383,7 @@ mod tests {
         let mut records = chopped::<Event>(&[b"{\"type\":\"\xff\xfe\"}\n"]);
         let loss = records.next().await.unwrap_err();
         assert!(
-            matches!(loss, StreamLoss::NotJson { line: 1, .. }),
+            matches!(loss, Disconnect::NotJson { line: 1, .. }),
             "{loss:?}"
         );
     }
@@ -395,6 +395,6 @@ mod tests {
         let mut records = records::<Event>(reqwest::Body::wrap_stream(endless));
         let loss = records.next().await.unwrap_err();
         let limit = LINE_LIMIT;
-        assert_eq!(loss, StreamLoss::LineTooLong { line: 1, limit });
+        assert_eq!(loss, Disconnect::LineTooLong { line: 1, limit });
     }
 }

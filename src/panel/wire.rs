@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::health::Report;
 use crate::bot::{Command, Reply, Status, Wish};
 use crate::config::ColorWish;
-use crate::lichess::{ChallengeId, Entrance, GameId, Room};
+use crate::lichess::{ChallengeId, JoinOptions, GameId, Room};
 
 /// Longest request, in bytes.
 pub const LONGEST: usize = 4096;
@@ -148,10 +148,10 @@ impl Request {
                 team,
             } => Command::JoinArena(
                 arena,
-                Entrance {
+                JoinOptions {
                     password: password.map(|Password(word)| word),
                     team,
-                    ..Entrance::default()
+                    ..JoinOptions::default()
                 },
             ),
             Self::Leave { arena } => Command::LeaveArena(arena),

@@ -9,7 +9,7 @@ use megaton::bot::{
     SearchLimits, Settings, Shutdown, channel, run_commanded,
 };
 use megaton::engine::{EngineOptions, Evaluator, Pool};
-use megaton::lichess::{Client, ClientOptions, Entrance, Outcome, Scope, Timing, Token};
+use megaton::lichess::{Client, ClientOptions, JoinOptions, CallResult, EndpointClass, Timing, Token};
 use megaton::practice::{
     self, ArenaPlan, Blow, Event, Fault, GameReport, Handle, Mood, Partner, Phase, Place, Rating,
     Status, Strike,
@@ -156,8 +156,8 @@ async fn an_arena_that_suits_is_joined_and_its_games_are_played_in_a_row() {
         "{games:?}"
     );
     // Neither aborts nor resignations, claims or takebacks: moves were all that it took.
-    assert_eq!(bot.client.calls(Scope::Act), 0);
-    assert_eq!(bot.client.tally().ended(Scope::Arena, Outcome::Limited), 0);
+    assert_eq!(bot.client.calls(EndpointClass::Act), 0);
+    assert_eq!(bot.client.tally().ended(EndpointClass::Arena, CallResult::Limited), 0);
     bot.end().await;
 }
 
@@ -179,7 +179,7 @@ async fn it_says_that_it_is_there_for_as_long_as_nobody_is() {
     next(&mut news, over).await;
     server.enter(&id, "LatePartner", Partner::Random, Duration::ZERO);
     next(&mut news, |event| matches!(event, Event::Started { .. })).await;
-    let calls = bot.client.calls(Scope::Arena);
+    let calls = bot.client.calls(EndpointClass::Arena);
     assert!((2..=5).contains(&calls), "{calls} calls");
     bot.end().await;
 }
@@ -230,7 +230,7 @@ async fn what_does_not_suit_is_left_alone() {
     for id in &unsuitable {
         assert_eq!(server.arena(id).unwrap().players, [], "{id}");
     }
-    assert_eq!(bot.client.tally().ended(Scope::Arena, Outcome::Refused), 0);
+    assert_eq!(bot.client.tally().ended(EndpointClass::Arena, CallResult::Refused), 0);
     bot.end().await;
 }
 
@@ -273,7 +273,7 @@ async fn an_arena_is_entered_with_password_and_team_and_left_for_good() {
     );
     let bot = Bot::start(&server, |_| {});
     server.make_member(BOT, "bombers");
-    let entrance = Entrance {
+    let entrance = JoinOptions {
         password: Some("sesame".to_owned()),
         team: Some("bombers".to_owned()),
         pair_me: false,
@@ -348,7 +348,7 @@ async fn an_opponent_who_never_begins_loses_and_nothing_is_aborted() {
         assert_eq!(game.status, Status::NoStart);
         assert_eq!(game.winner, Some(game.color));
     }
-    assert_eq!(bot.client.calls(Scope::Act), 0);
+    assert_eq!(bot.client.calls(EndpointClass::Act), 0);
     bot.end().await;
 }
 
@@ -422,7 +422,7 @@ async fn nobody_is_challenged_while_an_arena_may_begin_a_game() {
     next(&mut news, |event| matches!(event, Event::Started { .. })).await;
     bot.told(Command::Matchmaking(true)).await;
     assert_clean(&games(&server, &id, 3).await);
-    assert_eq!(bot.client.calls(Scope::Create), 0);
+    assert_eq!(bot.client.calls(EndpointClass::Create), 0);
     // Once it is over, others are looked for again.
     let over = |event: &Event| matches!(event, Event::ArenaOver { .. });
     next(&mut news, over).await;

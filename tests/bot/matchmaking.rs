@@ -10,7 +10,7 @@ use megaton::bot::{
 };
 use megaton::config::Profile;
 use megaton::engine::{EngineOptions, Evaluator, Pool};
-use megaton::lichess::{Client, ClientOptions, Scope, Side, Timing, Token};
+use megaton::lichess::{Client, ClientOptions, EndpointClass, Side, Timing, Token};
 use megaton::practice::{self, Event, Fault, Handle, Partner, Place};
 use tokio::task::JoinHandle;
 
@@ -248,7 +248,7 @@ async fn a_challenge_that_nobody_answers_is_withdrawn_and_not_made_again() {
         }
     };
     tokio::time::timeout(PATIENCE, wait).await.unwrap();
-    assert_eq!(bot.client.calls(Scope::Create), 1);
+    assert_eq!(bot.client.calls(EndpointClass::Create), 1);
     bot.end().await;
 }
 
@@ -268,14 +268,14 @@ async fn the_days_games_spent_stop_the_search() {
         while bot
             .client
             .tally()
-            .ended(Scope::Create, megaton::lichess::Outcome::Limited)
+            .ended(EndpointClass::Create, megaton::lichess::CallResult::Limited)
             == 0
         {
             tokio::task::yield_now().await;
         }
     };
     tokio::time::timeout(PATIENCE, refused).await.unwrap();
-    let made = bot.client.calls(Scope::Create);
+    let made = bot.client.calls(EndpointClass::Create);
     assert_eq!(made, 2, "one game, one refusal");
     let chronicle = bot.listeners.chronicle().clone();
     bot.end().await;

@@ -11,7 +11,7 @@ use megaton::bot::{
 };
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{
-    ChallengeOptions, Client, ClientOptions, ColorChoice, GameId, OfferDraw, Scope, Side, Timing,
+    ChallengeOptions, Client, ClientOptions, ColorChoice, GameId, OfferDraw, EndpointClass, Side, Timing,
     Token, UserId,
 };
 use megaton::practice::{self, Event, Fault, Handle, Place};
@@ -237,7 +237,7 @@ async fn a_game_that_ended_while_the_bot_was_away_is_counted_once() {
 
     let bot = ground.bot().await;
     assert_eq!(bot.memory.open_games(), []);
-    until("it has looked", || bot.client.calls(Scope::Playing) > 0).await;
+    until("it has looked", || bot.client.calls(EndpointClass::Playing) > 0).await;
     let memory = bot.memory.clone();
     bot.stop().await;
     let record = memory.opponent(&foe);

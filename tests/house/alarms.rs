@@ -8,7 +8,7 @@ use megaton::bot::{
 };
 use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool};
-use megaton::lichess::{self, Client, ClientOptions, Entrance, Token};
+use megaton::lichess::{self, Client, ClientOptions, JoinOptions, Token};
 use megaton::practice::{Fault, Handle, Options, Place, Server, Timing};
 use tokio::sync::broadcast::Receiver;
 use tokio::task::JoinHandle;
@@ -126,7 +126,7 @@ async fn a_token_that_is_refused_while_it_runs_is_an_alarm_until_it_is_taken_aga
     bot.wait_for(|event| is_alarm(event, AlarmKind::Token))
         .await;
     assert_eq!(bot.state().await, State::Alarmed);
-    let join = Command::JoinArena("aBcD1234".to_owned(), Entrance::default());
+    let join = Command::JoinArena("aBcD1234".to_owned(), JoinOptions::default());
     let why = "aBcD1234 is not joined: an alarm keeps it from taking anything: see `status`";
     let told = bot.control.ask(join, GUARD).await;
     assert_eq!(told, Ok(Reply::refused(why)));

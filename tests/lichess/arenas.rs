@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use megaton::lichess::{Entrance, Variant};
+use megaton::lichess::{JoinOptions, Variant};
 
 use crate::server::{Server, Step, ok, reply};
 
@@ -46,7 +46,7 @@ async fn a_tournament_is_read_from_the_list_and_from_its_own_page() {
 async fn entering_and_leaving_go_to_their_own_addresses() {
     let server = Server::start(|_| ok()).await;
     let client = server.client();
-    let entrance = Entrance {
+    let entrance = JoinOptions {
         password: Some("open sesame".to_owned()),
         team: Some("lichess-bots".to_owned()),
         pair_me: true,
@@ -54,7 +54,7 @@ async fn entering_and_leaving_go_to_their_own_addresses() {
     assert!(!format!("{entrance:?}").contains("sesame"));
     client.join_arena("aBcD1234", &entrance).await.unwrap();
     client
-        .join_arena("aBcD1234", &Entrance::default())
+        .join_arena("aBcD1234", &JoinOptions::default())
         .await
         .unwrap();
     client.leave_arena("aBcD1234").await.unwrap();

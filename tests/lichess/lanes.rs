@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use megaton::lichess::{Error, GameId, OfferDraw, Room, Scope, Timing};
+use megaton::lichess::{Error, GameId, OfferDraw, Room, EndpointClass, Timing};
 
 use crate::server::{Server, Step, client, ok, reply};
 
@@ -29,8 +29,8 @@ async fn a_move_takes_the_connection_that_was_warmed() {
         "{requests:?}"
     );
     assert_eq!(requests[0].line, "GET /api/account/playing?nb=1");
-    assert_eq!(client.calls(Scope::Warm), 1);
-    assert_eq!(client.calls(Scope::Move), 2);
+    assert_eq!(client.calls(EndpointClass::Warm), 1);
+    assert_eq!(client.calls(EndpointClass::Move), 2);
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn a_429_pauses_its_own_kind_of_call_and_no_move() {
         .await
         .unwrap_err();
     assert_eq!(told.wait(), minute_and_a_half);
-    assert!(client.pause(Scope::Move).is_some());
+    assert!(client.pause(EndpointClass::Move).is_some());
     client
         .make_move(&game(), "e2e4", OfferDraw::No)
         .await

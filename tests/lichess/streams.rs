@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use megaton::lichess::{
-    Error, Event, EventReopening, GameEvent, GameId, Scope, StreamLoss, Timing,
+    Error, Event, EventBackoff, GameEvent, GameId, EndpointClass, Disconnect, Timing,
 };
 
 use crate::server::{STREAM_HEAD, Server, Step, client, reply};
@@ -21,7 +21,7 @@ fn send(text: &str) -> Step {
 
 /// Opens a game's stream on a server that goes on as told after the head, and returns the loss
 /// and how many records came before it.
-async fn lose(steps: Vec<Step>) -> (StreamLoss, usize) {
+async fn lose(steps: Vec<Step>) -> (Disconnect, usize) {
     let server = Server::streaming(steps).await;
     let mut stream = server.client().game(&game(), PATIENCE).await.unwrap();
     let mut records = 0;
@@ -38,14 +38,14 @@ async fn silence_is_a_loss() {
     let idle = Timing::default().faster(50).game_idle;
     let begun = Instant::now();
     let (loss, records) = lose(vec![send(GONE), Step::Hang]).await;
-    assert_eq!((loss, records), (StreamLoss::Silent(idle), 1));
+    assert_eq!((loss, records), (Disconnect::Silent(idle), 1));
     assert!(begun.elapsed() >= idle);
 }
 
 #[tokio::test]
 async fn half_a_line_and_then_silence_is_a_loss() {
     let (loss, records) = lose(vec![send(GONE), send(&GONE[..20]), Step::Hang]).await;
-    assert!(matches!(loss, StreamLoss::Silent(_)), "{loss:?}");
+    assert!(matches!(loss, Disconnect::Silent(_)), "{loss:?}");
     assert_eq!(records, 1);
 }
 
@@ -59,7 +59,7 @@ async fn blank_lines_keep_a_stream_alive_and_are_no_records() {
     steps.extend([send(GONE), Step::Close]);
     let begun = Instant::now();
     let (loss, records) = lose(steps).await;
-    assert_eq!((loss, records), (StreamLoss::Ended, 1));
+    assert_eq!((loss, records), (Disconnect::Ended, 1));
     assert!(begun.elapsed() > idle * 2);
 }
 
@@ -78,14 +78,14 @@ async fn the_arrival_of_a_blank_line_is_stamped() {
 #[tokio::test]
 async fn an_end_in_good_order_is_a_loss() {
     let (loss, records) = lose(vec![send(GONE), Step::Close]).await;
-    assert_eq!((loss, records), (StreamLoss::Ended, 1));
+    assert_eq!((loss, records), (Disconnect::Ended, 1));
 }
 
 #[tokio::test]
 async fn a_broken_connection_is_a_loss() {
     let wait = Step::Wait(Duration::from_millis(50));
     let (loss, records) = lose(vec![send(GONE), wait, Step::Reset]).await;
-    assert!(matches!(loss, StreamLoss::Reset(_)), "{loss:?}");
+    assert!(matches!(loss, Disconnect::Reset(_)), "{loss:?}");
     assert_eq!(records, 1);
 }
 
@@ -100,13 +100,13 @@ async fn a_chunked_stream_that_breaks_off_is_a_loss() {
         GameEvent::OpponentGone(_)
     ));
     let loss = stream.next().await.unwrap_err();
-    assert!(matches!(loss, StreamLoss::Reset(_)), "{loss:?}");
+    assert!(matches!(loss, Disconnect::Reset(_)), "{loss:?}");
 }
 
 #[tokio::test]
 async fn what_is_no_json_is_a_loss_with_its_position() {
     let (loss, records) = lose(vec![send(GONE), send("\n\n<html>\n"), Step::Hang]).await;
-    let StreamLoss::NotJson {
+    let Disconnect::NotJson {
         line, offset, head, ..
     } = loss
     else {
@@ -129,7 +129,7 @@ async fn a_line_over_the_bound_is_a_loss() {
     let limit = 1 << 20;
     assert_eq!(
         (loss, records),
-        (StreamLoss::LineTooLong { line: 2, limit }, 1)
+        (Disconnect::LineTooLong { line: 2, limit }, 1)
     );
 }
 
@@ -137,7 +137,7 @@ async fn a_line_over_the_bound_is_a_loss() {
 async fn json_of_another_shape_is_no_loss() {
     let odd = "{\"type\":\"gameState\",\"moves\":7}\n{\"type\":\"fireworks\"}\n[1]\n";
     let (loss, records) = lose(vec![send(odd), send(GONE), Step::Close]).await;
-    assert_eq!((loss, records), (StreamLoss::Ended, 2));
+    assert_eq!((loss, records), (Disconnect::Ended, 2));
 }
 
 #[tokio::test]
@@ -160,7 +160,7 @@ async fn an_answer_that_is_no_stream_is_a_loss_of_its_class() {
     for (status, kind, body, expected) in table {
         let server = Server::answering(status, kind, body).await;
         let loss = server.client().events().await.unwrap_err();
-        let StreamLoss::Unopened(error) = &loss else {
+        let Disconnect::Unopened(error) = &loss else {
             panic!("{status}: {loss:?}");
         };
         let class = match error {
@@ -186,7 +186,7 @@ async fn a_server_that_is_away_may_be_knocked_at_without_end() {
     let client = client(&url, Timing::default());
     for knock in 0..3 * Timing::default().openings {
         let loss = client.events().await.unwrap_err();
-        let StreamLoss::Unopened(error) = loss else {
+        let Disconnect::Unopened(error) = loss else {
             panic!("{loss:?}");
         };
         assert!(error.is_unreached(), "knock {knock}: {error}");
@@ -200,7 +200,7 @@ async fn nobody_listening_is_a_loss() {
     drop(listener);
     let client = client(&url, Timing::default().faster(50));
     let loss = client.events().await.unwrap_err();
-    let StreamLoss::Unopened(Error::Transient {
+    let Disconnect::Unopened(Error::Transient {
         reached: false,
         status: None,
         reason,
@@ -221,7 +221,7 @@ async fn a_server_that_never_answers_is_a_loss() {
     let loss = client(&server.url(), timing).events().await.unwrap_err();
     // It is borne no longer than the silence of an open stream.
     assert!(
-        matches!(loss, StreamLoss::Silent(time) if time == idle),
+        matches!(loss, Disconnect::Silent(time) if time == idle),
         "{loss:?}"
     );
 }
@@ -245,15 +245,15 @@ async fn a_429_on_the_event_stream_is_waited_out_and_holds_up_no_game() {
     .await;
     let client = server.client();
     let loss = client.events().await.unwrap_err();
-    let mut reopening = EventReopening::new(client.timing());
+    let mut reopening = EventBackoff::new(client.timing());
     let wait = reopening.after_loss(&loss, Duration::ZERO, Instant::now(), 0.0);
     assert_eq!(wait, client.timing().rate_limit);
     // Asked again too early, the client does not even send.
     assert!(matches!(
         client.events().await.unwrap_err(),
-        StreamLoss::Unopened(Error::RateLimited { wait: Some(_), .. })
+        Disconnect::Unopened(Error::RateLimited { wait: Some(_), .. })
     ));
-    assert_eq!(client.calls(Scope::EventStream), 1);
+    assert_eq!(client.calls(EndpointClass::EventStream), 1);
     client
         .game(&game(), PATIENCE)
         .await
@@ -280,7 +280,7 @@ async fn giving_up_a_wait_for_a_record_loses_nothing() {
         match tokio::time::timeout(Duration::from_millis(1), stream.next()).await {
             Ok(Ok(_)) => records += 1,
             Ok(Err(loss)) => {
-                assert_eq!(loss, StreamLoss::Ended);
+                assert_eq!(loss, Disconnect::Ended);
                 break;
             }
             Err(_) => {}

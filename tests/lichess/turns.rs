@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use megaton::lichess::{
-    ChallengeId, DeclineReason, Error, GameId, OfferDraw, Outcome, Room, Scope, Timing,
+    ChallengeId, DeclineReason, Error, GameId, OfferDraw, CallResult, Room, EndpointClass, Timing,
 };
 
 use crate::server::{Server, Step, client, ok, reply};
@@ -43,8 +43,8 @@ async fn a_storm_of_chat_goes_two_at_a_time_and_a_move_overtakes_it() {
     let lines: Vec<_> = server.requests().into_iter().map(|it| it.line).collect();
     let spoken = lines.iter().filter(|line| line.ends_with("/chat")).count();
     assert!(spoken <= 2, "{lines:?}");
-    assert_eq!(client.tally().sent(Scope::Move), 1);
-    assert_eq!(client.tally().held(Scope::Chat), 182);
+    assert_eq!(client.tally().sent(EndpointClass::Move), 1);
+    assert_eq!(client.tally().held(EndpointClass::Chat), 182);
 }
 
 #[tokio::test]
@@ -72,7 +72,7 @@ async fn a_call_given_up_while_it_waits_leaves_its_place() {
     assert!(no_time.is_err(), "it waits");
     under_way.iter().for_each(tokio::task::JoinHandle::abort);
     client.decline(&id, DeclineReason::Later).await.unwrap();
-    assert_eq!(client.tally().sent(Scope::Decline), 1);
+    assert_eq!(client.tally().sent(EndpointClass::Decline), 1);
 }
 
 #[tokio::test]
@@ -95,13 +95,13 @@ async fn the_days_games_against_bots_are_no_limit_on_answers() {
         .await
         .unwrap_err();
     assert_eq!(told.wait(), Some(Duration::from_secs(27_594)));
-    assert_eq!(client.pause(Scope::AcceptBot), None);
+    assert_eq!(client.pause(EndpointClass::AcceptBot), None);
     let human = ChallengeId::new("fromhum1");
     client.accept(&human).await.unwrap();
     client.decline(&human, DeclineReason::Later).await.unwrap();
     let tally = client.tally();
-    assert_eq!(tally.ended(Scope::AcceptBot, Outcome::Limited), 1);
-    assert_eq!(tally.ended(Scope::Answer, Outcome::Done), 1);
+    assert_eq!(tally.ended(EndpointClass::AcceptBot, CallResult::Limited), 1);
+    assert_eq!(tally.ended(EndpointClass::Answer, CallResult::Done), 1);
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn bots_that_may_not_be_accepted_keep_no_person_out() {
     let held = client.accept_bot(&other).await.unwrap_err();
     assert!(matches!(held, Error::RateLimited { .. }), "{held:?}");
     assert_eq!(server.requests().len(), 1, "the second was not sent");
-    assert_eq!(client.pause(Scope::Answer), None);
+    assert_eq!(client.pause(EndpointClass::Answer), None);
     client.accept(&human).await.unwrap();
     client.decline(&bot, DeclineReason::Later).await.unwrap();
 }
@@ -142,7 +142,7 @@ async fn a_429_on_what_is_looked_up_keeps_the_running_games_from_nobody() {
     let client = server.client();
     let told = client.export(&game()).await.unwrap_err();
     assert!(matches!(told, Error::RateLimited { .. }), "{told:?}");
-    assert!(client.pause(Scope::Lookup).is_some());
+    assert!(client.pause(EndpointClass::Lookup).is_some());
     assert!(client.playing().await.unwrap().games.is_empty());
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use megaton::lichess::{
-    ChallengeId, DeclineReason, Event, GameEvent, GameId, Misfit, Side, Status, TimeControl,
+    ChallengeId, DeclineReason, Event, GameEvent, GameId, JsonMismatch, Side, Status, TimeControl,
     UserId, Variant,
 };
 
@@ -185,7 +185,7 @@ fn every_example_of_the_protocol_document_is_understood_whole() {
                 events += 1;
             }
             // The bodies of errors have no type; they are read elsewhere.
-            Err(Misfit { path, .. }) => assert_eq!(path, "type", "{line}"),
+            Err(JsonMismatch { path, .. }) => assert_eq!(path, "type", "{line}"),
         }
     }
     assert!(

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::duty::{Duty, Heard, Joined};
 use super::rule::{Us, admits, suits};
 use crate::config;
-use crate::lichess::{Arena, Entrance, GameId, GameInfo, Side, Status};
+use crate::lichess::{Arena, JoinOptions, GameId, GameInfo, Side, Status};
 
 /// The list of tournaments is asked for so often, in seconds.
 const LIST_EVERY: u32 = 600;
@@ -58,7 +58,7 @@ enum Stage {
 struct Plan {
     wanted: Wanted,
     stage: Stage,
-    entrance: Entrance,
+    entrance: JoinOptions,
     begins: Option<Instant>,
     ends: Option<Instant>,
     /// The next join, unless a game of it runs.
@@ -74,7 +74,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(wanted: Wanted, entrance: Entrance, now: Instant) -> Self {
+    fn new(wanted: Wanted, entrance: JoinOptions, now: Instant) -> Self {
         Self {
             wanted,
             stage: Stage::Unknown,
@@ -156,9 +156,9 @@ impl Calendar {
     fn plan_named(&mut self, now: Instant) {
         let rules = Arc::clone(&self.rules);
         for arena in &rules.ids {
-            let entrance = Entrance {
+            let entrance = JoinOptions {
                 team: arena.team.clone(),
-                ..Entrance::default()
+                ..JoinOptions::default()
             };
             if !self.shut.contains(&arena.id) {
                 let plan = Plan::new(Wanted::Named, entrance, now);
@@ -185,7 +185,7 @@ impl Calendar {
     }
 
     /// Joins an arena because the operator says so; nothing while none may be joined.
-    pub fn join(&mut self, id: &str, entrance: Entrance, now: Instant) -> Option<Vec<Duty>> {
+    pub fn join(&mut self, id: &str, entrance: JoinOptions, now: Instant) -> Option<Vec<Duty>> {
         if !self.open {
             return None;
         }
@@ -193,7 +193,7 @@ impl Calendar {
         let plan = self
             .plans
             .entry(id.to_owned())
-            .or_insert_with(|| Plan::new(Wanted::Named, Entrance::default(), now));
+            .or_insert_with(|| Plan::new(Wanted::Named, JoinOptions::default(), now));
         plan.wanted = Wanted::Named;
         plan.entrance = entrance;
         plan.failures = 0;
@@ -382,7 +382,7 @@ impl Calendar {
                 .is_ok();
             if wanted && !self.shut.contains(&arena.id) && self.plans.len() < MOST_AHEAD {
                 tracing::info!(arena = %arena.id, name = %arena.name, "an arena to join");
-                let mut plan = Plan::new(Wanted::Rules, Entrance::default(), now);
+                let mut plan = Plan::new(Wanted::Rules, JoinOptions::default(), now);
                 plan.stage = Stage::Ahead;
                 // The list has just told all about it.
                 plan.look = now + self.second * LOOK_EVERY;
@@ -495,7 +495,7 @@ impl Calendar {
         };
         if !self.plans.contains_key(id) && self.open && !self.shut.contains(id) {
             tracing::info!(arena = %id, "playing in an arena that was joined elsewhere");
-            let mut plan = Plan::new(Wanted::Found, Entrance::default(), now);
+            let mut plan = Plan::new(Wanted::Found, JoinOptions::default(), now);
             plan.stage = Stage::In;
             self.plans.insert(id.clone(), plan);
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::lichess::{Arena, Entrance, GameId, GameInfo};
+use crate::lichess::{Arena, JoinOptions, GameId, GameInfo};
 
 /// What came of a join.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub enum Duty {
     /// Ask for this one.
     Show(String),
     /// Join it, or say that we are there.
-    Join(String, Entrance),
+    Join(String, JoinOptions),
     /// Leave it.
     Leave(String),
 }

@@ -163,7 +163,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::lichess::Entry;
+    use crate::lichess::EntryConditions;
 
     fn arena() -> Arena {
         Arena {
@@ -182,7 +182,7 @@ mod tests {
             pairings_closed: false,
             from_position: false,
             is_private: false,
-            entry: Entry::default(),
+            entry: EntryConditions::default(),
         }
     }
 

@@ -14,7 +14,7 @@ use super::duty::{Duty, Heard, Joined};
 use super::rule::Us;
 use crate::bot::lobby::News;
 use crate::bot::settings::Settings;
-use crate::lichess::{Account, Client, Entrance, Error, Event};
+use crate::lichess::{Account, Client, JoinOptions, Error, Event};
 
 /// The calendar and its calls.
 pub(in crate::bot) struct Steward {
@@ -49,7 +49,7 @@ impl Steward {
     }
 
     /// Joins an arena because the operator says so. Says whether any may be joined now.
-    pub(in crate::bot) fn join(&mut self, id: &str, entrance: Entrance) -> bool {
+    pub(in crate::bot) fn join(&mut self, id: &str, entrance: JoinOptions) -> bool {
         let duties = self.calendar.join(id, entrance, Instant::now());
         let open = duties.is_some();
         self.carry_out(duties.unwrap_or_default());
@@ -143,7 +143,7 @@ async fn show(client: Client, id: String) -> Heard {
     }
 }
 
-async fn join(client: Client, id: String, entrance: Entrance) -> Heard {
+async fn join(client: Client, id: String, entrance: JoinOptions) -> Heard {
     let outcome = client.join_arena(&id, &entrance).await;
     tracing::debug!(arena = id, pair_me = entrance.pair_me, ?outcome, "joining");
     Heard::Joined(id, joined(outcome))

@@ -16,7 +16,7 @@ use super::kept::{Copy, Shelf};
 use super::names::{Contents, Lists, label, read_names};
 use crate::bot::settings::{Pace, Settings};
 use crate::config::Entry;
-use crate::lichess::{Page, PageError, Pages, UserId};
+use crate::lichess::{FetchedPage, FetchError, HttpFetcher, UserId};
 
 /// Most of a file that is read.
 const LONGEST_FILE: u64 = 2 << 20;
@@ -57,7 +57,7 @@ pub struct Keeper {
     /// When each was last read.
     read: HashMap<String, Instant>,
     states: watch::Sender<Arc<Vec<ListState>>>,
-    pages: Option<Pages>,
+    pages: Option<HttpFetcher>,
 }
 
 impl Keeper {
@@ -228,8 +228,8 @@ impl Keeper {
 
     async fn fetch(&mut self, url: &str) {
         match self.ask(url).await {
-            Ok(Page::Same) => self.recovered(url),
-            Ok(Page::New { text, etag }) => match read_names(&text) {
+            Ok(FetchedPage::Same) => self.recovered(url),
+            Ok(FetchedPage::New { text, etag }) => match read_names(&text) {
                 Ok(names) => {
                     self.put_by(url, etag.clone(), &names);
                     match etag {
@@ -244,11 +244,11 @@ impl Keeper {
         }
     }
 
-    async fn ask(&mut self, url: &str) -> Result<Page, PageError> {
+    async fn ask(&mut self, url: &str) -> Result<FetchedPage, FetchError> {
         let pages = if let Some(pages) = &self.pages {
             pages.clone()
         } else {
-            let pages = Pages::new(self.pace.list_page)?;
+            let pages = HttpFetcher::new(self.pace.list_page)?;
             self.pages.insert(pages).clone()
         };
         // A mark is worth something only with the names that it stands for.

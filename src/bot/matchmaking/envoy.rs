@@ -10,7 +10,7 @@ use super::news::{Heard, NotCreated};
 use super::offer::Offer;
 use crate::bot::memory::{Call as Asking, Memory, Writing};
 use crate::lichess::{
-    Arrival, Challenge, ChallengeStream, ChallengeUpdate, Client, Error, StreamLoss, UserId,
+    Timestamped, Challenge, ChallengeStream, ChallengeUpdate, Client, Error, Disconnect, UserId,
 };
 
 /// As many bots as the server lists.
@@ -88,7 +88,7 @@ impl Envoy {
             match open(&client, &offer).await {
                 Ok((challenge, stream)) => Report::Stands(challenge, stream),
                 Err(loss) => {
-                    if let StreamLoss::Unopened(error) = &loss {
+                    if let Disconnect::Unopened(error) = &loss {
                         memory.refused(Asking::Challenge, error, Some(&offer.to));
                     }
                     tracing::info!(user = %offer.to, %loss, "no challenge");
@@ -131,16 +131,16 @@ async fn list(client: &Client, me: &UserId) -> Result<Heard, Error> {
 async fn open(
     client: &Client,
     offer: &Offer,
-) -> Result<(Box<Challenge>, Box<ChallengeStream>), StreamLoss> {
+) -> Result<(Box<Challenge>, Box<ChallengeStream>), Disconnect> {
     let mut stream = client.keep_challenge(&offer.to, &offer.options()).await?;
     let time = client.timing().call;
     let first = tokio::time::timeout(time, stream.next())
         .await
-        .map_err(|_| StreamLoss::Silent(time))??;
+        .map_err(|_| Disconnect::Silent(time))??;
     match first.event {
         ChallengeUpdate::Created(challenge) => Ok((challenge, Box::new(stream))),
         // Its end before its beginning: the event stream knows more.
-        ChallengeUpdate::Done(_) => Err(StreamLoss::Ended),
+        ChallengeUpdate::Done(_) => Err(Disconnect::Ended),
     }
 }
 
@@ -148,7 +148,7 @@ async fn open(
 async fn fate(mut stream: Box<ChallengeStream>) -> Report {
     loop {
         match stream.next().await {
-            Ok(Arrival {
+            Ok(Timestamped {
                 event: ChallengeUpdate::Done(status),
                 ..
             }) => return Report::Heard(Heard::Done(status)),
@@ -162,8 +162,8 @@ async fn fate(mut stream: Box<ChallengeStream>) -> Report {
 }
 
 /// What a challenge that did not come about teaches.
-fn why(loss: &StreamLoss) -> NotCreated {
-    let StreamLoss::Unopened(error) = loss else {
+fn why(loss: &Disconnect) -> NotCreated {
+    let Disconnect::Unopened(error) = loss else {
         return NotCreated::Lost;
     };
     let day = error
@@ -232,11 +232,11 @@ mod tests {
             (transient, NotCreated::Lost),
         ] {
             assert_eq!(
-                why(&StreamLoss::Unopened(error.clone())),
+                why(&Disconnect::Unopened(error.clone())),
                 expected,
                 "{error:?}"
             );
         }
-        assert_eq!(why(&StreamLoss::Ended), NotCreated::Lost);
+        assert_eq!(why(&Disconnect::Ended), NotCreated::Lost);
     }
 }

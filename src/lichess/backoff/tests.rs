@@ -2,8 +2,8 @@
 
 use super::super::error::Error;
 use super::super::error_body::ErrorBody;
-use super::super::governor::{Governor, Turn};
-use super::super::scope::Scope;
+use super::super::scheduler::{Scheduler, Decision};
+use super::super::endpoint_class::EndpointClass;
 use super::*;
 
 fn ms(ms: u64) -> Duration {
@@ -14,8 +14,8 @@ fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
-fn unopened(reached: bool, status: Option<u16>) -> StreamLoss {
-    StreamLoss::Unopened(Error::Transient {
+fn unopened(reached: bool, status: Option<u16>) -> Disconnect {
+    Disconnect::Unopened(Error::Transient {
         reached,
         status,
         reason: "away".into(),
@@ -24,9 +24,9 @@ fn unopened(reached: bool, status: Option<u16>) -> StreamLoss {
 
 #[test]
 fn a_game_stream_is_reopened_at_once_after_a_life_and_slower_after_each_death() {
-    let mut reopening = GameReopening::new(&Timing::default());
+    let mut reopening = GameBackoff::new(&Timing::default());
     let table = [(60, 0), (59, 500), (0, 1000), (3, 1000), (0, 1000)];
-    let mut wait = |lived| reopening.after_loss(&StreamLoss::Ended, secs(lived));
+    let mut wait = |lived| reopening.after_loss(&Disconnect::Ended, secs(lived));
     for (row, (lived, expected)) in table.into_iter().enumerate() {
         assert_eq!(wait(lived), ms(expected), "row {row}");
     }
@@ -43,10 +43,10 @@ fn a_game_stream_is_reopened_at_once_after_a_life_and_slower_after_each_death() 
 
 #[test]
 fn an_opening_that_nobody_answers_is_soon_made_again_and_then_waited_for_longer() {
-    let mut reopening = GameReopening::new(&Timing::default());
+    let mut reopening = GameBackoff::new(&Timing::default());
     assert_eq!(reopening.patience(), secs(4));
-    let silent = StreamLoss::Silent(secs(4));
-    let ended = StreamLoss::Ended;
+    let silent = Disconnect::Silent(secs(4));
+    let ended = Disconnect::Ended;
     let table = [
         (&silent, 0, 4),
         (&silent, 0, 10),
@@ -65,7 +65,7 @@ fn an_opening_that_nobody_answers_is_soon_made_again_and_then_waited_for_longer(
 
 #[test]
 fn a_stream_that_fell_silent_is_reopened_at_once_twice_in_a_row() {
-    let silent = StreamLoss::Silent(secs(10));
+    let silent = Disconnect::Silent(secs(10));
     let table = [
         (&silent, 25, [0, 0]),
         (&silent, 12, [0, 0]),
@@ -74,7 +74,7 @@ fn a_stream_that_fell_silent_is_reopened_at_once_twice_in_a_row() {
         (&silent, 0, [1000, 1000]),
         (&silent, 12, [1000, 2250]),
         // Another end, or a long life, and silence counts from one again.
-        (&StreamLoss::Ended, 12, [1000, 3375]),
+        (&Disconnect::Ended, 12, [1000, 3375]),
         (&silent, 12, [0, 0]),
         (&silent, 60, [0, 0]),
         (&silent, 12, [0, 0]),
@@ -82,8 +82,8 @@ fn a_stream_that_fell_silent_is_reopened_at_once_twice_in_a_row() {
         (&silent, 12, [500, 1000]),
     ];
     let timing = Timing::default();
-    let mut game = GameReopening::new(&timing);
-    let mut events = EventReopening::new(&timing);
+    let mut game = GameBackoff::new(&timing);
+    let mut events = EventBackoff::new(&timing);
     let now = Instant::now();
     for (row, (loss, lived, expected)) in table.into_iter().enumerate() {
         let waits = [
@@ -93,7 +93,7 @@ fn a_stream_that_fell_silent_is_reopened_at_once_twice_in_a_row() {
         assert_eq!(waits, expected.map(ms), "row {row}");
     }
     // The budget of openings stands above it.
-    let mut spent = EventReopening::new(&timing);
+    let mut spent = EventBackoff::new(&timing);
     for _ in 0..timing.openings {
         spent.opening(now);
     }
@@ -103,14 +103,14 @@ fn a_stream_that_fell_silent_is_reopened_at_once_twice_in_a_row() {
 
 #[test]
 fn a_server_in_trouble_is_asked_for_ten_seconds_soon_and_then_ever_later() {
-    let silent = StreamLoss::Silent(secs(15));
+    let silent = Disconnect::Silent(secs(15));
     for loss in [unopened(true, Some(502)), unopened(true, None), silent] {
-        let mut reopening = EventReopening::new(&Timing::default());
+        let mut reopening = EventBackoff::new(&Timing::default());
         let now = Instant::now();
         let mut wait = || reopening.after_loss(&loss, secs(0), now, 1.0);
         let full: Vec<_> = (0..19).map(|_| wait().as_millis()).collect();
         assert_eq!(full[..13], [1000; 13], "{loss:?}");
-        let mut reopening = EventReopening::new(&Timing::default());
+        let mut reopening = EventBackoff::new(&Timing::default());
         let mut wait = || reopening.after_loss(&loss, secs(0), now, 0.0);
         let least: Duration = (0..13).map(|_| wait()).sum();
         assert_eq!(least, ms(500 + 12 * 800), "{loss:?}");
@@ -124,19 +124,19 @@ fn small_calls_are_made_where_the_server_was_reached_and_is_out_of_order() {
     for (loss, lived, expected) in [
         (unopened(true, Some(502)), 0, true),
         (unopened(true, None), 0, true),
-        (StreamLoss::Silent(secs(15)), 0, true),
-        (StreamLoss::Silent(secs(15)), 20, false),
+        (Disconnect::Silent(secs(15)), 0, true),
+        (Disconnect::Silent(secs(15)), 20, false),
         (unopened(false, None), 0, false),
-        (StreamLoss::Ended, 0, false),
+        (Disconnect::Ended, 0, false),
     ] {
-        let helps = Knocking::helps(&loss, secs(lived));
+        let helps = PollFallback::helps(&loss, secs(lived));
         assert_eq!(helps, expected, "{loss:?} after {lived} s");
     }
 }
 
 #[test]
 fn a_long_outage_spends_few_openings_and_leaves_room_for_the_one_that_counts() {
-    let mut reopening = EventReopening::new(&Timing::default());
+    let mut reopening = EventBackoff::new(&Timing::default());
     let reset = unopened(true, None);
     let start = Instant::now();
     let mut now = start;
@@ -155,10 +155,10 @@ fn a_long_outage_spends_few_openings_and_leaves_room_for_the_one_that_counts() {
 
 #[test]
 fn the_event_stream_backs_off_from_one_second_to_sixty() {
-    let mut reopening = EventReopening::new(&Timing::default());
+    let mut reopening = EventBackoff::new(&Timing::default());
     let now = Instant::now();
     let mut wait = |lived, chance| {
-        let wait = reopening.after_loss(&StreamLoss::Ended, secs(lived), now, chance);
+        let wait = reopening.after_loss(&Disconnect::Ended, secs(lived), now, chance);
         wait.as_millis()
     };
     let full: Vec<_> = (0..13).map(|_| wait(0, 1.0)).collect();
@@ -172,7 +172,7 @@ fn the_event_stream_backs_off_from_one_second_to_sixty() {
 #[test]
 fn never_more_than_the_budget_of_openings_in_any_window() {
     let timing = Timing::default();
-    let mut reopening = EventReopening::new(&timing);
+    let mut reopening = EventBackoff::new(&timing);
     let mut now = Instant::now();
     let mut openings: Vec<Instant> = Vec::new();
     for _ in 0..200 {
@@ -185,7 +185,7 @@ fn never_more_than_the_budget_of_openings_in_any_window() {
             secs(0)
         };
         now += if lived.is_zero() { secs(0) } else { ms(1) };
-        now += reopening.after_loss(&StreamLoss::Ended, lived, now, 0.0);
+        now += reopening.after_loss(&Disconnect::Ended, lived, now, 0.0);
     }
     for (index, &opening) in openings.iter().enumerate() {
         let within = openings[index..]
@@ -199,7 +199,7 @@ fn never_more_than_the_budget_of_openings_in_any_window() {
 #[test]
 fn a_server_that_is_not_there_is_looked_for_again_soon_and_without_end() {
     let timing = Timing::default();
-    let mut reopening = EventReopening::new(&timing);
+    let mut reopening = EventBackoff::new(&timing);
     let unreached = unopened(false, None);
     let start = Instant::now();
     for (away, wait) in [
@@ -224,14 +224,14 @@ fn a_server_that_is_not_there_is_looked_for_again_soon_and_without_end() {
     assert_eq!(reopening.openings(now), 0);
     // Once it answers, everything counts again, from the first wait on.
     reopening.opening(now);
-    let wait = reopening.after_loss(&StreamLoss::Ended, secs(0), now, 1.0);
+    let wait = reopening.after_loss(&Disconnect::Ended, secs(0), now, 1.0);
     assert_eq!((wait, reopening.openings(now)), (secs(1), 1));
 }
 
 #[test]
 fn a_server_out_of_order_is_asked_every_second_at_first_and_never_rarer_than_every_ten() {
     let since = Instant::now();
-    let knocking = Knocking::new(&Timing::default(), since);
+    let knocking = PollFallback::new(&Timing::default(), since);
     for (after, least, wait) in [
         (0, 500, 1000),
         (1, 1000, 1000),
@@ -253,13 +253,13 @@ fn no_question_to_a_server_out_of_order_is_held_back_by_the_limit_of_such_calls(
     let timing = Timing::default();
     for chance in [0.0, 0.5, 1.0] {
         let since = Instant::now();
-        let knocking = Knocking::new(&timing, since);
-        let mut governor = Governor::new(&timing);
+        let knocking = PollFallback::new(&timing, since);
+        let mut governor = Scheduler::new(&timing);
         let mut now = since;
         while now < since + secs(600) {
             now += knocking.wait(now, chance);
-            let turn = governor.ask(Scope::Warm, 1, now);
-            assert_eq!(turn, Turn::Go, "after {:?}", now - since);
+            let turn = governor.ask(EndpointClass::Warm, 1, now);
+            assert_eq!(turn, Decision::Go, "after {:?}", now - since);
         }
     }
 }
@@ -267,7 +267,7 @@ fn no_question_to_a_server_out_of_order_is_held_back_by_the_limit_of_such_calls(
 #[test]
 fn an_opening_is_due_only_where_the_budget_has_room() {
     let timing = Timing::default();
-    let mut reopening = EventReopening::new(&timing);
+    let mut reopening = EventBackoff::new(&timing);
     let now = Instant::now();
     for _ in 1..timing.openings {
         reopening.opening(now);
@@ -280,12 +280,12 @@ fn an_opening_is_due_only_where_the_budget_has_room() {
 
 #[test]
 fn the_wait_of_a_429_is_honoured_and_a_401_is_not_hammered() {
-    let mut reopening = EventReopening::new(&Timing::default());
-    let limited = StreamLoss::Unopened(Error::RateLimited {
+    let mut reopening = EventBackoff::new(&Timing::default());
+    let limited = Disconnect::Unopened(Error::RateLimited {
         wait: Some(secs(300)),
         body: Box::default(),
     });
-    let unauthorized = StreamLoss::Unopened(Error::Refused {
+    let unauthorized = Disconnect::Unopened(Error::Refused {
         status: 401,
         body: Box::<ErrorBody>::default(),
     });

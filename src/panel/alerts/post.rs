@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use super::address::Address;
 use super::rules::Message;
 use crate::config::AlertFormat;
-use crate::lichess::Pages;
+use crate::lichess::HttpFetcher;
 
 /// For one try, from asking to the end of the answer.
 const TIME: Duration = Duration::from_secs(10);
@@ -32,14 +32,14 @@ pub(super) struct Letter {
 pub(super) struct Postman {
     address: Address,
     format: AlertFormat,
-    pages: Pages,
+    pages: HttpFetcher,
     pause: Duration,
     failing: bool,
 }
 
 impl Postman {
     pub(super) fn new(address: Address, format: AlertFormat) -> Result<Self, String> {
-        let pages = Pages::new(TIME).map_err(|error| error.to_string())?;
+        let pages = HttpFetcher::new(TIME).map_err(|error| error.to_string())?;
         Ok(Self {
             address,
             format,
@@ -52,7 +52,7 @@ impl Postman {
     /// With other waiting times, for tests.
     #[cfg(test)]
     pub(super) fn hasty(mut self, time: Duration) -> Result<Self, String> {
-        self.pages = Pages::new(time).map_err(|error| error.to_string())?;
+        self.pages = HttpFetcher::new(time).map_err(|error| error.to_string())?;
         self.pause = time / 10;
         Ok(self)
     }

@@ -10,7 +10,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 
 use super::MetricSources;
 use crate::bot::{LedgerStatus, State, Status};
-use crate::lichess::{Outcome, Scope, Tally};
+use crate::lichess::{CallResult, EndpointClass, CallStats};
 
 /// Where it is read from.
 #[derive(Debug)]
@@ -205,13 +205,13 @@ fn stream(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
 }
 
 /// Calls to the server.
-fn requests(out: &mut DescriptorEncoder<'_>, tally: &Tally) -> fmt::Result {
-    let ended = Scope::ALL.into_iter().flat_map(|scope| {
-        let row = move |outcome: Outcome| {
+fn requests(out: &mut DescriptorEncoder<'_>, tally: &CallStats) -> fmt::Result {
+    let ended = EndpointClass::ALL.into_iter().flat_map(|scope| {
+        let row = move |outcome: CallResult| {
             let labels = vec![("kind", scope.as_str()), ("status", outcome.as_str())];
             (labels, tally.ended(scope, outcome))
         };
-        Outcome::ALL.into_iter().map(row)
+        CallResult::ALL.into_iter().map(row)
     });
     counters(
         out,
@@ -219,7 +219,7 @@ fn requests(out: &mut DescriptorEncoder<'_>, tally: &Tally) -> fmt::Result {
         "Calls to the server, by kind and end",
         ended.collect(),
     )?;
-    let rows = Scope::ALL.into_iter();
+    let rows = EndpointClass::ALL.into_iter();
     let rows = rows.map(|scope| (vec![("kind", scope.as_str())], tally.held(scope)));
     let help = "Calls kept back so that no limit is overdrawn";
     counters(out, "requests_held", help, rows.collect())

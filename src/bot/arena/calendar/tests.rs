@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::ArenaId;
-use crate::lichess::{Entry, Event, Variant};
+use crate::lichess::{EntryConditions, Event, Variant};
 
 const SECOND: Duration = Duration::from_secs(1);
 const ID: &str = "aBcD1234";
@@ -88,7 +88,7 @@ fn arena(to_start: u64) -> Arena {
         pairings_closed: false,
         from_position: false,
         is_private: false,
-        entry: Entry::default(),
+        entry: EntryConditions::default(),
     }
 }
 
@@ -309,7 +309,7 @@ fn closing_leaves_what_we_are_in_and_tries_again_if_that_fails() {
     assert_eq!(world.pass(1), leave);
     assert_eq!(world.hear(Heard::Left(ID.to_owned(), true)), []);
     assert_eq!(world.sleeps(), None);
-    let joined = world.calendar.join(ID, Entrance::default(), now);
+    let joined = world.calendar.join(ID, JoinOptions::default(), now);
     assert_eq!(joined, None, "nothing is joined");
     // One that we were just entering is left as soon as we are in.
     let mut world = World::auto();
@@ -362,9 +362,9 @@ fn the_servers_seconds_are_as_long_as_it_counts_them() {
 fn the_operator_joins_with_a_password_and_leaves_for_good() {
     let mut world = World::auto();
     world.pass(0);
-    let entrance = Entrance {
+    let entrance = JoinOptions {
         password: Some("boom".to_owned()),
-        ..Entrance::default()
+        ..JoinOptions::default()
     };
     let now = world.now();
     let duties = world.calendar.join(ID, entrance, now);

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Complaints made already, so that each is made once. One for a client, shared by its streams.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Complaints(Arc<Mutex<HashSet<String>>>);
+pub(super) struct WarnOnce(Arc<Mutex<HashSet<String>>>);
 
-impl Complaints {
+impl WarnOnce {
     /// More than these are forgotten together.
     const CAPACITY: usize = 256;
 
@@ -48,12 +48,12 @@ mod tests {
 
     #[test]
     fn a_complaint_is_made_once_and_the_memory_of_them_is_bounded() {
-        let complaints = Complaints::default();
+        let complaints = WarnOnce::default();
         assert!(complaints.is_new("a".into()));
         assert!(!complaints.clone().is_new("a".into()));
         for n in 0..10_000 {
             complaints.is_new(n.to_string());
         }
-        assert!(complaints.0.lock().unwrap().len() <= Complaints::CAPACITY);
+        assert!(complaints.0.lock().unwrap().len() <= WarnOnce::CAPACITY);
     }
 }

@@ -8,8 +8,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::scope::{Manner, Rate, Scope};
-use super::tally::{Outcome, Tally};
+use super::endpoint_class::{Admission, Rate, EndpointClass};
+use super::call_stats::{CallResult, CallStats};
 use super::timing::Timing;
 
 /// Longest pause the governor makes up itself when the server keeps refusing without a number.
@@ -27,7 +27,7 @@ pub struct Ticket(u64);
 
 /// What is to be done with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum Decision {
     /// It goes out now, and is counted.
     Go,
     /// Ask again at this moment, or earlier when something has changed.
@@ -37,18 +37,18 @@ pub enum Turn {
 }
 
 #[derive(Clone, Debug)]
-struct Lane {
+struct Priority {
     paused_until: Option<Instant>,
     /// Limits hit in a row without a success between.
     hits: u32,
-    windows: Vec<Window>,
+    windows: Vec<RateWindow>,
 }
 
 /// A call that waits.
 #[derive(Clone, Debug)]
-struct Waiting {
+struct WaitingCall {
     ticket: Ticket,
-    scope: Scope,
+    scope: EndpointClass,
     cost: u32,
     since: Instant,
     until: Instant,
@@ -56,49 +56,49 @@ struct Waiting {
 
 /// The memory of calls and pauses.
 #[derive(Clone, Debug)]
-pub struct Governor {
-    lanes: Vec<Lane>,
+pub struct Scheduler {
+    lanes: Vec<Priority>,
     timing: Timing,
-    queue: Vec<Waiting>,
+    queue: Vec<WaitingCall>,
     tickets: u64,
     under_way: usize,
     /// When the next call in turn may go out if it is to be `timing.spacing` after the last one.
     due: Option<Instant>,
-    tally: Tally,
+    tally: CallStats,
 }
 
-impl Governor {
+impl Scheduler {
     /// A governor with the limits and waits of `timing`.
     pub fn new(timing: &Timing) -> Self {
-        let lane = |scope: Scope| Lane {
+        let lane = |scope: EndpointClass| Priority {
             paused_until: None,
             hits: 0,
-            windows: scope.rates(timing).into_iter().map(Window::new).collect(),
+            windows: scope.rates(timing).into_iter().map(RateWindow::new).collect(),
         };
         Self {
-            lanes: Scope::ALL.into_iter().map(lane).collect(),
+            lanes: EndpointClass::ALL.into_iter().map(lane).collect(),
             timing: timing.clone(),
             queue: Vec::new(),
             tickets: 0,
             under_way: 0,
             due: None,
-            tally: Tally::default(),
+            tally: CallStats::default(),
         }
     }
 
     /// May a call of this kind go out, which costs so many credits?
-    pub fn ask(&mut self, scope: Scope, cost: u32, now: Instant) -> Turn {
+    pub fn ask(&mut self, scope: EndpointClass, cost: u32, now: Instant) -> Decision {
         match scope.manner() {
-            Manner::AtOnce => self.go(scope, cost, now),
-            Manner::NowOrNever => match self.rest(scope, cost, now) {
+            Admission::AtOnce => self.go(scope, cost, now),
+            Admission::NowOrNever => match self.rest(scope, cost, now) {
                 Some(rest) => self.refuse(scope, rest),
                 None => self.go(scope, cost, now),
             },
-            Manner::Paced | Manner::InTurn => self.enqueue(scope, cost, now),
+            Admission::Paced | Admission::InTurn => self.enqueue(scope, cost, now),
         }
     }
 
-    fn enqueue(&mut self, scope: Scope, cost: u32, now: Instant) -> Turn {
+    fn enqueue(&mut self, scope: EndpointClass, cost: u32, now: Instant) -> Decision {
         self.queue.retain(|waiting| waiting.until >= now);
         let like = self.queue.iter().filter(|it| it.scope == scope).count();
         if like >= scope.most_waiting() {
@@ -107,7 +107,7 @@ impl Governor {
         }
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
-        self.queue.push(Waiting {
+        self.queue.push(WaitingCall {
             ticket,
             scope,
             cost,
@@ -118,28 +118,28 @@ impl Governor {
     }
 
     /// What about a call that waits? One that is unknown has waited too long.
-    pub fn poll(&mut self, ticket: Ticket, now: Instant) -> Turn {
+    pub fn poll(&mut self, ticket: Ticket, now: Instant) -> Decision {
         let Some(index) = self.queue.iter().position(|it| it.ticket == ticket) else {
-            return Turn::Refused(self.timing.spacing);
+            return Decision::Refused(self.timing.spacing);
         };
         let waiting = self.queue[index].clone();
         let (scope, cost) = (waiting.scope, waiting.cost);
         let ready = match scope.manner() {
-            Manner::InTurn => self.ready_in_turn(&waiting, now),
+            Admission::InTurn => self.ready_in_turn(&waiting, now),
             _ => self.ready(scope, cost, now),
         };
         match ready {
-            Ready::Now => {
+            Readiness::Now => {
                 self.queue.remove(index);
                 self.go(scope, cost, now)
             }
-            Ready::At(at) if at <= waiting.until => Turn::Wait(ticket, at),
-            Ready::Untold if now < waiting.until => Turn::Wait(ticket, waiting.until),
-            Ready::At(at) => {
+            Readiness::At(at) if at <= waiting.until => Decision::Wait(ticket, at),
+            Readiness::Untold if now < waiting.until => Decision::Wait(ticket, waiting.until),
+            Readiness::At(at) => {
                 self.queue.remove(index);
                 self.refuse(scope, at - now)
             }
-            Ready::Untold => {
+            Readiness::Untold => {
                 self.queue.remove(index);
                 self.refuse(scope, self.timing.spacing)
             }
@@ -152,84 +152,84 @@ impl Governor {
     }
 
     /// A call let out is over, or is given up.
-    pub fn over(&mut self, scope: Scope) {
-        if scope.manner() == Manner::InTurn {
+    pub fn over(&mut self, scope: EndpointClass) {
+        if scope.manner() == Admission::InTurn {
             self.under_way = self.under_way.saturating_sub(1);
         }
     }
 
     /// A call let out is sent a second time.
-    pub fn again(&mut self, scope: Scope, now: Instant) {
+    pub fn again(&mut self, scope: EndpointClass, now: Instant) {
         self.spend(scope, 1, now);
     }
 
-    fn go(&mut self, scope: Scope, cost: u32, now: Instant) -> Turn {
-        if scope.manner() == Manner::InTurn {
+    fn go(&mut self, scope: EndpointClass, cost: u32, now: Instant) -> Decision {
+        if scope.manner() == Admission::InTurn {
             self.under_way += 1;
             let due = self.due.map_or(now, |due| due.max(now));
             self.due = Some(due + self.timing.spacing);
         }
         self.spend(scope, cost, now);
-        Turn::Go
+        Decision::Go
     }
 
-    fn spend(&mut self, scope: Scope, cost: u32, now: Instant) {
+    fn spend(&mut self, scope: EndpointClass, cost: u32, now: Instant) {
         self.tally.count_sent(scope);
         for window in &mut self.lanes[scope as usize].windows {
             window.spend(cost, now);
         }
     }
 
-    fn refuse(&mut self, scope: Scope, rest: Duration) -> Turn {
+    fn refuse(&mut self, scope: EndpointClass, rest: Duration) -> Decision {
         self.tally.count_held(scope);
-        Turn::Refused(rest.max(Duration::from_millis(1)))
+        Decision::Refused(rest.max(Duration::from_millis(1)))
     }
 
     /// The rest of the pause or of the windows of a kind.
-    fn rest(&self, scope: Scope, cost: u32, now: Instant) -> Option<Duration> {
+    fn rest(&self, scope: EndpointClass, cost: u32, now: Instant) -> Option<Duration> {
         match self.ready(scope, cost, now) {
-            Ready::At(at) => Some(at - now),
-            Ready::Now | Ready::Untold => None,
+            Readiness::At(at) => Some(at - now),
+            Readiness::Now | Readiness::Untold => None,
         }
     }
 
-    fn ready(&self, scope: Scope, cost: u32, now: Instant) -> Ready {
+    fn ready(&self, scope: EndpointClass, cost: u32, now: Instant) -> Readiness {
         let lane = &self.lanes[scope as usize];
         let pause = lane.paused_until.filter(|_| scope.is_enforced());
         let windows = lane.windows.iter().map(|window| window.free(cost, now));
         let at = windows.chain([pause]).flatten().max();
         match at {
-            Some(at) if at > now => Ready::At(at),
-            _ => Ready::Now,
+            Some(at) if at > now => Readiness::At(at),
+            _ => Readiness::Now,
         }
     }
 
-    fn ready_in_turn(&self, waiting: &Waiting, now: Instant) -> Ready {
-        if let Ready::At(at) = self.ready(waiting.scope, waiting.cost, now) {
-            return Ready::At(at);
+    fn ready_in_turn(&self, waiting: &WaitingCall, now: Instant) -> Readiness {
+        if let Readiness::At(at) = self.ready(waiting.scope, waiting.cost, now) {
+            return Readiness::At(at);
         }
         if self.under_way >= AT_ONCE {
-            return Ready::Untold;
+            return Readiness::Untold;
         }
         let slack = self.timing.spacing * (BURST - 1);
         if let Some(at) = self.due.and_then(|due| due.checked_sub(slack))
             && at > now
         {
-            return Ready::At(at);
+            return Readiness::At(at);
         }
         let first = self
             .queue
             .iter()
-            .filter(|other| other.scope.manner() == Manner::InTurn && other.until >= now)
-            .filter(|other| matches!(self.ready(other.scope, other.cost, now), Ready::Now))
+            .filter(|other| other.scope.manner() == Admission::InTurn && other.until >= now)
+            .filter(|other| matches!(self.ready(other.scope, other.cost, now), Readiness::Now))
             .min_by_key(|other| (self.rank(other, now), other.ticket));
         match first {
-            Some(first) if first.ticket != waiting.ticket => Ready::Untold,
-            _ => Ready::Now,
+            Some(first) if first.ticket != waiting.ticket => Readiness::Untold,
+            _ => Readiness::Now,
         }
     }
 
-    fn rank(&self, waiting: &Waiting, now: Instant) -> usize {
+    fn rank(&self, waiting: &WaitingCall, now: Instant) -> usize {
         let waited = now.saturating_duration_since(waiting.since);
         if waited >= self.timing.spacing * AGED_AFTER {
             0
@@ -239,16 +239,16 @@ impl Governor {
     }
 
     /// How a call ended. A limit is told by [`Governor::limited`] besides.
-    pub fn ended(&mut self, scope: Scope, outcome: Outcome) {
+    pub fn ended(&mut self, scope: EndpointClass, outcome: CallResult) {
         self.tally.count_end(scope, outcome);
         // A server that fails or is silent has not said that it has enough of us no more.
-        if matches!(outcome, Outcome::Done | Outcome::Refused) {
+        if matches!(outcome, CallResult::Done | CallResult::Refused) {
             self.lanes[scope as usize].hits = 0;
         }
     }
 
     /// The call let out last found no server: nobody counted it.
-    pub fn unsent(&mut self, scope: Scope) {
+    pub fn unsent(&mut self, scope: EndpointClass) {
         for window in &mut self.lanes[scope as usize].windows {
             window.spent.pop_back();
         }
@@ -256,7 +256,7 @@ impl Governor {
 
     /// The server answered 429. Returns how long this kind of call pauses: as long as advised,
     /// else longer with each repetition.
-    pub fn limited(&mut self, scope: Scope, advised: Option<Duration>, now: Instant) -> Duration {
+    pub fn limited(&mut self, scope: EndpointClass, advised: Option<Duration>, now: Instant) -> Duration {
         let usual = self.timing.rate_limit;
         let lane = &mut self.lanes[scope as usize];
         let factor = 1_u32 << lane.hits.min(4);
@@ -268,20 +268,20 @@ impl Governor {
     }
 
     /// The rest of a pause, enforced or not.
-    pub fn pause(&self, scope: Scope, now: Instant) -> Option<Duration> {
+    pub fn pause(&self, scope: EndpointClass, now: Instant) -> Option<Duration> {
         let until = self.lanes[scope as usize].paused_until?;
         let rest = until.saturating_duration_since(now);
         (!rest.is_zero()).then_some(rest)
     }
 
     /// The counters.
-    pub fn tally(&self) -> &Tally {
+    pub fn tally(&self) -> &CallStats {
         &self.tally
     }
 }
 
 /// When a call may go out.
-enum Ready {
+enum Readiness {
     Now,
     At(Instant),
     /// When another is over, or has gone first.
@@ -290,12 +290,12 @@ enum Ready {
 
 /// So many in any span, and when they went.
 #[derive(Clone, Debug)]
-struct Window {
+struct RateWindow {
     rate: Rate,
     spent: VecDeque<(Instant, u32)>,
 }
 
-impl Window {
+impl RateWindow {
     fn new(rate: Rate) -> Self {
         let spent = VecDeque::new();
         Self { rate, spent }

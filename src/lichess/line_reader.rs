@@ -20,7 +20,7 @@ const HEAD_BYTES: usize = 256;
 
 /// Why the bytes end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Cut {
+pub(super) enum EndReason {
     /// The transport failed.
     Reset(String),
     /// A line went over the bound.
@@ -29,7 +29,7 @@ pub(super) enum Cut {
 
 /// What is known of a stream's bytes so far.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(super) struct StreamStats {
     /// When the last bytes came.
     pub(super) heard: Instant,
     /// When the line at hand began.
@@ -48,7 +48,7 @@ pub(super) struct Ledger {
     at_start: bool,
 }
 
-impl Ledger {
+impl StreamStats {
     fn new(now: Instant) -> Self {
         Self {
             heard: now,
@@ -96,63 +96,63 @@ impl Ledger {
 
 /// The ledger, seen from both sides of the parser.
 #[derive(Clone, Debug)]
-pub(super) struct Books(Arc<Mutex<Ledger>>);
+pub(super) struct SharedStats(Arc<Mutex<StreamStats>>);
 
-impl Books {
+impl SharedStats {
     fn new(now: Instant) -> Self {
-        Self(Arc::new(Mutex::new(Ledger::new(now))))
+        Self(Arc::new(Mutex::new(StreamStats::new(now))))
     }
 
-    pub(super) fn look(&self) -> MutexGuard<'_, Ledger> {
+    pub(super) fn look(&self) -> MutexGuard<'_, StreamStats> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A stream of chunks turned into a stream of pieces, each within one line.
 #[derive(Debug)]
-pub(super) struct Lines<S> {
+pub(super) struct LineReader<S> {
     chunks: S,
     pending: Bytes,
     limit: usize,
-    books: Books,
+    books: SharedStats,
 }
 
-impl<S> Lines<S> {
+impl<S> LineReader<S> {
     /// Reads `chunks`, whose lines may have `limit` bytes.
     pub(super) fn new(chunks: S, limit: usize) -> Self {
         Self {
             chunks,
             pending: Bytes::new(),
             limit,
-            books: Books::new(Instant::now()),
+            books: SharedStats::new(Instant::now()),
         }
     }
 
     /// The books, to look into while somebody else reads.
-    pub(super) fn books(&self) -> Books {
+    pub(super) fn books(&self) -> SharedStats {
         self.books.clone()
     }
 
     /// The next piece of the chunk at hand, to the end of a line at most.
-    fn piece(&mut self) -> Result<Bytes, Cut> {
+    fn piece(&mut self) -> Result<Bytes, EndReason> {
         let newline = self.pending.iter().position(|&byte| byte == b'\n');
         let end = newline.map_or(self.pending.len(), |at| at + 1);
         let piece = self.pending.split_to(end);
         let mut ledger = self.books.look();
         ledger.enter(&piece);
         if ledger.length > self.limit {
-            return Err(Cut::LineTooLong);
+            return Err(EndReason::LineTooLong);
         }
         Ok(piece)
     }
 }
 
-impl<S, E> Stream for Lines<S>
+impl<S, E> Stream for LineReader<S>
 where
     S: Stream<Item = Result<Bytes, E>> + Unpin,
     E: std::error::Error,
 {
-    type Item = Result<Bytes, Cut>;
+    type Item = Result<Bytes, EndReason>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
@@ -166,7 +166,7 @@ where
                 }
                 Some(Err(error)) => {
                     let reason = super::error::describe(&error);
-                    return Poll::Ready(Some(Err(Cut::Reset(reason))));
+                    return Poll::Ready(Some(Err(EndReason::Reset(reason))));
                 }
                 None => return Poll::Ready(None),
             }
@@ -183,12 +183,12 @@ mod tests {
     fn lines(
         chunks: &[&'static str],
         limit: usize,
-    ) -> Lines<impl Stream<Item = Result<Bytes, std::io::Error>> + Unpin + use<>> {
+    ) -> LineReader<impl Stream<Item = Result<Bytes, std::io::Error>> + Unpin + use<>> {
         let chunks: Vec<_> = chunks
             .iter()
             .map(|chunk| Ok(Bytes::from_static(chunk.as_bytes())))
             .collect();
-        Lines::new(stream::iter(chunks), limit)
+        LineReader::new(stream::iter(chunks), limit)
     }
 
     fn pull<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
@@ -226,7 +226,7 @@ mod tests {
         let mut too_long = lines(&["123", "456", "7\n"], 6);
         pull(&mut too_long).unwrap().unwrap();
         pull(&mut too_long).unwrap().unwrap();
-        assert_eq!(pull(&mut too_long), Some(Err(Cut::LineTooLong)));
+        assert_eq!(pull(&mut too_long), Some(Err(EndReason::LineTooLong)));
     }
 
     #[test]

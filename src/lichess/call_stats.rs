@@ -3,11 +3,11 @@
 //! Counters only: nothing is decided by them.
 
 use super::error::Error;
-use super::scope::Scope;
+use super::endpoint_class::EndpointClass;
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Outcome {
+pub enum CallResult {
     /// With success.
     Done,
     /// Refused: a status of 400 and up that is no limit.
@@ -20,7 +20,7 @@ pub enum Outcome {
     Lost,
 }
 
-impl Outcome {
+impl CallResult {
     /// All of them.
     pub const ALL: [Self; 5] = [
         Self::Done,
@@ -42,7 +42,7 @@ impl Outcome {
     }
 }
 
-impl From<&Error> for Outcome {
+impl From<&Error> for CallResult {
     fn from(error: &Error) -> Self {
         match error {
             Error::RateLimited { .. } => Self::Limited,
@@ -55,37 +55,37 @@ impl From<&Error> for Outcome {
 
 /// The counters of every kind of call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    sent: [u64; Scope::ALL.len()],
-    held: [u64; Scope::ALL.len()],
-    ended: [[u64; Outcome::ALL.len()]; Scope::ALL.len()],
+pub struct CallStats {
+    sent: [u64; EndpointClass::ALL.len()],
+    held: [u64; EndpointClass::ALL.len()],
+    ended: [[u64; CallResult::ALL.len()]; EndpointClass::ALL.len()],
 }
 
-impl Tally {
+impl CallStats {
     /// Calls of this kind that went out.
-    pub fn sent(&self, scope: Scope) -> u64 {
+    pub fn sent(&self, scope: EndpointClass) -> u64 {
         self.sent[scope as usize]
     }
 
     /// Calls of this kind that were not let out and told to wait instead.
-    pub fn held(&self, scope: Scope) -> u64 {
+    pub fn held(&self, scope: EndpointClass) -> u64 {
         self.held[scope as usize]
     }
 
     /// Calls of this kind that ended so.
-    pub fn ended(&self, scope: Scope, outcome: Outcome) -> u64 {
+    pub fn ended(&self, scope: EndpointClass, outcome: CallResult) -> u64 {
         self.ended[scope as usize][outcome as usize]
     }
 
-    pub(super) fn count_sent(&mut self, scope: Scope) {
+    pub(super) fn count_sent(&mut self, scope: EndpointClass) {
         self.sent[scope as usize] += 1;
     }
 
-    pub(super) fn count_held(&mut self, scope: Scope) {
+    pub(super) fn count_held(&mut self, scope: EndpointClass) {
         self.held[scope as usize] += 1;
     }
 
-    pub(super) fn count_end(&mut self, scope: Scope, outcome: Outcome) {
+    pub(super) fn count_end(&mut self, scope: EndpointClass, outcome: CallResult) {
         self.ended[scope as usize][outcome as usize] += 1;
     }
 }
@@ -137,7 +137,7 @@ mod tests {
             (Error::Protocol { reason }, "5xx"),
         ];
         for (error, word) in rows {
-            assert_eq!(Outcome::from(&error).as_str(), word, "{error:?}");
+            assert_eq!(CallResult::from(&error).as_str(), word, "{error:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, IF_NONE_MATCH, USER_AGENT};
 use reqwest::{StatusCode, redirect};
 
-use super::answer::Body;
+use super::response::Body;
 use super::connect::tls_config;
 use super::error::{describe, is_html};
 
@@ -21,14 +21,14 @@ const MOST_HOPS: usize = 3;
 
 /// Reads public pages, and hands texts in.
 #[derive(Clone, Debug)]
-pub struct Pages {
+pub struct HttpFetcher {
     client: reqwest::Client,
     time: Duration,
 }
 
 /// What a page's server said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Page {
+pub enum FetchedPage {
     /// It is as it was.
     Same,
     /// This is what it holds.
@@ -42,7 +42,7 @@ pub enum Page {
 
 /// Why a page could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PageError {
+pub enum FetchError {
     /// No answer, or none in time.
     #[error("{0}")]
     NoAnswer(String),
@@ -63,12 +63,12 @@ pub enum PageError {
     NotText,
 }
 
-impl Pages {
+impl HttpFetcher {
     /// A reader that gives each page so long.
     ///
     /// # Errors
     /// When connections cannot be set up at all.
-    pub fn new(time: Duration) -> Result<Self, PageError> {
+    pub fn new(time: Duration) -> Result<Self, FetchError> {
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls_config(true))
             .http1_only()
@@ -78,7 +78,7 @@ impl Pages {
             .timeout(time)
             .pool_max_idle_per_host(0)
             .build()
-            .map_err(|error| PageError::NoAnswer(describe(&error)))?;
+            .map_err(|error| FetchError::NoAnswer(describe(&error)))?;
         Ok(Self { client, time })
     }
 
@@ -86,9 +86,9 @@ impl Pages {
     ///
     /// # Errors
     /// When there is no such text to be had; says why, without the address.
-    pub async fn read(&self, url: &str, known: Option<&str>) -> Result<Page, PageError> {
+    pub async fn read(&self, url: &str, known: Option<&str>) -> Result<FetchedPage, FetchError> {
         let all = tokio::time::timeout(self.time, self.ask(url, known));
-        let late = |_| PageError::NoAnswer("no answer in time".to_owned());
+        let late = |_| FetchError::NoAnswer("no answer in time".to_owned());
         all.await.map_err(late)?
     }
 
@@ -96,21 +96,21 @@ impl Pages {
     ///
     /// # Errors
     /// When it was not taken; says why, without the address.
-    pub async fn post(&self, url: &str, kind: &'static str, body: String) -> Result<(), PageError> {
+    pub async fn post(&self, url: &str, kind: &'static str, body: String) -> Result<(), FetchError> {
         let agent = concat!("megaton/", env!("CARGO_PKG_VERSION"));
         let request = self.client.post(url);
         let request = request.header(USER_AGENT, agent).header(CONTENT_TYPE, kind);
-        let no_answer = |error: reqwest::Error| PageError::NoAnswer(describe(&error.without_url()));
+        let no_answer = |error: reqwest::Error| FetchError::NoAnswer(describe(&error.without_url()));
         let sent = tokio::time::timeout(self.time, request.body(body).send());
-        let late = |_| PageError::NoAnswer("no answer in time".to_owned());
+        let late = |_| FetchError::NoAnswer("no answer in time".to_owned());
         let response = sent.await.map_err(late)?.map_err(no_answer)?;
         match response.status() {
             status if status.is_success() => Ok(()),
-            other => Err(PageError::Status(other.as_u16())),
+            other => Err(FetchError::Status(other.as_u16())),
         }
     }
 
-    async fn ask(&self, url: &str, known: Option<&str>) -> Result<Page, PageError> {
+    async fn ask(&self, url: &str, known: Option<&str>) -> Result<FetchedPage, FetchError> {
         let agent = concat!("megaton/", env!("CARGO_PKG_VERSION"));
         let mut request = self
             .client
@@ -120,12 +120,12 @@ impl Pages {
         if let Some(mark) = known {
             request = request.header(IF_NONE_MATCH, mark);
         }
-        let no_answer = |error: reqwest::Error| PageError::NoAnswer(describe(&error.without_url()));
+        let no_answer = |error: reqwest::Error| FetchError::NoAnswer(describe(&error.without_url()));
         let mut response = request.send().await.map_err(no_answer)?;
         match response.status() {
-            StatusCode::NOT_MODIFIED if known.is_some() => return Ok(Page::Same),
+            StatusCode::NOT_MODIFIED if known.is_some() => return Ok(FetchedPage::Same),
             StatusCode::OK => {}
-            other => return Err(PageError::Status(other.as_u16())),
+            other => return Err(FetchError::Status(other.as_u16())),
         }
         let mark = response.headers().get(ETAG).and_then(|v| v.to_str().ok());
         let etag = mark
@@ -136,16 +136,16 @@ impl Pages {
         body.read(&mut response, LONGEST_PAGE).await;
         let bytes = body.whole().ok_or_else(|| {
             if body.len() >= LONGEST_PAGE {
-                PageError::TooLong
+                FetchError::TooLong
             } else {
-                PageError::Broken
+                FetchError::Broken
             }
         })?;
         if is_html(&headers, bytes) {
-            return Err(PageError::Html);
+            return Err(FetchError::Html);
         }
-        let text = std::str::from_utf8(bytes).map_err(|_| PageError::NotText)?;
-        Ok(Page::New {
+        let text = std::str::from_utf8(bytes).map_err(|_| FetchError::NotText)?;
+        Ok(FetchedPage::New {
             text: text.to_owned(),
             etag,
         })

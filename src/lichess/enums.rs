@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A vocabulary with a place for the word we do not know.
-pub(super) trait Word: DeserializeOwned + Copy + PartialEq {
+pub(super) trait OrUnknown: DeserializeOwned + Copy + PartialEq {
     /// That place.
     const UNKNOWN: Self;
 }

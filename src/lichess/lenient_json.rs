@@ -11,12 +11,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::words::Word;
+use super::enums::OrUnknown;
 
 /// JSON that does not have the shape its place demands. Never a reason to drop a stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {reason}")]
-pub struct Misfit {
+pub struct JsonMismatch {
     /// Where in the record, dotted.
     pub path: String,
     /// What is wrong there.
@@ -25,11 +25,11 @@ pub struct Misfit {
 
 /// A value and the parts of its source that had to be left out.
 #[derive(Clone, Debug)]
-pub struct Read<T> {
+pub struct Lenient<T> {
     /// What was understood.
     pub value: T,
     /// What was dropped, each with its path.
-    pub dropped: Vec<Misfit>,
+    pub dropped: Vec<JsonMismatch>,
 }
 
 /// Longest piece of foreign text that goes into a message.
@@ -58,16 +58,16 @@ pub(super) fn excerpt(text: &str, limit: usize) -> String {
 /// What a record of the streams or a part of one can be built from.
 pub(super) trait FromObject: Sized {
     /// Reads the value; fails only for want of a field it cannot do without.
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit>;
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch>;
 }
 
 /// Reads a whole document as `T`.
-pub(super) fn read<T: FromObject>(json: &str) -> Result<Read<T>, Misfit> {
+pub(super) fn read<T: FromObject>(json: &str) -> Result<Lenient<T>, JsonMismatch> {
     let dropped = RefCell::new(Vec::new());
     let object = Object::parse(json, String::new(), &dropped)?;
     let value = T::from_object(&object)?;
     drop(object);
-    Ok(Read {
+    Ok(Lenient {
         value,
         dropped: dropped.into_inner(),
     })
@@ -77,22 +77,22 @@ pub(super) fn read<T: FromObject>(json: &str) -> Result<Read<T>, Misfit> {
 pub(super) struct Object<'a> {
     fields: HashMap<String, &'a RawValue>,
     path: String,
-    dropped: &'a RefCell<Vec<Misfit>>,
+    dropped: &'a RefCell<Vec<JsonMismatch>>,
 }
 
 impl<'a> Object<'a> {
     fn parse(
         json: &'a str,
         path: String,
-        dropped: &'a RefCell<Vec<Misfit>>,
-    ) -> Result<Self, Misfit> {
+        dropped: &'a RefCell<Vec<JsonMismatch>>,
+    ) -> Result<Self, JsonMismatch> {
         match serde_json::from_str(json) {
             Ok(fields) => Ok(Self {
                 fields,
                 path,
                 dropped,
             }),
-            Err(error) => Err(Misfit {
+            Err(error) => Err(JsonMismatch {
                 path: if path.is_empty() {
                     "record".into()
                 } else {
@@ -111,15 +111,15 @@ impl<'a> Object<'a> {
         }
     }
 
-    fn misfit(&self, key: &str, reason: impl Display) -> Misfit {
-        Misfit {
+    fn misfit(&self, key: &str, reason: impl Display) -> JsonMismatch {
+        JsonMismatch {
             path: excerpt(&self.at(key), REASON_CHARS),
             reason: excerpt(&reason.to_string(), REASON_CHARS),
         }
     }
 
     /// Writes down that a field was left out.
-    fn drop_field(&self, misfit: Misfit) {
+    fn drop_field(&self, misfit: JsonMismatch) {
         self.dropped.borrow_mut().push(misfit);
     }
 
@@ -143,7 +143,7 @@ impl<'a> Object<'a> {
     }
 
     /// A field one cannot do without.
-    pub(super) fn required<'t, T: Deserialize<'t>>(&self, key: &str) -> Result<T, Misfit>
+    pub(super) fn required<'t, T: Deserialize<'t>>(&self, key: &str) -> Result<T, JsonMismatch>
     where
         'a: 't,
     {
@@ -202,7 +202,7 @@ impl<'a> Object<'a> {
     }
 
     /// A nested value one cannot do without.
-    pub(super) fn required_nested<T: FromObject>(&self, key: &str) -> Result<T, Misfit> {
+    pub(super) fn required_nested<T: FromObject>(&self, key: &str) -> Result<T, JsonMismatch> {
         let Some(raw) = self.raw(key) else {
             return Err(self.misfit(key, "missing"));
         };
@@ -246,7 +246,7 @@ impl<'a> Object<'a> {
     }
 
     /// A word of a vocabulary; one we do not know is written down and kept as unknown.
-    pub(super) fn word<T: Word>(&self, key: &str) -> Option<T> {
+    pub(super) fn word<T: OrUnknown>(&self, key: &str) -> Option<T> {
         let word: T = self.optional(key)?;
         if word == T::UNKNOWN {
             let raw = self.raw(key).unwrap_or_default();
@@ -256,7 +256,7 @@ impl<'a> Object<'a> {
     }
 
     /// A word that stands bare or as the `inner` field of an object, as `variant` and `status` do.
-    pub(super) fn word_within<T: Word>(&self, key: &str, inner: &str) -> Option<T> {
+    pub(super) fn word_within<T: OrUnknown>(&self, key: &str, inner: &str) -> Option<T> {
         if self.raw(key)?.starts_with('{') {
             self.object(key)?.word(inner)
         } else {
@@ -275,7 +275,7 @@ mod tests {
     }
 
     impl FromObject for Pair {
-        fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+        fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
             Ok(Self {
                 must: object.required("must")?,
                 may: object.small("may"),

@@ -5,15 +5,15 @@
 use super::arena::{Arena, Arenas};
 use super::client::Client;
 use super::error::Error;
-use super::request::Call;
-use super::scope::Scope;
+use super::request::ApiRequest;
+use super::endpoint_class::EndpointClass;
 
 /// Most of the list of tournaments, or of one, that is read.
 const TOURNAMENT_LIMIT: usize = 4 << 20;
 
 /// How an arena is entered.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Entrance {
+pub struct JoinOptions {
     /// The password it asks for.
     pub password: Option<String>,
     /// The team to play for.
@@ -22,7 +22,7 @@ pub struct Entrance {
     pub pair_me: bool,
 }
 
-impl std::fmt::Debug for Entrance {
+impl std::fmt::Debug for JoinOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let password = self.password.as_ref().map(|_| "***");
         f.debug_struct("Entrance")
@@ -38,19 +38,19 @@ impl Client {
     /// The tournaments of the moment.
     pub async fn arenas(&self) -> Result<Arenas, Error> {
         let url = self.url(&["api", "tournament"]);
-        let call = Call::get(Scope::Lookup, url).up_to(TOURNAMENT_LIMIT);
+        let call = ApiRequest::get(EndpointClass::Lookup, url).up_to(TOURNAMENT_LIMIT);
         self.ask(call).await
     }
 
     /// One tournament, seen by us.
     pub async fn arena(&self, id: &str) -> Result<Arena, Error> {
         let url = self.url(&["api", "tournament", id]);
-        let call = Call::get(Scope::Lookup, url).up_to(TOURNAMENT_LIMIT);
+        let call = ApiRequest::get(EndpointClass::Lookup, url).up_to(TOURNAMENT_LIMIT);
         self.ask(call).await
     }
 
     /// Joins an arena, or says that we are still there. At most 30 of these fit into ten minutes.
-    pub async fn join_arena(&self, id: &str, entrance: &Entrance) -> Result<(), Error> {
+    pub async fn join_arena(&self, id: &str, entrance: &JoinOptions) -> Result<(), Error> {
         let url = self.url(&["api", "tournament", id, "join"]);
         let mut form = Vec::new();
         if let Some(password) = &entrance.password {
@@ -62,14 +62,14 @@ impl Client {
         if entrance.pair_me {
             form.push(("pairMeAsap", "true"));
         }
-        self.command(Call::post(Scope::Arena, url).form(&form))
+        self.command(ApiRequest::post(EndpointClass::Arena, url).form(&form))
             .await
     }
 
     /// Leaves an arena, or pauses in it.
     pub async fn leave_arena(&self, id: &str) -> Result<(), Error> {
         let url = self.url(&["api", "tournament", id, "withdraw"]);
-        self.command(Call::post(Scope::Arena, url)).await
+        self.command(ApiRequest::post(EndpointClass::Arena, url)).await
     }
 }
 
@@ -88,12 +88,12 @@ impl Client {
             .into_iter()
             .filter_map(|(name, text)| Some((name, text?)))
             .collect();
-        self.command(Call::post(Scope::Team, url).form(&form)).await
+        self.command(ApiRequest::post(EndpointClass::Team, url).form(&form)).await
     }
 
     /// Leaves a team.
     pub async fn leave_team(&self, team: &str) -> Result<(), Error> {
         let url = self.url(&["team", team, "quit"]);
-        self.command(Call::post(Scope::Team, url)).await
+        self.command(ApiRequest::post(EndpointClass::Team, url)).await
     }
 }

@@ -9,7 +9,7 @@ use super::timing::Timing;
 
 /// Kinds of calls, each with limits of its own on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Scope {
+pub enum EndpointClass {
     /// Posting a move.
     Move,
     /// The end of a game: abort, resign, draw, take back, claim.
@@ -44,7 +44,7 @@ pub enum Scope {
 
 /// How a kind of call is let out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum Admission {
     /// At once, whatever happens.
     AtOnce,
     /// At once within its limits; beyond them it waits for them alone.
@@ -62,7 +62,7 @@ pub(super) struct Rate {
     pub(super) span: Duration,
 }
 
-impl Scope {
+impl EndpointClass {
     /// All kinds, the most urgent first.
     pub const ALL: [Self; 15] = [
         Self::Move,
@@ -128,23 +128,23 @@ impl Scope {
         }
     }
 
-    pub(super) const fn manner(self) -> Manner {
+    pub(super) const fn manner(self) -> Admission {
         match self {
-            Self::Move => Manner::AtOnce,
+            Self::Move => Admission::AtOnce,
             Self::Act
             | Self::GameStream
             | Self::EventStream
             | Self::Playing
             | Self::Answer
             | Self::AcceptBot
-            | Self::Create => Manner::Paced,
+            | Self::Create => Admission::Paced,
             Self::Decline
             | Self::Arena
             | Self::Chat
             | Self::Account
             | Self::Lookup
-            | Self::Team => Manner::InTurn,
-            Self::Warm => Manner::NowOrNever,
+            | Self::Team => Admission::InTurn,
+            Self::Warm => Admission::NowOrNever,
         }
     }
 

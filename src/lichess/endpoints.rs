@@ -16,13 +16,13 @@ use super::event::Playing;
 use super::export::ExportedGame;
 use super::game_event::ChatLine;
 use super::ids::{ChallengeId, GameId, UserId};
-use super::loss::StreamLoss;
+use super::disconnect::Disconnect;
 use super::player::{Account, Presence, TokenInfo};
-use super::reading::{FromObject, Misfit, Object, read};
-use super::request::Call;
-use super::scope::Scope;
+use super::lenient_json::{FromObject, JsonMismatch, Object, read};
+use super::request::ApiRequest;
+use super::endpoint_class::EndpointClass;
 use super::stream::{ChallengeStream, EventStream, GameStream};
-use super::words::{DeclineReason, Room};
+use super::enums::{DeclineReason, Room};
 
 /// Most of the list of bots online that is read.
 const ONLINE_LIMIT: usize = 4 << 20;
@@ -68,7 +68,7 @@ impl Client {
     /// five minutes.
     pub async fn account(&self) -> Result<Account, Error> {
         let url = self.url(&["api", "account"]);
-        let account: Account = self.ask(Call::get(Scope::Account, url)).await?;
+        let account: Account = self.ask(ApiRequest::get(EndpointClass::Account, url)).await?;
         self.agent().learn_name(&account.username);
         Ok(account)
     }
@@ -76,14 +76,14 @@ impl Client {
     /// Turns the account into a bot's, for good. Only an account without any game can be turned.
     pub async fn upgrade_to_bot(&self) -> Result<(), Error> {
         let url = self.url(&["api", "bot", "account", "upgrade"]);
-        self.command(Call::post(Scope::Account, url)).await
+        self.command(ApiRequest::post(EndpointClass::Account, url)).await
     }
 
     /// The games of the account that are running, most urgent first, fifty at most.
     pub async fn playing(&self) -> Result<Playing, Error> {
         let mut url = self.url(&["api", "account", "playing"]);
         url.query_pairs_mut().append_pair("nb", PLAYING_MAX);
-        self.ask(Call::get(Scope::Playing, url)).await
+        self.ask(ApiRequest::get(EndpointClass::Playing, url)).await
     }
 
     /// A game with its moves, how it ended, and what it did to ratings; not for play.
@@ -92,13 +92,13 @@ impl Client {
         for needless in ["clocks", "evals", "opening", "division"] {
             url.query_pairs_mut().append_pair(needless, "false");
         }
-        self.ask(Call::get(Scope::Lookup, url)).await
+        self.ask(ApiRequest::get(EndpointClass::Lookup, url)).await
     }
 
     /// What our token is worth; nothing if the server does not know it.
     pub async fn test_token(&self) -> Result<Option<TokenInfo>, Error> {
         let url = self.url(&["api", "token", "test"]);
-        let call = Call::post(Scope::Lookup, url).text(self.token());
+        let call = ApiRequest::post(EndpointClass::Lookup, url).text(self.token());
         let Tested(info) = self.ask(call).await?;
         Ok(info)
     }
@@ -107,7 +107,7 @@ impl Client {
     pub async fn online_bots(&self, count: u32) -> Result<Vec<Account>, Error> {
         let mut url = self.url(&["api", "bot", "online"]);
         url.query_pairs_mut().append_pair("nb", &count.to_string());
-        let call = Call::get(Scope::Lookup, url).many(ONLINE_LIMIT);
+        let call = ApiRequest::get(EndpointClass::Lookup, url).many(ONLINE_LIMIT);
         let body = self.call(call).await?;
         Ok(self.understand_many(&body))
     }
@@ -117,7 +117,7 @@ impl Client {
         let mut url = self.url(&["api", "users", "status"]);
         let ids: Vec<_> = users.iter().take(MOST_USERS).map(UserId::as_str).collect();
         url.query_pairs_mut().append_pair("ids", &ids.join(","));
-        let body = self.call(Call::get(Scope::Lookup, url)).await?;
+        let body = self.call(ApiRequest::get(EndpointClass::Lookup, url)).await?;
         Ok(self.understand_many(&body))
     }
 
@@ -125,10 +125,10 @@ impl Client {
     ///
     /// # Errors
     /// [`StreamLoss::Unopened`] with the class of the refusal, or [`StreamLoss::Silent`].
-    pub async fn events(&self) -> Result<EventStream, StreamLoss> {
+    pub async fn events(&self) -> Result<EventStream, Disconnect> {
         let url = self.url(&["api", "stream", "event"]);
         let idle = self.timing().event_idle;
-        let call = Call::get(Scope::EventStream, url).stream();
+        let call = ApiRequest::get(EndpointClass::EventStream, url).stream();
         let response = self.open(call, self.timing().call.max(idle)).await?;
         let subject = "events".to_owned();
         Ok(EventStream::new(response, idle, subject, self.complaints()))
@@ -139,10 +139,10 @@ impl Client {
     ///
     /// # Errors
     /// As for [`Client::events`]; `Gone` when there is no such game of ours.
-    pub async fn game(&self, game: &GameId, patience: Duration) -> Result<GameStream, StreamLoss> {
+    pub async fn game(&self, game: &GameId, patience: Duration) -> Result<GameStream, Disconnect> {
         let url = self.url(&["api", "bot", "game", "stream", game.as_str()]);
         let idle = self.timing().game_idle;
-        let call = Call::get(Scope::GameStream, url).about(game).stream();
+        let call = ApiRequest::get(EndpointClass::GameStream, url).about(game).stream();
         let response = self.open(call, patience).await?;
         let subject = game.to_string();
         Ok(GameStream::new(response, idle, subject, self.complaints()))
@@ -157,7 +157,7 @@ impl Client {
         }
         // Said beforehand, so that of several games only one warms.
         self.use_moves();
-        if let Err(error) = self.call(Call::get(Scope::Warm, self.smallest())).await {
+        if let Err(error) = self.call(ApiRequest::get(EndpointClass::Warm, self.smallest())).await {
             tracing::debug!(%error, "warming the connection for moves");
         }
         true
@@ -166,7 +166,7 @@ impl Client {
     /// Whether the server answers a small call: over the connection of the moves, which is warm then.
     pub async fn knock(&self) -> bool {
         self.use_moves();
-        let outcome = self.call(Call::get(Scope::Warm, self.smallest())).await;
+        let outcome = self.call(ApiRequest::get(EndpointClass::Warm, self.smallest())).await;
         outcome.is_ok()
     }
 
@@ -178,7 +178,7 @@ impl Client {
     }
 
     /// Makes a call whose answer says no more than that it worked.
-    pub(super) async fn command(&self, call: Call) -> Result<(), Error> {
+    pub(super) async fn command(&self, call: ApiRequest) -> Result<(), Error> {
         self.call(call.command()).await.map(drop)
     }
 
@@ -214,7 +214,7 @@ impl Client {
         if offer == OfferDraw::Yes {
             url.query_pairs_mut().append_pair("offeringDraw", "true");
         }
-        self.command(Call::post(Scope::Move, url).about(game)).await
+        self.command(ApiRequest::post(EndpointClass::Move, url).about(game)).await
     }
 
     /// Calls the game off; possible for either side while fewer than two moves have been made.
@@ -251,21 +251,21 @@ impl Client {
         let mut parts = vec!["api", "bot", "game", game.as_str()];
         parts.extend(what);
         let url = self.url(&parts);
-        self.command(Call::post(Scope::Act, url).about(game)).await
+        self.command(ApiRequest::post(EndpointClass::Act, url).about(game)).await
     }
 
     /// Says something, in 140 characters. Text that looks like spam vanishes without a word.
     pub async fn chat(&self, game: &GameId, room: Room, text: &str) -> Result<(), Error> {
         let url = self.url(&["api", "bot", "game", game.as_str(), "chat"]);
         let form = [("room", room.as_str()), ("text", text)];
-        let call = Call::post(Scope::Chat, url).about(game).form(&form);
+        let call = ApiRequest::post(EndpointClass::Chat, url).about(game).form(&form);
         self.command(call).await
     }
 
     /// What was said in the players' room.
     pub async fn fetch_chat(&self, game: &GameId) -> Result<Vec<ChatLine>, Error> {
         let url = self.url(&["api", "bot", "game", game.as_str(), "chat"]);
-        let body = self.call(Call::get(Scope::Chat, url).about(game)).await?;
+        let body = self.call(ApiRequest::get(EndpointClass::Chat, url).about(game)).await?;
         Ok(self.understand_many(&body))
     }
 }
@@ -291,7 +291,7 @@ impl Client {
         &self,
         user: &UserId,
         options: &ChallengeOptions,
-    ) -> Result<ChallengeStream, StreamLoss> {
+    ) -> Result<ChallengeStream, Disconnect> {
         let call = self.challenge_call(user, options, true);
         let idle = self.timing().challenge_idle;
         let patience = self.timing().call.max(idle);
@@ -305,7 +305,7 @@ impl Client {
         ))
     }
 
-    fn challenge_call(&self, user: &UserId, options: &ChallengeOptions, keep: bool) -> Call {
+    fn challenge_call(&self, user: &UserId, options: &ChallengeOptions, keep: bool) -> ApiRequest {
         let url = self.url(&["api", "challenge", user.as_str()]);
         let form = options.form();
         let mut fields: Vec<_> = form
@@ -315,7 +315,7 @@ impl Client {
         if keep {
             fields.push(("keepAliveStream", "true"));
         }
-        Call::post(Scope::Create, url)
+        ApiRequest::post(EndpointClass::Create, url)
             .costing(options.credits)
             .form(&fields)
     }
@@ -323,29 +323,29 @@ impl Client {
     /// The pending challenges, both ways. Needs the scope `challenge:read`.
     pub async fn challenges(&self) -> Result<Challenges, Error> {
         let url = self.url(&["api", "challenge"]);
-        self.ask(Call::get(Scope::Lookup, url)).await
+        self.ask(ApiRequest::get(EndpointClass::Lookup, url)).await
     }
 
     /// One challenge, also for some time after it was answered.
     pub async fn show_challenge(&self, challenge: &ChallengeId) -> Result<Challenge, Error> {
         let url = self.url(&["api", "challenge", challenge.as_str(), "show"]);
-        let Created(challenge) = self.ask(Call::get(Scope::Lookup, url)).await?;
+        let Created(challenge) = self.ask(ApiRequest::get(EndpointClass::Lookup, url)).await?;
         Ok(challenge)
     }
 
     /// Accepts a person's challenge to us.
     pub async fn accept(&self, challenge: &ChallengeId) -> Result<(), Error> {
-        self.accept_as(Scope::Answer, challenge).await
+        self.accept_as(EndpointClass::Answer, challenge).await
     }
 
     /// Accepts a bot's: a limit that this meets keeps no person out.
     pub async fn accept_bot(&self, challenge: &ChallengeId) -> Result<(), Error> {
-        self.accept_as(Scope::AcceptBot, challenge).await
+        self.accept_as(EndpointClass::AcceptBot, challenge).await
     }
 
-    async fn accept_as(&self, scope: Scope, challenge: &ChallengeId) -> Result<(), Error> {
+    async fn accept_as(&self, scope: EndpointClass, challenge: &ChallengeId) -> Result<(), Error> {
         let url = self.url(&["api", "challenge", challenge.as_str(), "accept"]);
-        self.command(Call::post(scope, url)).await
+        self.command(ApiRequest::post(scope, url)).await
     }
 
     /// Declines a challenge to us.
@@ -360,14 +360,14 @@ impl Client {
             known => known,
         };
         let form = [("reason", reason.as_str())];
-        self.command(Call::post(Scope::Decline, url).form(&form))
+        self.command(ApiRequest::post(EndpointClass::Decline, url).form(&form))
             .await
     }
 
     /// Withdraws a challenge of ours.
     pub async fn cancel(&self, challenge: &ChallengeId) -> Result<(), Error> {
         let url = self.url(&["api", "challenge", challenge.as_str(), "cancel"]);
-        self.command(Call::post(Scope::Answer, url)).await
+        self.command(ApiRequest::post(EndpointClass::Answer, url)).await
     }
 }
 
@@ -375,7 +375,7 @@ impl Client {
 struct Created(Challenge);
 
 impl FromObject for Created {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         challenge::created(object).map(Self)
     }
 }
@@ -384,7 +384,7 @@ impl FromObject for Created {
 struct Tested(Option<TokenInfo>);
 
 impl FromObject for Tested {
-    fn from_object(object: &Object<'_>) -> Result<Self, Misfit> {
+    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
         let info = object.values().find(|raw| *raw != "null");
         info.map_or(Ok(Self(None)), |info| Ok(Self(Some(read(info)?.value))))
     }

@@ -9,26 +9,26 @@ use std::time::Instant;
 use tokio::sync::Notify;
 
 use super::error::Error;
-use super::governor::{Governor, Ticket, Turn};
-use super::scope::{Manner, Scope};
+use super::scheduler::{Scheduler, Ticket, Decision};
+use super::endpoint_class::{Admission, EndpointClass};
 use super::timing::Timing;
 
 /// The governor, and the bell that is rung when something has changed.
-pub(super) struct Gate {
-    governor: Mutex<Governor>,
+pub(super) struct RateLimiter {
+    governor: Mutex<Scheduler>,
     changed: Notify,
 }
 
-impl Gate {
+impl RateLimiter {
     pub(super) fn new(timing: &Timing) -> Self {
         Self {
-            governor: Mutex::new(Governor::new(timing)),
+            governor: Mutex::new(Scheduler::new(timing)),
             changed: Notify::new(),
         }
     }
 
     /// The governor, for no longer than a question takes.
-    pub(super) fn governor(&self) -> MutexGuard<'_, Governor> {
+    pub(super) fn governor(&self) -> MutexGuard<'_, Scheduler> {
         self.governor.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -36,17 +36,17 @@ impl Gate {
     ///
     /// # Errors
     /// When it would have to wait too long; tells how long.
-    pub(super) async fn pass(&self, scope: Scope, cost: u32) -> Result<Admitted<'_>, Error> {
+    pub(super) async fn pass(&self, scope: EndpointClass, cost: u32) -> Result<Permit<'_>, Error> {
         let asked = self.governor().ask(scope, cost, Instant::now());
         match asked {
-            Turn::Go => Ok(Admitted { gate: self, scope }),
-            Turn::Refused(rest) => Err(Error::paused(scope, rest)),
-            Turn::Wait(ticket, _) => self.wait(scope, ticket).await,
+            Decision::Go => Ok(Permit { gate: self, scope }),
+            Decision::Refused(rest) => Err(Error::paused(scope, rest)),
+            Decision::Wait(ticket, _) => self.wait(scope, ticket).await,
         }
     }
 
-    async fn wait(&self, scope: Scope, ticket: Ticket) -> Result<Admitted<'_>, Error> {
-        let mut place = Place {
+    async fn wait(&self, scope: EndpointClass, ticket: Ticket) -> Result<Permit<'_>, Error> {
+        let mut place = QueueSlot {
             gate: self,
             ticket,
             taken: false,
@@ -58,14 +58,14 @@ impl Gate {
             changed.as_mut().enable();
             let turn = self.governor().poll(ticket, Instant::now());
             let at = match turn {
-                Turn::Go => {
+                Decision::Go => {
                     place.taken = true;
                     // Who is next may have to be told until when to wait.
                     self.changed.notify_waiters();
-                    return Ok(Admitted { gate: self, scope });
+                    return Ok(Permit { gate: self, scope });
                 }
-                Turn::Refused(rest) => return Err(Error::paused(scope, rest)),
-                Turn::Wait(_, at) => at,
+                Decision::Refused(rest) => return Err(Error::paused(scope, rest)),
+                Decision::Wait(_, at) => at,
             };
             tokio::select! {
                 () = &mut changed => {}
@@ -76,13 +76,13 @@ impl Gate {
 }
 
 /// A place in the queue, left when it is given up.
-struct Place<'a> {
-    gate: &'a Gate,
+struct QueueSlot<'a> {
+    gate: &'a RateLimiter,
     ticket: Ticket,
     taken: bool,
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
         if !self.taken {
             self.gate.governor().leave(self.ticket);
@@ -92,14 +92,14 @@ impl Drop for Place<'_> {
 }
 
 /// A call that is under way.
-pub(super) struct Admitted<'a> {
-    gate: &'a Gate,
-    scope: Scope,
+pub(super) struct Permit<'a> {
+    gate: &'a RateLimiter,
+    scope: EndpointClass,
 }
 
-impl Drop for Admitted<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        if self.scope.manner() == Manner::InTurn {
+        if self.scope.manner() == Admission::InTurn {
             self.gate.governor().over(self.scope);
             self.gate.changed.notify_waiters();
         }

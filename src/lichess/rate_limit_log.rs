@@ -12,16 +12,16 @@ use tokio::sync::Notify;
 
 use super::error_body::ErrorBody;
 use super::ids::GameId;
-use super::scope::Scope;
+use super::endpoint_class::EndpointClass;
 
 /// Beyond so many entries further games are not told apart.
 const MOST_APART: usize = 16;
 
 /// Calls of one kind that were answered with 429.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limited {
+pub struct RateLimitedCalls {
     /// Which kind.
-    pub scope: Scope,
+    pub scope: EndpointClass,
     /// The game that they were about, if it was one.
     pub game: Option<GameId>,
     /// How many.
@@ -32,7 +32,7 @@ pub struct Limited {
     pub said: String,
 }
 
-impl fmt::Display for Limited {
+impl fmt::Display for RateLimitedCalls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: rate limited", self.scope.as_str())?;
         if self.times > 1 {
@@ -48,20 +48,20 @@ impl fmt::Display for Limited {
     }
 }
 
-type Untaken = BTreeMap<(Scope, Option<GameId>), Limited>;
+type PendingReport = BTreeMap<(EndpointClass, Option<GameId>), RateLimitedCalls>;
 
 /// Refusals that nobody has taken yet.
 #[derive(Debug, Default)]
-pub(super) struct LimitLog {
-    untaken: Mutex<Untaken>,
+pub(super) struct RateLimitLog {
+    untaken: Mutex<PendingReport>,
     added: Notify,
 }
 
-impl LimitLog {
+impl RateLimitLog {
     /// One more call was refused.
     pub(super) fn add(
         &self,
-        scope: Scope,
+        scope: EndpointClass,
         game: Option<&GameId>,
         wait: Option<Duration>,
         body: &ErrorBody,
@@ -72,7 +72,7 @@ impl LimitLog {
             key.1 = None;
         }
         let game = key.1.clone();
-        let known = untaken.entry(key).or_insert_with(|| Limited {
+        let known = untaken.entry(key).or_insert_with(|| RateLimitedCalls {
             scope,
             game,
             times: 0,
@@ -87,7 +87,7 @@ impl LimitLog {
     }
 
     /// Everything since this was last asked, the most urgent kinds first.
-    pub(super) fn take(&self) -> Vec<Limited> {
+    pub(super) fn take(&self) -> Vec<RateLimitedCalls> {
         std::mem::take(&mut *self.lock()).into_values().collect()
     }
 
@@ -96,7 +96,7 @@ impl LimitLog {
         self.added.notified().await;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Untaken> {
+    fn lock(&self) -> MutexGuard<'_, PendingReport> {
         self.untaken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -114,13 +114,13 @@ mod tests {
 
     #[test]
     fn refusals_are_added_up_by_kind_and_game_until_they_are_taken() {
-        let log = LimitLog::default();
+        let log = RateLimitLog::default();
         let (one, other) = (GameId::new("onegame1"), GameId::new("another2"));
         let minute = Some(Duration::from_secs(60));
-        log.add(Scope::Create, None, minute, &body("slow"));
-        log.add(Scope::Move, Some(&one), None, &body(""));
-        log.add(Scope::Move, Some(&other), minute, &body("slow"));
-        log.add(Scope::Move, Some(&one), minute, &body("slower"));
+        log.add(EndpointClass::Create, None, minute, &body("slow"));
+        log.add(EndpointClass::Move, Some(&one), None, &body(""));
+        log.add(EndpointClass::Move, Some(&other), minute, &body("slow"));
+        log.add(EndpointClass::Move, Some(&one), minute, &body("slower"));
         let taken = log.take();
         let told: Vec<String> = taken.iter().map(ToString::to_string).collect();
         assert_eq!(
@@ -141,14 +141,14 @@ mod tests {
 
     #[test]
     fn a_storm_in_many_games_stays_a_few_entries_and_none_of_it_is_forgotten() {
-        let log = LimitLog::default();
+        let log = RateLimitLog::default();
         for number in 0..10_000 {
             let game = GameId::new(format!("game{}", number % 100));
-            let scope = Scope::ALL[number % Scope::ALL.len()];
+            let scope = EndpointClass::ALL[number % EndpointClass::ALL.len()];
             log.add(scope, Some(&game), None, &body("storm"));
         }
         let taken = log.take();
-        assert!(taken.len() <= MOST_APART + Scope::ALL.len(), "{taken:?}");
+        assert!(taken.len() <= MOST_APART + EndpointClass::ALL.len(), "{taken:?}");
         assert_eq!(taken.iter().map(|it| it.times).sum::<u64>(), 10_000);
     }
 }

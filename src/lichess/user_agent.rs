@@ -9,12 +9,12 @@ use reqwest::header::HeaderValue;
 
 /// The user agent of every request.
 #[derive(Debug)]
-pub(super) struct Agent {
+pub(super) struct UserAgent {
     nameless: HeaderValue,
     named: Mutex<Option<HeaderValue>>,
 }
 
-impl Agent {
+impl UserAgent {
     /// An agent that does not know its account yet; none if the contact cannot stand in a header.
     pub(super) fn new(contact: Option<&str>) -> Option<Self> {
         let version = env!("CARGO_PKG_VERSION");
@@ -70,13 +70,13 @@ impl Agent {
 mod tests {
     use super::*;
 
-    fn shown(agent: &Agent) -> String {
+    fn shown(agent: &UserAgent) -> String {
         agent.header().0.to_str().unwrap().to_owned()
     }
 
     #[test]
     fn the_account_is_named_once_it_is_known() {
-        let agent = Agent::new(Some("a@example.org")).unwrap();
+        let agent = UserAgent::new(Some("a@example.org")).unwrap();
         let version = env!("CARGO_PKG_VERSION");
         let nameless = format!("Megaton/{version} (+a@example.org)");
         assert_eq!(shown(&agent), nameless);
@@ -88,14 +88,14 @@ mod tests {
 
     #[test]
     fn a_name_of_another_form_is_left_out() {
-        let agent = Agent::new(None).unwrap();
+        let agent = UserAgent::new(None).unwrap();
         agent.learn_name("no body\r\n");
         assert!(!agent.header().1);
     }
 
     #[test]
     fn a_contact_that_would_break_the_header_is_refused() {
-        assert!(Agent::new(Some("a\r\nX-Evil: 1")).is_none());
-        assert!(Agent::new(Some("  ")).is_some());
+        assert!(UserAgent::new(Some("a\r\nX-Evil: 1")).is_none());
+        assert!(UserAgent::new(Some("  ")).is_some());
     }
 }

@@ -6,7 +6,7 @@ use super::error::Error;
 
 /// Why a stream is no more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StreamLoss {
+pub enum Disconnect {
     /// It never opened: no way to the server, or another answer than a stream.
     #[error("the stream did not open: {0}")]
     Unopened(Error),
@@ -41,7 +41,7 @@ pub enum StreamLoss {
     },
 }
 
-impl StreamLoss {
+impl Disconnect {
     /// Whether other calls would fare no better: nobody is reached, or the token is not accepted.
     pub fn is_of_all_calls(&self) -> bool {
         matches!(self, Self::Unopened(error) if error.is_unreached() || error.is_unauthorized())
