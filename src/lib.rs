@@ -14,7 +14,7 @@ pub mod training;
 
 pub mod archive;
 pub mod config;
-pub mod knowledge;
+pub mod tablebase;
 pub mod store;
 
 pub mod engine;

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use megaton::config::{Challenge, Engine, Visitors};
 use megaton::engine::Evaluator;
-use megaton::knowledge::Syzygy;
+use megaton::tablebase::Syzygy;
 use megaton::lichess::{Account, TokenInfo};
 
 /// The scope without which nothing works.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::Args;
 use megaton::config::{Config, Engine, Format, Level, Log};
 use megaton::engine::Evaluator;
-use megaton::knowledge::Syzygy;
+use megaton::tablebase::Syzygy;
 
 use super::failure::Failure;
 

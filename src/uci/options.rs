@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::engine::{Evaluator, Tablebases};
-use crate::knowledge::Syzygy;
+use crate::tablebase::Syzygy;
 use crate::rules::UciStyle;
 
 const HASH: Spin = Spin {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use megaton::engine::{
     EngineOptions, Evaluator, Limits, Pool, Score, SingleThread, TablebaseProbe, Tablebases, Wdl,
 };
-use megaton::knowledge::Syzygy;
+use megaton::tablebase::Syzygy;
 use megaton::rules::{Draw, Game, Move, Outcome, Position, RepetitionRule};
 
 /// A move may be worse than the tables' verdict in so many of a thousand positions, without tables
