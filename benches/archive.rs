@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use megaton::archive::{
-    Clerk, Control, Disk, EndingRecord, Entry, FILE_NAME, Filter, GameRecord, Library, MoveRecord,
+    Writer, TimeControlRecord, Database, EndingRecord, ArchiveEntry, FILE_NAME, Filter, GameRecord, ArchiveReader, MoveRecord,
     Order, Origin, PlayerRecord, ScoreRecord, Source,
 };
 use megaton::lichess::{Side, Speed, Status};
@@ -142,7 +142,7 @@ fn synthetic(number: usize, of: usize, lines: &[Vec<String>], dice: &mut Dice) -
         us: Some(us),
         rated: dice.below(4) > 0,
         speed: [Speed::Bullet, Speed::Blitz, Speed::Rapid][(initial / 60_001).min(2) as usize],
-        control: Control::Clock { initial, increment },
+        control: TimeControlRecord::Clock { initial, increment },
         created: Some(began),
         joined: began,
         origin: Origin::Incoming,
@@ -164,16 +164,16 @@ fn synthetic(number: usize, of: usize, lines: &[Vec<String>], dice: &mut Dice) -
 fn insert(path: &Path, games: usize, out: &mut impl Write) -> io::Result<()> {
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
     let lines = lines(&mut dice);
-    let mut disk = Disk::open(path, START).map_err(io::Error::other)?;
+    let mut disk = Database::open(path, START).map_err(io::Error::other)?;
     let (mut writing, mut plies) = (Duration::ZERO, 0);
     let begun = Instant::now();
     let mut number = 0;
     while number < games {
         let until = (number + BATCH).min(games);
-        let batch: Vec<Entry> = (number..until)
+        let batch: Vec<ArchiveEntry> = (number..until)
             .map(|number| synthetic(number, games, &lines, &mut dice))
             .inspect(|game| plies += game.moves.len())
-            .map(|game| Entry::Game(Arc::new(game)))
+            .map(|game| ArchiveEntry::Game(Arc::new(game)))
             .collect();
         let from = Instant::now();
         disk.commit(&batch).map_err(io::Error::other)?;
@@ -204,7 +204,7 @@ fn as_it_goes(path: &Path, out: &mut impl Write) -> io::Result<()> {
     let mut dice = Dice(77);
     let lines = lines(&mut dice);
     let whole = synthetic(0, 1, &lines, &mut dice);
-    let clerk = Clerk::start(path)?;
+    let clerk = Writer::start(path)?;
     let mut longest = Duration::ZERO;
     let begun = Instant::now();
     for ply in 1..=whole.moves.len() {
@@ -215,7 +215,7 @@ fn as_it_goes(path: &Path, out: &mut impl Write) -> io::Result<()> {
         };
         game.moves.truncate(ply);
         let from = Instant::now();
-        let entries = [Entry::Game(Arc::new(game))];
+        let entries = [ArchiveEntry::Game(Arc::new(game))];
         let kept = clerk.ask(move |disk| disk.commit(&entries));
         futures::executor::block_on(kept).map_err(io::Error::other)?;
         longest = longest.max(from.elapsed());
@@ -230,7 +230,7 @@ fn as_it_goes(path: &Path, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn look_up(path: &Path, out: &mut impl Write) -> io::Result<()> {
-    let library = Library::open(path).map_err(io::Error::other)?;
+    let library = ArchiveReader::open(path).map_err(io::Error::other)?;
     let some = Filter {
         opponent: Some("opponent7".to_owned()),
         ..Filter::default()

@@ -19,7 +19,7 @@ pub mod store;
 
 pub mod engine;
 pub mod lichess;
-pub mod schema;
+pub mod sqlite;
 pub mod web;
 
 pub mod rules;

@@ -4,11 +4,11 @@ use std::fmt;
 
 use rusqlite::params;
 
-use super::disk::Disk;
+use super::database::Database;
 use super::error::ArchiveError;
 use super::record::Millis;
-use super::words::{self, TIMES};
-use super::{calendar, rows};
+use super::sql_enums::{self, TIMES};
+use super::{dates, rows};
 
 /// Games that took longer are in no day, in milliseconds: who looked for them would have to look at all
 /// games there are.
@@ -48,7 +48,7 @@ pub struct Speeds {
     pub rating: i64,
 }
 
-impl Disk {
+impl Database {
     /// What happened from a moment until before another. A game belongs to the moment at which it
     /// ended.
     ///
@@ -79,7 +79,7 @@ impl Disk {
                 let number = batch.query_row(sql, span, |row| row.get::<_, Option<i64>>(0));
                 number.map(|number| number.map(i64::unsigned_abs))
             };
-            let by_time = words::by_time();
+            let by_time = sql_enums::by_time();
             let events = "SELECT count(*) FROM event WHERE at >= ?1 AND at < ?2 AND kind =";
             let count = |kind: &str| number(&format!("{events} '{kind}'"));
             Ok(Day {
@@ -121,7 +121,7 @@ impl Disk {
             let Some(ended) = ended else {
                 return Ok(None);
             };
-            let date = calendar::date(rows::moment(ended));
+            let date = dates::date(rows::moment(ended));
             let kept = batch.query_row(
                 "SELECT EXISTS (SELECT 1 FROM event
                 WHERE at >= ?1 AND kind = 'summary' AND text LIKE ?2 || '%')",

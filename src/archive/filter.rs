@@ -4,10 +4,10 @@
 
 use rusqlite::types::Value;
 
-use super::library::Order;
+use super::reader::Order;
 use super::record::{Millis, Outcome};
 use super::rows::number;
-use super::words;
+use super::sql_enums;
 use crate::lichess::{Side, Speed, Status};
 
 /// Which games are meant; what is not set does not matter.
@@ -16,7 +16,7 @@ pub struct Filter {
     /// Against this account, in any letter case.
     pub opponent: Option<String>,
     /// That ended so.
-    pub result: Option<Wanted>,
+    pub result: Option<ResultFilter>,
     /// That ended in one of these ways.
     pub status: Vec<Status>,
     /// Of this speed class.
@@ -41,7 +41,7 @@ pub struct Filter {
 
 /// How a game may stand or have ended for us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ResultFilter {
     /// It has a result.
     Result(Outcome),
     /// It ended without one.
@@ -65,11 +65,11 @@ impl Conditions {
             all.add("opponent = ?", text(&opponent.to_lowercase()));
         }
         match filter.result {
-            Some(Wanted::Result(outcome)) => {
-                all.add("result = ?", text(words::of_outcome(outcome)));
+            Some(ResultFilter::Result(outcome)) => {
+                all.add("result = ?", text(sql_enums::of_outcome(outcome)));
             }
-            Some(Wanted::Void) => all.bare("status IS NOT NULL AND result IS NULL"),
-            Some(Wanted::Running) => all.bare("status IS NULL"),
+            Some(ResultFilter::Void) => all.bare("status IS NOT NULL AND result IS NULL"),
+            Some(ResultFilter::Running) => all.bare("status IS NULL"),
             None => {}
         }
         if !filter.status.is_empty() {
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(Conditions::of(&Filter::default()).clause(), "");
         let filter = Filter {
             opponent: Some("Nuke'; DROP TABLE game; --".to_owned()),
-            result: Some(Wanted::Void),
+            result: Some(ResultFilter::Void),
             status: vec![Status::OutOfTime, Status::Timeout],
             since: Some(5),
             bots: Some(true),

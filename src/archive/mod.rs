@@ -15,17 +15,17 @@
 //! * `prune`: what is let go of, a step at a time
 //! * `error`: what can be wrong, in the operator's words
 
-pub mod calendar;
-mod clerk;
+pub mod dates;
+mod writer;
 mod day;
-mod disk;
+mod database;
 mod error;
 mod filter;
-mod library;
+mod reader;
 mod merge;
-mod notes;
+mod event_queries;
 mod opponents;
-mod packed;
+mod move_codec;
 mod pgn;
 mod prune;
 mod rating;
@@ -36,27 +36,27 @@ mod schema;
 mod stats;
 #[cfg(test)]
 mod tests;
-mod why;
-mod words;
+mod time_loss;
+mod sql_enums;
 
-pub use clerk::Clerk;
+pub use writer::Writer;
 pub use day::{Day, Speeds};
-pub use disk::{Disk, Entry, FILE_NAME};
+pub use database::{Database, ArchiveEntry, FILE_NAME};
 pub use error::ArchiveError;
-pub use filter::{Filter, Wanted};
-pub use library::{GameLine, Library, Mark, Order, write_san};
+pub use filter::{Filter, ResultFilter};
+pub use reader::{GameLine, ArchiveReader, GameCursor, Order, write_san};
 pub use merge::{Merge, merge, side_of};
-pub use notes::{ChallengeFilter, EventFilter, Noted, Spot};
+pub use event_queries::{ChallengeFilter, EventFilter, PageItem, Cursor};
 pub use opponents::{Opponent, opponents_of};
 pub use pgn::{PgnFault, PgnGames, PgnOptions, pgn, pgn_reviewed, write_tag, write_words};
 pub use prune::{Prune, PrunePlace, Pruned};
 pub use rating::{RatedGame, follow};
 pub use record::{
-    ChallengeRecord, Control, Direction, EndingRecord, EventRecord, GameRecord, Millis, MoveRecord,
-    Origin, Outcome, PlayerRecord, ScoreRecord, Source, Verdict,
+    ChallengeRecord, TimeControlRecord, Direction, EndingRecord, EventRecord, GameRecord, Millis, MoveRecord,
+    Origin, Outcome, PlayerRecord, ScoreRecord, Source, ChallengeVerdict,
 };
 pub use review::{Mistake, ReviewRecord};
 pub use rows::OPENING_PLIES;
-pub use stats::{Group, OpeningGroup, RatingDay, Stats, Tally, Trouble};
-pub use why::{Cause, TimeLoss, time_loss};
-pub use words::of_outcome;
+pub use stats::{Group, OpeningGroup, RatingDay, Stats, ResultCounts, TimeTrouble};
+pub use time_loss::{Cause, TimeLoss, time_loss};
+pub use sql_enums::of_outcome;

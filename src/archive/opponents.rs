@@ -11,11 +11,11 @@ use serde::Serialize;
 
 use super::error::ArchiveError;
 use super::filter::{Conditions, Filter};
-use super::library::Library;
+use super::reader::ArchiveReader;
 use super::record::{GameRecord, Millis, Outcome};
 use super::rows::{moment, number};
-use super::stats::Tally;
-use super::words;
+use super::stats::ResultCounts;
+use super::sql_enums;
 
 /// Of so many opponents at most, those met most often, the name as they write it is looked up.
 const MOST_NAMED: usize = 1000;
@@ -33,7 +33,7 @@ pub struct Opponent {
     pub bot: bool,
     /// How the games went.
     #[serde(flatten)]
-    pub tally: Tally,
+    pub tally: ResultCounts,
     /// When the latest began.
     pub last: Millis,
     /// Its rating when the latest began.
@@ -44,7 +44,7 @@ pub struct Opponent {
     pub timeouts: u64,
 }
 
-impl Library {
+impl ArchiveReader {
     /// The opponents of the games that are meant, so many at most, most met first.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl Library {
                     name: id.clone(),
                     id,
                     title: None,
-                    tally: Tally {
+                    tally: ResultCounts {
                         games: count(1)?,
                         wins: count(2)?,
                         draws: count(3)?,
@@ -99,7 +99,7 @@ fn counting(filter: &Filter, most: usize) -> (String, Vec<Value>) {
         _ if filter.since.is_some() || filter.played => "game_by_time",
         _ => "game_by_opponent",
     };
-    let by_time = words::by_time();
+    let by_time = sql_enums::by_time();
     let sql = format!(
         "SELECT opponent, count(*) AS games, sum(result = 'win'), sum(result = 'draw'),
             sum(result = 'loss'), sum(coalesce(diff, 0)), sum(result = 'win' AND {by_time}),
@@ -166,7 +166,7 @@ pub fn opponents_of<'g>(games: impl IntoIterator<Item = &'g GameRecord>) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::disk::Disk;
+    use crate::archive::database::Database;
     use crate::archive::record::EndingRecord;
     use crate::archive::tests::{game, ground, keep};
     use crate::lichess::{Side, Status};
@@ -205,15 +205,15 @@ mod tests {
     #[test]
     fn the_page_and_the_statistics_count_alike() {
         let (_folder, path) = ground();
-        let mut disk = Disk::open(&path, 1).unwrap();
+        let mut disk = Database::open(&path, 1).unwrap();
         let games = games();
         for game in &games {
             keep(&mut disk, game);
         }
-        let library = Library::open(&path).unwrap();
+        let library = ArchiveReader::open(&path).unwrap();
         let all = Filter::default();
         let counted = library.opponents(&all, usize::MAX).unwrap();
-        let tally = |games, wins, draws, losses, diff| Tally {
+        let tally = |games, wins, draws, losses, diff| ResultCounts {
             games,
             wins,
             draws,
@@ -257,8 +257,8 @@ mod tests {
     #[test]
     fn opponents_are_counted_along_their_index_alone() {
         let (_folder, path) = ground();
-        drop(Disk::open(&path, 1).unwrap());
-        let library = Library::open(&path).unwrap();
+        drop(Database::open(&path, 1).unwrap());
+        let library = ArchiveReader::open(&path).unwrap();
         let plan = |filter: &Filter| -> String {
             let (sql, values) = counting(filter, 10);
             let steps: Vec<String> = library

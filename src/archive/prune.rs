@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::disk::Disk;
+use super::database::Database;
 use super::error::ArchiveError;
-use super::library::Library;
-use super::packed::{pack, unpack};
+use super::reader::ArchiveReader;
+use super::move_codec::{pack, unpack};
 use super::record::{Millis, MoveRecord};
 use super::rows::{moment, number};
 
@@ -60,7 +60,7 @@ impl PrunePlace {
     }
 }
 
-impl Disk {
+impl Database {
     /// Lets go of what began before a moment, step by step until all of it is gone.
     ///
     /// # Errors
@@ -162,7 +162,7 @@ impl Disk {
     }
 }
 
-impl Library {
+impl ArchiveReader {
     /// How many games would go with everything that began before a moment.
     ///
     /// # Errors
@@ -227,14 +227,14 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::archive::Entry;
+    use crate::archive::ArchiveEntry;
     use crate::archive::record::EventRecord;
     use crate::archive::tests::{game, ground, keep};
 
     #[test]
     fn a_step_is_short_and_the_next_goes_on_where_it_ended() {
         let (_folder, path) = ground();
-        let mut disk = Disk::open(&path, 1).unwrap();
+        let mut disk = Database::open(&path, 1).unwrap();
         // Their numbers are not in the order in which they began, and some began at once.
         for number in (0..250).rev() {
             let began = number / 2;
@@ -260,7 +260,7 @@ mod tests {
             text: String::new(),
             game: None,
         };
-        let events = vec![Entry::Event(event.into()); ROWS + 1];
+        let events = vec![ArchiveEntry::Event(event.into()); ROWS + 1];
         disk.commit(&events).unwrap();
         assert_eq!(disk.prune_events(9).unwrap(), (0, ROWS as u64));
         assert_eq!(disk.prune_events(9).unwrap(), (0, 1));
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn others_have_a_turn_between_two_steps() {
         let (_folder, path) = ground();
-        let mut disk = Disk::open(&path, 1).unwrap();
+        let mut disk = Database::open(&path, 1).unwrap();
         for number in 0..=GAMES as u64 {
             keep(&mut disk, &game(&format!("old{number:05}"), number, "Nuke"));
         }
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn old_games_are_found_along_the_index_by_time() {
         let (_folder, path) = ground();
-        let mut disk = Disk::open(&path, 1).unwrap();
+        let mut disk = Database::open(&path, 1).unwrap();
         let plan = disk.change(|batch| {
             let sql = "EXPLAIN QUERY PLAN SELECT n, began FROM game
                 WHERE began >= 1 AND (began > 1 OR n > 2) AND began < 3 AND +status IS NOT NULL

@@ -29,7 +29,7 @@ pub struct GameRecord {
     /// The speed class.
     pub speed: Speed,
     /// How time runs.
-    pub control: Control,
+    pub control: TimeControlRecord,
     /// Where it began, unless at the usual place.
     pub initial_fen: Option<String>,
     /// When the server made it.
@@ -57,7 +57,7 @@ impl Default for GameRecord {
             us: None,
             rated: false,
             speed: Speed::Unknown,
-            control: Control::Unknown,
+            control: TimeControlRecord::Unknown,
             initial_fen: None,
             created: None,
             joined: 0,
@@ -167,7 +167,7 @@ impl PlayerRecord {
 /// How time runs in a game.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Control {
+pub enum TimeControlRecord {
     /// A clock for the whole game.
     Clock {
         /// Time at the start.
@@ -184,7 +184,7 @@ pub enum Control {
     Unknown,
 }
 
-impl fmt::Display for Control {
+impl fmt::Display for TimeControlRecord {
     /// `3+2`, `1/2+0`, `2 days`, `unlimited`; `?` where it is unknown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -430,11 +430,11 @@ pub struct ChallengeRecord {
     /// The speed class.
     pub speed: Speed,
     /// How time is to run.
-    pub control: Control,
+    pub control: TimeControlRecord,
     /// Our colour, where it is settled.
     pub color: Option<Side>,
     /// What became of it.
-    pub verdict: Verdict,
+    pub verdict: ChallengeVerdict,
     /// What the one who asked was told, where it was declined.
     pub reason: Option<String>,
     /// Which rule decided.
@@ -458,7 +458,7 @@ pub enum Direction {
 /// What became of a challenge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum ChallengeVerdict {
     /// It waits: for a seat, or for the other end.
     #[default]
     Waiting,
@@ -472,7 +472,7 @@ pub enum Verdict {
     Failed,
 }
 
-impl Verdict {
+impl ChallengeVerdict {
     /// A word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -542,11 +542,11 @@ mod tests {
 
     #[test]
     fn a_time_control_is_shown_as_players_name_it() {
-        let clock = |initial: u64, increment: u64| Control::Clock {
+        let clock = |initial: u64, increment: u64| TimeControlRecord::Clock {
             initial: initial * 1000,
             increment: increment * 1000,
         };
-        let shown = [clock(180, 2), clock(30, 0), clock(90, 1), Control::Days(2)];
+        let shown = [clock(180, 2), clock(30, 0), clock(90, 1), TimeControlRecord::Days(2)];
         assert_eq!(
             shown.map(|control| control.to_string()),
             ["3+2", "1/2+0", "1.5+1", "2 days"]
@@ -559,7 +559,7 @@ mod tests {
             id: "abcdefgh".to_owned(),
             us: Some(Side::White),
             speed: Speed::Blitz,
-            control: Control::Clock {
+            control: TimeControlRecord::Clock {
                 initial: 180_000,
                 increment: 2000,
             },

@@ -5,9 +5,9 @@
 use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
-use super::disk::Disk;
+use super::database::Database;
 use super::error::ArchiveError;
-use super::library::Library;
+use super::reader::ArchiveReader;
 use super::record::{GameRecord, Millis, ScoreRecord};
 use super::rows;
 
@@ -74,7 +74,7 @@ impl ReviewRecord {
     }
 }
 
-impl Disk {
+impl Database {
     /// Keeps what a second look found.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl Disk {
     }
 }
 
-impl Library {
+impl ArchiveReader {
     /// What a second look at this game found, if there was one.
     ///
     /// # Errors

@@ -5,11 +5,11 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::packed::{fill_in, pack, unpack};
+use super::move_codec::{fill_in, pack, unpack};
 use super::record::{
-    ChallengeRecord, Control, EndingRecord, EventRecord, GameRecord, Millis, PlayerRecord, Verdict,
+    ChallengeRecord, TimeControlRecord, EndingRecord, EventRecord, GameRecord, Millis, PlayerRecord, ChallengeVerdict,
 };
-use super::words;
+use super::sql_enums;
 use crate::lichess::{Side, Speed, Status};
 
 /// Half-moves by which games are grouped in openings.
@@ -69,10 +69,10 @@ fn was_accepted(db: &Connection, game: &GameRecord) -> rusqlite::Result<()> {
     )?;
     accept.execute(params![
         game.id,
-        Verdict::Accepted.as_str(),
+        ChallengeVerdict::Accepted.as_str(),
         number(game.began()),
-        Verdict::Canceled.as_str(),
-        Verdict::Waiting.as_str()
+        ChallengeVerdict::Canceled.as_str(),
+        ChallengeVerdict::Waiting.as_str()
     ])?;
     Ok(())
 }
@@ -101,7 +101,7 @@ pub(super) fn keep_known(game: &mut GameRecord, known: GameRecord) {
     if game.speed == Speed::Unknown {
         game.speed = known.speed;
     }
-    if game.control == Control::Unknown {
+    if game.control == TimeControlRecord::Unknown {
         game.control = known.control;
     }
     if matches!(
@@ -144,15 +144,15 @@ fn insert_game(db: &Connection, game: &GameRecord) -> rusqlite::Result<()> {
             black.rating_diff,
             game.rated,
             game.speed.as_str(),
-            words::of_control(game.control),
+            sql_enums::of_control(game.control),
             game.initial_fen,
-            words::of_origin(game.origin),
+            sql_enums::of_origin(game.origin),
             game.tournament,
             game.program,
             ending.map(|ending| ending.status.as_str()),
             ending.and_then(|ending| ending.winner).map(Side::as_str),
             game.moves.len() as i64,
-            game.our_outcome().map(words::of_outcome),
+            game.our_outcome().map(sql_enums::of_outcome),
             opponent.map(|opponent| opponent
                 .id
                 .clone()
@@ -186,7 +186,7 @@ struct Clocks {
 
 fn clocks(game: &GameRecord) -> Clocks {
     let short = match game.control {
-        Control::Clock { initial, .. } => (initial / 10).min(HURRY),
+        TimeControlRecord::Clock { initial, .. } => (initial / 10).min(HURRY),
         _ => 0,
     };
     let mut clocks = Clocks {
@@ -226,20 +226,20 @@ pub(super) fn game_of(row: &Row<'_>) -> rusqlite::Result<GameRecord> {
         id: row.get(1)?,
         white: player_of(row, 6)?,
         black: player_of(row, 12)?,
-        us: us.as_deref().and_then(words::side),
+        us: us.as_deref().and_then(sql_enums::side),
         rated: row.get(18)?,
         speed: Speed::from_word(&row.get::<_, String>(19)?),
-        control: words::control(&row.get::<_, String>(20)?),
+        control: sql_enums::control(&row.get::<_, String>(20)?),
         initial_fen: row.get(21)?,
         created: row.get::<_, Option<i64>>(2)?.map(moment),
         joined: moment(row.get(3)?),
-        origin: words::origin(&row.get::<_, String>(22)?),
+        origin: sql_enums::origin(&row.get::<_, String>(22)?),
         tournament: row.get(23)?,
         program: row.get(24)?,
         moves: Vec::new(),
         ending: status.map(|status| EndingRecord {
             status: Status::from_word(&status),
-            winner: winner.as_deref().and_then(words::side),
+            winner: winner.as_deref().and_then(sql_enums::side),
             at: ended.map(moment).unwrap_or_default(),
         }),
     })
@@ -293,7 +293,7 @@ pub(super) fn write_challenge(db: &Connection, asked: &ChallengeRecord) -> rusql
     insert.execute(params![
         asked.id,
         number(asked.at),
-        words::of_direction(asked.direction),
+        sql_enums::of_direction(asked.direction),
         user.id,
         user.name,
         user.title,
@@ -302,7 +302,7 @@ pub(super) fn write_challenge(db: &Connection, asked: &ChallengeRecord) -> rusql
         asked.rated,
         asked.variant,
         asked.speed.as_str(),
-        words::of_control(asked.control),
+        sql_enums::of_control(asked.control),
         asked.color.map(Side::as_str),
         asked.verdict.as_str(),
         asked.reason,
@@ -324,7 +324,7 @@ pub(super) fn challenge_of(row: &Row<'_>) -> rusqlite::Result<ChallengeRecord> {
     Ok(ChallengeRecord {
         id: row.get(0)?,
         at: moment(row.get(1)?),
-        direction: words::direction(&row.get::<_, String>(2)?),
+        direction: sql_enums::direction(&row.get::<_, String>(2)?),
         user: PlayerRecord {
             id: row.get(3)?,
             name: row.get(4)?,
@@ -336,9 +336,9 @@ pub(super) fn challenge_of(row: &Row<'_>) -> rusqlite::Result<ChallengeRecord> {
         rated: row.get(8)?,
         variant: row.get(9)?,
         speed: Speed::from_word(&row.get::<_, String>(10)?),
-        control: words::control(&row.get::<_, String>(11)?),
-        color: color.as_deref().and_then(words::side),
-        verdict: words::verdict(&row.get::<_, String>(13)?),
+        control: sql_enums::control(&row.get::<_, String>(11)?),
+        color: color.as_deref().and_then(sql_enums::side),
+        verdict: sql_enums::verdict(&row.get::<_, String>(13)?),
         reason: row.get(14)?,
         rule: row.get(15)?,
         why: row.get(16)?,

@@ -1,6 +1,6 @@
 //! The tables of the archive, as the steps that make them.
 
-use crate::schema::Schema;
+use crate::sqlite::Schema;
 
 /// Files of the archive: "MGTA".
 ///

@@ -9,16 +9,16 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Row, params_from_iter};
 use serde::Serialize;
 
-use super::calendar::DAY;
+use super::dates::DAY;
 use super::error::ArchiveError;
-use super::filter::{Conditions, Filter, Wanted};
-use super::library::{Library, Order};
+use super::filter::{Conditions, Filter, ResultFilter};
+use super::reader::{ArchiveReader, Order};
 use super::opponents::Opponent;
 use super::rating::{RatedGame, follow};
 use super::record::{Millis, Outcome};
 use super::rows::moment;
-use super::why::{TimeLoss, time_loss};
-use super::words::TIMES;
+use super::time_loss::{TimeLoss, time_loss};
+use super::sql_enums::TIMES;
 use crate::lichess::{Side, Status};
 
 /// So many of the latest games lost on the clock are looked into.
@@ -28,7 +28,7 @@ const THREAD: i64 = 2_000;
 
 /// How games went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Tally {
+pub struct ResultCounts {
     /// Games with a result.
     pub games: u64,
     /// Won.
@@ -41,7 +41,7 @@ pub struct Tally {
     pub diff: i64,
 }
 
-impl Tally {
+impl ResultCounts {
     /// Points of a hundred: a win is one, a draw a half.
     pub fn percent(&self) -> f64 {
         if self.games == 0 {
@@ -68,7 +68,7 @@ pub struct Group {
     pub name: String,
     /// How they went.
     #[serde(flatten)]
-    pub tally: Tally,
+    pub tally: ResultCounts,
     /// When the latest began.
     pub last: Millis,
 }
@@ -82,7 +82,7 @@ pub struct OpeningGroup {
     pub us: Side,
     /// How the games went.
     #[serde(flatten)]
-    pub tally: Tally,
+    pub tally: ResultCounts,
 }
 
 /// Our rating on one day.
@@ -102,7 +102,7 @@ pub struct RatingDay {
 
 /// How often time ran short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Trouble {
+pub struct TimeTrouble {
     /// Games of which our clock is known.
     pub clocked: u64,
     /// Those with at least one hurried move of ours.
@@ -112,7 +112,7 @@ pub struct Trouble {
     /// Games in which less than two seconds were left after a move.
     pub by_a_thread: u64,
     /// How the games with hurried moves went.
-    pub tally: Tally,
+    pub tally: ResultCounts,
     /// Games that we lost on the clock.
     pub lost: u64,
     /// Games that opponents lost on it.
@@ -123,17 +123,17 @@ pub struct Trouble {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
     /// All of them.
-    pub total: Tally,
+    pub total: ResultCounts,
     /// Games without a result: aborted, never begun, lost sight of.
     pub void: u64,
     /// Games that run.
     pub running: u64,
     /// By our colour: white, black.
-    pub colors: [Tally; 2],
+    pub colors: [ResultCounts; 2],
     /// With ratings at stake, and without.
-    pub modes: [Tally; 2],
+    pub modes: [ResultCounts; 2],
     /// Against people, and against bots.
-    pub kinds: [Tally; 2],
+    pub kinds: [ResultCounts; 2],
     /// By speed class, most played first.
     pub speeds: Vec<Group>,
     /// By opponent, most met first.
@@ -141,13 +141,13 @@ pub struct Stats {
     /// By first moves, most played first.
     pub openings: Vec<OpeningGroup>,
     /// By the hour of the day in UTC at which they began.
-    pub hours: [Tally; 24],
+    pub hours: [ResultCounts; 24],
     /// By how they ended, most frequent first.
     pub endings: Vec<Group>,
     /// Our rating, day by day.
     pub ratings: Vec<RatingDay>,
     /// How often time ran short.
-    pub trouble: Trouble,
+    pub trouble: TimeTrouble,
     /// The latest games that we lost on the clock, and why.
     pub time_losses: Vec<TimeLoss>,
     /// How often streams were lost, calls refused for the rate and searches late, by kind of event:
@@ -159,14 +159,14 @@ const COLUMNS: &str =
     "began, result, us, opponent_bot, speed, rated, status, opening, rating, diff,
     least_clock, hurried, ended";
 
-impl Library {
+impl ArchiveReader {
     /// What the games that are meant add up to.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn stats(&self, filter: &Filter) -> Result<Stats, ArchiveError> {
         let (sql, values) = counting_games(filter);
-        let mut count = Count::default();
+        let mut count = StatsCounter::default();
         self.ask(|db| {
             let mut found = db.prepare(&sql)?;
             let mut rows = found.query(params_from_iter(values))?;
@@ -190,11 +190,11 @@ impl Library {
         let is_meant = |status: &Status| filter.status.is_empty() || filter.status.contains(status);
         let forfeits = Status::TIME_FORFEITS.into_iter().filter(is_meant);
         let lost = Filter {
-            result: Some(Wanted::Result(Outcome::Loss)),
+            result: Some(ResultFilter::Result(Outcome::Loss)),
             status: forfeits.collect(),
             ..filter.clone()
         };
-        let of_other_kind = |wanted: &Wanted| *wanted != Wanted::Result(Outcome::Loss);
+        let of_other_kind = |wanted: &ResultFilter| *wanted != ResultFilter::Result(Outcome::Loss);
         if filter.result.as_ref().is_some_and(of_other_kind) || lost.status.is_empty() {
             return Ok(Vec::new());
         }
@@ -258,15 +258,15 @@ fn counting_events(filter: &Filter) -> (String, Vec<Value>) {
 
 /// The counting.
 #[derive(Default)]
-struct Count {
+struct StatsCounter {
     stats: Stats,
     speeds: HashMap<String, Group>,
     endings: HashMap<String, Group>,
-    openings: [HashMap<String, Tally>; 2],
+    openings: [HashMap<String, ResultCounts>; 2],
     rated: Vec<RatedGame>,
 }
 
-impl Count {
+impl StatsCounter {
     fn add(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
         let began = moment(row.get(0)?);
         let word = |index| -> rusqlite::Result<&str> {
@@ -276,7 +276,7 @@ impl Count {
             })
         };
         let end = word(6)?;
-        let Some(outcome) = super::words::outcome(word(1)?) else {
+        let Some(outcome) = super::sql_enums::outcome(word(1)?) else {
             let voids = !end.is_empty();
             self.stats.void += u64::from(voids);
             self.stats.running += u64::from(!voids);
@@ -405,16 +405,16 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::archive::Entry;
-    use crate::archive::disk::Disk;
+    use crate::archive::ArchiveEntry;
+    use crate::archive::database::Database;
     use crate::archive::record::{EndingRecord, EventRecord};
     use crate::archive::tests::{game, ground, keep};
-    use crate::archive::why::Cause;
+    use crate::archive::time_loss::Cause;
 
     #[test]
     fn games_are_counted_under_every_heading() {
         let (_folder, path) = ground();
-        let mut disk = Disk::open(&path, 1).unwrap();
+        let mut disk = Database::open(&path, 1).unwrap();
         let hour = 3600;
         keep(&mut disk, &game("first000", 0, "Nuke"));
         keep(&mut disk, &game("second00", hour, "Nuke"));
@@ -444,10 +444,10 @@ mod tests {
             text: "lost: reset".to_owned(),
             game: Some("third000".to_owned()),
         };
-        disk.commit(&[Entry::Event(event.into())]).unwrap();
-        let library = Library::open(&path).unwrap();
+        disk.commit(&[ArchiveEntry::Event(event.into())]).unwrap();
+        let library = ArchiveReader::open(&path).unwrap();
         let stats = library.stats(&Filter::default()).unwrap();
-        let total = Tally {
+        let total = ResultCounts {
             games: 3,
             wins: 2,
             draws: 0,
@@ -457,7 +457,7 @@ mod tests {
         assert_eq!((stats.total, stats.void, stats.running), (total, 1, 1));
         assert_eq!(
             (stats.colors, stats.modes[0]),
-            ([total, Tally::default()], total)
+            ([total, ResultCounts::default()], total)
         );
         assert_eq!(stats.kinds[0], total);
         let names: Vec<_> = stats
@@ -490,11 +490,11 @@ mod tests {
     #[test]
     fn what_was_lost_on_the_way_is_counted_for_the_games_that_are_meant() {
         let (_folder, path) = ground();
-        let mut disk = Disk::open(&path, 1).unwrap();
+        let mut disk = Database::open(&path, 1).unwrap();
         keep(&mut disk, &game("first000", 10, "Nuke"));
         keep(&mut disk, &game("second00", 20, "Blast"));
         let event = |at: Millis, kind: &str, text: &str, game: Option<&str>| {
-            Entry::Event(Arc::new(EventRecord {
+            ArchiveEntry::Event(Arc::new(EventRecord {
                 at: at * 1000,
                 kind: kind.to_owned(),
                 text: text.to_owned(),
@@ -515,7 +515,7 @@ mod tests {
             event(24, "limited", "create: rate limited, to wait 60 s", None),
         ])
         .unwrap();
-        let library = Library::open(&path).unwrap();
+        let library = ArchiveReader::open(&path).unwrap();
         let lost = |set: fn(&mut Filter)| -> Vec<String> {
             let mut filter = Filter::default();
             set(&mut filter);
@@ -545,14 +545,14 @@ mod tests {
     #[test]
     fn the_rating_follows_games_that_were_played_at_the_same_time() {
         let (_folder, path) = ground();
-        let mut disk = Disk::open(&path, 1).unwrap();
+        let mut disk = Database::open(&path, 1).unwrap();
         for number in 0..8 {
             // Eight at once, each begun at 2000 and worth 5; the last one that begins ends first.
             let mut one = game(&format!("game{number:04}"), number, "Nuke");
             one.ending.as_mut().unwrap().at = (100 - number) * 1000;
             keep(&mut disk, &one);
         }
-        let stats = Library::open(&path).unwrap().stats(&Filter::default());
+        let stats = ArchiveReader::open(&path).unwrap().stats(&Filter::default());
         let day = stats.unwrap().ratings[0];
         assert_eq!((day.low, day.high, day.rating), (2005, 2040, 2040));
     }
@@ -560,8 +560,8 @@ mod tests {
     #[test]
     fn statistics_are_counted_along_one_index_alone() {
         let (_folder, path) = ground();
-        drop(Disk::open(&path, 1).unwrap());
-        let library = Library::open(&path).unwrap();
+        drop(Database::open(&path, 1).unwrap());
+        let library = ArchiveReader::open(&path).unwrap();
         let plan = |(sql, values): (String, Vec<Value>)| -> String {
             let steps = library.ask(|db| {
                 let mut steps = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;

@@ -52,7 +52,7 @@ pub(super) fn game(id: &str, began: Millis, opponent: &str) -> GameRecord {
         us: Some(Side::White),
         rated: true,
         speed: Speed::Blitz,
-        control: Control::Clock {
+        control: TimeControlRecord::Clock {
             initial: 180_000,
             increment: 2000,
         },
@@ -89,7 +89,7 @@ pub(super) fn challenge(id: &str, at: Millis, user: &str) -> ChallengeRecord {
         speed: like.speed,
         control: like.control,
         color: None,
-        verdict: Verdict::Waiting,
+        verdict: ChallengeVerdict::Waiting,
         reason: None,
         rule: None,
         why: None,
@@ -97,14 +97,14 @@ pub(super) fn challenge(id: &str, at: Millis, user: &str) -> ChallengeRecord {
     }
 }
 
-pub(super) fn keep(disk: &mut Disk, game: &GameRecord) {
-    disk.commit(&[Entry::Game(Arc::new(game.clone()))]).unwrap();
+pub(super) fn keep(disk: &mut Database, game: &GameRecord) {
+    disk.commit(&[ArchiveEntry::Game(Arc::new(game.clone()))]).unwrap();
 }
 
 #[test]
 fn everything_that_is_kept_comes_back() {
     let (_folder, path) = ground();
-    let mut disk = Disk::open(&path, 1).unwrap();
+    let mut disk = Database::open(&path, 1).unwrap();
     let won = game("abcdefgh", 1000, "Nuke");
     let asked = ChallengeRecord {
         direction: Direction::Out,
@@ -112,7 +112,7 @@ fn everything_that_is_kept_comes_back() {
         ..challenge("abcdefgh", 999, "Nuke")
     };
     let answered = ChallengeRecord {
-        verdict: Verdict::Declined,
+        verdict: ChallengeVerdict::Declined,
         reason: Some("later".to_owned()),
         settled: Some(1005),
         ..asked.clone()
@@ -124,13 +124,13 @@ fn everything_that_is_kept_comes_back() {
         game: Some("abcdefgh".to_owned()),
     };
     disk.commit(&[
-        Entry::Game(Arc::new(won.clone())),
-        Entry::Challenge(Arc::new(asked)),
-        Entry::Challenge(Arc::new(answered.clone())),
-        Entry::Event(Arc::new(event.clone())),
+        ArchiveEntry::Game(Arc::new(won.clone())),
+        ArchiveEntry::Challenge(Arc::new(asked)),
+        ArchiveEntry::Challenge(Arc::new(answered.clone())),
+        ArchiveEntry::Event(Arc::new(event.clone())),
     ])
     .unwrap();
-    let library = Library::open(&path).unwrap();
+    let library = ArchiveReader::open(&path).unwrap();
     let mut known = library.game("abcdefgh").unwrap().unwrap();
     assert_eq!(known.moves[4].san.as_deref(), Some("Nxf7#"));
     for made in &mut known.moves {
@@ -160,7 +160,7 @@ fn everything_that_is_kept_comes_back() {
 #[test]
 fn a_game_written_again_keeps_what_only_the_earlier_record_knew() {
     let (_folder, path) = ground();
-    let mut disk = Disk::open(&path, 1).unwrap();
+    let mut disk = Database::open(&path, 1).unwrap();
     let mut first = game("abcdefgh", 1000, "Nuke");
     first.ending = None;
     first.moves.truncate(4);
@@ -193,11 +193,11 @@ fn a_game_written_again_keeps_what_only_the_earlier_record_knew() {
 #[test]
 fn of_very_many_events_of_a_game_the_last_are_told() {
     let (_folder, path) = ground();
-    let mut disk = Disk::open(&path, 1).unwrap();
+    let mut disk = Database::open(&path, 1).unwrap();
     let long = game("abcdefgh", 1, "Nuke");
     keep(&mut disk, &long);
     let events = (0..1100).map(|number| {
-        Entry::Event(Arc::new(EventRecord {
+        ArchiveEntry::Event(Arc::new(EventRecord {
             at: 1_000 + number,
             kind: "stream".to_owned(),
             text: format!("lost: {number}"),
@@ -205,7 +205,7 @@ fn of_very_many_events_of_a_game_the_last_are_told() {
         }))
     });
     disk.commit(&events.collect::<Vec<_>>()).unwrap();
-    let told = Library::open(&path).unwrap().events_of(&long).unwrap();
+    let told = ArchiveReader::open(&path).unwrap().events_of(&long).unwrap();
     let text = |event: Option<&EventRecord>| event.unwrap().text.clone();
     assert_eq!(told.len(), 1000);
     assert_eq!(text(told.first()), "lost: 100", "the earliest first");
@@ -218,7 +218,7 @@ type Set = fn(&mut Filter);
 #[test]
 fn games_are_found_by_every_condition_and_listed_page_by_page() {
     let (_folder, path) = ground();
-    let mut disk = Disk::open(&path, 1).unwrap();
+    let mut disk = Database::open(&path, 1).unwrap();
     for number in 0..10_u64 {
         let mut one = game(&format!("game{number:04}"), 1000 + number / 2, "Nuke");
         if number == 3 {
@@ -238,7 +238,7 @@ fn games_are_found_by_every_condition_and_listed_page_by_page() {
         }
         keep(&mut disk, &one);
     }
-    let library = Library::open(&path).unwrap();
+    let library = ArchiveReader::open(&path).unwrap();
     let find = |filter: &Filter| -> Vec<String> {
         let lines = library.games(filter, Order::Oldest, 99, None).unwrap();
         lines.into_iter().map(|line| line.game.id).collect()
@@ -252,10 +252,10 @@ fn games_are_found_by_every_condition_and_listed_page_by_page() {
         (1, |filter| filter.speed = Some(Speed::Bullet)),
         (9, |filter| filter.rated = Some(true)),
         (1, |filter| filter.bots = Some(true)),
-        (1, |filter| filter.result = Some(Wanted::Running)),
-        (0, |filter| filter.result = Some(Wanted::Void)),
+        (1, |filter| filter.result = Some(ResultFilter::Running)),
+        (0, |filter| filter.result = Some(ResultFilter::Void)),
         (2, |filter| {
-            filter.result = Some(Wanted::Result(Outcome::Loss));
+            filter.result = Some(ResultFilter::Result(Outcome::Loss));
         }),
         (2, |filter| filter.since = Some(1_004_000)),
         (8, |filter| filter.until = Some(1_004_000)),
@@ -269,7 +269,7 @@ fn games_are_found_by_every_condition_and_listed_page_by_page() {
         assert_eq!(find(&filter).len(), games, "{filter:?}");
     }
     let lost_on_time = Filter {
-        result: Some(Wanted::Result(Outcome::Loss)),
+        result: Some(ResultFilter::Result(Outcome::Loss)),
         status: vec![Status::OutOfTime, Status::Timeout],
         ..any()
     };
@@ -293,7 +293,7 @@ fn games_are_found_by_every_condition_and_listed_page_by_page() {
 fn a_file_that_cannot_be_used_is_named_and_left_as_it_is() {
     let (folder, path) = ground();
     assert_eq!(
-        Library::open(&path).unwrap_err(),
+        ArchiveReader::open(&path).unwrap_err(),
         ArchiveError::Missing(path.clone())
     );
     fs::write(
@@ -303,8 +303,8 @@ fn a_file_that_cannot_be_used_is_named_and_left_as_it_is() {
     .unwrap();
     let before = fs::read(&path).unwrap();
     for error in [
-        Disk::open(&path, 1).unwrap_err(),
-        Library::open(&path).unwrap_err(),
+        Database::open(&path, 1).unwrap_err(),
+        ArchiveReader::open(&path).unwrap_err(),
     ] {
         assert!(matches!(error, ArchiveError::Damaged { .. }), "{error}");
         assert!(error.to_string().contains("put a backup back"), "{error}");
@@ -315,18 +315,18 @@ fn a_file_that_cannot_be_used_is_named_and_left_as_it_is() {
     let db = Connection::open(&other).unwrap();
     db.execute_batch("CREATE TABLE notes (x)").unwrap();
     drop(db);
-    let error = Disk::open(&other, 1).unwrap_err();
+    let error = Database::open(&other, 1).unwrap_err();
     assert!(error.to_string().contains("another program"), "{error}");
     // Of a later version.
     let later = folder.path().join("later.db");
-    drop(Disk::open(&later, 1).unwrap());
+    drop(Database::open(&later, 1).unwrap());
     let db = Connection::open(&later).unwrap();
     db.execute("INSERT INTO schema (version, at) VALUES (99, 0)", [])
         .unwrap();
     drop(db);
     for error in [
-        Disk::open(&later, 1).unwrap_err(),
-        Library::open(&later).unwrap_err(),
+        Database::open(&later, 1).unwrap_err(),
+        ArchiveReader::open(&later).unwrap_err(),
     ] {
         assert!(
             matches!(error, ArchiveError::Newer { found: 99, .. }),
@@ -334,14 +334,14 @@ fn a_file_that_cannot_be_used_is_named_and_left_as_it_is() {
         );
     }
     // Where nothing can be written.
-    let error = Disk::open(&folder.path().join("no/such/folder.db"), 1).unwrap_err();
+    let error = Database::open(&folder.path().join("no/such/folder.db"), 1).unwrap_err();
     assert!(error.may_pass(), "{error}");
 }
 
 #[test]
 fn a_page_that_rotted_is_an_error_and_never_a_new_file() {
     let (_folder, path) = ground();
-    let mut disk = Disk::open(&path, 1).unwrap();
+    let mut disk = Database::open(&path, 1).unwrap();
     for number in 0..200 {
         keep(
             &mut disk,
@@ -353,7 +353,7 @@ fn a_page_that_rotted_is_an_error_and_never_a_new_file() {
     let length = bytes.len();
     bytes[8192..length / 2].fill(0x55);
     fs::write(&path, &bytes).unwrap();
-    let error = Disk::open(&path, 1).unwrap_err();
+    let error = Database::open(&path, 1).unwrap_err();
     assert!(matches!(error, ArchiveError::Damaged { .. }), "{error}");
     assert_eq!(fs::read(&path).unwrap(), bytes);
 }
@@ -361,12 +361,12 @@ fn a_page_that_rotted_is_an_error_and_never_a_new_file() {
 #[test]
 fn a_full_disk_costs_what_is_new_and_nothing_that_is_kept() {
     let (_folder, path) = ground();
-    let mut disk = Disk::open(&path, 1).unwrap();
+    let mut disk = Database::open(&path, 1).unwrap();
     keep(&mut disk, &game("first000", 1, "Nuke"));
     disk.limit(40);
     let mut refused = None;
     for number in 0..2000 {
-        let entry = Entry::Game(Arc::new(game(&format!("more{number:04}"), 2, "Nuke")));
+        let entry = ArchiveEntry::Game(Arc::new(game(&format!("more{number:04}"), 2, "Nuke")));
         if let Err(error) = disk.commit(&[entry]) {
             refused = Some(error);
             break;
@@ -381,7 +381,7 @@ fn a_full_disk_costs_what_is_new_and_nothing_that_is_kept() {
     disk.limit(100_000);
     keep(&mut disk, &game("last0000", 3, "Nuke"));
     assert!(
-        Library::open(&path)
+        ArchiveReader::open(&path)
             .unwrap()
             .game("last0000")
             .unwrap()
@@ -392,7 +392,7 @@ fn a_full_disk_costs_what_is_new_and_nothing_that_is_kept() {
 #[test]
 fn old_games_go_and_running_ones_stay() {
     let (_folder, path) = ground();
-    let mut disk = Disk::open(&path, 1).unwrap();
+    let mut disk = Database::open(&path, 1).unwrap();
     for number in 0..700 {
         keep(&mut disk, &game(&format!("old{number:05}"), number, "Nuke"));
     }
@@ -410,7 +410,7 @@ fn old_games_go_and_running_ones_stay() {
     let before = length();
     assert_eq!(disk.prune(1_000_000, Prune::Games).unwrap().games, 700);
     assert!(length() < before / 3, "{} of {before} bytes", length());
-    let library = Library::open(&path).unwrap();
+    let library = ArchiveReader::open(&path).unwrap();
     assert_eq!(library.prunable(Millis::MAX).unwrap(), 1, "one runs");
     assert!(
         library.game("new00000").unwrap().unwrap().moves[0]
@@ -422,20 +422,20 @@ fn old_games_go_and_running_ones_stay() {
 #[test]
 fn a_backup_is_whole_and_replaces_nothing() {
     let (folder, path) = ground();
-    let mut disk = Disk::open(&path, 1).unwrap();
+    let mut disk = Database::open(&path, 1).unwrap();
     keep(&mut disk, &game("abcdefgh", 1, "Nuke"));
-    let library = Library::open(&path).unwrap();
+    let library = ArchiveReader::open(&path).unwrap();
     let to = folder.path().join("copy.db");
     fs::write(folder.path().join("copy.db.partial"), "cut off").unwrap();
     assert!(library.backup(&to).unwrap() > 0);
     assert!(
-        Library::open(&to)
+        ArchiveReader::open(&to)
             .unwrap()
             .game("abcdefgh")
             .unwrap()
             .is_some()
     );
-    assert!(Disk::open(&to, 1).is_ok());
+    assert!(Database::open(&to, 1).is_ok());
     let error = library.backup(&to).unwrap_err();
     assert!(
         error.to_string().contains("there is such a file"),
@@ -448,7 +448,7 @@ fn a_backup_is_whole_and_replaces_nothing() {
 #[test]
 fn a_game_belongs_to_the_day_on_which_it_ended() {
     let (_folder, path) = ground();
-    let mut disk = Disk::open(&path, 1).unwrap();
+    let mut disk = Database::open(&path, 1).unwrap();
     // Begun at 1000 s and over 6 s later, midnight between.
     keep(&mut disk, &game("abcdefgh", 1000, "Nuke"));
     assert_eq!(disk.day(0, 1_003_000).unwrap(), Day::default());
@@ -460,7 +460,7 @@ fn a_game_belongs_to_the_day_on_which_it_ended() {
 #[test]
 fn a_look_waits_for_nobody_who_writes() {
     let (_folder, path) = ground();
-    let mut disk = Disk::open(&path, 1).unwrap();
+    let mut disk = Database::open(&path, 1).unwrap();
     keep(&mut disk, &game("abcdefgh", 1, "Nuke"));
     let mut running = game("runs0000", 2, "Nuke");
     running.ending = None;
@@ -478,10 +478,10 @@ fn a_look_waits_for_nobody_who_writes() {
 #[test]
 fn a_list_that_is_read_slowly_holds_nobody_up_and_is_whole() {
     let (_folder, path) = ground();
-    let mut disk = Disk::open(&path, 1).unwrap();
-    let entries: Vec<Entry> = (0..2500)
+    let mut disk = Database::open(&path, 1).unwrap();
+    let entries: Vec<ArchiveEntry> = (0..2500)
         .map(|number| game(&format!("game{number:04}"), number / 3, "Nuke"))
-        .map(|game| Entry::Game(Arc::new(game)))
+        .map(|game| ArchiveEntry::Game(Arc::new(game)))
         .collect();
     disk.commit(&entries).unwrap();
     let other = Connection::open(&path).unwrap();
@@ -491,7 +491,7 @@ fn a_list_that_is_read_slowly_holds_nobody_up_and_is_whole() {
             Ok(row.get::<_, i64>(0)? == 0)
         })
     };
-    let library = Library::open(&path).unwrap();
+    let library = ArchiveReader::open(&path).unwrap();
     let mut ids = Vec::new();
     let listed = library.each_line(&Filter::default(), Order::Newest, usize::MAX, |line| {
         ids.push(line.game.id);

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::lichess::{GameId, UserId};
-use crate::store::{Change, FinishedGame, GameResult, GuardRow, Moment, Rest, Scope, Span};
+use crate::store::{Change, FinishedGame, GameResult, GuardRow, Timestamp, RatedPause, GuardScope, TimeSpan};
 
 /// The time in which rating points are summed.
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -46,9 +46,9 @@ impl Default for GuardRules {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tripped {
     /// Against whom no rated games are played.
-    pub scope: Scope,
+    pub scope: GuardScope,
     /// Until when.
-    pub until: Moment,
+    pub until: Timestamp,
     /// Why, in words.
     pub reason: String,
 }
@@ -68,14 +68,14 @@ struct Points {
     game: GameId,
     opponent: Option<UserId>,
     diff: i32,
-    at: Moment,
+    at: Timestamp,
 }
 
 /// The guard.
 #[derive(Clone, Debug)]
 pub struct Guard {
     rules: GuardRules,
-    rows: HashMap<Scope, GuardRow>,
+    rows: HashMap<GuardScope, GuardRow>,
     points: VecDeque<Points>,
 }
 
@@ -103,16 +103,16 @@ impl Guard {
 
     /// Why no rated game may be played with `opponent` at `now`, if none may. Without an opponent:
     /// whether none may be played at all.
-    pub fn rest(&self, opponent: Option<&UserId>, now: Moment) -> Option<&Rest> {
-        let all = std::iter::once(Scope::All);
-        let one = opponent.map(|id| Scope::Opponent(id.clone()));
+    pub fn rest(&self, opponent: Option<&UserId>, now: Timestamp) -> Option<&RatedPause> {
+        let all = std::iter::once(GuardScope::All);
+        let one = opponent.map(|id| GuardScope::Opponent(id.clone()));
         all.chain(one)
             .filter_map(|scope| self.rows.get(&scope)?.rest.as_ref())
             .find(|rest| rest.span.holds(now))
     }
 
     /// Every rest under way.
-    pub fn rests(&self, now: Moment) -> Vec<(Scope, Rest)> {
+    pub fn rests(&self, now: Timestamp) -> Vec<(GuardScope, RatedPause)> {
         let resting = self.rows.values().filter_map(|row| {
             let rest = row.rest.clone().filter(|rest| rest.span.holds(now))?;
             Some((row.scope.clone(), rest))
@@ -121,7 +121,7 @@ impl Guard {
     }
 
     /// A game is over.
-    pub fn finished(&mut self, game: &FinishedGame, now: Moment) -> GuardNews {
+    pub fn finished(&mut self, game: &FinishedGame, now: Timestamp) -> GuardNews {
         let mut news = GuardNews::default();
         if !game.rated || !game.counts() {
             return news;
@@ -140,7 +140,7 @@ impl Guard {
         game: &GameId,
         opponent: Option<&UserId>,
         diff: i32,
-        now: Moment,
+        now: Timestamp,
     ) -> GuardNews {
         let mut news = GuardNews::default();
         let is_new = self.note(Points {
@@ -156,7 +156,7 @@ impl Guard {
     }
 
     /// For a clock that was set back: nothing may have begun after `now`.
-    pub fn set_back(&mut self, now: Moment) -> Vec<Change> {
+    pub fn set_back(&mut self, now: Timestamp) -> Vec<Change> {
         let mut changes = Vec::new();
         for points in &mut self.points {
             points.at = points.at.min(now);
@@ -199,10 +199,10 @@ impl Guard {
     }
 
     /// Counts losses in a row.
-    fn count(&mut self, scope: Scope, result: GameResult, now: Moment, news: &mut GuardNews) {
+    fn count(&mut self, scope: GuardScope, result: GameResult, now: Timestamp, news: &mut GuardNews) {
         let (most, whom) = match &scope {
-            Scope::All => (self.rules.losses, "all opponents together"),
-            Scope::Opponent(id) => (self.rules.opponent_losses, id.as_str()),
+            GuardScope::All => (self.rules.losses, "all opponents together"),
+            GuardScope::Opponent(id) => (self.rules.opponent_losses, id.as_str()),
         };
         let whom = whom.to_owned();
         if self.is_resting(&scope, now) {
@@ -224,26 +224,26 @@ impl Guard {
     }
 
     /// Sums the points of a day.
-    fn weigh(&mut self, opponent: Option<&UserId>, now: Moment, news: &mut GuardNews) {
+    fn weigh(&mut self, opponent: Option<&UserId>, now: Timestamp, news: &mut GuardNews) {
         self.points.retain(|points| points.at + DAY > now);
         for scope in scopes(opponent) {
             if self.is_resting(&scope, now) {
                 continue;
             }
-            let from = self.rows.get(&scope).map_or(Moment::default(), |r| r.from);
+            let from = self.rows.get(&scope).map_or(Timestamp::default(), |r| r.from);
             let counted = self.points.iter().filter(|points| {
                 points.at >= from
                     && points.diff >= -MOST_SETTLED
                     && match &scope {
-                        Scope::All => true,
-                        Scope::Opponent(id) => points.opponent.as_ref() == Some(id),
+                        GuardScope::All => true,
+                        GuardScope::Opponent(id) => points.opponent.as_ref() == Some(id),
                     }
             });
             let sum: i64 = counted.map(|points| i64::from(points.diff)).sum();
             if sum <= -i64::from(self.rules.points.max(1)) {
                 let whom = match &scope {
-                    Scope::All => String::new(),
-                    Scope::Opponent(id) => format!(" to {id}"),
+                    GuardScope::All => String::new(),
+                    GuardScope::Opponent(id) => format!(" to {id}"),
                 };
                 let reason = format!("{} rating points lost{whom} within a day", -sum);
                 self.step_in(scope, reason, now, news);
@@ -251,27 +251,27 @@ impl Guard {
         }
     }
 
-    fn is_resting(&self, scope: &Scope, now: Moment) -> bool {
+    fn is_resting(&self, scope: &GuardScope, now: Timestamp) -> bool {
         let rest = self.rows.get(scope).and_then(|row| row.rest.as_ref());
         rest.is_some_and(|rest| rest.span.holds(now))
     }
 
-    fn row(&mut self, scope: &Scope) -> &mut GuardRow {
+    fn row(&mut self, scope: &GuardScope) -> &mut GuardRow {
         self.rows.entry(scope.clone()).or_insert_with(|| GuardRow {
             scope: scope.clone(),
             losses: 0,
-            from: Moment::default(),
+            from: Timestamp::default(),
             rest: None,
         })
     }
 
-    fn step_in(&mut self, scope: Scope, reason: String, now: Moment, news: &mut GuardNews) {
-        let span = Span::new(now, self.rules.rest);
+    fn step_in(&mut self, scope: GuardScope, reason: String, now: Timestamp, news: &mut GuardNews) {
+        let span = TimeSpan::new(now, self.rules.rest);
         let row = self.row(&scope);
         row.losses = 0;
         // The games that led here do not count again after the rest.
         row.from = now + Duration::from_millis(1);
-        row.rest = Some(Rest {
+        row.rest = Some(RatedPause {
             span,
             reason: reason.clone(),
         });
@@ -284,9 +284,9 @@ impl Guard {
     }
 }
 
-fn scopes(opponent: Option<&UserId>) -> impl Iterator<Item = Scope> {
-    let one = opponent.map(|id| Scope::Opponent(id.clone()));
-    one.into_iter().chain(std::iter::once(Scope::All))
+fn scopes(opponent: Option<&UserId>) -> impl Iterator<Item = GuardScope> {
+    let one = opponent.map(|id| GuardScope::Opponent(id.clone()));
+    one.into_iter().chain(std::iter::once(GuardScope::All))
 }
 
 #[cfg(test)]
@@ -296,8 +296,8 @@ mod tests {
 
     const HOUR: Duration = Duration::from_secs(3600);
 
-    fn start() -> Moment {
-        Moment::from_millis(1_800_000_000_000)
+    fn start() -> Timestamp {
+        Timestamp::from_millis(1_800_000_000_000)
     }
 
     fn game(
@@ -337,7 +337,7 @@ mod tests {
         }
         let now = start() + HOUR;
         assert_eq!(tripped.len(), 1);
-        assert_eq!(tripped[0].scope, Scope::Opponent(foe.clone()));
+        assert_eq!(tripped[0].scope, GuardScope::Opponent(foe.clone()));
         assert_eq!(tripped[0].reason, "8 rated games in a row lost to foe");
         assert!(guard.rest(Some(&foe), now).is_some());
         assert!(guard.rest(Some(&other), now).is_none() && guard.rest(None, now).is_none());
@@ -381,7 +381,7 @@ mod tests {
             tripped = guard.finished(&lost, lost.at).tripped;
         }
         assert_eq!(tripped.len(), 1);
-        assert_eq!(tripped[0].scope, Scope::All);
+        assert_eq!(tripped[0].scope, GuardScope::All);
         let now = start() + HOUR;
         assert!(guard.rest(None, now).is_some());
         assert!(guard.rest(Some(&UserId::new("anybody")), now).is_some());
@@ -405,7 +405,7 @@ mod tests {
         let more = GameId::new("more");
         let tripped = guard.rated(&more, Some(&foe), -1, now + HOUR).tripped;
         let scopes: Vec<_> = tripped.iter().map(|tripped| &tripped.scope).collect();
-        assert_eq!(scopes, [&Scope::Opponent(foe.clone()), &Scope::All]);
+        assert_eq!(scopes, [&GuardScope::Opponent(foe.clone()), &GuardScope::All]);
         let again = GameId::new("again");
         let later = now + HOUR * 2;
         assert!(

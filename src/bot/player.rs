@@ -33,7 +33,7 @@ use super::voice::Voice;
 use crate::engine::{Engine, Limits, Pool, Search, SearchResult};
 use crate::lichess::{Client, Error, GameEvent, GameFull, GameId, OfferDraw, Reply, EndpointClass};
 use crate::rules::Move;
-use crate::store::Moment;
+use crate::store::Timestamp;
 
 /// What every player shares.
 #[derive(Clone, Debug)]
@@ -214,7 +214,7 @@ impl Player {
     /// How old the game is, for whoever waits for its first move.
     fn note_age(&mut self, full: &GameFull) {
         if let Some(made) = full.created_at {
-            let age = self.house.memory.now().since(Moment::from(made));
+            let age = self.house.memory.now().since(Timestamp::from(made));
             self.table.made_at(Instant::now().checked_sub(age));
         }
     }

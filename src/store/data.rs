@@ -4,14 +4,14 @@
 
 use std::time::Duration;
 
-use super::moment::Moment;
+use super::timestamp::Timestamp;
 use crate::lichess::{GameId, Side, Status, UserId};
 
 /// Everything that was kept, as it is read when the bot starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct State {
     /// Bot games and credits of the last day.
-    pub spends: Vec<Spend>,
+    pub spends: Vec<QuotaUse>,
     /// What was learned about the server's limits.
     pub limits: Vec<Limit>,
     /// Who or what rests, by key.
@@ -21,9 +21,9 @@ pub struct Kept {
     /// The games of the last days and the last two of each opponent, oldest first.
     pub results: Vec<FinishedGame>,
     /// Who was met when, oldest first.
-    pub encounters: Vec<Encounter>,
+    pub encounters: Vec<Interaction>,
     /// What was said and granted in single games.
-    pub games: Vec<(GameId, Moment, GameMemory)>,
+    pub games: Vec<(GameId, Timestamp, GameMemory)>,
     /// The rating guard.
     pub guards: Vec<GuardRow>,
     /// Notes of any kind, by key.
@@ -34,7 +34,7 @@ pub struct Kept {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Something was spent; the same key replaces.
-    Spend(Spend),
+    Spend(QuotaUse),
     /// It was not spent after all.
     Unspend(String),
     /// A limit of the server.
@@ -46,15 +46,15 @@ pub enum Change {
     /// A finished game; the same id replaces.
     Result(FinishedGame),
     /// Somebody was met.
-    Encounter(Encounter),
+    Encounter(Interaction),
     /// What was said and granted in a game.
-    Game(GameId, Moment, GameMemory),
+    Game(GameId, Timestamp, GameMemory),
     /// The rating guard's count for one scope.
     Guard(GuardRow),
     /// A note, or its end.
     Note(String, Option<String>),
     /// What is no longer needed at this moment may go.
-    Prune(Moment),
+    Prune(Timestamp),
 }
 
 impl Change {
@@ -78,20 +78,20 @@ impl Change {
 
 /// A bot game or some challenge credits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spend {
+pub struct QuotaUse {
     /// The game's or challenge's id, or a name of our own until there is one.
     pub key: String,
     /// When.
-    pub at: Moment,
+    pub at: Timestamp,
     /// What.
-    pub what: Spending,
+    pub what: QuotaUseKind,
     /// With whom.
     pub opponent: Option<UserId>,
 }
 
 /// What was spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spending {
+pub enum QuotaUseKind {
     /// A game against a bot, set aside or begun.
     Game {
         /// Who asked for it.
@@ -114,16 +114,16 @@ pub enum Origin {
 
 /// A span of time that began at a known moment; the beginning tells when a clock was set back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct TimeSpan {
     /// When it began.
-    pub at: Moment,
+    pub at: Timestamp,
     /// When it ends.
-    pub until: Moment,
+    pub until: Timestamp,
 }
 
-impl Span {
+impl TimeSpan {
     /// From `at` on for `length`.
-    pub fn new(at: Moment, length: Duration) -> Self {
+    pub fn new(at: Timestamp, length: Duration) -> Self {
         Self {
             at,
             until: at + length,
@@ -131,13 +131,13 @@ impl Span {
     }
 
     /// Whether it lasts at `now`.
-    pub fn holds(&self, now: Moment) -> bool {
+    pub fn holds(&self, now: Timestamp) -> bool {
         now < self.until
     }
 
     /// The same span for a clock that was set back: it cannot have begun after `now`.
     #[must_use]
-    pub fn not_after(self, now: Moment) -> Self {
+    pub fn not_after(self, now: Timestamp) -> Self {
         if self.at <= now {
             return self;
         }
@@ -151,9 +151,9 @@ pub struct Limit {
     /// Which.
     pub name: LimitName,
     /// The number, if the server told another one than assumed, and when.
-    pub learned: Option<(u32, Moment)>,
+    pub learned: Option<(u32, Timestamp)>,
     /// Nothing more until then.
-    pub closed: Option<Span>,
+    pub closed: Option<TimeSpan>,
     /// Refusals in a row without a wait advised.
     pub strikes: u32,
 }
@@ -200,7 +200,7 @@ impl LimitName {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cooldown {
     /// How long.
-    pub span: Span,
+    pub span: TimeSpan,
     /// Failures in a row.
     pub failures: u32,
     /// What happened last.
@@ -221,14 +221,14 @@ pub struct OpponentRow {
     /// Rematches in a row.
     pub rematches: u32,
     /// Their own limit of bot games is spent.
-    pub spent: Option<Span>,
+    pub spent: Option<TimeSpan>,
     /// Last met.
-    pub seen: Moment,
+    pub seen: Timestamp,
 }
 
 impl OpponentRow {
     /// Somebody new.
-    pub fn new(id: UserId, seen: Moment) -> Self {
+    pub fn new(id: UserId, seen: Timestamp) -> Self {
         Self {
             id,
             wins: 0,
@@ -265,7 +265,7 @@ pub struct FinishedGame {
     /// What it did to our rating, once told.
     pub rating_diff: Option<i32>,
     /// When it ended.
-    pub at: Moment,
+    pub at: Timestamp,
 }
 
 impl FinishedGame {
@@ -298,22 +298,22 @@ pub enum GameResult {
 
 /// Somebody was met.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Encounter {
+pub struct Interaction {
     /// The challenge or game.
     pub id: String,
     /// What happened.
-    pub kind: EncounterKind,
+    pub kind: InteractionKind,
     /// Who.
     pub opponent: UserId,
     /// Whether that is a bot.
     pub is_bot: bool,
     /// When.
-    pub at: Moment,
+    pub at: Timestamp,
 }
 
 /// What happened when somebody was met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EncounterKind {
+pub enum InteractionKind {
     /// We accepted their challenge.
     Accepted,
     /// A game began.
@@ -322,7 +322,7 @@ pub enum EncounterKind {
     NoShow,
 }
 
-impl EncounterKind {
+impl InteractionKind {
     /// As it stands on disk.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -363,14 +363,14 @@ pub struct GameMemory {
 
 /// Whom the rating guard counts losses to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Scope {
+pub enum GuardScope {
     /// Everybody.
     All,
     /// One opponent.
     Opponent(UserId),
 }
 
-impl Scope {
+impl GuardScope {
     /// As it stands on disk; no account has an asterisk for a name.
     pub fn as_str(&self) -> &str {
         match self {
@@ -392,20 +392,20 @@ impl Scope {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuardRow {
     /// Whom it is about.
-    pub scope: Scope,
+    pub scope: GuardScope,
     /// Rated losses in a row.
     pub losses: u32,
     /// Games before this no longer count: a rest came after them.
-    pub from: Moment,
+    pub from: Timestamp,
     /// No rated games meanwhile.
-    pub rest: Option<Rest>,
+    pub rest: Option<RatedPause>,
 }
 
 /// A rest from rated games.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rest {
+pub struct RatedPause {
     /// How long.
-    pub span: Span,
+    pub span: TimeSpan,
     /// Why, in words.
     pub reason: String,
 }

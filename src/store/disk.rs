@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::data::{Change, Kept};
+use super::data::{Change, State};
 use super::error::StoreError;
-use super::moment::Moment;
+use super::timestamp::Timestamp;
 use super::schema::SCHEMA;
 use super::{load, rows};
-use crate::schema::Format;
+use crate::sqlite::Format;
 
 /// How long another program may be in the file, such as an operator's look at it.
 const BUSY: Duration = Duration::from_secs(2);
@@ -21,21 +21,21 @@ const BUSY: Duration = Duration::from_secs(2);
 const LOG_SIZE: i64 = 4 << 20;
 
 /// Where a batch of changes goes.
-pub(super) trait Sink: Send {
+pub(super) trait Backend: Send {
     /// Keeps all of them, or none.
     fn commit(&mut self, changes: &[Change]) -> Result<(), StoreError>;
 }
 
 /// The open file.
 #[derive(Debug)]
-pub(super) struct Disk {
+pub(super) struct Database {
     path: PathBuf,
     db: Connection,
 }
 
-impl Disk {
+impl Database {
     /// Opens the file, brings it to the present format and reads it.
-    pub(super) fn open(path: &Path, now: Moment) -> Result<(Self, Kept), StoreError> {
+    pub(super) fn open(path: &Path, now: Timestamp) -> Result<(Self, State), StoreError> {
         let wrong = |error: rusqlite::Error| complaint(path, &error);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
@@ -86,7 +86,7 @@ impl Disk {
     }
 }
 
-impl Sink for Disk {
+impl Backend for Database {
     fn commit(&mut self, changes: &[Change]) -> Result<(), StoreError> {
         let path = self.path.clone();
         let mut write = || {

@@ -7,10 +7,10 @@ use std::time::Duration;
 use rusqlite::{Connection, Row};
 
 use super::data::{
-    Cooldown, Encounter, EncounterKind, FinishedGame, GameMemory, GuardRow, Kept, Limit, LimitName,
-    OpponentRow, Origin, Rest, Scope, Span, Spend, Spending,
+    Cooldown, Interaction, InteractionKind, FinishedGame, GameMemory, GuardRow, State, Limit, LimitName,
+    OpponentRow, Origin, RatedPause, GuardScope, TimeSpan, QuotaUse, QuotaUseKind,
 };
-use super::moment::Moment;
+use super::timestamp::Timestamp;
 use super::rows::{LAST_GAMES, millis};
 use crate::lichess::{GameId, Side, UserId};
 
@@ -18,14 +18,14 @@ use crate::lichess::{GameId, Side, UserId};
 const RESULTS_AT_HAND: Duration = Duration::from_secs(48 * 3600);
 
 /// Reads everything.
-pub(super) fn everything(db: &Connection, now: Moment) -> rusqlite::Result<Kept> {
+pub(super) fn everything(db: &Connection, now: Timestamp) -> rusqlite::Result<State> {
     let recent = millis(now.before(RESULTS_AT_HAND));
     let results = format!(
         "SELECT * FROM result WHERE at >= {recent}
              OR game IN (SELECT game FROM ({LAST_GAMES}) WHERE nth <= 2)
          ORDER BY at, rowid"
     );
-    Ok(Kept {
+    Ok(State {
         spends: all(db, "SELECT * FROM spend ORDER BY at", spend)?,
         limits: all(db, "SELECT * FROM server_limit", limit)?,
         cooldowns: all(db, "SELECT * FROM cooldown ORDER BY key", cooldown)?,
@@ -54,17 +54,17 @@ fn all<T>(
     Ok(found)
 }
 
-fn moment(row: &Row<'_>, column: &str) -> rusqlite::Result<Moment> {
+fn moment(row: &Row<'_>, column: &str) -> rusqlite::Result<Timestamp> {
     let millis: i64 = row.get(column)?;
-    Ok(Moment::from_millis(millis.max(0).unsigned_abs()))
+    Ok(Timestamp::from_millis(millis.max(0).unsigned_abs()))
 }
 
-fn span(row: &Row<'_>, at: &str, until: &str) -> rusqlite::Result<Option<Span>> {
+fn span(row: &Row<'_>, at: &str, until: &str) -> rusqlite::Result<Option<TimeSpan>> {
     let known: Option<i64> = row.get(at)?;
     if known.is_none() {
         return Ok(None);
     }
-    Ok(Some(Span {
+    Ok(Some(TimeSpan {
         at: moment(row, at)?,
         until: moment(row, until)?,
     }))
@@ -98,21 +98,21 @@ pub(super) fn name_of_origin(origin: Origin) -> &'static str {
     }
 }
 
-fn spend(row: &Row<'_>) -> rusqlite::Result<Option<Spend>> {
+fn spend(row: &Row<'_>) -> rusqlite::Result<Option<QuotaUse>> {
     let origin: Option<String> = row.get("origin")?;
     let begun = row.get("begun")?;
     let what = match origin.as_deref() {
-        None => Spending::Credits(row.get("credits")?),
-        Some("outgoing") => Spending::Game {
+        None => QuotaUseKind::Credits(row.get("credits")?),
+        Some("outgoing") => QuotaUseKind::Game {
             origin: Origin::Outgoing,
             begun,
         },
-        Some(_) => Spending::Game {
+        Some(_) => QuotaUseKind::Game {
             origin: Origin::Incoming,
             begun,
         },
     };
-    Ok(Some(Spend {
+    Ok(Some(QuotaUse {
         key: row.get("key")?,
         at: moment(row, "at")?,
         what,
@@ -140,7 +140,7 @@ fn limit(row: &Row<'_>) -> rusqlite::Result<Option<Limit>> {
 
 fn cooldown(row: &Row<'_>) -> rusqlite::Result<Option<(String, Cooldown)>> {
     let cooldown = Cooldown {
-        span: Span {
+        span: TimeSpan {
             at: moment(row, "at")?,
             until: moment(row, "until")?,
         },
@@ -180,13 +180,13 @@ fn result(row: &Row<'_>) -> rusqlite::Result<Option<FinishedGame>> {
     }))
 }
 
-fn encounter(row: &Row<'_>) -> rusqlite::Result<Option<Encounter>> {
+fn encounter(row: &Row<'_>) -> rusqlite::Result<Option<Interaction>> {
     let kind: String = row.get("kind")?;
-    let (Some(kind), Some(opponent)) = (EncounterKind::from_name(&kind), user(row, "opponent")?)
+    let (Some(kind), Some(opponent)) = (InteractionKind::from_name(&kind), user(row, "opponent")?)
     else {
         return Ok(None);
     };
-    Ok(Some(Encounter {
+    Ok(Some(Interaction {
         id: row.get("id")?,
         kind,
         opponent,
@@ -195,7 +195,7 @@ fn encounter(row: &Row<'_>) -> rusqlite::Result<Option<Encounter>> {
     }))
 }
 
-fn game(row: &Row<'_>) -> rusqlite::Result<Option<(GameId, Moment, GameMemory)>> {
+fn game(row: &Row<'_>) -> rusqlite::Result<Option<(GameId, Timestamp, GameMemory)>> {
     let id: String = row.get("id")?;
     let game = GameMemory {
         greeted: row.get("greeted")?,
@@ -211,12 +211,12 @@ fn game(row: &Row<'_>) -> rusqlite::Result<Option<(GameId, Moment, GameMemory)>>
 fn guard(row: &Row<'_>) -> rusqlite::Result<Option<GuardRow>> {
     let scope: String = row.get("scope")?;
     let reason: Option<String> = row.get("reason")?;
-    let rest = span(row, "rest_at", "rest_until")?.map(|span| Rest {
+    let rest = span(row, "rest_at", "rest_until")?.map(|span| RatedPause {
         span,
         reason: reason.unwrap_or_default(),
     });
     Ok(Some(GuardRow {
-        scope: Scope::from_name(&scope),
+        scope: GuardScope::from_name(&scope),
         losses: row.get("losses")?,
         from: moment(row, "counted_from")?,
         rest,

@@ -13,7 +13,7 @@ mod disk;
 mod error;
 mod load;
 mod lock;
-mod moment;
+mod timestamp;
 mod rows;
 mod schema;
 #[expect(
@@ -25,9 +25,9 @@ mod store;
 mod tests;
 
 pub use data::{
-    Change, Cooldown, Encounter, EncounterKind, FinishedGame, GameMemory, GameResult, GuardRow,
-    Kept, Limit, LimitName, OpponentRow, Origin, Rest, Scope, Span, Spend, Spending,
+    Change, Cooldown, Interaction, InteractionKind, FinishedGame, GameMemory, GameResult, GuardRow,
+    State, Limit, LimitName, OpponentRow, Origin, RatedPause, GuardScope, TimeSpan, QuotaUse, QuotaUseKind,
 };
 pub use error::StoreError;
-pub use moment::Moment;
+pub use timestamp::Timestamp;
 pub use store::Store;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 
 use super::data::{
-    Change, Encounter, FinishedGame, GameMemory, GuardRow, Limit, OpponentRow, Spend, Spending,
+    Change, Interaction, FinishedGame, GameMemory, GuardRow, Limit, OpponentRow, QuotaUse, QuotaUseKind,
 };
 use super::load::{name_of, name_of_origin};
-use super::moment::Moment;
+use super::timestamp::Timestamp;
 use crate::lichess::{GameId, UserId};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -67,14 +67,14 @@ fn delete(db: &Connection, sql: &str, key: &str) -> rusqlite::Result<()> {
     run(db, sql, [key])
 }
 
-pub(super) fn millis(moment: Moment) -> i64 {
+pub(super) fn millis(moment: Timestamp) -> i64 {
     i64::try_from(moment.as_millis()).unwrap_or(i64::MAX)
 }
 
-fn spend(db: &Connection, row: &Spend) -> rusqlite::Result<()> {
+fn spend(db: &Connection, row: &QuotaUse) -> rusqlite::Result<()> {
     let (origin, begun, credits) = match row.what {
-        Spending::Game { origin, begun } => (Some(name_of_origin(origin)), begun, 0),
-        Spending::Credits(credits) => (None, true, credits),
+        QuotaUseKind::Game { origin, begun } => (Some(name_of_origin(origin)), begun, 0),
+        QuotaUseKind::Credits(credits) => (None, true, credits),
     };
     run(
         db,
@@ -150,7 +150,7 @@ fn result(db: &Connection, row: &FinishedGame) -> rusqlite::Result<()> {
     )
 }
 
-fn encounter(db: &Connection, row: &Encounter) -> rusqlite::Result<()> {
+fn encounter(db: &Connection, row: &Interaction) -> rusqlite::Result<()> {
     run(
         db,
         "INSERT OR REPLACE INTO encounter (kind, id, opponent, is_bot, at)
@@ -165,7 +165,7 @@ fn encounter(db: &Connection, row: &Encounter) -> rusqlite::Result<()> {
     )
 }
 
-fn game(db: &Connection, id: &GameId, at: Moment, row: &GameMemory) -> rusqlite::Result<()> {
+fn game(db: &Connection, id: &GameId, at: Timestamp, row: &GameMemory) -> rusqlite::Result<()> {
     run(
         db,
         "INSERT OR REPLACE INTO game (id, at, greeted, greeted_spectators, parted,
@@ -203,7 +203,7 @@ fn guard(db: &Connection, row: &GuardRow) -> rusqlite::Result<()> {
 
 /// Takes away what is old. Age is measured from the latest row at most: a clock that is years ahead
 /// for a moment must not cost everything.
-fn prune(db: &Connection, now: Moment) -> rusqlite::Result<()> {
+fn prune(db: &Connection, now: Timestamp) -> rusqlite::Result<()> {
     for (table, stamp, kept) in [
         ("spend", "at", DAY * 2),
         ("encounter", "at", DAY * 7),

@@ -1,6 +1,6 @@
 //! The tables of the state, as the steps that make them.
 
-use crate::schema::Schema;
+use crate::sqlite::Schema;
 
 /// Files of the state: "MGTN".
 pub(super) const SCHEMA: Schema = Schema {

@@ -12,11 +12,11 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::{oneshot, watch};
 
-use super::data::{Change, Kept};
-use super::disk::{Disk, Sink};
+use super::data::{Change, State};
+use super::disk::{Database, Backend};
 use super::error::StoreError;
 use super::lock::Lock;
-use super::moment::Moment;
+use super::timestamp::Timestamp;
 
 /// The file in the data folder.
 const FILE: &str = "state.db";
@@ -37,7 +37,7 @@ pub struct Store(Option<Arc<Handle>>);
 
 #[derive(Debug)]
 struct Handle {
-    desk: Arc<Desk>,
+    desk: Arc<Shared>,
     trouble: watch::Receiver<Option<StoreError>>,
     /// The longest that anybody waits for the disk.
     patience: Duration,
@@ -46,14 +46,14 @@ struct Handle {
 
 /// What handles and thread share.
 #[derive(Debug, Default)]
-struct Desk {
-    tray: Mutex<Tray>,
+struct Shared {
+    tray: Mutex<Batch>,
     changed: Condvar,
 }
 
 /// What waits to be kept.
 #[derive(Debug, Default)]
-pub(super) struct Tray {
+pub(super) struct Batch {
     changes: HashMap<Subject, Change>,
     waiters: Vec<Waiter>,
     dropped: u64,
@@ -63,18 +63,18 @@ pub(super) struct Tray {
 
 impl Store {
     /// Nothing is kept beyond this run.
-    pub fn nowhere() -> (Self, Kept) {
-        (Self(None), Kept::default())
+    pub fn nowhere() -> (Self, State) {
+        (Self(None), State::default())
     }
 
     /// The state kept in `folder`, which is made if need be and locked for this process.
     ///
     /// # Errors
     /// When the folder cannot be used, is in use, or holds what this program cannot read.
-    pub fn open(folder: &Path) -> Result<(Self, Kept), StoreError> {
+    pub fn open(folder: &Path) -> Result<(Self, State), StoreError> {
         let lock = Lock::take(folder)?;
-        let now = Moment::from(SystemTime::now());
-        let (disk, kept) = Disk::open(&folder.join(FILE), now)?;
+        let now = Timestamp::from(SystemTime::now());
+        let (disk, kept) = Database::open(&folder.join(FILE), now)?;
         let store =
             Self::start(disk, Some(lock), LONGEST_WAIT).map_err(|error| StoreError::Folder {
                 path: folder.to_owned(),
@@ -84,13 +84,13 @@ impl Store {
     }
 
     pub(super) fn start(
-        sink: impl Sink + 'static,
+        sink: impl Backend + 'static,
         lock: Option<Lock>,
         patience: Duration,
     ) -> std::io::Result<Self> {
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(Shared::default());
         let (say, trouble) = watch::channel(None);
-        let clerk = Clerk {
+        let clerk = Writer {
             desk: Arc::clone(&desk),
             sink: Box::new(sink),
             say,
@@ -196,13 +196,13 @@ impl Drop for Handle {
     }
 }
 
-impl Desk {
-    fn tray(&self) -> MutexGuard<'_, Tray> {
+impl Shared {
+    fn tray(&self) -> MutexGuard<'_, Batch> {
         self.tray.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Tray {
+impl Batch {
     /// About how many things something waits.
     #[cfg(test)]
     pub(super) fn waiting(&self) -> usize {
@@ -227,13 +227,13 @@ impl Tray {
 }
 
 /// The thread at the file.
-struct Clerk {
-    desk: Arc<Desk>,
-    sink: Box<dyn Sink>,
+struct Writer {
+    desk: Arc<Shared>,
+    sink: Box<dyn Backend>,
     say: watch::Sender<Option<StoreError>>,
 }
 
-impl Clerk {
+impl Writer {
     fn run(mut self) {
         while let Some((changes, waiters)) = self.next() {
             let outcome = self.sink.commit(&changes);

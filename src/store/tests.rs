@@ -6,27 +6,27 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use super::data::{
-    Change, Cooldown, Encounter, EncounterKind, FinishedGame, GameMemory, GuardRow, Kept, Limit,
-    LimitName, OpponentRow, Origin, Rest, Scope, Span, Spend, Spending,
+    Change, Cooldown, Interaction, InteractionKind, FinishedGame, GameMemory, GuardRow, State, Limit,
+    LimitName, OpponentRow, Origin, RatedPause, GuardScope, TimeSpan, QuotaUse, QuotaUseKind,
 };
-use super::disk::{Disk, Sink};
+use super::disk::{Database, Backend};
 use super::error::StoreError;
-use super::moment::Moment;
+use super::timestamp::Timestamp;
 use super::{Store, rows, schema};
 use crate::lichess::{GameId, Side, Status, UserId};
-use crate::schema::{Format, Schema};
+use crate::sqlite::{Format, Schema};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-fn now() -> Moment {
-    Moment::from_millis(1_800_000_000_000)
+fn now() -> Timestamp {
+    Timestamp::from_millis(1_800_000_000_000)
 }
 
 fn note(key: &str, text: &str) -> Change {
     Change::Note(key.into(), Some(text.into()))
 }
 
-fn game(number: u64, opponent: &str, at: Moment) -> FinishedGame {
+fn game(number: u64, opponent: &str, at: Timestamp) -> FinishedGame {
     FinishedGame {
         game: GameId::new(format!("game{number:04}")),
         opponent: Some(UserId::new(opponent)),
@@ -42,24 +42,24 @@ fn game(number: u64, opponent: &str, at: Moment) -> FinishedGame {
     }
 }
 
-fn everything() -> (Vec<Change>, Kept) {
-    let span = Span::new(now(), DAY);
+fn everything() -> (Vec<Change>, State) {
+    let span = TimeSpan::new(now(), DAY);
     let foe = UserId::new("Foe");
-    let kept = Kept {
+    let kept = State {
         spends: vec![
-            Spend {
+            QuotaUse {
                 key: "game0001".into(),
                 at: now(),
-                what: Spending::Game {
+                what: QuotaUseKind::Game {
                     origin: Origin::Outgoing,
                     begun: true,
                 },
                 opponent: Some(foe.clone()),
             },
-            Spend {
+            QuotaUse {
                 key: "credits 1".into(),
                 at: now() + DAY,
-                what: Spending::Credits(5),
+                what: QuotaUseKind::Credits(5),
                 opponent: None,
             },
         ],
@@ -86,9 +86,9 @@ fn everything() -> (Vec<Change>, Kept) {
             ..OpponentRow::new(foe.clone(), now())
         }],
         results: vec![game(1, "foe", now())],
-        encounters: vec![Encounter {
+        encounters: vec![Interaction {
             id: "game0001".into(),
-            kind: EncounterKind::NoShow,
+            kind: InteractionKind::NoShow,
             opponent: foe.clone(),
             is_bot: true,
             at: now(),
@@ -105,10 +105,10 @@ fn everything() -> (Vec<Change>, Kept) {
             },
         )],
         guards: vec![GuardRow {
-            scope: Scope::Opponent(foe),
+            scope: GuardScope::Opponent(foe),
             losses: 3,
             from: now(),
-            rest: Some(Rest {
+            rest: Some(RatedPause {
                 span,
                 reason: "8 losses".into(),
             }),
@@ -140,7 +140,7 @@ fn everything() -> (Vec<Change>, Kept) {
     (changes, kept)
 }
 
-fn open(folder: &Path) -> Kept {
+fn open(folder: &Path) -> State {
     Store::open(folder).expect("the folder opens").1
 }
 
@@ -148,7 +148,7 @@ fn open(folder: &Path) -> Kept {
 fn everything_comes_back_as_it_was_kept() {
     let folder = tempfile::tempdir().unwrap();
     let (store, nothing) = Store::open(folder.path()).unwrap();
-    assert_eq!(nothing, Kept::default());
+    assert_eq!(nothing, State::default());
     let (changes, expected) = everything();
     store.write_all(changes);
     drop(store);
@@ -300,7 +300,7 @@ fn a_file_that_is_not_ours_is_refused_and_left_alone() {
 /// A folder whose last transactions are in the log only, as after a kill; both files.
 fn killed(writes: usize) -> (Vec<u8>, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
-    let mut disk = Disk::open(&folder.path().join("state.db"), now())
+    let mut disk = Database::open(&folder.path().join("state.db"), now())
         .unwrap()
         .0;
     for write in 0..writes {
@@ -401,7 +401,7 @@ fn a_row_counts_where_its_record_does() {
 #[test]
 fn old_results_go_but_the_last_two_of_each_opponent_stay() {
     let folder = tempfile::tempdir().unwrap();
-    let mut disk = Disk::open(&folder.path().join("state.db"), now())
+    let mut disk = Database::open(&folder.path().join("state.db"), now())
         .unwrap()
         .0;
     let mut changes: Vec<Change> = (0..10)
@@ -415,7 +415,7 @@ fn old_results_go_but_the_last_two_of_each_opponent_stay() {
     disk.commit(&changes).unwrap();
     disk.commit(&[Change::Prune(now())]).unwrap();
     drop(disk);
-    let kept = Disk::open(&folder.path().join("state.db"), now())
+    let kept = Database::open(&folder.path().join("state.db"), now())
         .unwrap()
         .1;
     let ids: Vec<_> = kept
@@ -429,14 +429,14 @@ fn old_results_go_but_the_last_two_of_each_opponent_stay() {
 #[test]
 fn a_clock_years_ahead_does_not_cost_everything() {
     let folder = tempfile::tempdir().unwrap();
-    let mut disk = Disk::open(&folder.path().join("state.db"), now())
+    let mut disk = Database::open(&folder.path().join("state.db"), now())
         .unwrap()
         .0;
     let games = (0..10).map(|n| Change::Result(game(n, "foe", now().before(DAY * n as u32))));
     disk.commit(&games.collect::<Vec<_>>()).unwrap();
     disk.commit(&[Change::Prune(now() + DAY * 3650)]).unwrap();
     drop(disk);
-    let kept = Disk::open(&folder.path().join("state.db"), now().before(DAY * 30))
+    let kept = Database::open(&folder.path().join("state.db"), now().before(DAY * 30))
         .unwrap()
         .1;
     assert_eq!(kept.results.len(), 10);
@@ -446,7 +446,7 @@ fn a_clock_years_ahead_does_not_cost_everything() {
 fn a_rating_told_later_is_added_to_its_game() {
     let folder = tempfile::tempdir().unwrap();
     let (store, _) = Store::open(folder.path()).unwrap();
-    let at = Moment::from(std::time::SystemTime::now());
+    let at = Timestamp::from(std::time::SystemTime::now());
     let mut late = game(1, "foe", at);
     late.rating_diff = None;
     store.write(Change::Result(late.clone()));
@@ -458,11 +458,11 @@ fn a_rating_told_later_is_added_to_its_game() {
 
 /// A file on a disk that has room for what is there and no more, until told otherwise.
 struct Full {
-    disk: Disk,
+    disk: Database,
     room: mpsc::Receiver<()>,
 }
 
-impl Sink for Full {
+impl Backend for Full {
     fn commit(&mut self, changes: &[Change]) -> Result<(), StoreError> {
         if self.room.try_recv().is_ok() {
             self.disk.limit(10_000);
@@ -474,7 +474,7 @@ impl Sink for Full {
 #[tokio::test]
 async fn a_full_disk_is_said_and_what_waited_is_kept_once_there_is_room() {
     let folder = tempfile::tempdir().unwrap();
-    let disk = Disk::open(&folder.path().join("state.db"), now())
+    let disk = Database::open(&folder.path().join("state.db"), now())
         .unwrap()
         .0;
     disk.limit(disk.pages());
@@ -500,7 +500,7 @@ async fn a_full_disk_is_said_and_what_waited_is_kept_once_there_is_room() {
 /// A disk that never answers.
 struct Hung(mpsc::Receiver<()>);
 
-impl Sink for Hung {
+impl Backend for Hung {
     fn commit(&mut self, _: &[Change]) -> Result<(), StoreError> {
         let _ = self.0.recv();
         Ok(())
@@ -521,7 +521,7 @@ async fn a_disk_that_hangs_holds_nobody_up_for_long() {
 
 #[test]
 fn what_waits_is_bounded_and_the_latest_word_counts() {
-    let mut tray = super::store::Tray::default();
+    let mut tray = super::store::Batch::default();
     for n in 0..60_000 {
         tray.put(note(&n.to_string(), "first"));
     }

@@ -15,7 +15,7 @@ use megaton::lichess::{
     Token, UserId,
 };
 use megaton::practice::{self, Event, Fault, Handle, Place};
-use megaton::store::{FinishedGame, GameResult, Moment, Store};
+use megaton::store::{FinishedGame, GameResult, Timestamp, Store};
 use tempfile::TempDir;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
@@ -270,7 +270,7 @@ async fn a_rating_change_that_was_told_to_nobody_is_looked_up() {
     let game = ground.resigned_to_nobody(bot).await;
     // As if its end had been seen a minute ago, on a stream that does not tell the rating.
     let memory = remembered(ground.folder.path()).await;
-    let minute = Moment::from_millis(memory.now().as_millis() - 60_000);
+    let minute = Timestamp::from_millis(memory.now().as_millis() - 60_000);
     memory.finished(FinishedGame {
         game: game.clone(),
         opponent: Some(UserId::new(FOE)),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use megaton::archive::{
-    ArchiveError, Control, Disk, EndingRecord, Entry, FILE_NAME, Filter, GameRecord, Library,
+    ArchiveError, TimeControlRecord, Database, EndingRecord, ArchiveEntry, FILE_NAME, Filter, GameRecord, ArchiveReader,
     MoveRecord, Order, Origin, PgnOptions, PlayerRecord, pgn,
 };
 use megaton::lichess::{Side, Speed, Status};
@@ -42,7 +42,7 @@ fn game(id: String, began: u64) -> GameRecord {
         us: Some(Side::White),
         rated: true,
         speed: Speed::Blitz,
-        control: Control::Clock {
+        control: TimeControlRecord::Clock {
             initial: 180_000,
             increment: 0,
         },
@@ -95,15 +95,15 @@ impl Ground {
         );
         fs::write(ground.file("config.toml"), text).expect("a config");
         fs::create_dir_all(ground.archive().parent().expect("a folder")).expect("a folder");
-        let mut disk = Disk::open(&ground.archive(), 1).expect("an archive");
+        let mut disk = Database::open(&ground.archive(), 1).expect("an archive");
         for (month, begins) in MONTHS.into_iter().enumerate() {
-            let old = |n| Entry::Game(game(format!("old{month}{n:04}"), begins + n).into());
-            let old: Vec<Entry> = (0..GAMES).map(old).collect();
+            let old = |n| ArchiveEntry::Game(game(format!("old{month}{n:04}"), begins + n).into());
+            let old: Vec<ArchiveEntry> = (0..GAMES).map(old).collect();
             disk.commit(&old).expect("it is written");
         }
         let mut open = game("oldopen1".to_owned(), MONTHS[0]);
         open.ending = None;
-        disk.commit(&[Entry::Game(Arc::new(open))])
+        disk.commit(&[ArchiveEntry::Game(Arc::new(open))])
             .expect("it is written");
         ground
     }
@@ -164,7 +164,7 @@ impl Ground {
         assert!(imported.stdout.starts_with(&all), "{}", imported.stdout);
         assert!(pruned.stdout.starts_with(&all), "{}", pruned.stdout);
         // Opened for writing it is looked through.
-        drop(Disk::open(&copy, 1).expect("a sound copy"));
+        drop(Database::open(&copy, 1).expect("a sound copy"));
         for it in games_of(&copy) {
             let is_open = it.ending.is_none();
             assert!(is_open || it.moves.len() > 1, "{it:?}");
@@ -177,7 +177,7 @@ fn pgn_of(game: &GameRecord) -> String {
 }
 
 fn games_of(archive: &Path) -> Vec<GameRecord> {
-    let library = Library::open(archive).expect("an archive");
+    let library = ArchiveReader::open(archive).expect("an archive");
     let mut games = Vec::new();
     let read = library.each_game(&Filter::default(), Order::Oldest, usize::MAX, |game| {
         games.push(game);

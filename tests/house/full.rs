@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use megaton::archive::{FILE_NAME, GameRecord, Library};
+use megaton::archive::{FILE_NAME, GameRecord, ArchiveReader};
 use megaton::bot::{Memory, MemoryRules};
 use megaton::practice::{
     GameReport, Handle, Options, Partner, Schedule, Server, TimeControl, Timing,
@@ -255,7 +255,7 @@ impl Ground {
     }
 
     fn kept(&self, id: &str) -> Option<GameRecord> {
-        let library = Library::open(&self.home().join(FILE_NAME)).ok()?;
+        let library = ArchiveReader::open(&self.home().join(FILE_NAME)).ok()?;
         library.game(id).ok()?
     }
 

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use megaton::archive::{
-    Disk, EndingRecord, Entry, EventRecord, FILE_NAME, GameRecord, Library, MoveRecord,
-    ScoreRecord, calendar,
+    Database, EndingRecord, ArchiveEntry, EventRecord, FILE_NAME, GameRecord, ArchiveReader, MoveRecord,
+    ScoreRecord, dates,
 };
 use megaton::bot::{
     self, ArchiveRules, BotOptions, Chronicle, Control, ListSources, Listeners, Memory, Pace,
@@ -119,18 +119,18 @@ fn lost(id: &str, began: u64) -> GameRecord {
 }
 
 fn keep(archive: &Path, games: impl IntoIterator<Item = GameRecord>) {
-    let games = games.into_iter().map(|game| Entry::Game(Arc::new(game)));
-    let games: Vec<Entry> = games.collect();
+    let games = games.into_iter().map(|game| ArchiveEntry::Game(Arc::new(game)));
+    let games: Vec<ArchiveEntry> = games.collect();
     keep_all(archive, &games);
 }
 
-fn keep_all(archive: &Path, entries: &[Entry]) {
-    let mut disk = Disk::open(archive, 1).expect("an archive");
+fn keep_all(archive: &Path, entries: &[ArchiveEntry]) {
+    let mut disk = Database::open(archive, 1).expect("an archive");
     disk.commit(entries).expect("it is written");
 }
 
-fn look(archive: &Path) -> Library {
-    Library::open(archive).expect("an archive")
+fn look(archive: &Path) -> ArchiveReader {
+    ArchiveReader::open(archive).expect("an archive")
 }
 
 fn game(archive: &Path, id: &str) -> Option<GameRecord> {
@@ -246,10 +246,10 @@ async fn at_midnight_a_day_is_summed_up_and_what_is_old_goes_once_nothing_is_pla
     let summary = EventRecord {
         at: now - 19 * DAY,
         kind: "summary".to_owned(),
-        text: format!("{}: one", calendar::date(now - 20 * DAY + 60_000)),
+        text: format!("{}: one", dates::date(now - 20 * DAY + 60_000)),
         game: None,
     };
-    keep_all(&archive, &[Entry::Event(Arc::new(summary))]);
+    keep_all(&archive, &[ArchiveEntry::Event(Arc::new(summary))]);
     let rules = ArchiveRules {
         upkeep: UpkeepRules {
             settle: Duration::from_secs(3600),

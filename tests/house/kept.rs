@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use megaton::archive::{FILE_NAME, Filter, GameRecord, Library, Order};
+use megaton::archive::{FILE_NAME, Filter, GameRecord, ArchiveReader, Order};
 use megaton::practice::{Event, Handle, Options, Partner, Schedule, Server, TimeControl, Timing};
 use tempfile::TempDir;
 use tokio::sync::broadcast::Receiver;
@@ -90,7 +90,7 @@ fn archive(folder: &Path) -> Option<PathBuf> {
 /// The one game in the archive, once it is as wanted.
 async fn game(folder: &Path, wanted: impl Fn(&GameRecord) -> bool) -> GameRecord {
     let look = || {
-        let library = Library::open(&archive(folder)?).ok()?;
+        let library = ArchiveReader::open(&archive(folder)?).ok()?;
         let line = library
             .games(&Filter::default(), Order::default(), 9, None)
             .ok()?;
@@ -171,7 +171,7 @@ impl Seen {
 
     /// How many half-moves the archive lacks of the game of which it lacks most. What it has must be
     /// what was played.
-    fn lacked_by(&self, library: &Library) -> usize {
+    fn lacked_by(&self, library: &ArchiveReader) -> usize {
         let lacked = self.0.iter().map(|(id, seen)| {
             let kept = library.game(id).expect("it can be read");
             let kept = kept.map_or_else(Vec::new, |game| game.moves);
@@ -200,7 +200,7 @@ async fn a_kill_costs_the_archive_the_last_half_second_at_most() {
             seen.catch_up(&mut news);
             bot.wait().expect("it ran");
             let path = archive(ground.folder.path()).expect("a folder");
-            let library = Library::open(&path).expect("an archive");
+            let library = ArchiveReader::open(&path).expect("an archive");
             lacked.push(seen.lacked_by(&library));
         }
         // A disk that stood still for a moment may have spoiled one of them.

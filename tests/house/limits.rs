@@ -11,7 +11,7 @@ use megaton::bot::{
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, DeclineReason, Token};
 use megaton::practice::{Handle, Options, Partner, Rules, Schedule, Server, TimeControl, Timing};
-use megaton::store::{Kept, Store, StoreError};
+use megaton::store::{State, Store, StoreError};
 use tokio::sync::broadcast::Receiver;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -101,7 +101,7 @@ impl Bot {
 }
 
 /// The data folder, once the last player of the bot before has let go of it.
-async fn open(data: &Path) -> (Store, Kept) {
+async fn open(data: &Path) -> (Store, State) {
     let opening = async {
         loop {
             match Store::open(data) {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use megaton::archive::{Entry, Origin};
+use megaton::archive::{ArchiveEntry, Origin};
 use megaton::lichess::Status;
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ fn with(games: u64) -> Ground {
     let ground = Ground::new();
     let games = (0..games).map(|number| {
         let id = format!("game{number:04}");
-        Entry::Game(game(&id, BEGAN + number * DAY / 24).into())
+        ArchiveEntry::Game(game(&id, BEGAN + number * DAY / 24).into())
     });
     ground.keep(&games.collect::<Vec<_>>());
     ground
@@ -52,7 +52,7 @@ fn games_are_found_by_their_stakes_their_arena_and_who_played_them() {
     arena.tournament = Some("hourly99".to_owned());
     let mut imported = game("import01", BEGAN);
     imported.origin = Origin::Imported;
-    ground.keep(&[casual, arena, imported].map(|game| Entry::Game(game.into())));
+    ground.keep(&[casual, arena, imported].map(|game| ArchiveEntry::Game(game.into())));
     for (wanted, found) in [
         (&["--casual"][..], &["casual01"][..]),
         (&["--tournament", "hourly99"], &["arena001"]),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use megaton::archive::{
-    ChallengeRecord, Control, Direction, Disk, Entry, EventRecord, PlayerRecord, Verdict,
+    ChallengeRecord, TimeControlRecord, Direction, Database, ArchiveEntry, EventRecord, PlayerRecord, ChallengeVerdict,
 };
 use megaton::lichess::Speed;
 use serde_json::Value;
@@ -24,12 +24,12 @@ fn challenge(id: &str, at: u64, name: &str) -> ChallengeRecord {
         rated: true,
         variant: "atomic".to_owned(),
         speed: Speed::Blitz,
-        control: Control::Clock {
+        control: TimeControlRecord::Clock {
             initial: 180_000,
             increment: 2000,
         },
         color: None,
-        verdict: Verdict::Accepted,
+        verdict: ChallengeVerdict::Accepted,
         reason: None,
         rule: None,
         why: None,
@@ -37,8 +37,8 @@ fn challenge(id: &str, at: u64, name: &str) -> ChallengeRecord {
     }
 }
 
-fn event(at: u64, kind: &str, text: &str, game: Option<&str>) -> Entry {
-    Entry::Event(Arc::new(EventRecord {
+fn event(at: u64, kind: &str, text: &str, game: Option<&str>) -> ArchiveEntry {
+    ArchiveEntry::Event(Arc::new(EventRecord {
         at,
         kind: kind.to_owned(),
         text: text.to_owned(),
@@ -50,17 +50,17 @@ fn event(at: u64, kind: &str, text: &str, game: Option<&str>) -> Entry {
 fn with_notes() -> Ground {
     let ground = Ground::new();
     let mut declined = challenge("decl0002", BEGAN + DAY, "Blast");
-    declined.verdict = Verdict::Declined;
+    declined.verdict = ChallengeVerdict::Declined;
     declined.reason = Some("later".to_owned());
     declined.rule = Some("Seats".to_owned());
     declined.why = Some("all seats are taken, \"8\" of them".to_owned());
     declined.user.title = Some("BOT".to_owned());
     let mut failed = challenge("fail0003", BEGAN + 2 * DAY, "Nuke");
-    failed.verdict = Verdict::Failed;
+    failed.verdict = ChallengeVerdict::Failed;
     failed.direction = Direction::Out;
     failed.rated = false;
     let asked = [challenge("took0001", BEGAN, "Nuke"), declined, failed];
-    let mut entries: Vec<Entry> = asked.map(|it| Entry::Challenge(Arc::new(it))).into();
+    let mut entries: Vec<ArchiveEntry> = asked.map(|it| ArchiveEntry::Challenge(Arc::new(it))).into();
     let hour = DAY / 24;
     entries.extend([
         event(BEGAN, "offline", "reset by peer", None),
@@ -226,13 +226,13 @@ fn what_cannot_be_asked_for_is_named() {
 #[test]
 fn notes_are_read_while_the_bot_holds_the_archive_open_and_writes() {
     let ground = with_notes();
-    let mut writer = Disk::open(&ground.archive(), BEGAN).expect("an archive");
+    let mut writer = Database::open(&ground.archive(), BEGAN).expect("an archive");
     let late = event(BEGAN + 3 * DAY, "alarm", "disk: it is full", None);
     writer.commit(&[late]).expect("it is written");
     let told = ground.told(&["events", "--kind", "alarm"]);
     assert!(told.contains("disk: it is full"), "{told}");
     let many = (0..1500).map(|n| event(BEGAN + n / 70, "search", &format!("late {n}"), None));
-    let many: Vec<Entry> = many.collect();
+    let many: Vec<ArchiveEntry> = many.collect();
     writer.commit(&many).expect("they are written");
     let all = ground.told(&["events", "--kind", "search", "--all", "--csv"]);
     assert_eq!(all.lines().count(), 1501, "each of a moment once");

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use megaton::archive::{
-    Control, Disk, EndingRecord, Entry, FILE_NAME, GameRecord, MoveRecord, Origin, PlayerRecord,
+    TimeControlRecord, Database, EndingRecord, ArchiveEntry, FILE_NAME, GameRecord, MoveRecord, Origin, PlayerRecord,
     ScoreRecord, Source,
 };
 use megaton::lichess::{Side, Speed, Status};
@@ -130,7 +130,7 @@ fn game(number: u64) -> (GameRecord, String) {
         us: Some(Side::White),
         rated: true,
         speed: Speed::Blitz,
-        control: Control::Clock {
+        control: TimeControlRecord::Clock {
             initial: 180_000,
             increment: 0,
         },
@@ -243,11 +243,11 @@ fn python_chess_reads_what_is_exported_as_it_was_played() {
     let folder = tempfile::tempdir().expect("a folder");
     let archive = folder.path().join(FILE_NAME);
     let games: Vec<(GameRecord, String)> = (0..GAMES).map(game).collect();
-    let entries: Vec<Entry> = games
+    let entries: Vec<ArchiveEntry> = games
         .iter()
-        .map(|(game, _)| Entry::Game(game.clone().into()))
+        .map(|(game, _)| ArchiveEntry::Game(game.clone().into()))
         .collect();
-    let mut disk = Disk::open(&archive, BEGAN).expect("an archive");
+    let mut disk = Database::open(&archive, BEGAN).expect("an archive");
     disk.commit(&entries).expect("it is written");
     drop(disk);
     let results: Vec<&str> = games.iter().map(|(game, _)| game.result()).collect();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use megaton::archive::{
-    Control, Disk, EndingRecord, Entry, EventRecord, FILE_NAME, GameRecord, Mistake, MoveRecord,
+    TimeControlRecord, Database, EndingRecord, ArchiveEntry, EventRecord, FILE_NAME, GameRecord, Mistake, MoveRecord,
     Origin, PlayerRecord, ReviewRecord, ScoreRecord, Source,
 };
 use megaton::lichess::{Side, Speed, Status};
@@ -38,9 +38,9 @@ impl Ground {
         self.folder.path().join(name).display().to_string()
     }
 
-    pub(super) fn keep(&self, entries: &[Entry]) {
+    pub(super) fn keep(&self, entries: &[ArchiveEntry]) {
         fs::create_dir_all(self.archive().parent().expect("a folder")).expect("a folder");
-        let mut disk = Disk::open(&self.archive(), BEGAN).expect("an archive");
+        let mut disk = Database::open(&self.archive(), BEGAN).expect("an archive");
         disk.commit(entries).expect("it is written");
     }
 
@@ -80,10 +80,10 @@ impl Ground {
             game: Some("lost0002".to_owned()),
         };
         ground.keep(&[
-            Entry::Game(game("won00001", BEGAN).into()),
-            Entry::Game(lost.into()),
-            Entry::Game(running.into()),
-            Entry::Event(event.into()),
+            ArchiveEntry::Game(game("won00001", BEGAN).into()),
+            ArchiveEntry::Game(lost.into()),
+            ArchiveEntry::Game(running.into()),
+            ArchiveEntry::Event(event.into()),
         ]);
         ground
     }
@@ -125,7 +125,7 @@ pub(super) fn game(id: &str, began: u64) -> GameRecord {
         us: Some(Side::White),
         rated: true,
         speed: Speed::Blitz,
-        control: Control::Clock {
+        control: TimeControlRecord::Clock {
             initial: 180_000,
             increment: 2000,
         },
@@ -364,7 +364,7 @@ fn the_losing_move_that_was_found_stands_in_the_export() {
         }),
         given_up: false,
     };
-    let mut disk = Disk::open(&ground.archive(), BEGAN).expect("an archive");
+    let mut disk = Database::open(&ground.archive(), BEGAN).expect("an archive");
     disk.keep_review(&review).expect("it is written");
     let all = ground.told(&["export"]).replace('\n', " ");
     assert!(all.contains(" 2. Ng5 $4 {"), "{all}");
@@ -381,7 +381,7 @@ fn whoever_lets_go_of_details_is_told_where_games_were_imported() {
     ground.told(&["export", "--out", &pgn]);
     let other = Ground::new();
     other.keep(&[]);
-    let mut disk = Disk::open(&other.archive(), BEGAN).expect("an archive");
+    let mut disk = Database::open(&other.archive(), BEGAN).expect("an archive");
     let thinned = BEGAN + 9 * DAY;
     disk.set_thinned(0, thinned).expect("it is written");
     other.told(&["import", "--account", "Megaton", &pgn]);

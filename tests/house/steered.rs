@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use megaton::archive::{FILE_NAME, Library};
+use megaton::archive::{FILE_NAME, ArchiveReader};
 use megaton::lichess::{GameId, Room};
 use megaton::practice::{ArenaPlan, Handle};
 use serde_json::{Value, json};
@@ -125,7 +125,7 @@ impl Steered {
         let folder = config.parent().expect("a folder").join("data");
         let host = server.url().trim_start_matches("http://");
         let archive = folder.join(host.replace(':', "_")).join(FILE_NAME);
-        let library = Library::open(&archive).expect("an archive");
+        let library = ArchiveReader::open(&archive).expect("an archive");
         let events = library.events(1000).expect("its events").into_iter();
         let orders = events.filter(|event| event.kind == "operator");
         orders.map(|event| event.text).collect()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use megaton::archive::{Disk, Entry};
+use megaton::archive::{Database, ArchiveEntry};
 use megaton::bot::{
     self, BotOptions, Chronicle, ListSources, Listeners, Memory, Pace, SearchLimits, Settings,
     Shutdown, channel,
@@ -51,9 +51,9 @@ impl House {
     }
 
     /// With these in its archive, in a file of this folder.
-    pub(crate) async fn keeping(folder: &TempDir, kept: &[Entry]) -> Self {
+    pub(crate) async fn keeping(folder: &TempDir, kept: &[ArchiveEntry]) -> Self {
         let file = folder.path().join("games.db");
-        Disk::open(&file, 1).unwrap().commit(kept).unwrap();
+        Database::open(&file, 1).unwrap().commit(kept).unwrap();
         Self::open_on(&local(), Some(file)).await
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fantoccini::key::Key;
 use megaton::archive::{
-    ChallengeRecord, Control, Direction, Disk, Entry, EventRecord, PlayerRecord, Verdict,
+    ChallengeRecord, TimeControlRecord, Direction, Database, ArchiveEntry, EventRecord, PlayerRecord, ChallengeVerdict,
 };
 use megaton::lichess::Speed;
 use serde_json::{Value, json};
@@ -15,8 +15,8 @@ use super::door::ask;
 use super::house::{House, local, locked};
 use super::{bounded, programs};
 
-fn challenge(id: &str, at: u64, verdict: Verdict) -> Entry {
-    Entry::Challenge(Arc::new(ChallengeRecord {
+fn challenge(id: &str, at: u64, verdict: ChallengeVerdict) -> ArchiveEntry {
+    ArchiveEntry::Challenge(Arc::new(ChallengeRecord {
         id: id.to_owned(),
         at,
         direction: Direction::In,
@@ -28,7 +28,7 @@ fn challenge(id: &str, at: u64, verdict: Verdict) -> Entry {
         rated: true,
         variant: "atomic".to_owned(),
         speed: Speed::Blitz,
-        control: Control::Clock {
+        control: TimeControlRecord::Clock {
             initial: 180_000,
             increment: 2000,
         },
@@ -41,8 +41,8 @@ fn challenge(id: &str, at: u64, verdict: Verdict) -> Entry {
     }))
 }
 
-fn event(at: u64, kind: &str, game: Option<&str>) -> Entry {
-    Entry::Event(Arc::new(EventRecord {
+fn event(at: u64, kind: &str, game: Option<&str>) -> ArchiveEntry {
+    ArchiveEntry::Event(Arc::new(EventRecord {
         at,
         kind: kind.to_owned(),
         text: format!("something <b>bold</b> of {kind}"),
@@ -55,9 +55,9 @@ fn kept(file: &Path) {
     let mut entries = Vec::new();
     for n in 0..60_u64 {
         let verdict = if n.is_multiple_of(10) {
-            Verdict::Declined
+            ChallengeVerdict::Declined
         } else {
-            Verdict::Canceled
+            ChallengeVerdict::Canceled
         };
         entries.push(challenge(&format!("asked{n:03}"), 1000 + n / 2, verdict));
         entries.push(if n.is_multiple_of(10) {
@@ -66,7 +66,7 @@ fn kept(file: &Path) {
             event(1000 + n / 2, "stream", None)
         });
     }
-    Disk::open(file, 1).unwrap().commit(&entries).unwrap();
+    Database::open(file, 1).unwrap().commit(&entries).unwrap();
 }
 
 /// Goes through a whole list, seven at a time.

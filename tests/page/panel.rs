@@ -2,7 +2,7 @@
 
 use fantoccini::Locator;
 use fantoccini::key::Key;
-use megaton::archive::Entry;
+use megaton::archive::ArchiveEntry;
 use serde_json::{Value, json};
 
 use super::browser::{Browser, Screen};
@@ -204,7 +204,7 @@ async fn what_pages_say_without_a_game_under_way() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
-        let games: Vec<Entry> = (0..60).map(|n| drawn(&format!("draw{n:04}"))).collect();
+        let games: Vec<ArchiveEntry> = (0..60).map(|n| drawn(&format!("draw{n:04}"))).collect();
         let house = House::keeping(&folder, &games).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
         let page = browser.visitor();

@@ -1,6 +1,6 @@
 //! What a second look at a game found, on the page of that game.
 
-use megaton::archive::{Disk, Mistake, ReviewRecord, ScoreRecord};
+use megaton::archive::{Database, Mistake, ReviewRecord, ScoreRecord};
 
 use super::browser::{Browser, Screen};
 use super::house::{House, local};
@@ -34,7 +34,7 @@ async fn it_comes_to_a_page_that_is_open() {
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("games.db");
-        let mut disk = Disk::open(&file, 1).unwrap();
+        let mut disk = Database::open(&file, 1).unwrap();
         let games = ["draw0001", "draw0002"].map(drawn);
         disk.commit(&games).unwrap();
         let house = House::open_on(&local(), Some(file)).await;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use megaton::archive::{
-    Disk, EndingRecord, Entry, GameRecord, Millis, Mistake, MoveRecord, PlayerRecord, ReviewRecord,
+    Database, EndingRecord, ArchiveEntry, GameRecord, Millis, Mistake, MoveRecord, PlayerRecord, ReviewRecord,
     ScoreRecord,
 };
 use megaton::lichess::{Side, Status};
@@ -18,12 +18,12 @@ use super::door::{address, ask, hears};
 use super::house::{House, local};
 
 /// A game that was drawn, and that began when all of these did.
-pub(crate) fn drawn(id: &str) -> Entry {
+pub(crate) fn drawn(id: &str) -> ArchiveEntry {
     drawn_but(id, |_| {})
 }
 
 /// The same with a change.
-pub(crate) fn drawn_but(id: &str, change: impl FnOnce(&mut GameRecord)) -> Entry {
+pub(crate) fn drawn_but(id: &str, change: impl FnOnce(&mut GameRecord)) -> ArchiveEntry {
     let player = |name: &str| PlayerRecord {
         id: Some(name.to_lowercase()),
         name: name.to_owned(),
@@ -40,7 +40,7 @@ pub(crate) fn drawn_but(id: &str, change: impl FnOnce(&mut GameRecord)) -> Entry
         ..GameRecord::default()
     };
     change(&mut game);
-    Entry::Game(Arc::new(game))
+    ArchiveEntry::Game(Arc::new(game))
 }
 
 /// An end without a winner.
@@ -54,7 +54,7 @@ pub(crate) fn ended(status: Status, at: Millis) -> EndingRecord {
 
 /// A game that was lost and looked at again, and three that were drawn, in an archive.
 fn kept(file: &Path) {
-    let mut disk = Disk::open(file, 1).unwrap();
+    let mut disk = Database::open(file, 1).unwrap();
     let player = |name: &str| PlayerRecord {
         id: Some(name.to_lowercase()),
         name: name.to_owned(),
@@ -76,7 +76,7 @@ fn kept(file: &Path) {
         }),
         ..GameRecord::default()
     };
-    let mut games = vec![Entry::Game(Arc::new(game))];
+    let mut games = vec![ArchiveEntry::Game(Arc::new(game))];
     games.extend(["draw0001", "draw0002", "draw0003"].map(drawn));
     disk.commit(&games).unwrap();
     disk.keep_review(&ReviewRecord {
@@ -124,7 +124,7 @@ async fn games_of_the_archive_are_listed_shown_and_given_as_pgn() {
         let called_off = drawn_but("called00", |game| {
             game.ending = Some(ended(Status::Aborted, 900));
         });
-        Disk::open(&file, 1).unwrap().commit(&[called_off]).unwrap();
+        Database::open(&file, 1).unwrap().commit(&[called_off]).unwrap();
         let opponents = get("/api/opponents").await.json();
         assert_eq!(opponents[0]["games"], 3, "{opponents}");
         assert_eq!(opponents[0]["draws"], 3, "{opponents}");

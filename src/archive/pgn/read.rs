@@ -10,9 +10,9 @@ use pgn_reader::{KnownOutcome, Outcome, RawComment, RawTag, Reader, SanPlus, Vis
 use thiserror::Error;
 
 use super::comment::understand;
-use super::split::{Piece, Pieces};
+use super::split::{PgnChunk, PgnChunks};
 use super::tags::{GameResult, Tags};
-use crate::archive::record::{Control, GameRecord, Millis, MoveRecord};
+use crate::archive::record::{TimeControlRecord, GameRecord, Millis, MoveRecord};
 use crate::lichess::{Side, Status};
 use crate::rules::{Color, Draw, Game, Outcome as Ended, RepetitionRule, Win};
 
@@ -44,12 +44,12 @@ pub enum PgnFault {
 
 /// The games of a file, one after the other.
 #[derive(Debug)]
-pub struct PgnGames<R>(Pieces<R>);
+pub struct PgnGames<R>(PgnChunks<R>);
 
 impl<R: BufRead> PgnGames<R> {
     /// The games that a source holds.
     pub fn new(source: R) -> Self {
-        Self(Pieces::new(source))
+        Self(PgnChunks::new(source))
     }
 }
 
@@ -67,16 +67,16 @@ impl<R: BufRead> Iterator for PgnGames<R> {
             Err(error) => return Some(Err(error)),
         };
         Some(Ok(match piece {
-            Piece::Game { line, text, moves } => read(&text, line, moves),
-            Piece::Loose { line } => Err(broken(line, "this belongs to no game")),
-            Piece::Endless { line } => Err(broken(line, "this is longer than any game")),
+            PgnChunk::Game { line, text, moves } => read(&text, line, moves),
+            PgnChunk::Loose { line } => Err(broken(line, "this belongs to no game")),
+            PgnChunk::Endless { line } => Err(broken(line, "this is longer than any game")),
         }))
     }
 }
 
 /// A game of which all is well.
 fn read(text: &[u8], line: u64, moves: u64) -> Result<GameRecord, PgnFault> {
-    let mut scribe = Scribe::default();
+    let mut scribe = RecordBuilder::default();
     // The reader fails on tags that do not end; of a slice it reads everything.
     let outcome = Reader::build(text)
         .set_supported_tag_line_length(4096)
@@ -112,7 +112,7 @@ fn read(text: &[u8], line: u64, moves: u64) -> Result<GameRecord, PgnFault> {
 
 /// Writes a record while a game is read to it.
 #[derive(Debug, Default)]
-struct Scribe {
+struct RecordBuilder {
     tags: Tags,
     board: Game,
     moves: Vec<MoveRecord>,
@@ -120,7 +120,7 @@ struct Scribe {
     fault: Option<String>,
 }
 
-impl Visitor for Scribe {
+impl Visitor for RecordBuilder {
     type Tags = ();
     type Movetext = ();
     type Output = ();
@@ -186,7 +186,7 @@ impl Visitor for Scribe {
     fn end_game(&mut self, (): ()) {}
 }
 
-impl Scribe {
+impl RecordBuilder {
     fn give_up(&mut self, what: String) -> ControlFlow<()> {
         self.fault = Some(what);
         ControlFlow::Break(())
@@ -277,7 +277,7 @@ fn on_board(board: &Game) -> Option<(Status, Option<Side>)> {
 
 /// What each move took off its clock, where the clocks tell and nobody else did.
 fn spend(game: &mut GameRecord) {
-    let Control::Clock { increment, .. } = game.control else {
+    let TimeControlRecord::Clock { increment, .. } = game.control else {
         return;
     };
     for ply in (2..game.moves.len()).rev() {
@@ -290,7 +290,7 @@ fn spend(game: &mut GameRecord) {
 
 /// An id for a game of a server that gives none: the same game gets the same one.
 fn made_up_id(tags: &Tags, moves: &[MoveRecord], text: &[u8]) -> String {
-    let mut sum = Sum::new();
+    let mut sum = Fnv1a::new();
     for name in [
         "White", "Black", "UTCDate", "Date", "UTCTime", "Round", "Site",
     ] {
@@ -306,9 +306,9 @@ fn made_up_id(tags: &Tags, moves: &[MoveRecord], text: &[u8]) -> String {
 }
 
 /// Fowler, Noll and Vo's sum (FNV-1a): the same on every machine and in every version.
-struct Sum(u64);
+struct Fnv1a(u64);
 
-impl Sum {
+impl Fnv1a {
     const fn new() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }
@@ -322,7 +322,7 @@ impl Sum {
 
 /// The first word among the moves that is neither a move nor anything else that PGN has. The reader
 /// passes over such words in silence.
-fn stray_word(text: &[u8], scribe: &Scribe) -> Option<String> {
+fn stray_word(text: &[u8], scribe: &RecordBuilder) -> Option<String> {
     if scribe.fault.is_some() {
         return None;
     }

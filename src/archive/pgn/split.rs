@@ -11,7 +11,7 @@ const LONGEST: usize = 1 << 18;
 
 /// A piece of a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum PgnChunk {
     /// What looks like a game.
     Game {
         /// The line of its first tag.
@@ -35,7 +35,7 @@ pub(super) enum Piece {
 
 /// Where the reading is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum ReadPosition {
     Between,
     Tags,
     /// Behind the blank line that ends them.
@@ -48,7 +48,7 @@ enum Place {
 
 /// The pieces of a file, one after the other.
 #[derive(Debug)]
-pub(super) struct Pieces<R> {
+pub(super) struct PgnChunks<R> {
     source: R,
     /// Lines read.
     lines: u64,
@@ -56,7 +56,7 @@ pub(super) struct Pieces<R> {
     kept: Option<Vec<u8>>,
 }
 
-impl<R: BufRead> Pieces<R> {
+impl<R: BufRead> PgnChunks<R> {
     pub(super) fn new(source: R) -> Self {
         Self {
             source,
@@ -66,8 +66,8 @@ impl<R: BufRead> Pieces<R> {
     }
 
     /// The next piece; none at the end of the file.
-    pub(super) fn next(&mut self) -> io::Result<Option<Piece>> {
-        let mut place = Place::Between;
+    pub(super) fn next(&mut self) -> io::Result<Option<PgnChunk>> {
+        let mut place = ReadPosition::Between;
         let (mut first, mut moves) = (0, 0);
         let mut text = Vec::new();
         let mut endless = false;
@@ -75,9 +75,9 @@ impl<R: BufRead> Pieces<R> {
             let blank = line.trim_ascii().is_empty();
             let tag = is_tag(&line);
             let ends = match place {
-                Place::Between | Place::Tags => false,
-                Place::Moves { in_comment } => tag || blank && !in_comment,
-                Place::AfterTags | Place::Loose => tag,
+                ReadPosition::Between | ReadPosition::Tags => false,
+                ReadPosition::Moves { in_comment } => tag || blank && !in_comment,
+                ReadPosition::AfterTags | ReadPosition::Loose => tag,
             };
             if ends {
                 if tag {
@@ -86,38 +86,38 @@ impl<R: BufRead> Pieces<R> {
                 }
                 break;
             }
-            if blank && place == Place::Between {
+            if blank && place == ReadPosition::Between {
                 continue;
             }
-            if place == Place::Between {
+            if place == ReadPosition::Between {
                 first = self.lines;
             }
             place = match place {
-                Place::Between | Place::Tags if tag => Place::Tags,
-                Place::Between | Place::Loose => Place::Loose,
-                Place::Tags | Place::AfterTags if blank => Place::AfterTags,
-                Place::Tags | Place::AfterTags => {
+                ReadPosition::Between | ReadPosition::Tags if tag => ReadPosition::Tags,
+                ReadPosition::Between | ReadPosition::Loose => ReadPosition::Loose,
+                ReadPosition::Tags | ReadPosition::AfterTags if blank => ReadPosition::AfterTags,
+                ReadPosition::Tags | ReadPosition::AfterTags => {
                     moves = self.lines;
                     let in_comment = stays_open(&line, false);
-                    Place::Moves { in_comment }
+                    ReadPosition::Moves { in_comment }
                 }
-                Place::Moves { in_comment } => {
+                ReadPosition::Moves { in_comment } => {
                     let in_comment = stays_open(&line, in_comment);
-                    Place::Moves { in_comment }
+                    ReadPosition::Moves { in_comment }
                 }
             };
             if text.len() + line.len() > LONGEST {
                 endless = true;
-            } else if place != Place::Loose {
+            } else if place != ReadPosition::Loose {
                 text.extend_from_slice(&line);
                 text.push(b'\n');
             }
         }
         Ok(match place {
-            Place::Between => None,
-            Place::Loose => Some(Piece::Loose { line: first }),
-            _ if endless => Some(Piece::Endless { line: first }),
-            _ => Some(Piece::Game {
+            ReadPosition::Between => None,
+            ReadPosition::Loose => Some(PgnChunk::Loose { line: first }),
+            _ if endless => Some(PgnChunk::Endless { line: first }),
+            _ => Some(PgnChunk::Game {
                 line: first,
                 text,
                 moves,
@@ -185,8 +185,8 @@ fn stays_open(line: &[u8], open: bool) -> bool {
 mod tests {
     use super::*;
 
-    fn pieces(text: &[u8]) -> Vec<Piece> {
-        let mut pieces = Pieces::new(text);
+    fn pieces(text: &[u8]) -> Vec<PgnChunk> {
+        let mut pieces = PgnChunks::new(text);
         let mut all = Vec::new();
         while let Some(piece) = pieces.next().unwrap() {
             all.push(piece);
@@ -194,8 +194,8 @@ mod tests {
         all
     }
 
-    fn game(line: u64, moves: u64, text: &str) -> Piece {
-        Piece::Game {
+    fn game(line: u64, moves: u64, text: &str) -> PgnChunk {
+        PgnChunk::Game {
             line,
             text: text.into(),
             moves,
@@ -238,9 +238,9 @@ mod tests {
         assert_eq!(
             pieces(text),
             [
-                Piece::Loose { line: 1 },
+                PgnChunk::Loose { line: 1 },
                 game(4, 6, "[A \"1\"]\n\n*\n"),
-                Piece::Loose { line: 8 }
+                PgnChunk::Loose { line: 8 }
             ]
         );
         assert_eq!(pieces(b""), []);
@@ -257,10 +257,10 @@ mod tests {
         }
         text.extend(b"[A \"4\"]\n\n*\n");
         let pieces = pieces(&text);
-        assert_eq!(pieces[0], Piece::Endless { line: 1 });
+        assert_eq!(pieces[0], PgnChunk::Endless { line: 1 });
         assert_eq!(pieces[1], game(5, 7, "[A \"2\"]\n\n*\n"));
-        assert_eq!(pieces[2], Piece::Endless { line: 9 });
-        assert!(matches!(pieces[3], Piece::Game { .. }));
+        assert_eq!(pieces[2], PgnChunk::Endless { line: 9 });
+        assert!(matches!(pieces[3], PgnChunk::Game { .. }));
         assert_eq!(pieces.len(), 4);
     }
 

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::write::PgnOptions;
-use crate::archive::calendar;
-use crate::archive::record::{Control, EndingRecord, GameRecord, Millis, Origin, PlayerRecord};
+use crate::archive::dates;
+use crate::archive::record::{TimeControlRecord, EndingRecord, GameRecord, Millis, Origin, PlayerRecord};
 use crate::lichess::{Side, Speed, Status};
 
 const DAY_SECONDS: u64 = 24 * 3600;
@@ -29,14 +29,14 @@ pub(super) fn of_record(game: &GameRecord, options: &PgnOptions) -> Vec<(&'stati
     let mut tags = vec![
         ("Event", event),
         ("Site", format!("{site}/{}", game.id)),
-        ("Date", calendar::dotted_date(began)),
+        ("Date", dates::dotted_date(began)),
         ("Round", "-".to_owned()),
         ("White", shown(&game.white)),
         ("Black", shown(&game.black)),
         ("Result", game.result().to_owned()),
         ("GameId", game.id.clone()),
-        ("UTCDate", calendar::dotted_date(began)),
-        ("UTCTime", calendar::time_of_day(began)),
+        ("UTCDate", dates::dotted_date(began)),
+        ("UTCTime", dates::time_of_day(began)),
         ("WhiteElo", rating(&game.white)),
         ("BlackElo", rating(&game.black)),
     ];
@@ -60,8 +60,8 @@ pub(super) fn of_record(game: &GameRecord, options: &PgnOptions) -> Vec<(&'stati
     add("Termination", Some(termination(game).to_owned()));
     if let Some(ending) = &game.ending {
         add("Status", Some(ending.status.as_str().to_owned()));
-        add("UTCEndDate", Some(calendar::dotted_date(ending.at)));
-        add("UTCEndTime", Some(calendar::time_of_day(ending.at)));
+        add("UTCEndDate", Some(dates::dotted_date(ending.at)));
+        add("UTCEndTime", Some(dates::time_of_day(ending.at)));
     }
     add("Annotator", game.program.clone());
     tags
@@ -81,14 +81,14 @@ fn rating(player: &PlayerRecord) -> String {
         .map_or_else(|| "?".to_owned(), |rating| rating.to_string())
 }
 
-fn control(control: Control) -> String {
+fn control(control: TimeControlRecord) -> String {
     match control {
-        Control::Clock { initial, increment } => {
+        TimeControlRecord::Clock { initial, increment } => {
             format!("{}+{}", initial / 1000, increment / 1000)
         }
-        Control::Days(days) => format!("1/{}", u64::from(days) * DAY_SECONDS),
-        Control::Unlimited => "-".to_owned(),
-        Control::Unknown => "?".to_owned(),
+        TimeControlRecord::Days(days) => format!("1/{}", u64::from(days) * DAY_SECONDS),
+        TimeControlRecord::Unlimited => "-".to_owned(),
+        TimeControlRecord::Unknown => "?".to_owned(),
     }
 }
 
@@ -156,12 +156,12 @@ impl Tags {
     /// When it began.
     pub(super) fn began(&self) -> Option<Millis> {
         let date = self.get("UTCDate").or_else(|| self.get("Date"))?;
-        calendar::of_tags(date, self.get("UTCTime"))
+        dates::of_tags(date, self.get("UTCTime"))
     }
 
     /// When it ended.
     pub(super) fn ended(&self) -> Option<Millis> {
-        calendar::of_tags(self.get("UTCEndDate")?, self.get("UTCEndTime"))
+        dates::of_tags(self.get("UTCEndDate")?, self.get("UTCEndTime"))
     }
 
     /// A record with all that stands above the moves.
@@ -216,18 +216,18 @@ impl Tags {
         }
     }
 
-    fn control(&self) -> Control {
+    fn control(&self) -> TimeControlRecord {
         // A dash means days or no limit: nobody knows which.
         let Some(text) = self.get("TimeControl") else {
-            return Control::Unknown;
+            return TimeControlRecord::Unknown;
         };
         if let Some((initial, increment)) = text.split_once('+') {
             return match (initial.parse::<u32>(), increment.parse::<u32>()) {
-                (Ok(initial), Ok(increment)) => Control::Clock {
+                (Ok(initial), Ok(increment)) => TimeControlRecord::Clock {
                     initial: Millis::from(initial) * 1000,
                     increment: Millis::from(increment) * 1000,
                 },
-                _ => Control::Unknown,
+                _ => TimeControlRecord::Unknown,
             };
         }
         let seconds = text
@@ -235,8 +235,8 @@ impl Tags {
             .and_then(|seconds| seconds.parse::<u64>().ok());
         let days = seconds.map(|seconds| seconds / DAY_SECONDS);
         match days.and_then(|days| u32::try_from(days).ok()) {
-            Some(days @ 1..=1000) => Control::Days(days),
-            _ => Control::Unknown,
+            Some(days @ 1..=1000) => TimeControlRecord::Days(days),
+            _ => TimeControlRecord::Unknown,
         }
     }
 
@@ -291,9 +291,9 @@ impl Ended {
 }
 
 /// The speed class that Lichess gives a time control: by the time that forty moves may take.
-fn speed(control: Control) -> Speed {
+fn speed(control: TimeControlRecord) -> Speed {
     match control {
-        Control::Clock { initial, increment } => match (initial + 40 * increment) / 1000 {
+        TimeControlRecord::Clock { initial, increment } => match (initial + 40 * increment) / 1000 {
             0..=29 => Speed::UltraBullet,
             30..=179 => Speed::Bullet,
             180..=479 => Speed::Blitz,
@@ -301,7 +301,7 @@ fn speed(control: Control) -> Speed {
             1500..=21_599 => Speed::Classical,
             _ => Speed::Correspondence,
         },
-        Control::Days(_) | Control::Unlimited | Control::Unknown => Speed::Correspondence,
+        TimeControlRecord::Days(_) | TimeControlRecord::Unlimited | TimeControlRecord::Unknown => Speed::Correspondence,
     }
 }
 
@@ -359,7 +359,7 @@ mod tests {
         }
         assert_eq!(
             tags(&[("TimeControl", "1/172800")]).control(),
-            Control::Days(2)
+            TimeControlRecord::Days(2)
         );
     }
 

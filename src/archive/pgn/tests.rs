@@ -9,7 +9,7 @@ use shakmaty::variant::Atomic;
 
 use super::read::{PgnFault, PgnGames};
 use super::write::{PgnOptions, pgn, pgn_reviewed};
-use crate::archive::record::{Control, GameRecord, MoveRecord, Origin, ScoreRecord};
+use crate::archive::record::{TimeControlRecord, GameRecord, MoveRecord, Origin, ScoreRecord};
 use crate::archive::review::{Mistake, ReviewRecord};
 use crate::archive::tests::game;
 use crate::lichess::{Side, Speed, Status};
@@ -115,8 +115,8 @@ fn what_we_write_we_read_again() {
             }
         }
         if !whole {
-            read.control = Control::Unknown;
-            expected.control = Control::Unknown;
+            read.control = TimeControlRecord::Unknown;
+            expected.control = TimeControlRecord::Unknown;
         }
         assert_eq!(read, expected);
     }

@@ -7,12 +7,12 @@ use rusqlite::Connection;
 use super::SCHEMA;
 use crate::archive::tests::{game, ground, keep};
 use crate::archive::{
-    ArchiveError, ChallengeRecord, Control, Direction, Disk, EndingRecord, Entry, EventRecord,
-    Filter, GameRecord, Library, MoveRecord, Order, Origin, PlayerRecord, ReviewRecord,
-    ScoreRecord, Source, Verdict,
+    ArchiveError, ChallengeRecord, TimeControlRecord, Direction, Database, EndingRecord, ArchiveEntry, EventRecord,
+    Filter, GameRecord, ArchiveReader, MoveRecord, Order, Origin, PlayerRecord, ReviewRecord,
+    ScoreRecord, Source, ChallengeVerdict,
 };
 use crate::lichess::{Side, Speed, Status};
-use crate::schema::{Format, Schema};
+use crate::sqlite::{Format, Schema};
 
 /// When the old file was made, and when this program opens it.
 const THEN: i64 = 5;
@@ -94,7 +94,7 @@ fn games() -> [GameRecord; 3] {
         },
         us: Some(Side::Black),
         speed: Speed::Correspondence,
-        control: Control::Days(2),
+        control: TimeControlRecord::Days(2),
         initial_fen: Some("8/8/8/8/8/8/P6k/K7 w - - 0 1".to_owned()),
         joined: 3_000_000,
         moves: vec![MoveRecord {
@@ -123,12 +123,12 @@ fn challenge() -> ChallengeRecord {
         rated: true,
         variant: "atomic".to_owned(),
         speed: Speed::Blitz,
-        control: Control::Clock {
+        control: TimeControlRecord::Clock {
             initial: 180_000,
             increment: 2000,
         },
         color: Some(Side::White),
-        verdict: Verdict::Declined,
+        verdict: ChallengeVerdict::Declined,
         reason: Some("later".to_owned()),
         rule: Some("concurrency".to_owned()),
         why: Some("no seat is free".to_owned()),
@@ -188,13 +188,13 @@ fn a_file_of_any_earlier_format_is_taken_over_with_everything_in_it() {
         write_old(&path, format as usize);
         if format < known {
             // Who only reads leaves it to a program that writes.
-            let error = Library::open(&path).unwrap_err();
+            let error = ArchiveReader::open(&path).unwrap_err();
             assert!(
                 matches!(error, ArchiveError::Older { found, .. } if found == format),
                 "{error}"
             );
         }
-        let mut disk = Disk::open(&path, NOW).unwrap();
+        let mut disk = Database::open(&path, NOW).unwrap();
         let other = Connection::open(&path).unwrap();
         assert_eq!(SCHEMA.format(&other).unwrap(), Format::Ours(known));
         let noted = format!("SELECT count(*) FROM schema WHERE at = {NOW}");
@@ -206,7 +206,7 @@ fn a_file_of_any_earlier_format_is_taken_over_with_everything_in_it() {
             assert_eq!(found.as_ref(), Some(&game), "from format {format}");
         }
         assert_eq!(disk.unfinished(0).unwrap(), &games()[2..]);
-        let library = Library::open(&path).unwrap();
+        let library = ArchiveReader::open(&path).unwrap();
         assert_eq!(library.challenges(9).unwrap(), [challenge()]);
         assert_eq!(library.events(9).unwrap(), events());
         let kept = (format >= 2).then(review);
@@ -225,29 +225,29 @@ fn a_file_of_any_earlier_format_is_taken_over_with_everything_in_it() {
             .unwrap();
         assert_eq!(count(&other, "SELECT count(*) FROM review"), 0);
         drop(disk);
-        assert!(Disk::open(&path, NOW + 1).is_ok(), "a second time too");
+        assert!(Database::open(&path, NOW + 1).is_ok(), "a second time too");
         let again = count(&other, "SELECT count(*) FROM schema");
         assert_eq!(again, known, "no step is taken twice");
     }
 }
 
 /// What is asked of it is answered as it is where the same was written by this program.
-fn as_if_written_today(taken_over: &Library) {
+fn as_if_written_today(taken_over: &ArchiveReader) {
     let (_folder, path) = ground();
-    let mut disk = Disk::open(&path, NOW).unwrap();
+    let mut disk = Database::open(&path, NOW).unwrap();
     for game in games() {
         keep(&mut disk, &game);
     }
     let [last, first] = events();
     disk.commit(&[
-        Entry::Challenge(challenge().into()),
-        Entry::Event(first.into()),
-        Entry::Event(last.into()),
+        ArchiveEntry::Challenge(challenge().into()),
+        ArchiveEntry::Event(first.into()),
+        ArchiveEntry::Event(last.into()),
     ])
     .unwrap();
-    let written = Library::open(&path).unwrap();
+    let written = ArchiveReader::open(&path).unwrap();
     let all = Filter::default();
-    let lines = |library: &Library| library.games(&all, Order::Newest, 9, None).unwrap();
+    let lines = |library: &ArchiveReader| library.games(&all, Order::Newest, 9, None).unwrap();
     assert_eq!(lines(taken_over), lines(&written));
     assert_eq!(
         taken_over.stats(&all).unwrap(),
@@ -263,7 +263,7 @@ fn as_if_written_today(taken_over: &Library) {
     );
     assert_eq!(taken_over.account().unwrap(), written.account().unwrap());
     for game in games() {
-        let of_game = |library: &Library| library.events_of(&game).unwrap();
+        let of_game = |library: &ArchiveReader| library.events_of(&game).unwrap();
         assert_eq!(of_game(taken_over), of_game(&written));
     }
 }

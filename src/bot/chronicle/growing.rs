@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::header::millis;
-use crate::archive::{Control, GameRecord, Millis, MoveRecord, Source};
+use crate::archive::{TimeControlRecord, GameRecord, Millis, MoveRecord, Source};
 use crate::bot::table::Moved;
 use crate::engine::{SearchResult, StopReason};
 use crate::lichess::{BySide, GameState, Side};
@@ -108,14 +108,14 @@ const fn shown_exactly(live: bool) -> usize {
 fn set_clock(record: &mut GameRecord, ply: usize, clock: Option<Millis>, at: Millis) {
     record.moves[ply].clock = clock;
     record.moves[ply].spent = match record.control {
-        Control::Clock { increment, .. } if ply >= FIRST_PLIES => {
+        TimeControlRecord::Clock { increment, .. } if ply >= FIRST_PLIES => {
             let before = record.moves[ply - FIRST_PLIES].clock;
             let spent = |(before, after): (Millis, Millis)| {
                 before.saturating_add(increment).saturating_sub(after)
             };
             before.zip(clock).map(spent)
         }
-        Control::Days(_) | Control::Unlimited if ply > 0 => {
+        TimeControlRecord::Days(_) | TimeControlRecord::Unlimited if ply > 0 => {
             let before = record.moves[ply - 1].at;
             before.map(|before| at.saturating_sub(before))
         }

@@ -14,7 +14,7 @@ use super::book::{Book, Changes, LiveGame};
 use super::growing::MoveNote;
 use super::header::{self, Header, epoch};
 use super::thinking::Desk;
-use crate::archive::{ChallengeRecord, EventRecord, GameRecord, Millis, Verdict};
+use crate::archive::{ChallengeRecord, EventRecord, GameRecord, Millis, ChallengeVerdict};
 use crate::bot::lobby::{Acceptance, Refusal};
 use crate::bot::report::BotEvent;
 use crate::bot::table::{Ending, Moved};
@@ -223,27 +223,27 @@ impl Chronicle {
 
     /// The challenger was told that we decline.
     pub(in crate::bot) fn declined(&self, refusal: &Refusal) {
-        self.refused(refusal, Verdict::Declined, "");
+        self.refused(refusal, ChallengeVerdict::Declined, "");
     }
 
     /// We declined, and the challenger was not told: for this reason.
     pub(in crate::bot) fn unsent(&self, refusal: &Refusal, trouble: &str) {
-        self.refused(refusal, Verdict::Failed, trouble);
+        self.refused(refusal, ChallengeVerdict::Failed, trouble);
     }
 
     /// It was gone before we declined it.
     pub(in crate::bot) fn gone(&self, refusal: &Refusal) {
         self.settle_challenge(&refusal.id, true, |it| {
-            it.verdict = Verdict::Canceled;
+            it.verdict = ChallengeVerdict::Canceled;
             it.why = Some("it was gone before it was declined".to_owned());
         });
     }
 
-    fn refused(&self, refusal: &Refusal, verdict: Verdict, trouble: &str) {
+    fn refused(&self, refusal: &Refusal, verdict: ChallengeVerdict, trouble: &str) {
         let why = [refusal.why.as_str(), trouble];
         let why: Vec<&str> = why.into_iter().filter(|part| !part.is_empty()).collect();
         // Where the refusal did not arrive, it may have been taken back meanwhile.
-        let only_waiting = verdict != Verdict::Declined;
+        let only_waiting = verdict != ChallengeVerdict::Declined;
         self.settle_challenge(&refusal.id, only_waiting, |it| {
             it.verdict = verdict;
             it.reason = Some(refusal.reason.to_string());
@@ -255,9 +255,9 @@ impl Chronicle {
     /// What the server said to an acceptance.
     pub(in crate::bot) fn accepted(&self, id: &ChallengeId, answer: &Acceptance) {
         let (verdict, why) = match answer {
-            Acceptance::Done => (Verdict::Accepted, None),
-            Acceptance::Refused => (Verdict::Failed, Some("Lichess refused the acceptance")),
-            Acceptance::Gone => (Verdict::Canceled, Some("it was gone before it was taken")),
+            Acceptance::Done => (ChallengeVerdict::Accepted, None),
+            Acceptance::Refused => (ChallengeVerdict::Failed, Some("Lichess refused the acceptance")),
+            Acceptance::Gone => (ChallengeVerdict::Canceled, Some("it was gone before it was taken")),
             // Tried again, or declined, which says why.
             _ => return,
         };
@@ -270,8 +270,8 @@ impl Chronicle {
     /// A challenge was taken back or declined, by whomever.
     pub(in crate::bot) fn withdrawn(&self, challenge: &Challenge) {
         let verdict = match challenge.status {
-            ChallengeStatus::Declined => Verdict::Declined,
-            _ => Verdict::Canceled,
+            ChallengeStatus::Declined => ChallengeVerdict::Declined,
+            _ => ChallengeVerdict::Canceled,
         };
         let reason = challenge.decline_reason;
         self.settle_challenge(&challenge.id, true, |it| {
@@ -283,7 +283,7 @@ impl Chronicle {
     /// A game begins: the challenge it grew out of was taken.
     pub(in crate::bot) fn began(&self, game: &GameId) {
         let id = game.as_challenge();
-        self.settle_challenge(&id, false, |it| it.verdict = Verdict::Accepted);
+        self.settle_challenge(&id, false, |it| it.verdict = ChallengeVerdict::Accepted);
     }
 
     /// Says what became of a challenge: of one that was accepted nothing more, and where `only_waiting`
@@ -298,8 +298,8 @@ impl Chronicle {
             let revision = book.next();
             let fits = |it: &ChallengeRecord| it.id == id.as_str();
             let is_settled = |it: &ChallengeRecord| match it.verdict {
-                Verdict::Accepted => true,
-                verdict => only_waiting && verdict != Verdict::Waiting,
+                ChallengeVerdict::Accepted => true,
+                verdict => only_waiting && verdict != ChallengeVerdict::Waiting,
             };
             if book.challenges.find(fits).is_some_and(is_settled) {
                 return;

@@ -3,8 +3,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::archive::{
-    ChallengeRecord, Control, Direction, EndingRecord, GameRecord, Millis, MoveRecord, Origin,
-    PlayerRecord, Verdict,
+    ChallengeRecord, TimeControlRecord, Direction, EndingRecord, GameRecord, Millis, MoveRecord, Origin,
+    PlayerRecord, ChallengeVerdict,
 };
 use crate::lichess::{
     Challenge, ClockSetting, ColorChoice, ExportedGame, GameFull, GameId, Player, Side, Speed,
@@ -44,15 +44,15 @@ impl Header {
     }
 }
 
-fn control_of(clock: Option<ClockSetting>, days: Option<u32>, speed: Speed) -> Control {
+fn control_of(clock: Option<ClockSetting>, days: Option<u32>, speed: Speed) -> TimeControlRecord {
     match (clock, days) {
-        (Some(clock), _) => Control::Clock {
+        (Some(clock), _) => TimeControlRecord::Clock {
             initial: millis(clock.initial),
             increment: millis(clock.increment),
         },
-        (None, Some(days)) => Control::Days(days),
-        (None, None) if speed == Speed::Correspondence => Control::Unlimited,
-        (None, None) => Control::Unknown,
+        (None, Some(days)) => TimeControlRecord::Days(days),
+        (None, None) if speed == Speed::Correspondence => TimeControlRecord::Unlimited,
+        (None, None) => TimeControlRecord::Unknown,
     }
 }
 
@@ -95,7 +95,7 @@ pub(super) fn challenge(challenge: &Challenge, me: &UserId, at: Millis) -> Chall
         } else {
             theirs.map(Side::other)
         },
-        verdict: Verdict::Waiting,
+        verdict: ChallengeVerdict::Waiting,
         reason: None,
         rule: None,
         why: None,
@@ -103,15 +103,15 @@ pub(super) fn challenge(challenge: &Challenge, me: &UserId, at: Millis) -> Chall
     }
 }
 
-fn control(control: TimeControl) -> Control {
+fn control(control: TimeControl) -> TimeControlRecord {
     match control {
-        TimeControl::Clock { limit, increment } => Control::Clock {
+        TimeControl::Clock { limit, increment } => TimeControlRecord::Clock {
             initial: millis(limit),
             increment: millis(increment),
         },
-        TimeControl::Correspondence { days } => Control::Days(days),
-        TimeControl::Unlimited => Control::Unlimited,
-        TimeControl::Unknown => Control::Unknown,
+        TimeControl::Correspondence { days } => TimeControlRecord::Days(days),
+        TimeControl::Unlimited => TimeControlRecord::Unlimited,
+        TimeControl::Unknown => TimeControlRecord::Unknown,
     }
 }
 

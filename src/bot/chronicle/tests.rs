@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::archive::{GameRecord, Origin, Outcome, ScoreRecord, Source, Verdict};
+use crate::archive::{GameRecord, Origin, Outcome, ScoreRecord, Source, ChallengeVerdict};
 use crate::bot::lobby::{Kind, Refusal};
 use crate::bot::table::{Ending, Moved};
 use crate::engine::{Score, SearchResult, StopReason};
@@ -334,7 +334,7 @@ fn a_challenge_keeps_its_verdict_and_names_the_game_it_became() {
     chronicle.challenged(&ours, &me);
     let known = chronicle.challenges(9);
     assert_eq!(known.len(), 2, "each once");
-    assert_eq!(known[1].verdict, Verdict::Accepted, "and it stays so");
+    assert_eq!(known[1].verdict, ChallengeVerdict::Accepted, "and it stays so");
     assert_eq!(
         (known[1].color, known[0].color),
         (Some(Side::Black), Some(Side::White))
@@ -352,7 +352,7 @@ fn a_challenge_keeps_its_verdict_and_names_the_game_it_became() {
     gone.challenged(&ours, &me);
     gone.gone(&refusal);
     let settled = gone.challenges(1).remove(0);
-    assert_eq!(settled.verdict, Verdict::Canceled);
+    assert_eq!(settled.verdict, ChallengeVerdict::Canceled);
     gone.unsent(&refusal, "too late");
     assert_eq!(gone.challenges(1).remove(0), settled, "not even its time");
     chronicle.unsent(&refusal, "too many waited");
@@ -363,13 +363,13 @@ fn a_challenge_keeps_its_verdict_and_names_the_game_it_became() {
     let why = |text: &str| Some(text.to_owned());
     assert_eq!(
         told(&chronicle),
-        (Verdict::Failed, why("no seat; too many waited")),
+        (ChallengeVerdict::Failed, why("no seat; too many waited")),
         "nobody is said to be declined who was not told"
     );
     chronicle.declined(&refusal);
-    assert_eq!(told(&chronicle), (Verdict::Declined, why("no seat")));
+    assert_eq!(told(&chronicle), (ChallengeVerdict::Declined, why("no seat")));
     chronicle.unsent(&refusal, "again");
-    assert_eq!(told(&chronicle).0, Verdict::Declined, "it was told once");
+    assert_eq!(told(&chronicle).0, ChallengeVerdict::Declined, "it was told once");
     open(&chronicle, "");
     assert_eq!(chronicle.game(ID).unwrap().origin, Origin::Incoming);
 }

@@ -10,7 +10,7 @@ use super::learned::{believed, most};
 use super::pace::{DAY, earliest};
 use super::terms::{Budget, Permission, Rules, Target, Why};
 use crate::lichess::UserId;
-use crate::store::{Change, Limit, LimitName, Moment, Origin, Spend, Spending};
+use crate::store::{Change, Limit, LimitName, Timestamp, Origin, QuotaUse, QuotaUseKind};
 
 /// A game set aside that has not begun after this long will not begin any more.
 const LONGEST_WAIT: Duration = Duration::from_secs(4 * 3600);
@@ -25,18 +25,18 @@ const CREDITS_A_MINUTE: u32 = 25;
 pub struct Ledger {
     rules: Rules,
     /// In order of their moments.
-    pub(super) spends: Vec<Spend>,
+    pub(super) spends: Vec<QuotaUse>,
     pub(super) games: Limit,
     pub(super) credits: Limit,
     /// Since when every bot game of the account has been written down here.
-    pub(super) since: Moment,
+    pub(super) since: Timestamp,
     /// The latest moment seen.
-    newest: Moment,
+    newest: Timestamp,
 }
 
 impl Ledger {
     /// The ledger as it was kept, begun at `since`.
-    pub fn new(rules: Rules, spends: Vec<Spend>, limits: &[Limit], since: Moment) -> Self {
+    pub fn new(rules: Rules, spends: Vec<QuotaUse>, limits: &[Limit], since: Timestamp) -> Self {
         let kept = |name| {
             let kept = limits.iter().find(|limit| limit.name == name);
             kept.cloned().unwrap_or_else(|| Limit::unknown(name))
@@ -47,7 +47,7 @@ impl Ledger {
             games: kept(LimitName::BotGames),
             credits: kept(LimitName::Credits),
             since,
-            newest: Moment::default(),
+            newest: Timestamp::default(),
         };
         ledger.spends.sort_by_key(|spend| spend.at);
         ledger.newest = ledger.latest_stamp();
@@ -59,7 +59,7 @@ impl Ledger {
         self.rules = rules;
     }
 
-    fn latest_stamp(&self) -> Moment {
+    fn latest_stamp(&self) -> Timestamp {
         let spends = self.spends.iter().map(|spend| spend.at);
         let closed = [&self.games, &self.credits].map(|limit| limit.closed.map(|span| span.at));
         let latest = spends.chain(closed.into_iter().flatten()).max();
@@ -68,7 +68,7 @@ impl Ledger {
 
     /// To be called with the present moment before anything else: forgets what is over, and where
     /// the clock was set back, holds that what lies in its future has happened just now.
-    pub fn notice(&mut self, now: Moment) -> Vec<Change> {
+    pub fn notice(&mut self, now: Timestamp) -> Vec<Change> {
         let mut changes = Vec::new();
         if now < self.newest {
             self.set_back(now, &mut changes);
@@ -84,7 +84,7 @@ impl Ledger {
         changes
     }
 
-    fn set_back(&mut self, now: Moment, changes: &mut Vec<Change>) {
+    fn set_back(&mut self, now: Timestamp, changes: &mut Vec<Change>) {
         self.since = self.since.min(now);
         for spend in self.spends.iter_mut().filter(|spend| spend.at > now) {
             spend.at = now;
@@ -101,16 +101,16 @@ impl Ledger {
     }
 
     /// Bot games a day, as far as is known.
-    pub fn most_games(&self, now: Moment) -> u32 {
+    pub fn most_games(&self, now: Timestamp) -> u32 {
         most(&self.games, self.rules.bot_games, now)
     }
 
-    fn most_credits(&self, now: Moment) -> u32 {
+    fn most_credits(&self, now: Timestamp) -> u32 {
         most(&self.credits, self.rules.challenge_credits, now)
     }
 
     /// The most games that may be outgoing, when so many incoming ones were begun.
-    fn outgoing_share(&self, now: Moment) -> u32 {
+    fn outgoing_share(&self, now: Timestamp) -> u32 {
         let most = self.most_games(now);
         let kept = u64::from(most) * u64::from(self.rules.incoming_share.min(100));
         // Rounded in favour of those who come.
@@ -118,13 +118,13 @@ impl Ledger {
     }
 
     /// When the games of the last day were begun or set aside, in order.
-    pub(super) fn games(&self, now: Moment, wanted: impl Fn(Origin) -> bool) -> Vec<Moment> {
-        let counted = |spend: &&Spend| match spend.what {
-            Spending::Game { origin, begun } => {
+    pub(super) fn games(&self, now: Timestamp, wanted: impl Fn(Origin) -> bool) -> Vec<Timestamp> {
+        let counted = |spend: &&QuotaUse| match spend.what {
+            QuotaUseKind::Game { origin, begun } => {
                 let lasts = if begun { DAY } else { LONGEST_WAIT };
                 wanted(origin) && spend.at + lasts > now
             }
-            Spending::Credits(_) => false,
+            QuotaUseKind::Credits(_) => false,
         };
         self.spends
             .iter()
@@ -135,7 +135,7 @@ impl Ledger {
 
     /// Whether one more challenge of a bot may be accepted. Only what the server said stands in the
     /// way: a number that is merely assumed would send off whom the server lets us play.
-    pub fn may_accept(&self, now: Moment) -> Permission {
+    pub fn may_accept(&self, now: Timestamp) -> Permission {
         match self.within_the_day(now) {
             Permission::Later {
                 why: Why::BotGames, ..
@@ -145,7 +145,7 @@ impl Ledger {
     }
 
     /// Whether the day's number, learned or assumed, holds one more game.
-    pub(super) fn within_the_day(&self, now: Moment) -> Permission {
+    pub(super) fn within_the_day(&self, now: Timestamp) -> Permission {
         if let Some(span) = self.games.closed.filter(|span| span.holds(now)) {
             return later(span.until, Why::Closed);
         }
@@ -157,7 +157,7 @@ impl Ledger {
     }
 
     /// Whether one more game that we ask for may begin.
-    pub fn may_begin(&self, now: Moment) -> Permission {
+    pub fn may_begin(&self, now: Timestamp) -> Permission {
         let allowed = self.within_the_day(now);
         if !allowed.is_granted() {
             return allowed;
@@ -179,7 +179,7 @@ impl Ledger {
 
     /// Whether a challenge may be made now. That games are to be spread over the day ([`Why::Pace`]) is
     /// said only where nothing else stands in the way: the operator's own wish passes over it.
-    pub fn may_challenge(&self, target: Target, now: Moment) -> Permission {
+    pub fn may_challenge(&self, target: Target, now: Timestamp) -> Permission {
         if let Some(span) = self.credits.closed.filter(|span| span.holds(now)) {
             return later(span.until, Why::Closed);
         }
@@ -199,8 +199,8 @@ impl Ledger {
     }
 
     /// When `price` credits are free again within a window; none if they are now.
-    fn credits_free(&self, price: u32, window: Duration, most: u32, now: Moment) -> Option<Moment> {
-        let mut spent: Vec<(Moment, u32)> = self.credits_in(window, now).collect();
+    fn credits_free(&self, price: u32, window: Duration, most: u32, now: Timestamp) -> Option<Timestamp> {
+        let mut spent: Vec<(Timestamp, u32)> = self.credits_in(window, now).collect();
         let mut sum: u32 = spent.iter().map(|(_, credits)| credits).sum();
         if price == 0 || sum + price <= most {
             return None;
@@ -214,11 +214,11 @@ impl Ledger {
         Some(now + window)
     }
 
-    fn credits_in(&self, window: Duration, now: Moment) -> impl Iterator<Item = (Moment, u32)> {
+    fn credits_in(&self, window: Duration, now: Timestamp) -> impl Iterator<Item = (Timestamp, u32)> {
         self.spends
             .iter()
             .filter_map(move |spend| match spend.what {
-                Spending::Credits(credits) if spend.at + window > now => Some((spend.at, credits)),
+                QuotaUseKind::Credits(credits) if spend.at + window > now => Some((spend.at, credits)),
                 _ => None,
             })
     }
@@ -229,19 +229,19 @@ impl Ledger {
         key: &str,
         origin: Origin,
         opponent: Option<UserId>,
-        now: Moment,
+        now: Timestamp,
     ) -> Change {
         // The game may have begun before an acceptance that is sent again.
-        let begun = |spend: &&Spend| {
-            spend.key == key && matches!(spend.what, Spending::Game { begun: true, .. })
+        let begun = |spend: &&QuotaUse| {
+            spend.key == key && matches!(spend.what, QuotaUseKind::Game { begun: true, .. })
         };
         if let Some(spend) = self.spends.iter().find(begun) {
             return Change::Spend(spend.clone());
         }
-        self.put(Spend {
+        self.put(QuotaUse {
             key: key.to_owned(),
             at: now,
-            what: Spending::Game {
+            what: QuotaUseKind::Game {
                 origin,
                 begun: false,
             },
@@ -254,21 +254,21 @@ impl Ledger {
         &mut self,
         target: Target,
         opponent: Option<UserId>,
-        now: Moment,
+        now: Timestamp,
     ) -> Option<Change> {
         let credits = target.credits();
         (credits > 0).then(|| {
-            self.put(Spend {
+            self.put(QuotaUse {
                 key: self.unused_key(now),
                 at: now,
-                what: Spending::Credits(credits),
+                what: QuotaUseKind::Credits(credits),
                 opponent,
             })
         })
     }
 
     /// A key that nothing has yet, nor anything written down before a restart.
-    fn unused_key(&self, now: Moment) -> String {
+    fn unused_key(&self, now: Timestamp) -> String {
         let key = |n: usize| format!("credits {} {n}", now.as_millis());
         let is_unused = |key: &String| self.spends.iter().all(|spend| spend.key != *key);
         // Of one number more than there are spends, one is free.
@@ -282,18 +282,18 @@ impl Ledger {
         key: &str,
         origin: Origin,
         opponent: Option<UserId>,
-        now: Moment,
+        now: Timestamp,
     ) -> Option<Change> {
         let held = self.spends.iter().find(|spend| spend.key == key);
         let origin = match held.map(|spend| spend.what) {
-            Some(Spending::Game { begun: true, .. }) => return None,
-            Some(Spending::Game { origin, .. }) => origin,
+            Some(QuotaUseKind::Game { begun: true, .. }) => return None,
+            Some(QuotaUseKind::Game { origin, .. }) => origin,
             _ => origin,
         };
-        Some(self.put(Spend {
+        Some(self.put(QuotaUse {
             key: key.to_owned(),
             at: now,
-            what: Spending::Game {
+            what: QuotaUseKind::Game {
                 origin,
                 begun: true,
             },
@@ -304,7 +304,7 @@ impl Ledger {
     /// The key of a game set aside for this opponent, if there is one.
     pub fn held_for(&self, opponent: &UserId) -> Option<&str> {
         let held = self.spends.iter().find(|spend| {
-            matches!(spend.what, Spending::Game { begun: false, .. })
+            matches!(spend.what, QuotaUseKind::Game { begun: false, .. })
                 && spend.opponent.as_ref() == Some(opponent)
         });
         held.map(|spend| spend.key.as_str())
@@ -313,7 +313,7 @@ impl Ledger {
     /// Nothing came of what was set aside. What has begun is spent.
     pub fn release(&mut self, key: &str) -> Option<Change> {
         let index = self.spends.iter().position(|spend| {
-            spend.key == key && matches!(spend.what, Spending::Game { begun: false, .. })
+            spend.key == key && matches!(spend.what, QuotaUseKind::Game { begun: false, .. })
         })?;
         self.spends.remove(index);
         Some(Change::Unspend(key.to_owned()))
@@ -331,7 +331,7 @@ impl Ledger {
         ]
     }
 
-    fn put(&mut self, spend: Spend) -> Change {
+    fn put(&mut self, spend: QuotaUse) -> Change {
         self.spends.retain(|other| other.key != spend.key);
         let after = self.spends.partition_point(|other| other.at <= spend.at);
         self.newest = self.newest.max(spend.at);
@@ -340,7 +340,7 @@ impl Ledger {
     }
 
     /// How long the bot games last if things go on as they did lately.
-    pub fn forecast(&self, now: Moment) -> Forecast {
+    pub fn forecast(&self, now: Timestamp) -> Forecast {
         match self.may_accept(now) {
             Permission::Later { at, .. } => Forecast::SpentUntil(at),
             Permission::Granted => forecast(self.most_games(now), &self.games(now, |_| true), now),
@@ -348,7 +348,7 @@ impl Ledger {
     }
 
     /// Where the budget stands.
-    pub fn budget(&self, now: Moment) -> Budget {
+    pub fn budget(&self, now: Timestamp) -> Budget {
         let count = |wanted| self.games(now, |origin| origin == wanted).len() as u32;
         Budget {
             games: self.most_games(now),
@@ -367,12 +367,12 @@ impl Ledger {
     }
 }
 
-fn later(at: Moment, why: Why) -> Permission {
+fn later(at: Timestamp, why: Why) -> Permission {
     Permission::Later { at, why }
 }
 
 /// When there is room for one more beside these, of which each counts for a day; none if now.
-fn freed(begun: &[Moment], most: u32, now: Moment) -> Option<Moment> {
+fn freed(begun: &[Timestamp], most: u32, now: Timestamp) -> Option<Timestamp> {
     let over = (begun.len() + 1).checked_sub(most as usize)?;
     let last = over.checked_sub(1)?;
     Some(begun.get(last).map_or(now + DAY, |&at| at + DAY))

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::pace::DAY;
-use crate::store::Moment;
+use crate::store::Timestamp;
 
 /// What counts as lately.
 const LATELY: Duration = Duration::from_secs(3 * 3600);
@@ -17,9 +17,9 @@ pub enum Forecast {
     /// There will be games left for a whole day.
     AllDay,
     /// The last game will be begun about then.
-    Until(Moment),
+    Until(Timestamp),
     /// Nothing is left until then.
-    SpentUntil(Moment),
+    SpentUntil(Timestamp),
 }
 
 impl fmt::Display for Forecast {
@@ -33,7 +33,7 @@ impl fmt::Display for Forecast {
 }
 
 /// The forecast for a limit, given the games of the last day in order.
-pub(super) fn forecast(most: u32, begun: &[Moment], now: Moment) -> Forecast {
+pub(super) fn forecast(most: u32, begun: &[Timestamp], now: Timestamp) -> Forecast {
     let lately = begun.iter().filter(|&&at| at + LATELY > now).count() as u64;
     let mut at = now;
     while at < now + DAY {
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn ten_games_an_hour_spend_a_hundred_in_ten_hours() {
-        let now = Moment::from_millis(1_800_000_000_000);
+        let now = Timestamp::from_millis(1_800_000_000_000);
         let begun: Vec<_> = (0..30).rev().map(|n| now.before(MINUTE * 6 * n)).collect();
         let Forecast::Until(end) = forecast(100, &begun, now) else {
             panic!("it cannot last");
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_quiet_bot_has_enough() {
-        let now = Moment::from_millis(1_800_000_000_000);
+        let now = Timestamp::from_millis(1_800_000_000_000);
         assert_eq!(forecast(100, &[], now), Forecast::AllDay);
         let two = [now.before(MINUTE * 50), now];
         assert_eq!(forecast(100, &two, now), Forecast::AllDay);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::book::Ledger;
 use super::pace::DAY;
-use crate::store::{Change, Limit, Moment, Span, Spend, Spending};
+use crate::store::{Change, Limit, Timestamp, TimeSpan, QuotaUse, QuotaUseKind};
 
 /// A learned number is believed that long; then the operator's is tried again.
 const BELIEVED: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -23,10 +23,10 @@ const LONGEST_REST: Duration = Duration::from_secs(3600);
 
 impl Ledger {
     /// A game beyond the number learned has begun: the server allows more than was thought.
-    pub fn learn_from_begun(&mut self, now: Moment) -> Option<Change> {
+    pub fn learn_from_begun(&mut self, now: Timestamp) -> Option<Change> {
         let learned = believed(&self.games, now)?;
-        let begun = |spend: &&Spend| {
-            matches!(spend.what, Spending::Game { begun: true, .. }) && spend.at + DAY > now
+        let begun = |spend: &&QuotaUse| {
+            matches!(spend.what, QuotaUseKind::Game { begun: true, .. }) && spend.at + DAY > now
         };
         let begun = self.spends.iter().filter(begun).count() as u32;
         (begun > learned).then(|| {
@@ -40,7 +40,7 @@ impl Ledger {
         &mut self,
         wait: Option<Duration>,
         said: Option<u32>,
-        now: Moment,
+        now: Timestamp,
     ) -> Change {
         let assumed = self.most_games(now);
         let told = said.filter(|said| (1..MOST_BELIEVED).contains(said));
@@ -55,14 +55,14 @@ impl Ledger {
 
     /// What was counted when the server refused: its limit, unless games of another program or
     /// of the time before this ledger may have been counted there and not here.
-    fn counted_limit(&self, assumed: u32, now: Moment) -> Option<u32> {
+    fn counted_limit(&self, assumed: u32, now: Timestamp) -> Option<u32> {
         let counted = self.games(now, |_| true).len() as u32;
         let whole_day = self.since + DAY <= now;
         (whole_day && counted >= assumed / 2 && counted > 0).then_some(counted)
     }
 
     /// The server says that there were too many challenges.
-    pub fn credits_refused(&mut self, wait: Option<Duration>, now: Moment) -> Change {
+    pub fn credits_refused(&mut self, wait: Option<Duration>, now: Timestamp) -> Change {
         close(&mut self.credits, wait, now);
         Change::Limit(self.credits.clone())
     }
@@ -75,17 +75,17 @@ impl Ledger {
 }
 
 /// The number in force: the one learned as long as it is believed, else the one assumed.
-pub(super) fn most(limit: &Limit, assumed: u32, now: Moment) -> u32 {
+pub(super) fn most(limit: &Limit, assumed: u32, now: Timestamp) -> u32 {
     believed(limit, now).unwrap_or(assumed)
 }
 
 /// The number learned, as long as it is believed.
-pub(super) fn believed(limit: &Limit, now: Moment) -> Option<u32> {
+pub(super) fn believed(limit: &Limit, now: Timestamp) -> Option<u32> {
     let learned = limit.learned.filter(|(_, at)| *at + BELIEVED > now);
     learned.map(|(most, _)| most)
 }
 
-pub(super) fn close(limit: &mut Limit, wait: Option<Duration>, now: Moment) {
+pub(super) fn close(limit: &mut Limit, wait: Option<Duration>, now: Timestamp) {
     let rest = if let Some(wait) = wait {
         limit.strikes = 0;
         wait.min(LONGEST_CLOSURE) + MARGIN
@@ -94,5 +94,5 @@ pub(super) fn close(limit: &mut Limit, wait: Option<Duration>, now: Moment) {
         let doubled = 2_u32.saturating_pow(limit.strikes.min(16) - 1);
         FIRST_REST.saturating_mul(doubled).min(LONGEST_REST)
     };
-    limit.closed = Some(Span::new(now, rest));
+    limit.closed = Some(TimeSpan::new(now, rest));
 }

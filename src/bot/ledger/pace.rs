@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::store::Moment;
+use crate::store::Timestamp;
 
 /// The day of the limits.
 pub(super) const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -14,7 +14,7 @@ const SAVED: Duration = Duration::from_secs(2 * 3600);
 
 /// The earliest moment for one more game, when `share` games a day may be begun and these, in
 /// order, were begun within the last day. None where there is no share at all.
-pub(super) fn earliest(share: u32, begun: &[Moment], now: Moment) -> Option<Moment> {
+pub(super) fn earliest(share: u32, begun: &[Timestamp], now: Timestamp) -> Option<Timestamp> {
     let price = millis(DAY).checked_div(i64::from(share))?;
     let most = millis(SAVED).max(price);
     let mut saved = most;
@@ -38,8 +38,8 @@ mod tests {
 
     const HOUR: Duration = Duration::from_secs(3600);
 
-    fn noon() -> Moment {
-        Moment::from_millis(1_800_000_000_000)
+    fn noon() -> Timestamp {
+        Timestamp::from_millis(1_800_000_000_000)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Data only.
 
 use super::forecast::Forecast;
-use crate::store::Moment;
+use crate::store::Timestamp;
 
 /// What is assumed of the server until it says otherwise, and how it is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum Permission {
     /// Not before this moment.
     Later {
         /// The earliest moment to ask again.
-        at: Moment,
+        at: Timestamp,
         /// What stands in the way.
         why: Why,
     },
@@ -116,7 +116,7 @@ pub struct Budget {
     /// Of these, spent in the last 24 hours.
     pub credits_spent: u32,
     /// No bot games before this, by the server's word.
-    pub closed_until: Option<Moment>,
+    pub closed_until: Option<Timestamp>,
     /// How long it lasts.
     pub forecast: Forecast,
 }

@@ -6,14 +6,14 @@ use proptest::prelude::*;
 
 use super::{Forecast, Ledger, Permission, Rules, Target, Why};
 use crate::lichess::UserId;
-use crate::store::{Change, Limit, LimitName, Moment, Origin, Spend};
+use crate::store::{Change, Limit, LimitName, Timestamp, Origin, QuotaUse};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-fn start() -> Moment {
-    Moment::from_millis(1_800_000_000_000)
+fn start() -> Timestamp {
+    Timestamp::from_millis(1_800_000_000_000)
 }
 
 fn ledger(rules: Rules) -> Ledger {
@@ -33,7 +33,7 @@ fn named(rules: Rules) -> Limit {
 }
 
 /// Accepts bots until it is refused; how many, and the refusal.
-fn accept_all(ledger: &mut Ledger, now: Moment) -> (u32, Permission) {
+fn accept_all(ledger: &mut Ledger, now: Timestamp) -> (u32, Permission) {
     ledger.notice(now);
     for n in 0..100_000 {
         let permission = ledger.may_accept(now);
@@ -425,7 +425,7 @@ fn most_within(spent: &[(Duration, u32)], window: Duration) -> u32 {
     spent.iter().map(from).max().unwrap_or(0)
 }
 
-fn keep(kept: &mut Vec<Spend>, limits: &mut Vec<Limit>, changes: impl IntoIterator<Item = Change>) {
+fn keep(kept: &mut Vec<QuotaUse>, limits: &mut Vec<Limit>, changes: impl IntoIterator<Item = Change>) {
     for change in changes {
         match change {
             Change::Spend(spend) => {

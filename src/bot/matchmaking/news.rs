@@ -8,7 +8,7 @@ use crate::bot::ledger::{Permission, Target};
 use crate::lichess::{
     Account, Challenge, ChallengeId, ChallengeStatus, Event, GameId, Presence, UserId,
 };
-use crate::store::Moment;
+use crate::store::Timestamp;
 
 /// What others know: lists, guard, ledger.
 pub trait Folk {
@@ -34,7 +34,7 @@ pub struct Around<'a> {
     /// The moment.
     pub now: Instant,
     /// The same by the calendar.
-    pub moment: Moment,
+    pub moment: Timestamp,
     /// Seats that a challenge of ours may take.
     pub spare: usize,
     /// Games that run.

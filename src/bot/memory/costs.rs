@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::handle::Memory;
-use crate::store::{Change, Moment};
+use crate::store::{Change, Timestamp};
 
 /// Moves kept. Few, so that a line that got worse meanwhile is believed after two moves.
 const KEPT: usize = 32;
@@ -21,8 +21,8 @@ pub(super) const NOTE: &str = "overhead.costs";
 /// The costs of the last moves.
 #[derive(Debug, Default)]
 pub(super) struct Costs {
-    last: VecDeque<(Moment, Duration)>,
-    written: Moment,
+    last: VecDeque<(Timestamp, Duration)>,
+    written: Timestamp,
 }
 
 impl Costs {
@@ -30,19 +30,19 @@ impl Costs {
     pub(super) fn read(note: &str) -> Self {
         let read = |entry: &str| {
             let (at, cost) = entry.split_once(':')?;
-            let at = Moment::from_millis(at.parse().ok()?);
+            let at = Timestamp::from_millis(at.parse().ok()?);
             Some((at, Duration::from_millis(cost.parse().ok()?)))
         };
         let entries: Vec<_> = note.split_ascii_whitespace().filter_map(read).collect();
         let surplus = entries.len().saturating_sub(KEPT);
         Self {
             last: entries.into_iter().skip(surplus).collect(),
-            written: Moment::default(),
+            written: Timestamp::default(),
         }
     }
 
     /// Takes one in; the note to be written, if it is time for that.
-    fn push(&mut self, now: Moment, cost: Duration) -> Option<String> {
+    fn push(&mut self, now: Timestamp, cost: Duration) -> Option<String> {
         self.last.push_back((now, cost));
         while self.last.len() > KEPT {
             self.last.pop_front();
@@ -52,12 +52,12 @@ impl Costs {
         }
         self.written = now;
         let entry =
-            |(at, cost): &(Moment, Duration)| format!("{}:{}", at.as_millis(), cost.as_millis());
+            |(at, cost): &(Timestamp, Duration)| format!("{}:{}", at.as_millis(), cost.as_millis());
         let entries: Vec<String> = self.last.iter().map(entry).collect();
         Some(entries.join(" "))
     }
 
-    fn recent(&self, now: Moment) -> Vec<Duration> {
+    fn recent(&self, now: Timestamp) -> Vec<Duration> {
         let recent = self.last.iter().filter(|(at, _)| now.since(*at) < LIFE);
         recent.map(|(_, cost)| *cost).collect()
     }
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn what_a_note_holds_comes_back_and_what_is_old_does_not() {
         let mut costs = Costs::default();
-        let begun = Moment::from_millis(1_800_000_000_000);
+        let begun = Timestamp::from_millis(1_800_000_000_000);
         for n in 0..100 {
             costs.push(begun, ms(n));
         }
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn it_is_not_written_for_every_move() {
         let mut costs = Costs::default();
-        let begun = Moment::from_millis(1_800_000_000_000);
+        let begun = Timestamp::from_millis(1_800_000_000_000);
         assert!(costs.push(begun, ms(1)).is_some());
         assert!(costs.push(begun + ms(59_000), ms(1)).is_none());
         assert!(costs.push(begun + PAUSE, ms(1)).is_some());

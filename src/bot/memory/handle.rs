@@ -13,8 +13,8 @@ use crate::bot::ledger::{Ledger, Rules};
 use crate::bot::settings::Settings;
 use crate::lichess::{ChallengeId, GameId, UserId};
 use crate::store::{
-    Change, Cooldown, Encounter, EncounterKind, FinishedGame, GameMemory, Kept, Moment, Rest,
-    Scope, Span, Store,
+    Change, Cooldown, Interaction, InteractionKind, FinishedGame, GameMemory, State, Timestamp, RatedPause,
+    GuardScope, TimeSpan, Store,
 };
 
 /// How long it is remembered what was said in a game.
@@ -79,17 +79,17 @@ pub(super) struct Inner {
     pub(super) people: People,
     guard: Guard,
     cooldowns: BTreeMap<String, Cooldown>,
-    games: HashMap<GameId, (Moment, GameMemory)>,
+    games: HashMap<GameId, (Timestamp, GameMemory)>,
     pub(super) notes: BTreeMap<String, String>,
     pub(super) costs: Costs,
-    newest: Moment,
-    pruned: Moment,
+    newest: Timestamp,
+    pruned: Timestamp,
     pub(super) named: u64,
 }
 
 impl Memory {
     /// The memory of an earlier run, written through to `store`.
-    pub fn new(store: Store, kept: Kept, rules: MemoryRules) -> Self {
+    pub fn new(store: Store, kept: State, rules: MemoryRules) -> Self {
         Self::with_clock(store, kept, rules, Arc::new(SystemTime::now))
     }
 
@@ -100,8 +100,8 @@ impl Memory {
     }
 
     /// A memory that is told the time.
-    pub fn with_clock(store: Store, kept: Kept, rules: MemoryRules, clock: Clock) -> Self {
-        let now = Moment::from(clock());
+    pub fn with_clock(store: Store, kept: State, rules: MemoryRules, clock: Clock) -> Self {
+        let now = Timestamp::from(clock());
         let inner = Inner::new(kept, rules, now);
         let memory = Self {
             inner: Arc::new(Mutex::new(inner)),
@@ -127,8 +127,8 @@ impl Memory {
     }
 
     /// The present moment.
-    pub fn now(&self) -> Moment {
-        Moment::from((self.clock)())
+    pub fn now(&self) -> Timestamp {
+        Timestamp::from((self.clock)())
     }
 
     /// Where all this is kept.
@@ -148,14 +148,14 @@ impl Memory {
     }
 
     /// Looks something up.
-    pub(super) fn look<T>(&self, look: impl FnOnce(&Inner, Moment) -> T) -> T {
+    pub(super) fn look<T>(&self, look: impl FnOnce(&Inner, Timestamp) -> T) -> T {
         self.change(|inner, now, _| look(inner, now))
     }
 
     /// Changes something, and keeps the change soon.
     pub(super) fn change<T>(
         &self,
-        change: impl FnOnce(&mut Inner, Moment, &mut Vec<Change>) -> T,
+        change: impl FnOnce(&mut Inner, Timestamp, &mut Vec<Change>) -> T,
     ) -> T {
         let now = self.now();
         let mut inner = self.lock();
@@ -169,7 +169,7 @@ impl Memory {
     /// Changes something; what comes back is done once the change is on disk.
     pub(super) fn write_all_through(
         &self,
-        change: impl FnOnce(&mut Inner, Moment, &mut Vec<Change>),
+        change: impl FnOnce(&mut Inner, Timestamp, &mut Vec<Change>),
     ) -> Writing {
         let now = self.now();
         let mut inner = self.lock();
@@ -198,7 +198,7 @@ impl Memory {
 
     /// How many challenges of `opponent` were accepted within a time of up to a week.
     pub fn accepted_within(&self, opponent: &UserId, within: Duration) -> u32 {
-        let kind = EncounterKind::Accepted;
+        let kind = InteractionKind::Accepted;
         self.look(|inner, now| inner.people.met(opponent, kind, within, now))
     }
 
@@ -216,7 +216,7 @@ impl Memory {
     pub fn accepted(&self, challenge: &ChallengeId, opponent: &UserId, is_bot: bool) {
         self.meet(
             challenge.as_str(),
-            EncounterKind::Accepted,
+            InteractionKind::Accepted,
             opponent,
             is_bot,
         );
@@ -224,12 +224,12 @@ impl Memory {
 
     /// An opponent never made the first move of a game.
     pub fn no_show(&self, game: &GameId, opponent: &UserId, is_bot: bool) {
-        self.meet(game.as_str(), EncounterKind::NoShow, opponent, is_bot);
+        self.meet(game.as_str(), InteractionKind::NoShow, opponent, is_bot);
     }
 
-    fn meet(&self, id: &str, kind: EncounterKind, opponent: &UserId, is_bot: bool) {
+    fn meet(&self, id: &str, kind: InteractionKind, opponent: &UserId, is_bot: bool) {
         self.change(|inner, now, changes| {
-            let met = Encounter {
+            let met = Interaction {
                 id: id.to_owned(),
                 kind,
                 opponent: opponent.clone(),
@@ -268,12 +268,12 @@ impl Memory {
 
     /// Why no rated game may be played with this opponent, if none may; without one, whether none
     /// may be played at all.
-    pub fn rated_rest(&self, opponent: Option<&UserId>) -> Option<Rest> {
+    pub fn rated_rest(&self, opponent: Option<&UserId>) -> Option<RatedPause> {
         self.look(|inner, now| inner.guard.rest(opponent, now).cloned())
     }
 
     /// Every rest of the rating guard.
-    pub fn rated_rests(&self) -> Vec<(Scope, Rest)> {
+    pub fn rated_rests(&self) -> Vec<(GuardScope, RatedPause)> {
         self.look(|inner, now| inner.guard.rests(now))
     }
 
@@ -306,7 +306,7 @@ impl Memory {
     }
 
     /// Until when a key rests, if it does.
-    pub fn resting(&self, key: &str) -> Option<Moment> {
+    pub fn resting(&self, key: &str) -> Option<Timestamp> {
         self.look(|inner, now| {
             let span = inner.cooldowns.get(key)?.span;
             span.holds(now).then_some(span.until)
@@ -336,7 +336,7 @@ impl Memory {
             let before = inner.cooldowns.get(key).map_or(0, |rest| rest.failures);
             let doubled = first.saturating_mul(2_u32.saturating_pow(before.min(24)));
             let cooldown = Cooldown {
-                span: Span::new(now, doubled.min(most)),
+                span: TimeSpan::new(now, doubled.min(most)),
                 failures: before.saturating_add(1),
                 reason: reason.map(str::to_owned),
             };
@@ -375,10 +375,10 @@ impl Memory {
 }
 
 impl Inner {
-    fn new(kept: Kept, rules: MemoryRules, now: Moment) -> Self {
+    fn new(kept: State, rules: MemoryRules, now: Timestamp) -> Self {
         let notes: BTreeMap<_, _> = kept.notes.iter().cloned().collect();
         let since = notes.get(SINCE).and_then(|note| note.parse().ok());
-        let since = since.map_or(now, Moment::from_millis);
+        let since = since.map_or(now, Timestamp::from_millis);
         let costs = notes.get(costs::NOTE).map(|note| Costs::read(note));
         let people = People::new(&kept);
         let ledger = Ledger::new(rules.ledger, kept.spends, &kept.limits, since);
@@ -397,13 +397,13 @@ impl Inner {
             notes,
             costs: costs.unwrap_or_default(),
             newest,
-            pruned: Moment::default(),
+            pruned: Timestamp::default(),
             named: 0,
         }
     }
 
     /// Before anything is looked up or changed: sees to the clock and to what is old.
-    fn notice(&mut self, now: Moment) -> Vec<Change> {
+    fn notice(&mut self, now: Timestamp) -> Vec<Change> {
         let mut changes = self.ledger.notice(now);
         if now + STEERED < self.newest {
             tracing::warn!(
@@ -422,7 +422,7 @@ impl Inner {
         changes
     }
 
-    fn set_back(&mut self, now: Moment, changes: &mut Vec<Change>) {
+    fn set_back(&mut self, now: Timestamp, changes: &mut Vec<Change>) {
         self.people.set_back(now, changes);
         changes.extend(self.guard.set_back(now));
         for (key, rest) in &mut self.cooldowns {
@@ -433,7 +433,7 @@ impl Inner {
         }
     }
 
-    fn prune(&mut self, now: Moment) {
+    fn prune(&mut self, now: Timestamp) {
         self.people.prune(now);
         self.games.retain(|_, (at, _)| *at + GAMES_KEPT > now);
         self.cooldowns
@@ -443,7 +443,7 @@ impl Inner {
     fn update_game(
         &mut self,
         id: &GameId,
-        now: Moment,
+        now: Timestamp,
         update: impl FnOnce(&mut GameMemory),
     ) -> Change {
         let (at, game) = self.games.entry(id.clone()).or_default();

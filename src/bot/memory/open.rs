@@ -6,7 +6,7 @@
 
 use super::handle::{Inner, Memory};
 use crate::lichess::GameId;
-use crate::store::{Change, Moment};
+use crate::store::{Change, Timestamp};
 
 /// What begins the keys of these notes.
 const OPEN: &str = "open ";
@@ -17,7 +17,7 @@ pub struct OpenGame {
     /// Which.
     pub game: GameId,
     /// When we first heard of it.
-    pub since: Moment,
+    pub since: Timestamp,
 }
 
 impl Memory {
@@ -43,7 +43,7 @@ impl Memory {
             notes
                 .map_while(|(key, since)| {
                     let game = GameId::new(key.strip_prefix(OPEN)?);
-                    let since = Moment::from_millis(since.parse().unwrap_or(0));
+                    let since = Timestamp::from_millis(since.parse().unwrap_or(0));
                     Some(OpenGame { game, since })
                 })
                 .collect()
@@ -66,7 +66,7 @@ impl Memory {
 
 impl Inner {
     /// Notes a game, unless it is noted or its end is counted already.
-    pub(super) fn open(&mut self, game: &GameId, now: Moment, changes: &mut Vec<Change>) {
+    pub(super) fn open(&mut self, game: &GameId, now: Timestamp, changes: &mut Vec<Change>) {
         let key = key(game);
         if self.notes.contains_key(&key) || self.people.has_counted(game) {
             return;

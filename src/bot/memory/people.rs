@@ -9,8 +9,8 @@ use super::open::OpenGame;
 use super::timeline::Timeline;
 use crate::lichess::{GameId, Side, UserId};
 use crate::store::{
-    Change, Encounter, EncounterKind, FinishedGame, GameResult, Kept, Moment, OpponentRow, Origin,
-    Span,
+    Change, Interaction, InteractionKind, FinishedGame, GameResult, State, Timestamp, OpponentRow, Origin,
+    TimeSpan,
 };
 
 /// How long an encounter is remembered.
@@ -64,7 +64,7 @@ pub struct OpponentRecord {
     /// The last two games, latest first.
     pub last: Vec<KnownGame>,
     /// Until when their own limit of bot games is spent.
-    pub spent_until: Option<Moment>,
+    pub spent_until: Option<Timestamp>,
 }
 
 /// How an earlier game of a pair went.
@@ -84,15 +84,15 @@ pub(super) struct People {
     rows: HashMap<UserId, OpponentRow>,
     last: HashMap<UserId, Vec<KnownGame>>,
     results: Timeline<GameId, FinishedGame>,
-    encounters: Timeline<(EncounterKind, String), Encounter>,
+    encounters: Timeline<(InteractionKind, String), Interaction>,
     /// The encounters with each opponent, in order.
-    meetings: HashMap<UserId, VecDeque<(EncounterKind, Moment)>>,
+    meetings: HashMap<UserId, VecDeque<(InteractionKind, Timestamp)>>,
     /// Rating changes that came before the game's end.
     early: VecDeque<(GameId, i32)>,
 }
 
 impl People {
-    pub(super) fn new(kept: &Kept) -> Self {
+    pub(super) fn new(kept: &State) -> Self {
         let mut people = Self {
             rows: kept
                 .opponents
@@ -115,16 +115,16 @@ impl People {
         people
     }
 
-    pub(super) fn record(&self, id: &UserId, now: Moment) -> OpponentRecord {
+    pub(super) fn record(&self, id: &UserId, now: Timestamp) -> OpponentRecord {
         let row = self.rows.get(id);
         let count = |kind| self.met(id, kind, DAY, now);
         OpponentRecord {
             wins: row.map_or(0, |row| row.wins),
             draws: row.map_or(0, |row| row.draws),
             losses: row.map_or(0, |row| row.losses),
-            games_today: count(EncounterKind::Started),
+            games_today: count(InteractionKind::Started),
             rematches_in_a_row: row.map_or(0, |row| row.rematches),
-            no_shows_today: count(EncounterKind::NoShow),
+            no_shows_today: count(InteractionKind::NoShow),
             last: self.last.get(id).cloned().unwrap_or_default(),
             spent_until: row
                 .and_then(|row| row.spent)
@@ -137,9 +137,9 @@ impl People {
     pub(super) fn met(
         &self,
         opponent: &UserId,
-        kind: EncounterKind,
+        kind: InteractionKind,
         within: Duration,
-        now: Moment,
+        now: Timestamp,
     ) -> u32 {
         let met = self.meetings.get(opponent).into_iter().flatten().rev();
         let recent = met.take_while(|(_, at)| *at + within > now);
@@ -147,22 +147,22 @@ impl People {
     }
 
     /// Games begun in the last 24 hours with bots, or with people.
-    pub(super) fn games_today(&self, with_bots: bool, now: Moment) -> u32 {
+    pub(super) fn games_today(&self, with_bots: bool, now: Timestamp) -> u32 {
         let recent = self.encounters.iter().rev();
         let recent = recent.take_while(|met| met.at + DAY > now);
         let wanted =
-            |met: &&Encounter| met.kind == EncounterKind::Started && met.is_bot == with_bots;
+            |met: &&Interaction| met.kind == InteractionKind::Started && met.is_bot == with_bots;
         recent.filter(wanted).count() as u32
     }
 
     /// When a game began, as far as we know.
-    pub(super) fn begun(&self, game: &GameId) -> Option<Moment> {
-        let key = (EncounterKind::Started, game.to_string());
+    pub(super) fn begun(&self, game: &GameId) -> Option<Timestamp> {
+        let key = (InteractionKind::Started, game.to_string());
         self.encounters.get(&key).map(|met| met.at)
     }
 
     /// Somebody was met; once for each id and kind.
-    pub(super) fn meet(&mut self, met: Encounter, changes: &mut Vec<Change>) -> bool {
+    pub(super) fn meet(&mut self, met: Interaction, changes: &mut Vec<Change>) -> bool {
         let is_new = self.remember_meeting(&met);
         if is_new {
             changes.push(Change::Encounter(met));
@@ -170,7 +170,7 @@ impl People {
         is_new
     }
 
-    fn remember_meeting(&mut self, met: &Encounter) -> bool {
+    fn remember_meeting(&mut self, met: &Interaction) -> bool {
         let key = (met.kind, met.id.clone());
         let is_new = self.encounters.push(key, met.clone());
         if is_new {
@@ -189,15 +189,15 @@ impl People {
     pub(super) fn started(
         &mut self,
         started: &Started,
-        now: Moment,
+        now: Timestamp,
         changes: &mut Vec<Change>,
     ) -> bool {
         let Some(opponent) = &started.opponent else {
             return true;
         };
-        let met = Encounter {
+        let met = Interaction {
             id: started.game.to_string(),
-            kind: EncounterKind::Started,
+            kind: InteractionKind::Started,
             opponent: opponent.clone(),
             is_bot: started.is_bot,
             at: now,
@@ -273,7 +273,7 @@ impl People {
     }
 
     /// Rated games whose rating change was never told, though it was due, the oldest first.
-    pub(super) fn untold_ratings(&self, now: Moment) -> Vec<OpenGame> {
+    pub(super) fn untold_ratings(&self, now: Timestamp) -> Vec<OpenGame> {
         let untold = self.results.iter().filter(|game| is_untold(game, now));
         let untold = untold.map(|game| OpenGame {
             game: game.game.clone(),
@@ -283,12 +283,12 @@ impl People {
     }
 
     /// Whether a game is one of them.
-    pub(super) fn lacks_rating(&self, game: &GameId, now: Moment) -> bool {
+    pub(super) fn lacks_rating(&self, game: &GameId, now: Timestamp) -> bool {
         let known = self.results.get(game);
         known.is_some_and(|game| is_untold(game, now))
     }
 
-    pub(super) fn spent(&mut self, opponent: &UserId, span: Span) -> Change {
+    pub(super) fn spent(&mut self, opponent: &UserId, span: TimeSpan) -> Change {
         let row = self.row(opponent, span.at);
         row.spent = Some(span);
         Change::Opponent(row.clone())
@@ -316,7 +316,7 @@ impl People {
         lines.truncate(GAMES_COMPARED);
     }
 
-    fn row(&mut self, id: &UserId, now: Moment) -> &mut OpponentRow {
+    fn row(&mut self, id: &UserId, now: Timestamp) -> &mut OpponentRow {
         let new = || OpponentRow::new(id.clone(), now);
         let row = self.rows.entry(id.clone()).or_insert_with(new);
         row.seen = now;
@@ -324,7 +324,7 @@ impl People {
     }
 
     /// For a clock that was set back: nothing may have happened after `now`.
-    pub(super) fn set_back(&mut self, now: Moment, changes: &mut Vec<Change>) {
+    pub(super) fn set_back(&mut self, now: Timestamp, changes: &mut Vec<Change>) {
         for met in self.encounters.iter_mut().filter(|met| met.at > now) {
             met.at = now;
             changes.push(Change::Encounter(met.clone()));
@@ -347,7 +347,7 @@ impl People {
     }
 
     /// Forgets what nobody asks for any more.
-    pub(super) fn prune(&mut self, now: Moment) {
+    pub(super) fn prune(&mut self, now: Timestamp) {
         self.encounters
             .forget(|met| met.at + ENCOUNTERS_KEPT <= now);
         self.results.forget(|game| game.at + RESULTS_KEPT <= now);
@@ -358,7 +358,7 @@ impl People {
     }
 
     /// The latest moment anything happened.
-    pub(super) fn latest(&self) -> Moment {
+    pub(super) fn latest(&self) -> Timestamp {
         let met = self.encounters.iter().map(|met| met.at);
         let ended = self.results.iter().map(|game| game.at);
         met.chain(ended).max().unwrap_or_default()
@@ -366,7 +366,7 @@ impl People {
 }
 
 /// Whether a game's rating change was never told, though it was due.
-fn is_untold(game: &FinishedGame, now: Moment) -> bool {
+fn is_untold(game: &FinishedGame, now: Timestamp) -> bool {
     let age = now.since(game.at);
     game.rated && game.counts() && game.rating_diff.is_none() && (TOLD_AFTER..DAY).contains(&age)
 }

@@ -14,7 +14,7 @@ use super::handle::{Inner, Memory};
 use super::people::Started;
 use crate::bot::ledger::{Budget, Forecast, Permission, Target, Why};
 use crate::lichess::{ChallengeId, Error, UserId};
-use crate::store::{Change, Moment, Origin, Span, StoreError};
+use crate::store::{Change, Timestamp, Origin, TimeSpan, StoreError};
 
 /// The name that the server gives its limit of games between bots.
 const BOT_GAMES: &str = "bot.vsBot";
@@ -203,14 +203,14 @@ impl Memory {
     /// An opponent's own limit of bot games is spent.
     pub fn opponent_spent(&self, opponent: &UserId, wait: Duration) {
         self.change(|inner, now, changes| {
-            changes.push(inner.people.spent(opponent, Span::new(now, wait)));
+            changes.push(inner.people.spent(opponent, TimeSpan::new(now, wait)));
         });
     }
 }
 
 /// A game against a bot has begun: under its own id, or, since a rematch may get another one, in the
 /// place of what was set aside for that opponent.
-fn begin(inner: &mut Inner, started: &Started, now: Moment, changes: &mut Vec<Change>) {
+fn begin(inner: &mut Inner, started: &Started, now: Timestamp, changes: &mut Vec<Change>) {
     let key = started.game.as_str();
     let opponent = started.opponent.clone();
     if started.rematch

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::{Call, Memory, MemoryRules, Started};
 use crate::bot::ledger::{Permission, Target, Why};
 use crate::lichess::{ChallengeId, Error, ErrorBody, GameId, RateLimit, Side, UserId};
-use crate::store::{FinishedGame, GameResult, Kept, Moment, Origin, Scope, Store};
+use crate::store::{FinishedGame, GameResult, State, Timestamp, Origin, GuardScope, Store};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -23,7 +23,7 @@ impl Room {
         Self::over(Store::nowhere())
     }
 
-    fn over((store, kept): (Store, Kept)) -> Self {
+    fn over((store, kept): (Store, State)) -> Self {
         let time = Arc::new(Mutex::new(
             SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000),
         ));
@@ -59,7 +59,7 @@ fn started(id: &str, is_bot: bool) -> Started {
     }
 }
 
-fn finished(id: &str, winner: Option<Side>, at: Moment) -> FinishedGame {
+fn finished(id: &str, winner: Option<Side>, at: Timestamp) -> FinishedGame {
     FinishedGame {
         game: GameId::new(id),
         opponent: Some(foe()),
@@ -345,7 +345,7 @@ fn a_rating_may_be_told_before_or_after_the_end_and_counts_once() {
         .into_iter()
         .map(|(scope, _)| scope)
         .collect();
-    assert!(scopes.contains(&Scope::All) && scopes.contains(&Scope::Opponent(foe())));
+    assert!(scopes.contains(&GuardScope::All) && scopes.contains(&GuardScope::Opponent(foe())));
     room.pass(DAY);
     assert!(room.memory.rated_rest(Some(&foe())).is_none());
     assert_eq!(room.memory.opponent(&foe()).losses, 3);

@@ -4,7 +4,7 @@ use crate::bot::memory::Started;
 use crate::bot::table::{Ending, OPENING};
 use crate::lichess::{ExportedGame, Player, Side, Status, UserId, Variant};
 use crate::rules::Game;
-use crate::store::{FinishedGame, Moment};
+use crate::store::{FinishedGame, Timestamp};
 
 /// A game whose end nobody saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) enum Account {
 }
 
 /// Reads an exported game as `me`.
-pub(super) fn account(export: &ExportedGame, me: &UserId, now: Moment) -> Account {
+pub(super) fn account(export: &ExportedGame, me: &UserId, now: Timestamp) -> Account {
     let is_me = |side: &Side| export.players.of(*side).id.as_ref() == Some(me);
     let Some(us) = [Side::White, Side::Black].into_iter().find(is_me) else {
         return Account::Foreign;
@@ -43,7 +43,7 @@ pub(super) fn account(export: &ExportedGame, me: &UserId, now: Moment) -> Accoun
     let plies = export.moves.split_ascii_whitespace().count();
     let opening = game.moves().iter().take(OPENING);
     let opening: Vec<String> = opening.map(ToString::to_string).collect();
-    let ended = export.last_move_at.or(export.created_at).map(Moment::from);
+    let ended = export.last_move_at.or(export.created_at).map(Timestamp::from);
     Account::Over(Box::new(Missed {
         started: Started {
             game: export.id.clone(),
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::lichess::{BySide, GameId, Speed};
 
-    const NOW: Moment = Moment::from_millis(1_800_000_000_000);
+    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
     fn player(name: &str, title: Option<&str>, diff: i32) -> Player {
         Player {
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(finished.color, Some(Side::Black));
         assert_eq!((finished.winner, finished.plies), (Some(Side::Black), 7));
         assert_eq!(finished.rating_diff, Some(7));
-        assert_eq!(finished.at, Moment::from_millis(1_799_999_999_000));
+        assert_eq!(finished.at, Timestamp::from_millis(1_799_999_999_000));
         assert_eq!(finished.status, "resign");
         // Spelled as a game that was played to its end is.
         let mut played = Game::new();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::bot::memory::OpenGame;
 use crate::bot::settings::Pace;
 use crate::lichess::GameId;
-use crate::store::Moment;
+use crate::store::Timestamp;
 
 /// How often a game is asked for in one run.
 const MOST_TRIES: u32 = 10;
@@ -53,7 +53,7 @@ pub(super) struct Agenda {
 
 #[derive(Debug)]
 struct Entry {
-    since: Moment,
+    since: Timestamp,
     /// When it is asked for; not at all any more in this run if none.
     due: Option<Instant>,
     tries: u32,
@@ -105,7 +105,7 @@ impl Agenda {
         game: &GameId,
         found: Found,
         now: Instant,
-        today: Moment,
+        today: Timestamp,
     ) -> Next {
         let Some(entry) = self.entries.get_mut(game) else {
             return Next::Stay;
@@ -146,7 +146,7 @@ mod tests {
     fn open(game: &str, since: u64) -> OpenGame {
         OpenGame {
             game: GameId::new(game),
-            since: Moment::from_millis(since),
+            since: Timestamp::from_millis(since),
         }
     }
 
@@ -160,7 +160,7 @@ mod tests {
 
     fn ask(agenda: &mut Agenda, found: Found, now: Instant) -> Next {
         let game = agenda.next(now).expect("one is due");
-        agenda.answered(&game, found, now, Moment::from_millis(1000))
+        agenda.answered(&game, found, now, Timestamp::from_millis(1000))
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(order, ["b", "c", "a"].map(GameId::new));
         assert_eq!(agenda.wake_at(), None);
         for game in &order {
-            let today = Moment::from_millis(100);
+            let today = Timestamp::from_millis(100);
             let next = agenda.answered(game, Found::Settled, now, today);
             assert_eq!(next, Next::Stay);
         }
@@ -223,7 +223,7 @@ mod tests {
         ] {
             let (mut agenda, now) = agenda(&[("a", 0)]);
             let game = agenda.next(now).unwrap();
-            let later = Moment::from_millis(0) + LIFE;
+            let later = Timestamp::from_millis(0) + LIFE;
             assert_eq!(agenda.answered(&game, found, now, later), expected);
         }
     }

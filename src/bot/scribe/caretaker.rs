@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::{ArchiveRules, DAY, STILL_RUNNING, epoch, millis};
-use crate::archive::{ArchiveError, Clerk, Disk, Millis, Prune, PrunePlace, calendar};
+use crate::archive::{ArchiveError, Writer, Database, Millis, Prune, PrunePlace, dates};
 use crate::bot::chronicle::Chronicle;
 use crate::config;
 
@@ -35,7 +35,7 @@ impl Default for UpkeepRules {
 
 /// Minds the archive for as long as it is kept.
 pub(super) async fn mind(
-    clerk: Clerk,
+    clerk: Writer,
     chronicle: Chronicle,
     rules: ArchiveRules,
     say: Arc<watch::Sender<Option<String>>>,
@@ -76,7 +76,7 @@ fn day_of(moment: Millis) -> u64 {
 
 /// The days that are to be summed up.
 struct Days {
-    clerk: Clerk,
+    clerk: Writer,
     chronicle: Chronicle,
     /// The first that is not summed up.
     today: u64,
@@ -116,7 +116,7 @@ impl Days {
 
 /// Sums up the last day before this one on which games ended, if nobody was there when it was over.
 async fn catch_up(
-    clerk: &Clerk,
+    clerk: &Writer,
     chronicle: &Chronicle,
     today: u64,
 ) -> Result<Option<String>, ArchiveError> {
@@ -129,7 +129,7 @@ async fn catch_up(
     Ok(Some(summary))
 }
 
-async fn sum_up(clerk: &Clerk, chronicle: &Chronicle, day: u64) -> Result<String, ArchiveError> {
+async fn sum_up(clerk: &Writer, chronicle: &Chronicle, day: u64) -> Result<String, ArchiveError> {
     if chronicle.troubles().borrow().is_some() {
         // Some of its games may wait in memory.
         return Err(ArchiveError::Failed {
@@ -140,7 +140,7 @@ async fn sum_up(clerk: &Clerk, chronicle: &Chronicle, day: u64) -> Result<String
     let (from, until) = (day * millis(DAY), (day + 1) * millis(DAY));
     let summary = clerk.ask(move |disk| disk.day(from, until)).await?;
     // By its date it is found again.
-    let summary = format!("{}: {summary}", calendar::date(from));
+    let summary = format!("{}: {summary}", dates::date(from));
     tracing::info!(summary, "the day is over");
     chronicle.note("summary", summary.as_str(), None);
     Ok(summary)
@@ -149,7 +149,7 @@ async fn sum_up(clerk: &Clerk, chronicle: &Chronicle, day: u64) -> Result<String
 /// Lets go of what is too old, a step at a time: between two of them whoever waits for the file has a
 /// turn, first of all those who keep games.
 struct Broom {
-    clerk: Clerk,
+    clerk: Writer,
     rules: config::Archive,
 }
 
@@ -171,7 +171,7 @@ impl Broom {
         let before = before(self.rules.events);
         let games = self.games(0, games, Prune::Games).await?;
         // A game may have ended since it was passed over, and a clock may have been put right.
-        let known = self.clerk.ask(Disk::thinned).await?;
+        let known = self.clerk.ask(Database::thinned).await?;
         let from = known.min(details).saturating_sub(millis(STILL_RUNNING));
         let thinned = self.games(from, details, Prune::Details).await?;
         self.clerk
@@ -189,7 +189,7 @@ impl Broom {
             events += challenges + others;
             tokio::time::sleep(BREATH).await;
         }
-        while self.clerk.ask(Disk::give_back).await? {
+        while self.clerk.ask(Database::give_back).await? {
             tokio::time::sleep(BREATH).await;
         }
         Ok((games, thinned, events))
@@ -219,12 +219,12 @@ mod tests {
 
     use super::*;
     use crate::archive::{
-        EndingRecord, Entry, FILE_NAME, Filter, GameRecord, Library, MoveRecord, Order,
+        EndingRecord, ArchiveEntry, FILE_NAME, Filter, GameRecord, ArchiveReader, MoveRecord, Order,
     };
     use crate::lichess::{Side, Status};
 
-    fn game(number: u64, began: Millis) -> Entry {
-        Entry::Game(Arc::new(GameRecord {
+    fn game(number: u64, began: Millis) -> ArchiveEntry {
+        ArchiveEntry::Game(Arc::new(GameRecord {
             id: format!("game{number:04}"),
             joined: began,
             ending: Some(EndingRecord {
@@ -236,7 +236,7 @@ mod tests {
         }))
     }
 
-    fn broom(clerk: &Clerk, set: impl FnOnce(&mut config::Archive)) -> Broom {
+    fn broom(clerk: &Writer, set: impl FnOnce(&mut config::Archive)) -> Broom {
         let mut rules = config::Archive::default();
         set(&mut rules);
         Broom {
@@ -246,9 +246,9 @@ mod tests {
     }
 
     /// A game that we lost on a day.
-    fn lost(number: u64, day: u64) -> Entry {
+    fn lost(number: u64, day: u64) -> ArchiveEntry {
         let at = day * millis(DAY) + number;
-        Entry::Game(Arc::new(GameRecord {
+        ArchiveEntry::Game(Arc::new(GameRecord {
             id: format!("game{number:04}"),
             us: Some(Side::White),
             joined: at,
@@ -277,7 +277,7 @@ mod tests {
     #[tokio::test]
     async fn a_day_that_nobody_summed_up_is_summed_up_once() {
         let folder = tempfile::tempdir().unwrap();
-        let clerk = Clerk::start(&folder.path().join(FILE_NAME)).unwrap();
+        let clerk = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
         let games = [lost(1, 2), lost(2, 3), lost(3, 3), lost(4, 7)];
         clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
         let chronicle = Chronicle::default();
@@ -286,8 +286,8 @@ mod tests {
         let summary = catch_up(&clerk, &chronicle, 7).await.unwrap().unwrap();
         assert!(summary.starts_with("1970-01-04: "), "{summary}");
         assert!(summary.contains(" +0 =0 -2"), "{summary}");
-        let kept = chronicle.events(9).into_iter().map(Entry::Event);
-        let kept: Vec<Entry> = kept.collect();
+        let kept = chronicle.events(9).into_iter().map(ArchiveEntry::Event);
+        let kept: Vec<ArchiveEntry> = kept.collect();
         assert_eq!(kept.len(), 1);
         clerk.ask(move |disk| disk.commit(&kept)).await.unwrap();
         let again = catch_up(&clerk, &chronicle, 7).await.unwrap();
@@ -299,7 +299,7 @@ mod tests {
     #[tokio::test]
     async fn a_day_waits_for_its_summary_until_the_archive_is_in_order_again() {
         let folder = tempfile::tempdir().unwrap();
-        let clerk = Clerk::start(&folder.path().join(FILE_NAME)).unwrap();
+        let clerk = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
         let games = [lost(1, 2), lost(2, 3)];
         clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
         let chronicle = Chronicle::default();
@@ -344,12 +344,12 @@ mod tests {
         const GAMES: u64 = 350;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE_NAME);
-        let clerk = Clerk::start(&path).unwrap();
-        let games: Vec<Entry> = (0..GAMES).map(|number| game(number, 5)).collect();
+        let clerk = Writer::start(&path).unwrap();
+        let games: Vec<ArchiveEntry> = (0..GAMES).map(|number| game(number, 5)).collect();
         clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
         let broom = broom(&clerk, |rules| rules.games = 1);
         let left = || {
-            let library = Library::open(&path).unwrap();
+            let library = ArchiveReader::open(&path).unwrap();
             let all = library.games(&Filter::default(), Order::Newest, 999, None);
             all.unwrap().len()
         };
@@ -369,10 +369,10 @@ mod tests {
     async fn a_game_that_ends_after_it_was_passed_over_is_thinned_too() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE_NAME);
-        let clerk = Clerk::start(&path).unwrap();
+        let clerk = Writer::start(&path).unwrap();
         let mut running = thoughtful("game0001", 5);
         let keep = |game: &GameRecord| {
-            let entry = Entry::Game(Arc::new(game.clone()));
+            let entry = ArchiveEntry::Game(Arc::new(game.clone()));
             clerk.ask(move |disk| disk.commit(&[entry]))
         };
         keep(&running).await.unwrap();
@@ -389,7 +389,7 @@ mod tests {
     #[tokio::test]
     async fn after_a_start_only_what_may_still_have_details_is_looked_at() {
         let folder = tempfile::tempdir().unwrap();
-        let clerk = Clerk::start(&folder.path().join(FILE_NAME)).unwrap();
+        let clerk = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
         let keep = |id: &str, day: u64| {
             let mut game = thoughtful(id, day * millis(DAY));
             game.ending = Some(EndingRecord {
@@ -397,7 +397,7 @@ mod tests {
                 winner: None,
                 at: day * millis(DAY) + 1,
             });
-            let entry = Entry::Game(Arc::new(game));
+            let entry = ArchiveEntry::Game(Arc::new(game));
             clerk.ask(move |disk| disk.commit(&[entry]))
         };
         let sweep = || async {
@@ -410,21 +410,21 @@ mod tests {
         };
         keep("game0001", 5).await.unwrap();
         assert_eq!(sweep().await, 1);
-        let thinned = clerk.ask(Disk::thinned).await.unwrap();
+        let thinned = clerk.ask(Database::thinned).await.unwrap();
         assert_eq!(thinned, 999 * millis(DAY));
         // One that ran when it was passed over, and one that nobody puts there without saying so.
         keep("game0002", 900).await.unwrap();
         keep("game0003", 6).await.unwrap();
         assert_eq!(sweep().await, 1);
         // As whoever imports games says it.
-        let older = move |disk: &mut Disk| disk.set_thinned(thinned, 6 * millis(DAY));
+        let older = move |disk: &mut Database| disk.set_thinned(thinned, 6 * millis(DAY));
         clerk.ask(older).await.unwrap();
         assert_eq!(sweep().await, 1);
         // Of two who say something at once, whoever knows of more to do is believed.
         clerk.ask(older).await.unwrap();
-        let late = move |disk: &mut Disk| disk.set_thinned(thinned, thinned);
+        let late = move |disk: &mut Database| disk.set_thinned(thinned, thinned);
         clerk.ask(late).await.unwrap();
-        let told = clerk.ask(Disk::thinned).await.unwrap();
+        let told = clerk.ask(Database::thinned).await.unwrap();
         assert_eq!(told, 6 * millis(DAY));
     }
 }

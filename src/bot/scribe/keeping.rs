@@ -13,7 +13,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 
-use crate::archive::{ArchiveError, Clerk, Entry};
+use crate::archive::{ArchiveError, Writer, ArchiveEntry};
 use crate::bot::chronicle::{Changes, Chronicle};
 use crate::bot::revival::{Revival, reason_of};
 
@@ -28,7 +28,7 @@ const SLOW: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct Keeper {
     chronicle: Chronicle,
-    clerk: Clerk,
+    clerk: Writer,
     /// The longest from one try to the next at a file that cannot be written.
     retry: Duration,
     stop: CancellationToken,
@@ -41,7 +41,7 @@ pub(super) struct Keeper {
 impl Keeper {
     pub(super) fn new(
         chronicle: Chronicle,
-        clerk: Clerk,
+        clerk: Writer,
         retry: Duration,
         stop: CancellationToken,
     ) -> Self {
@@ -162,13 +162,13 @@ impl Keeper {
     }
 }
 
-fn entries(changes: Changes) -> Vec<Entry> {
-    let games = changes.games.into_iter().map(Entry::Game);
-    let challenges = changes.challenges.into_iter().map(Entry::Challenge);
+fn entries(changes: Changes) -> Vec<ArchiveEntry> {
+    let games = changes.games.into_iter().map(ArchiveEntry::Game);
+    let challenges = changes.challenges.into_iter().map(ArchiveEntry::Challenge);
     let events = changes.events.into_iter();
     games
         .chain(challenges)
-        .chain(events.map(Entry::Event))
+        .chain(events.map(ArchiveEntry::Event))
         .collect()
 }
 
@@ -201,14 +201,14 @@ pub(super) fn slow(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::{FILE_NAME, Library};
+    use crate::archive::{FILE_NAME, ArchiveReader};
 
     #[tokio::test]
     async fn a_keeper_that_panics_is_an_alarm_and_loses_and_doubles_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE_NAME);
         let (chronicle, stop) = (Chronicle::default(), CancellationToken::new());
-        let clerk = Clerk::start(&path).unwrap();
+        let clerk = Writer::start(&path).unwrap();
         let retry = Duration::from_millis(20);
         let keeper = Keeper::new(chronicle.clone(), clerk, retry, stop.clone());
         chronicle.note("game", "kept in the first life", None);
@@ -245,7 +245,7 @@ mod tests {
         let guard = Duration::from_secs(60);
         let both = async { tokio::join!(surviving, watched) };
         tokio::time::timeout(guard, both).await.expect("it ends");
-        let events = Library::open(&path).unwrap().events(9).unwrap();
+        let events = ArchiveReader::open(&path).unwrap().events(9).unwrap();
         let told: Vec<&str> = events.iter().rev().map(|it| it.text.as_str()).collect();
         assert_eq!(
             told,
@@ -261,7 +261,7 @@ mod tests {
     async fn a_keeper_that_panics_whenever_it_lives_ends_when_it_is_told_to() {
         let folder = tempfile::tempdir().unwrap();
         let stop = CancellationToken::new();
-        let clerk = Clerk::start(&folder.path().join(FILE_NAME)).unwrap();
+        let clerk = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
         let chronicle = Chronicle::default();
         let hour = Duration::from_secs(3600);
         let keeper = Keeper::new(chronicle.clone(), clerk, hour, stop.clone());

@@ -29,7 +29,7 @@ use self::keeping::Keeper;
 pub use self::reviewer::ReviewRules;
 use super::chronicle::{Chronicle, epoch, millis};
 use super::revival::revived;
-use crate::archive::{Clerk, Millis};
+use crate::archive::{Writer, Millis};
 use crate::config;
 use crate::engine::Pool;
 
@@ -101,7 +101,7 @@ impl Scribe {
         pool: &Pool,
         rules: &ArchiveRules,
     ) -> std::io::Result<Self> {
-        let clerk = Clerk::start(path)?;
+        let clerk = Writer::start(path)?;
         let begun = now();
         let since = begun.saturating_sub(millis(STILL_RUNNING));
         let unfinished = clerk.ask(move |disk| disk.unfinished(since));

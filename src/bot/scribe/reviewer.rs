@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::inquiry::Inquiry;
 use super::{millis, now};
-use crate::archive::{ArchiveError, Clerk, GameRecord, Millis, ReviewRecord};
+use crate::archive::{ArchiveError, Writer, GameRecord, Millis, ReviewRecord};
 use crate::bot::chronicle::Chronicle;
 use crate::bot::revival::reason_of;
 use crate::engine::{Engine, Limits, Pool, Search, SearchResult, StopReason};
@@ -50,7 +50,7 @@ impl Default for ReviewRules {
 }
 
 /// Reviews for as long as the archive is kept.
-pub(super) async fn review(clerk: Clerk, chronicle: Chronicle, pool: Pool, rules: ReviewRules) {
+pub(super) async fn review(clerk: Writer, chronicle: Chronicle, pool: Pool, rules: ReviewRules) {
     let reviewer = Reviewer {
         clerk,
         chronicle,
@@ -72,7 +72,7 @@ pub(super) async fn review(clerk: Clerk, chronicle: Chronicle, pool: Pool, rules
 }
 
 struct Reviewer {
-    clerk: Clerk,
+    clerk: Writer,
     chronicle: Chronicle,
     pool: Pool,
     rules: ReviewRules,

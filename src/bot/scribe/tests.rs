@@ -9,8 +9,8 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::archive::{
-    ChallengeRecord, Control, Direction, Disk, EndingRecord, Entry, FILE_NAME, Filter, GameRecord,
-    Library, MoveRecord, Order, PlayerRecord, ScoreRecord, Verdict, calendar,
+    ChallengeRecord, TimeControlRecord, Direction, Database, EndingRecord, ArchiveEntry, FILE_NAME, Filter, GameRecord,
+    ArchiveReader, MoveRecord, Order, PlayerRecord, ScoreRecord, ChallengeVerdict, dates,
 };
 use crate::bot::chronicle::{Desk, Header};
 use crate::bot::table::Ending;
@@ -84,11 +84,11 @@ fn lose(chronicle: &Chronicle) {
 }
 
 /// Looks into the file until it shows what is waited for.
-async fn until<T>(folder: &Path, look: impl Fn(&Library) -> Option<T>) -> T {
+async fn until<T>(folder: &Path, look: impl Fn(&ArchiveReader) -> Option<T>) -> T {
     let path = folder.join(FILE_NAME);
     let looking = async {
         loop {
-            let found = Library::open(&path).ok().and_then(|library| look(&library));
+            let found = ArchiveReader::open(&path).ok().and_then(|library| look(&library));
             if let Some(found) = found {
                 return found;
             }
@@ -116,7 +116,7 @@ async fn a_game_is_kept_as_it_goes_and_goes_on_after_a_restart() {
     open(&chronicle, "g1f3 f7f6");
     lose(&chronicle);
     scribe.finish().await;
-    let library = Library::open(&folder.path().join(FILE_NAME)).unwrap();
+    let library = ArchiveReader::open(&folder.path().join(FILE_NAME)).unwrap();
     let ended = library.game(ID).unwrap().unwrap();
     assert_eq!((ended.moves.len(), ended.result()), (2, "0-1"));
     assert_eq!(ended.joined, kept.joined, "one record");
@@ -138,7 +138,7 @@ async fn a_damaged_file_is_an_alarm_is_left_as_it_is_and_costs_nothing_once_it_i
 async fn a_file_of_a_later_version_is_an_alarm_and_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(FILE_NAME);
-    drop(Disk::open(&path, 1).unwrap());
+    drop(Database::open(&path, 1).unwrap());
     let later = "INSERT INTO schema (version, at) VALUES (99, 0)";
     let db = rusqlite::Connection::open(&path).unwrap();
     db.execute(later, []).unwrap();
@@ -210,13 +210,13 @@ async fn lost_games_are_looked_at_again_while_nothing_is_played() {
         }),
         ..GameRecord::default()
     };
-    let clerk = Clerk::start(&folder.path().join(FILE_NAME)).unwrap();
+    let clerk = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
     let won = GameRecord {
         id: "wonbyus1".to_owned(),
         us: Some(Side::Black),
         ..record.clone()
     };
-    let games = [record, won].map(|game| Entry::Game(Arc::new(game)));
+    let games = [record, won].map(|game| ArchiveEntry::Game(Arc::new(game)));
     clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
     let chronicle = Chronicle::default();
     let mut rules = rules();
@@ -230,7 +230,7 @@ async fn lost_games_are_looked_at_again_while_nothing_is_played() {
     assert_eq!(mistake.played, "O-O");
     assert_eq!(mistake.after, ScoreRecord::Mate(-1), "{review:?}");
     assert!(review.describe().contains(&mistake.better));
-    let library = Library::open(&folder.path().join(FILE_NAME)).unwrap();
+    let library = ArchiveReader::open(&folder.path().join(FILE_NAME)).unwrap();
     assert_eq!(library.review("wonbyus1").unwrap(), None);
     scribe.unwrap().finish().await;
 }
@@ -269,11 +269,11 @@ async fn a_game_of_which_a_search_fails_is_given_up_and_keeps_nobody_from_a_turn
     let hangs = Broken::Hangs(Mutex::new(end));
     for (broken, release) in [(Broken::Fails, None), (hangs, Some(release))] {
         let folder = tempfile::tempdir().unwrap();
-        let clerk = Clerk::start(&folder.path().join(FILE_NAME)).unwrap();
+        let clerk = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
         // No castling any more, so that the tables are asked about the root.
         let lost = |id: &str| {
             let moves = "e2e3 e7e6 e1e2 e8e7 a2a3 a7a6";
-            Entry::Game(Arc::new(GameRecord {
+            ArchiveEntry::Game(Arc::new(GameRecord {
                 id: id.to_owned(),
                 us: Some(Side::White),
                 joined: now(),
@@ -312,7 +312,7 @@ async fn a_game_of_which_a_search_fails_is_given_up_and_keeps_nobody_from_a_turn
 #[tokio::test]
 async fn a_day_is_summed_up_in_a_line() {
     let folder = tempfile::tempdir().unwrap();
-    let clerk = Clerk::start(&folder.path().join(FILE_NAME)).unwrap();
+    let clerk = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
     let game = |id: &str, winner, status| {
         let mut game = GameRecord {
             id: id.to_owned(),
@@ -331,7 +331,7 @@ async fn a_day_is_summed_up_in_a_line() {
             ..GameRecord::default()
         };
         game.white.rating_diff = Some(-4);
-        Entry::Game(Arc::new(game))
+        ArchiveEntry::Game(Arc::new(game))
     };
     let games = [
         game("one", Some(Side::White), Status::VariantEnd),
@@ -352,8 +352,8 @@ async fn a_day_is_summed_up_in_a_line() {
 async fn a_day_whose_end_nobody_saw_is_summed_up_at_the_next_start() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(FILE_NAME);
-    let ended = now() - 3 * calendar::DAY;
-    let lost = Entry::Game(Arc::new(GameRecord {
+    let ended = now() - 3 * dates::DAY;
+    let lost = ArchiveEntry::Game(Arc::new(GameRecord {
         id: ID.to_owned(),
         us: Some(Side::White),
         joined: ended,
@@ -364,7 +364,7 @@ async fn a_day_whose_end_nobody_saw_is_summed_up_at_the_next_start() {
         }),
         ..GameRecord::default()
     }));
-    let clerk = Clerk::start(&path).unwrap();
+    let clerk = Writer::start(&path).unwrap();
     clerk.ask(move |disk| disk.commit(&[lost])).await.unwrap();
     let mut rules = rules();
     rules.settings.review = false;
@@ -376,7 +376,7 @@ async fn a_day_whose_end_nobody_saw_is_summed_up_at_the_next_start() {
         events.find(|event| event.kind == "summary")
     });
     let kept = kept.await.text;
-    assert!(kept.starts_with(&calendar::date(ended)), "{kept}");
+    assert!(kept.starts_with(&dates::date(ended)), "{kept}");
     assert!(kept.contains(" +0 =0 -1"), "{kept}");
     let mut days = scribe.days();
     let told = tokio::time::timeout(GUARD, days.wait_for(Option::is_some));
@@ -404,8 +404,8 @@ async fn an_upkeep_that_panics_is_noted_and_begins_anew() {
     rules.upkeep.settle = Duration::ZERO;
     rules.clock = stumbling;
     let path = folder.path().join(FILE_NAME);
-    let clerk = Clerk::start(&path).unwrap();
-    let old = Entry::Game(Arc::new(GameRecord {
+    let clerk = Writer::start(&path).unwrap();
+    let old = ArchiveEntry::Game(Arc::new(GameRecord {
         id: ID.to_owned(),
         joined: 5,
         ending: Some(EndingRecord {
@@ -440,7 +440,7 @@ async fn a_challenge_that_lapsed_while_nobody_was_there_waits_no_more() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(FILE_NAME);
     let challenge = |id: &str, at, verdict| {
-        Entry::Challenge(Arc::new(ChallengeRecord {
+        ArchiveEntry::Challenge(Arc::new(ChallengeRecord {
             id: id.to_owned(),
             at,
             direction: Direction::In,
@@ -448,7 +448,7 @@ async fn a_challenge_that_lapsed_while_nobody_was_there_waits_no_more() {
             rated: true,
             variant: "atomic".to_owned(),
             speed: Speed::Blitz,
-            control: Control::Unlimited,
+            control: TimeControlRecord::Unlimited,
             color: None,
             verdict,
             reason: None,
@@ -458,11 +458,11 @@ async fn a_challenge_that_lapsed_while_nobody_was_there_waits_no_more() {
         }))
     };
     let challenges = [
-        challenge("lapsed01", 5, Verdict::Waiting),
-        challenge("taken002", 6, Verdict::Accepted),
-        challenge("waits003", now() + 60_000, Verdict::Waiting),
+        challenge("lapsed01", 5, ChallengeVerdict::Waiting),
+        challenge("taken002", 6, ChallengeVerdict::Accepted),
+        challenge("waits003", now() + 60_000, ChallengeVerdict::Waiting),
     ];
-    let clerk = Clerk::start(&path).unwrap();
+    let clerk = Writer::start(&path).unwrap();
     clerk
         .ask(move |disk| disk.commit(&challenges))
         .await
@@ -471,11 +471,11 @@ async fn a_challenge_that_lapsed_while_nobody_was_there_waits_no_more() {
         .await
         .finish()
         .await;
-    let library = Library::open(&path).unwrap();
-    let expected = [Verdict::Canceled, Verdict::Accepted, Verdict::Waiting];
+    let library = ArchiveReader::open(&path).unwrap();
+    let expected = [ChallengeVerdict::Canceled, ChallengeVerdict::Accepted, ChallengeVerdict::Waiting];
     let told = until(folder.path(), |library| {
         let told = library.challenges(9).ok()?;
-        let verdicts: Vec<Verdict> = told.iter().rev().map(|it| it.verdict).collect();
+        let verdicts: Vec<ChallengeVerdict> = told.iter().rev().map(|it| it.verdict).collect();
         (verdicts == expected).then_some(told)
     });
     let told = told.await;
@@ -488,17 +488,17 @@ async fn a_challenge_that_lapsed_while_nobody_was_there_waits_no_more() {
         joined: 70,
         ..GameRecord::default()
     };
-    let begun = Entry::Game(Arc::new(game));
+    let begun = ArchiveEntry::Game(Arc::new(game));
     clerk.ask(move |disk| disk.commit(&[begun])).await.unwrap();
     let told = library.challenges(9).unwrap();
     let taken = (told[2].verdict, told[2].why.clone(), told[2].settled);
-    let expected = (Verdict::Accepted, None, Some(70));
+    let expected = (ChallengeVerdict::Accepted, None, Some(70));
     assert_eq!(taken, expected, "it was taken meanwhile");
-    let again = challenge("lapsed01", 9, Verdict::Waiting);
+    let again = challenge("lapsed01", 9, ChallengeVerdict::Waiting);
     clerk.ask(move |disk| disk.commit(&[again])).await.unwrap();
     let told = library.challenges(9).unwrap();
     assert_eq!(
         (told[2].verdict, told[2].why.clone()),
-        (Verdict::Waiting, None)
+        (ChallengeVerdict::Waiting, None)
     );
 }

@@ -5,14 +5,14 @@
 use super::event::Ending;
 use super::play::Table;
 use crate::lichess::Status;
-use crate::store::{FinishedGame, Moment};
+use crate::store::{FinishedGame, Timestamp};
 
 /// The half-moves that the server compares to find out that a game repeats another.
 pub const OPENING: usize = 20;
 
 impl Table {
     /// The game that ended so at this moment; none if its end was not seen.
-    pub fn summary(&self, ending: &Ending, at: Moment) -> Option<FinishedGame> {
+    pub fn summary(&self, ending: &Ending, at: Timestamp) -> Option<FinishedGame> {
         let status = ending.status.filter(|status| Status::is_over(*status))?;
         let setting = self.setting.as_ref();
         let opening = self.record.game().moves().iter().take(OPENING);

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use megaton::archive::calendar;
+use megaton::archive::dates;
 
 use super::place::{ArchiveArgs, now};
 use crate::cli::failure::Failure;
@@ -28,7 +28,7 @@ pub(in crate::cli) struct Args {
 pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let (library, _) = args.archive.open()?;
     let to = if args.to.is_dir() {
-        args.to.join(format!("games-{}.db", calendar::date(now())))
+        args.to.join(format!("games-{}.db", dates::date(now())))
     } else {
         args.to.clone()
     };

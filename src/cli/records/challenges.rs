@@ -1,7 +1,7 @@
 //! `megaton challenges`: who asked whom for a game, and what became of it.
 
 use clap::ValueEnum;
-use megaton::archive::{ChallengeFilter, ChallengeRecord, Direction, Verdict, calendar};
+use megaton::archive::{ChallengeFilter, ChallengeRecord, Direction, ChallengeVerdict, dates};
 use megaton::lichess::Side;
 use serde::Serialize;
 
@@ -90,11 +90,11 @@ impl Wanted {
         Ok(ChallengeFilter {
             opponent: self.opponent.clone(),
             verdict: self.verdict.map(|word| match word {
-                VerdictWord::Waiting => Verdict::Waiting,
-                VerdictWord::Accepted => Verdict::Accepted,
-                VerdictWord::Declined => Verdict::Declined,
-                VerdictWord::Canceled => Verdict::Canceled,
-                VerdictWord::Failed => Verdict::Failed,
+                VerdictWord::Waiting => ChallengeVerdict::Waiting,
+                VerdictWord::Accepted => ChallengeVerdict::Accepted,
+                VerdictWord::Declined => ChallengeVerdict::Declined,
+                VerdictWord::Canceled => ChallengeVerdict::Canceled,
+                VerdictWord::Failed => ChallengeVerdict::Failed,
             }),
             direction: self.direction.map(|word| match word {
                 DirectionWord::In => Direction::In,
@@ -154,7 +154,7 @@ impl Listed for Line<'_> {
         let asked = self.asked;
         let mode = if asked.rated { "rated" } else { "casual" };
         vec![
-            calendar::minute(asked.at),
+            dates::minute(asked.at),
             asked.id.clone(),
             way(asked.direction).to_owned(),
             named(&asked.user),
@@ -180,7 +180,7 @@ impl Listed for Line<'_> {
         let asked = self.asked;
         Row {
             id: &asked.id,
-            at: calendar::stamp(asked.at),
+            at: dates::stamp(asked.at),
             direction: way(asked.direction),
             opponent: &asked.user.name,
             opponent_title: asked.user.title.as_deref(),
@@ -194,7 +194,7 @@ impl Listed for Line<'_> {
             reason: asked.reason.as_deref(),
             rule: asked.rule.as_deref(),
             why: asked.why.as_deref(),
-            settled: asked.settled.map(calendar::stamp),
+            settled: asked.settled.map(dates::stamp),
             url: format!("{}/{}", self.site, asked.id),
         }
     }

@@ -1,6 +1,6 @@
 //! `megaton events`: what went wrong, what was told the bot, and how each day went.
 
-use megaton::archive::{EventFilter, EventRecord, Library, calendar};
+use megaton::archive::{EventFilter, EventRecord, ArchiveReader, dates};
 use serde::Serialize;
 
 use super::game::id_of;
@@ -87,7 +87,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
 }
 
 /// What is said where no event is meant: whoever mistook a kind sees which ones there are.
-fn nothing(library: &Library, filter: &EventFilter) -> Result<String, Failure> {
+fn nothing(library: &ArchiveReader, filter: &EventFilter) -> Result<String, Failure> {
     let said = "no such events";
     let known = library.event_kinds()?;
     if known.is_empty() || filter.kinds.iter().all(|kind| known.contains(kind)) {
@@ -120,7 +120,7 @@ impl Listed for Line<'_> {
             text,
             game,
         } = self.event;
-        let (date, time) = (calendar::date(*at), calendar::time_of_day(*at));
+        let (date, time) = (dates::date(*at), dates::time_of_day(*at));
         vec![
             format!("{date} {time}"),
             kind.clone(),
@@ -133,7 +133,7 @@ impl Listed for Line<'_> {
         let (event, site) = (self.event, self.site);
         let game = event.game.as_deref();
         Row {
-            at: calendar::stamp(event.at),
+            at: dates::stamp(event.at),
             kind: &event.kind,
             text: &event.text,
             game,

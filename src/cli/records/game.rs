@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
 use megaton::archive::{
-    Control, GameRecord, Library, Millis, MoveRecord, Outcome, Source, calendar, time_loss,
+    TimeControlRecord, GameRecord, ArchiveReader, Millis, MoveRecord, Outcome, Source, dates, time_loss,
 };
 use megaton::lichess::{Side, Status};
 use megaton::rules::{Color, Game, Position};
@@ -101,7 +101,7 @@ pub(super) fn id_of(typed: &str) -> &str {
     }
 }
 
-fn find(library: &Library, id: &str) -> Result<GameRecord, Failure> {
+fn find(library: &ArchiveReader, id: &str) -> Result<GameRecord, Failure> {
     let id = id_of(id);
     if let Some(game) = library.game(id)? {
         return Ok(game);
@@ -130,7 +130,7 @@ fn head(game: &GameRecord, site: &str) -> String {
         game.id,
         game.speed,
         game.control,
-        calendar::minute(game.began()),
+        dates::minute(game.began()),
         site.trim_end_matches('/'),
         game.id
     );
@@ -319,7 +319,7 @@ fn clock_curve(game: &GameRecord, side: Side) -> Option<(Side, Vec<f64>, Millis,
     let own = moves.filter(|(ply, _)| GameRecord::mover(*ply) == side);
     let clocks: Vec<Millis> = own.filter_map(|(_, made)| made.clock).collect();
     let first = match game.control {
-        Control::Clock { initial, .. } => initial,
+        TimeControlRecord::Clock { initial, .. } => initial,
         _ => *clocks.first()?,
     };
     let last = *clocks.last()?;
@@ -393,7 +393,7 @@ fn move_cells(made: &MoveRecord) -> Vec<String> {
 }
 
 /// What is known beside the moves: events, and why it was lost if the clock was the reason.
-fn afterwards(library: &Library, game: &GameRecord) -> Result<String, Failure> {
+fn afterwards(library: &ArchiveReader, game: &GameRecord) -> Result<String, Failure> {
     let events = library.events_of(game)?;
     let mut text = String::new();
     if let Some(review) = library.review(&game.id)? {
@@ -417,7 +417,7 @@ fn afterwards(library: &Library, game: &GameRecord) -> Result<String, Failure> {
     for event in events {
         let line = format!(
             "{} {}: {}",
-            calendar::time_of_day(event.at),
+            dates::time_of_day(event.at),
             event.kind,
             event.text
         );

@@ -1,6 +1,6 @@
 //! `megaton games`: what was played, as a table, as JSON or as CSV.
 
-use megaton::archive::{GameLine, Outcome, PlayerRecord, calendar, of_outcome};
+use megaton::archive::{GameLine, Outcome, PlayerRecord, dates, of_outcome};
 use megaton::lichess::Side;
 use serde::Serialize;
 
@@ -109,8 +109,8 @@ impl<'g> Row<'g> {
         let ending = game.ending.as_ref();
         Self {
             id: &game.id,
-            began: calendar::stamp(game.began()),
-            ended: ending.map(|ending| calendar::stamp(ending.at)),
+            began: dates::stamp(game.began()),
+            ended: ending.map(|ending| dates::stamp(ending.at)),
             result: line.result.map(of_outcome),
             us: game.us,
             opponent: opponent.map_or("", |player| player.name.as_str()),
@@ -141,7 +141,7 @@ fn cells(line: &GameLine) -> Vec<String> {
     let game = &line.game;
     let us = game.us.map(|us| game.player(us));
     vec![
-        calendar::minute(game.began()),
+        dates::minute(game.began()),
         game.id.clone(),
         match (line.result, &game.ending) {
             (Some(Outcome::Win), _) => "won".to_owned(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use megaton::archive::{
-    Disk, Entry, GameRecord, Library, Merge, Millis, PgnFault, PgnGames, merge, side_of,
+    Database, ArchiveEntry, GameRecord, ArchiveReader, Merge, Millis, PgnFault, PgnGames, merge, side_of,
 };
 
 use super::place::{ArchiveArgs, now};
@@ -63,7 +63,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let target = Target::open(&place.path, args.dry_run)?;
     let account = match &args.account {
         Some(account) => account.to_lowercase(),
-        None => Library::open(&place.path)?.account()?.ok_or_else(nobodys)?,
+        None => ArchiveReader::open(&place.path)?.account()?.ok_or_else(nobodys)?,
     };
     let mut import = Import {
         target,
@@ -81,22 +81,22 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
 
 /// Where games go, or only would.
 enum Target {
-    Archive(Disk),
+    Archive(Database),
     /// Looked into and left as it is; nothing if there is none.
-    Dry(Option<Library>),
+    Dry(Option<ArchiveReader>),
 }
 
 impl Target {
     fn open(path: &Path, dry: bool) -> Result<Self, Failure> {
         if dry {
-            let library = path.exists().then(|| Library::open(path)).transpose()?;
+            let library = path.exists().then(|| ArchiveReader::open(path)).transpose()?;
             return Ok(Self::Dry(library));
         }
         if let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
             fs::create_dir_all(folder)
                 .map_err(|error| Failure::setup(format!("{}: {error}", folder.display())))?;
         }
-        Ok(Self::Archive(Disk::open(path, now())?))
+        Ok(Self::Archive(Database::open(path, now())?))
     }
 
     /// What is known of a game.
@@ -113,9 +113,9 @@ impl Target {
     }
 }
 
-fn began(entry: &Entry) -> Option<Millis> {
+fn began(entry: &ArchiveEntry) -> Option<Millis> {
     match entry {
-        Entry::Game(game) => Some(game.began()),
+        ArchiveEntry::Game(game) => Some(game.began()),
         _ => None,
     }
 }
@@ -123,7 +123,7 @@ fn began(entry: &Entry) -> Option<Millis> {
 struct Import {
     target: Target,
     account: String,
-    batch: Vec<Entry>,
+    batch: Vec<ArchiveEntry>,
     /// Those of the batch.
     ids: HashSet<String>,
     told: Told,
@@ -186,7 +186,7 @@ impl Import {
             }
         };
         self.ids.insert(id);
-        self.batch.push(Entry::Game(Arc::from(taken)));
+        self.batch.push(ArchiveEntry::Game(Arc::from(taken)));
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use megaton::archive::{ArchiveError, FILE_NAME, Library, Millis};
+use megaton::archive::{ArchiveError, FILE_NAME, ArchiveReader, Millis};
 
 use crate::cli::failure::Failure;
 use crate::cli::setup::ConfigArgs;
@@ -44,9 +44,9 @@ impl ArchiveArgs {
         Ok(Place { path, site })
     }
 
-    pub(super) fn open(&self) -> Result<(Library, Place), Failure> {
+    pub(super) fn open(&self) -> Result<(ArchiveReader, Place), Failure> {
         let place = self.place()?;
-        Ok((Library::open(&place.path)?, place))
+        Ok((ArchiveReader::open(&place.path)?, place))
     }
 }
 

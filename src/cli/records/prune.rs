@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use megaton::archive::{Disk, Prune, calendar};
+use megaton::archive::{Database, Prune, dates};
 
 use super::place::{ArchiveArgs, now};
 use super::wanted::when;
@@ -39,7 +39,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let before = when("--older-than", Some(&args.older_than))?.unwrap_or_default();
     let (library, place) = args.archive.open()?;
     let games = library.prunable(before)?;
-    let date = calendar::minute(before);
+    let date = dates::minute(before);
     let what = if args.details {
         // Of some of them they may be gone already.
         format!("the details of up to {games} games from before {date}")
@@ -56,7 +56,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
         args.yes,
     )?;
     drop(library);
-    let mut disk = Disk::open(&place.path, now())?;
+    let mut disk = Database::open(&place.path, now())?;
     let kind = if args.details {
         Prune::Details
     } else {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use megaton::archive::{Cause, Group, Opponent, Stats, Tally, calendar};
+use megaton::archive::{Cause, Group, Opponent, Stats, ResultCounts, dates};
 use megaton::rules::Position;
 
 use super::chart::{Canvas, shorn};
@@ -155,7 +155,7 @@ impl Grid {
         }
     }
 
-    fn add(&mut self, name: &str, tally: &Tally, more: Vec<String>) {
+    fn add(&mut self, name: &str, tally: &ResultCounts, more: Vec<String>) {
         let mut row = vec![
             name.to_owned(),
             tally.games.to_string(),
@@ -270,7 +270,7 @@ fn opponents(opponents: &[Opponent], top: usize) -> Grid {
                 .map_or_else(|| "-".to_owned(), |rating| rating.to_string()),
             if opponent.bot { "bot" } else { "human" }.to_owned(),
             opponent.flagged.to_string(),
-            calendar::date(opponent.last),
+            dates::date(opponent.last),
         ];
         grid.add(name, &opponent.tally, more);
     }
@@ -318,7 +318,7 @@ fn ratings(stats: &Stats) -> Grid {
     columns.extend(titles);
     let rows = stats.ratings.iter().map(|day| {
         vec![
-            calendar::date(day.day),
+            dates::date(day.day),
             day.rating.to_string(),
             day.low.to_string(),
             day.high.to_string(),
@@ -342,9 +342,9 @@ fn rating_chart(stats: &Stats, ascii: bool) -> String {
     let mut text = format!(
         "rating: {} on {}, {} on {}; lowest {low}, highest {high}\n",
         first.rating,
-        calendar::date(first.day),
+        dates::date(first.day),
         last.rating,
-        calendar::date(last.day)
+        dates::date(last.day)
     );
     if days.len() < 2 {
         return text;
@@ -424,7 +424,7 @@ fn losses(stats: &Stats, top: usize) -> Grid {
             .clock
             .map(|clock| format!("{}.{}", clock / 1000, clock % 1000 / 100));
         vec![
-            calendar::minute(loss.at),
+            dates::minute(loss.at),
             loss.id.clone(),
             loss.opponent.clone(),
             loss.plies.div_ceil(2).to_string(),

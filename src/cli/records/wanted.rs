@@ -1,7 +1,7 @@
 //! Which games are meant: the options that several commands share.
 
 use clap::ValueEnum;
-use megaton::archive::{Filter, Millis, OPENING_PLIES, Outcome, Wanted, calendar};
+use megaton::archive::{Filter, Millis, OPENING_PLIES, Outcome, ResultFilter, dates};
 use megaton::lichess::{Side, Speed, Status};
 use megaton::rules::Game;
 
@@ -113,7 +113,7 @@ impl WantedArgs {
     pub(super) fn filter(&self) -> Result<Filter, Failure> {
         let switch = |yes: bool, no: bool| (yes || no).then_some(yes);
         let (result, status) = if self.lost_on_time {
-            let lost = Wanted::Result(Outcome::Loss);
+            let lost = ResultFilter::Result(Outcome::Loss);
             (Some(lost), Status::TIME_FORFEITS.to_vec())
         } else {
             (self.result.map(wanted), self.ended.clone())
@@ -139,13 +139,13 @@ impl WantedArgs {
     }
 }
 
-fn wanted(word: ResultWord) -> Wanted {
+fn wanted(word: ResultWord) -> ResultFilter {
     match word {
-        ResultWord::Win => Wanted::Result(Outcome::Win),
-        ResultWord::Draw => Wanted::Result(Outcome::Draw),
-        ResultWord::Loss => Wanted::Result(Outcome::Loss),
-        ResultWord::Void => Wanted::Void,
-        ResultWord::Running => Wanted::Running,
+        ResultWord::Win => ResultFilter::Result(Outcome::Win),
+        ResultWord::Draw => ResultFilter::Result(Outcome::Draw),
+        ResultWord::Loss => ResultFilter::Result(Outcome::Loss),
+        ResultWord::Void => ResultFilter::Void,
+        ResultWord::Running => ResultFilter::Running,
     }
 }
 
@@ -154,7 +154,7 @@ pub(super) fn when(option: &str, text: Option<&String>) -> Result<Option<Millis>
     let Some(text) = text else {
         return Ok(None);
     };
-    let moment = calendar::moment(text, now());
+    let moment = dates::moment(text, now());
     moment.map(Some).ok_or_else(|| {
         Failure::setup(format!(
             "{option} {text:?}: use a date (2026-11-21), a minute (\"2026-11-21 13:05\"), or how \

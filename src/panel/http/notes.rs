@@ -14,8 +14,8 @@ use super::shelf::{if_there, unreadable};
 use super::site::Site;
 use super::view::ChallengeView;
 use crate::archive::{
-    ArchiveError, ChallengeFilter, ChallengeRecord, Direction, EventFilter, Library, Millis, Noted,
-    Order, Spot, Verdict,
+    ArchiveError, ChallengeFilter, ChallengeRecord, Direction, EventFilter, ArchiveReader, Millis, PageItem,
+    Order, Cursor, ChallengeVerdict,
 };
 
 /// Lines that are given at once.
@@ -26,7 +26,7 @@ const MOST_LINES: usize = 200;
 #[serde(default)]
 pub(super) struct Asked {
     opponent: Option<String>,
-    verdict: Option<Verdict>,
+    verdict: Option<ChallengeVerdict>,
     direction: Option<Direction>,
 }
 
@@ -53,11 +53,11 @@ impl Page {
         self.limit.unwrap_or(MOST_LINES).min(MOST_LINES)
     }
 
-    fn spot(self) -> Option<Spot> {
+    fn spot(self) -> Option<Cursor> {
         let at = self.before?;
         // Every number is greater than this one.
         let n = self.after.unwrap_or(i64::MIN);
-        Some(Spot { at, n })
+        Some(Cursor { at, n })
     }
 
     /// What fits of all that is remembered, the newest first. Numbers count from the oldest.
@@ -66,12 +66,12 @@ impl Page {
         all: &[Arc<T>],
         at: impl Fn(&T) -> Millis,
         fits: impl Fn(&T) -> bool,
-    ) -> Vec<Noted<T>> {
-        let numbered = (1..).zip(all.iter().rev()).map(|(n, what)| Noted {
-            spot: Spot { at: at(what), n },
+    ) -> Vec<PageItem<T>> {
+        let numbered = (1..).zip(all.iter().rev()).map(|(n, what)| PageItem {
+            spot: Cursor { at: at(what), n },
             what: T::clone(what),
         });
-        let mut found: Vec<Noted<T>> = numbered
+        let mut found: Vec<PageItem<T>> = numbered
             .filter(|it| fits(&it.what) && self.spot().is_none_or(|after| it.spot < after))
             .collect();
         found.sort_by_key(|it| Reverse(it.spot));
@@ -143,7 +143,7 @@ pub(super) async fn events(
 
 /// The kinds of events that there are, in the order of the alphabet.
 pub(super) async fn kinds(State(site): State<Site>) -> Response {
-    let kept = site.shelf().ask(Library::event_kinds).await;
+    let kept = site.shelf().ask(ArchiveReader::event_kinds).await;
     let Ok(kept) = if_there(kept) else {
         return unreadable();
     };
@@ -157,15 +157,15 @@ pub(super) async fn kinds(State(site): State<Site>) -> Response {
 
 /// What the archive has; where there is none, what is remembered.
 fn answer<T, V: Serialize>(
-    kept: Result<Option<Vec<Noted<T>>>, ArchiveError>,
-    remembered: impl FnOnce() -> Vec<Noted<T>>,
+    kept: Result<Option<Vec<PageItem<T>>>, ArchiveError>,
+    remembered: impl FnOnce() -> Vec<PageItem<T>>,
     shown: impl Fn(&T) -> V,
 ) -> Response {
     let Ok(kept) = if_there(kept) else {
         return unreadable();
     };
     let found = kept.unwrap_or_else(remembered);
-    let line = |it: &Noted<T>| Line {
+    let line = |it: &PageItem<T>| Line {
         n: it.spot.n,
         what: shown(&it.what),
     };

@@ -24,8 +24,8 @@ use super::replay::Replay;
 use super::site::Site;
 use super::view::{Head, Whole};
 use crate::archive::{
-    ArchiveError, Filter, GameLine, GameRecord, Library, Mark, Millis, Opponent, Order, Outcome,
-    PgnOptions, RatedGame, ReviewRecord, Wanted, follow, opponents_of, pgn_reviewed,
+    ArchiveError, Filter, GameLine, GameRecord, ArchiveReader, GameCursor, Millis, Opponent, Order, Outcome,
+    PgnOptions, RatedGame, ReviewRecord, ResultFilter, follow, opponents_of, pgn_reviewed,
 };
 use crate::lichess::{Side, Speed};
 
@@ -43,7 +43,7 @@ const NICENESS: i32 = 10;
 #[derive(Debug)]
 pub(super) struct Shelf {
     path: Option<PathBuf>,
-    open: Arc<Mutex<Option<Library>>>,
+    open: Arc<Mutex<Option<ArchiveReader>>>,
     /// One reader at a time, counted until it has read: one whose page has left meanwhile too.
     turn: Arc<Semaphore>,
     /// Why it could not be read the last time, if so.
@@ -63,7 +63,7 @@ impl Shelf {
     /// What the archive answers; nothing where none is configured.
     pub(super) async fn ask<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&Library) -> Result<T, ArchiveError> + Send + 'static,
+        question: impl FnOnce(&ArchiveReader) -> Result<T, ArchiveError> + Send + 'static,
     ) -> Result<Option<T>, ArchiveError> {
         let Some(path) = self.path.clone() else {
             return Ok(None);
@@ -78,7 +78,7 @@ impl Shelf {
             let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
             let library = match open.take() {
                 Some(library) => library,
-                None => Library::open(&at)?,
+                None => ArchiveReader::open(&at)?,
             };
             let answer = question(&library)?;
             // Only one that answers is kept.
@@ -188,8 +188,8 @@ impl Wish {
         }
     }
 
-    fn mark(&self) -> Option<Mark> {
-        Some(Mark {
+    fn mark(&self) -> Option<GameCursor> {
+        Some(GameCursor {
             began: self.before?,
             id: self.after.clone()?,
         })
@@ -198,7 +198,7 @@ impl Wish {
     fn filter(&self) -> Filter {
         Filter {
             opponent: self.opponent.clone(),
-            result: self.result.map(Wanted::Result),
+            result: self.result.map(ResultFilter::Result),
             speed: self.speed,
             us: self.color,
             until: self.before.filter(|_| self.after.is_none()),
@@ -259,9 +259,9 @@ async fn find(site: &Site, wish: &Wish) -> Found<Head> {
 
 /// So many games that are over, after the marked one, without those that are known already.
 fn further(
-    library: &Library,
+    library: &ArchiveReader,
     filter: &Filter,
-    mut after: Option<Mark>,
+    mut after: Option<GameCursor>,
     limit: usize,
     known: &BTreeSet<String>,
 ) -> Result<Vec<GameLine>, ArchiveError> {
@@ -410,20 +410,20 @@ pub(super) async fn opponents(State(site): State<Site>) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::Disk;
+    use crate::archive::Database;
 
     #[tokio::test]
     async fn who_leaves_while_the_archive_is_read_takes_no_second_thread() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("games.db");
-        drop(Disk::open(&path, 1).unwrap());
+        drop(Database::open(&path, 1).unwrap());
         let shelf = Arc::new(Shelf::new(Some(path)));
         let (begun, begins) = tokio::sync::oneshot::channel();
         let (go_on, wait) = std::sync::mpsc::channel::<()>();
         let asking = tokio::spawn({
             let shelf = Arc::clone(&shelf);
             async move {
-                let slow = move |_: &Library| {
+                let slow = move |_: &ArchiveReader| {
                     begun.send(()).unwrap();
                     wait.recv().unwrap();
                     Ok(())
@@ -450,7 +450,7 @@ mod tests {
         }
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("games.db");
-        Disk::open(&path, 1).unwrap();
+        Database::open(&path, 1).unwrap();
         let shelf = Shelf::new(Some(path));
         let reader = shelf.ask(|_| Ok(niceness())).await;
         assert_eq!(reader, Ok(Some((niceness() + NICENESS).min(19))));

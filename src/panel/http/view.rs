@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::replay::{Replay, Shown};
 use crate::archive::{
-    ChallengeRecord, Control, GameRecord, Millis, MoveRecord, Origin, Outcome, PlayerRecord,
+    ChallengeRecord, TimeControlRecord, GameRecord, Millis, MoveRecord, Origin, Outcome, PlayerRecord,
     ReviewRecord, ScoreRecord, Source,
 };
 use crate::bot::{Clocks, LiveGame, ThinkingRecord};
@@ -73,7 +73,7 @@ impl Head {
     /// Of a record without its moves.
     pub(super) fn with_plies(record: &GameRecord, plies: usize) -> Self {
         let initial = match record.control {
-            Control::Clock { initial, .. } => Some(initial),
+            TimeControlRecord::Clock { initial, .. } => Some(initial),
             _ => None,
         };
         Self {
@@ -112,7 +112,7 @@ struct Face {
 impl Face {
     fn of(record: &GameRecord, clocks: Clocks) -> Self {
         let initial = match record.control {
-            Control::Clock { initial, .. } => Some(initial),
+            TimeControlRecord::Clock { initial, .. } => Some(initial),
             _ => None,
         };
         let runs = record.ending.is_none() && record.moves.len() >= FIRST_PLIES;

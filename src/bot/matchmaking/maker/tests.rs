@@ -14,14 +14,14 @@ use crate::config::Profile;
 use crate::lichess::{
     Account, Challenge, ChallengeStatus, ColorChoice, Event, Perf, Player, Presence,
 };
-use crate::store::{Moment, Store};
+use crate::store::{Timestamp, Store};
 
 mod anything;
 mod listing;
 mod orders;
 
 const MINUTE: Duration = Duration::from_secs(60);
-const START: Moment = Moment::from_millis(1_700_000_000_000);
+const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
 fn me() -> UserId {
     UserId::new("Megaton")
@@ -36,7 +36,7 @@ struct Town {
     memory: Memory,
     avoided: Vec<&'static str>,
     unrated: Vec<&'static str>,
-    barred: Option<(Moment, Why)>,
+    barred: Option<(Timestamp, Why)>,
 }
 
 impl Folk for Town {

@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
-use super::calendar::DAY;
+use super::dates::DAY;
 use super::error::ArchiveError;
-use super::record::{ChallengeRecord, EventRecord, GameRecord, Millis, Verdict};
+use super::record::{ChallengeRecord, EventRecord, GameRecord, Millis, ChallengeVerdict};
 use super::rows;
 use super::schema::SCHEMA;
-use crate::schema::Format;
+use crate::sqlite::Format;
 
 /// How long another process may be writing.
 const BUSY: Duration = Duration::from_secs(5);
@@ -29,7 +29,7 @@ pub const FILE_NAME: &str = "games.db";
 
 /// One thing to be kept.
 #[derive(Clone, Debug)]
-pub enum Entry {
+pub enum ArchiveEntry {
     /// A game as far as it is known; the same id replaces.
     Game(Arc<GameRecord>),
     /// A challenge; the same id replaces.
@@ -40,12 +40,12 @@ pub enum Entry {
 
 /// The open file.
 #[derive(Debug)]
-pub struct Disk {
+pub struct Database {
     path: PathBuf,
     db: Connection,
 }
 
-impl Disk {
+impl Database {
     /// Opens the file, makes it if there is none, and brings it to the present format.
     ///
     /// # Errors
@@ -88,13 +88,13 @@ impl Disk {
     ///
     /// # Errors
     /// When the file cannot be written or is damaged.
-    pub fn commit(&mut self, entries: &[Entry]) -> Result<(), ArchiveError> {
+    pub fn commit(&mut self, entries: &[ArchiveEntry]) -> Result<(), ArchiveError> {
         self.change(|batch| {
             for entry in entries {
                 match entry {
-                    Entry::Game(game) => rows::write_game(batch, game)?,
-                    Entry::Challenge(asked) => rows::write_challenge(batch, asked)?,
-                    Entry::Event(event) => rows::write_event(batch, event)?,
+                    ArchiveEntry::Game(game) => rows::write_game(batch, game)?,
+                    ArchiveEntry::Challenge(asked) => rows::write_challenge(batch, asked)?,
+                    ArchiveEntry::Event(event) => rows::write_event(batch, event)?,
                 }
             }
             Ok(())
@@ -142,8 +142,8 @@ impl Disk {
                 params![
                     rows::number(before),
                     rows::number(now),
-                    Verdict::Canceled.as_str(),
-                    Verdict::Waiting.as_str()
+                    ChallengeVerdict::Canceled.as_str(),
+                    ChallengeVerdict::Waiting.as_str()
                 ],
             )
         })

@@ -14,21 +14,21 @@ use std::time::SystemTime;
 
 use tokio::sync::oneshot;
 
-use super::disk::Disk;
+use super::database::Database;
 use super::error::ArchiveError;
 use super::record::Millis;
 
 /// A piece of work; false if the file is better opened anew.
-type Work = Box<dyn FnOnce(Result<&mut Disk, ArchiveError>) -> bool + Send>;
+type Work = Box<dyn FnOnce(Result<&mut Database, ArchiveError>) -> bool + Send>;
 
 /// Where work at the file is handed in. Clones hand in to the same thread; it ends with the last.
 #[derive(Clone, Debug)]
-pub struct Clerk {
+pub struct Writer {
     path: PathBuf,
     work: mpsc::Sender<Work>,
 }
 
-impl Clerk {
+impl Writer {
     /// A thread at this file. The file is opened when there is work.
     ///
     /// # Errors
@@ -57,11 +57,11 @@ impl Clerk {
     /// Those of the file.
     pub fn ask<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Disk) -> Result<T, ArchiveError> + Send + 'static,
+        work: impl FnOnce(&mut Database) -> Result<T, ArchiveError> + Send + 'static,
     ) -> impl Future<Output = Result<T, ArchiveError>> + Send + 'static {
         let (answer, answered) = oneshot::channel();
         let at = self.path.clone();
-        let work = move |disk: Result<&mut Disk, ArchiveError>| {
+        let work = move |disk: Result<&mut Database, ArchiveError>| {
             let done = disk.and_then(|disk| caught(&at, || work(disk)));
             let sound = done.is_ok();
             // Whoever does not wait any more is not told.
@@ -88,7 +88,7 @@ fn serve(path: &Path, work: &mpsc::Receiver<Work>) {
     for work in work {
         let disk = match open.take() {
             Some(disk) => Ok(disk),
-            None => caught(path, || Disk::open(path, now())),
+            None => caught(path, || Database::open(path, now())),
         };
         match disk {
             Ok(mut disk) => {
@@ -137,14 +137,14 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::archive::Entry;
+    use crate::archive::ArchiveEntry;
     use crate::archive::tests::{game, ground};
 
     #[tokio::test]
     async fn work_that_panics_is_undone_and_the_next_is_done() {
         let (_folder, path) = ground();
-        let clerk = Clerk::start(&path).unwrap();
-        let entry = Entry::Game(Arc::new(game("abcdefgh", 1, "Nuke")));
+        let clerk = Writer::start(&path).unwrap();
+        let entry = ArchiveEntry::Game(Arc::new(game("abcdefgh", 1, "Nuke")));
         clerk.ask(move |disk| disk.commit(&[entry])).await.unwrap();
         let failed = clerk.ask(|disk| {
             disk.change(|batch| -> rusqlite::Result<()> {

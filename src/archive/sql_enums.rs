@@ -2,7 +2,7 @@
 //!
 //! A word that nobody knows is the unknown value, never an error: a later program may have written it.
 
-use super::record::{Control, Direction, Origin, Outcome, Verdict};
+use super::record::{TimeControlRecord, Direction, Origin, Outcome, ChallengeVerdict};
 use crate::lichess::{Side, Status};
 
 /// The side of that name.
@@ -84,12 +84,12 @@ pub(super) fn direction(word: &str) -> Direction {
 }
 
 /// The verdict of that word.
-pub(super) fn verdict(word: &str) -> Verdict {
+pub(super) fn verdict(word: &str) -> ChallengeVerdict {
     [
-        Verdict::Accepted,
-        Verdict::Declined,
-        Verdict::Canceled,
-        Verdict::Failed,
+        ChallengeVerdict::Accepted,
+        ChallengeVerdict::Declined,
+        ChallengeVerdict::Canceled,
+        ChallengeVerdict::Failed,
     ]
     .into_iter()
     .find(|verdict| verdict.as_str() == word)
@@ -97,27 +97,27 @@ pub(super) fn verdict(word: &str) -> Verdict {
 }
 
 /// A time control in a word: `180000+2000` in milliseconds, `2d`, `unlimited`, `unknown`.
-pub(super) fn of_control(control: Control) -> String {
+pub(super) fn of_control(control: TimeControlRecord) -> String {
     match control {
-        Control::Clock { initial, increment } => format!("{initial}+{increment}"),
-        Control::Days(days) => format!("{days}d"),
-        Control::Unlimited => "unlimited".to_owned(),
-        Control::Unknown => "unknown".to_owned(),
+        TimeControlRecord::Clock { initial, increment } => format!("{initial}+{increment}"),
+        TimeControlRecord::Days(days) => format!("{days}d"),
+        TimeControlRecord::Unlimited => "unlimited".to_owned(),
+        TimeControlRecord::Unknown => "unknown".to_owned(),
     }
 }
 
 /// The time control of that word.
-pub(super) fn control(word: &str) -> Control {
+pub(super) fn control(word: &str) -> TimeControlRecord {
     if word == "unlimited" {
-        return Control::Unlimited;
+        return TimeControlRecord::Unlimited;
     }
     if let Some(days) = word.strip_suffix('d').and_then(|days| days.parse().ok()) {
-        return Control::Days(days);
+        return TimeControlRecord::Days(days);
     }
     let clock = word.split_once('+');
     match clock.map(|(initial, increment)| (initial.parse(), increment.parse())) {
-        Some((Ok(initial), Ok(increment))) => Control::Clock { initial, increment },
-        _ => Control::Unknown,
+        Some((Ok(initial), Ok(increment))) => TimeControlRecord::Clock { initial, increment },
+        _ => TimeControlRecord::Unknown,
     }
 }
 
@@ -140,21 +140,21 @@ mod tests {
             assert_eq!(outcome(of_outcome(value)), Some(value));
         }
         for value in [
-            Control::Clock {
+            TimeControlRecord::Clock {
                 initial: 180_000,
                 increment: 2000,
             },
-            Control::Days(3),
-            Control::Unlimited,
-            Control::Unknown,
+            TimeControlRecord::Days(3),
+            TimeControlRecord::Unlimited,
+            TimeControlRecord::Unknown,
         ] {
             assert_eq!(control(&of_control(value)), value);
         }
         for value in [Direction::In, Direction::Out] {
             assert_eq!(direction(of_direction(value)), value);
         }
-        assert_eq!(verdict(Verdict::Failed.as_str()), Verdict::Failed);
-        assert_eq!(verdict("new"), Verdict::Waiting);
+        assert_eq!(verdict(ChallengeVerdict::Failed.as_str()), ChallengeVerdict::Failed);
+        assert_eq!(verdict("new"), ChallengeVerdict::Waiting);
     }
 
     #[test]

@@ -80,7 +80,7 @@ pub fn time_loss(game: &GameRecord, events: &[EventRecord]) -> Option<TimeLoss> 
     if !ending.status.is_time_forfeit() || ending.winner != Some(us.other()) {
         return None;
     }
-    let scene = Scene::of(game, ending.at, events);
+    let scene = FinalMoments::of(game, ending.at, events);
     let (cause, evidence) = scene.cause();
     Some(TimeLoss {
         id: game.id.clone(),
@@ -94,7 +94,7 @@ pub fn time_loss(game: &GameRecord, events: &[EventRecord]) -> Option<TimeLoss> 
 }
 
 /// The last moments of a game.
-struct Scene<'g> {
+struct FinalMoments<'g> {
     game: &'g GameRecord,
     ended: Millis,
     /// Our moves.
@@ -107,7 +107,7 @@ struct Scene<'g> {
     events: Vec<&'g EventRecord>,
 }
 
-impl<'g> Scene<'g> {
+impl<'g> FinalMoments<'g> {
     fn of(game: &'g GameRecord, ended: Millis, events: &'g [EventRecord]) -> Self {
         let moves = game.moves.iter().enumerate();
         let ours = moves.filter(|(ply, _)| Some(GameRecord::mover(*ply)) == game.us);

@@ -9,9 +9,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A moment of the calendar, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Moment(u64);
+pub struct Timestamp(u64);
 
-impl Moment {
+impl Timestamp {
     /// So many milliseconds after 1970 began.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
@@ -59,7 +59,7 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-impl Add<Duration> for Moment {
+impl Add<Duration> for Timestamp {
     type Output = Self;
 
     fn add(self, rhs: Duration) -> Self {
@@ -67,13 +67,13 @@ impl Add<Duration> for Moment {
     }
 }
 
-impl From<SystemTime> for Moment {
+impl From<SystemTime> for Timestamp {
     fn from(time: SystemTime) -> Self {
         Self(time.duration_since(UNIX_EPOCH).map_or(0, millis))
     }
 }
 
-impl fmt::Display for Moment {
+impl fmt::Display for Timestamp {
     /// The time of the day in UTC: `21:40`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let minutes = self.0 / 60_000;
@@ -87,14 +87,14 @@ mod tests {
 
     #[test]
     fn a_moment_is_shown_as_the_time_of_its_day() {
-        let moment = Moment::from_millis(DAY * 20_000 + (21 * 60 + 40) * 60_000 + 59_999);
+        let moment = Timestamp::from_millis(DAY * 20_000 + (21 * 60 + 40) * 60_000 + 59_999);
         assert_eq!(moment.to_string(), "21:40");
-        assert_eq!(Moment::default().to_string(), "00:00");
+        assert_eq!(Timestamp::default().to_string(), "00:00");
     }
 
     #[test]
     fn a_date_counts_leap_years() {
-        let date = |days: u64| Moment::from_millis(days * DAY).date();
+        let date = |days: u64| Timestamp::from_millis(days * DAY).date();
         assert_eq!(date(0), "1970-01-01");
         assert_eq!(date(11_016), "2000-02-29");
         assert_eq!(date(11_017), "2000-03-01");
@@ -103,12 +103,12 @@ mod tests {
 
     #[test]
     fn nothing_underflows_and_nothing_overflows() {
-        let (early, late) = (Moment::from_millis(5), Moment::from_millis(9));
+        let (early, late) = (Timestamp::from_millis(5), Timestamp::from_millis(9));
         assert_eq!(early.since(late), Duration::ZERO);
         assert_eq!(late.since(early), Duration::from_millis(4));
-        assert_eq!(early.before(Duration::MAX), Moment::default());
+        assert_eq!(early.before(Duration::MAX), Timestamp::default());
         assert!(late + Duration::MAX > late);
         let before_1970 = UNIX_EPOCH - Duration::from_secs(1);
-        assert_eq!(Moment::from(before_1970), Moment::default());
+        assert_eq!(Timestamp::from(before_1970), Timestamp::default());
     }
 }

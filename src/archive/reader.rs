@@ -12,14 +12,14 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 use serde::Serialize;
 
-use super::disk::open_to_read;
+use super::database::open_to_read;
 use super::error::ArchiveError;
 use super::filter::{Conditions, Filter};
 use super::record::{EventRecord, GameRecord, Millis, Outcome};
 use super::rows::{
     EVENT_COLUMNS, GAME_COLUMNS, GAME_WIDTH, event_of, game_of, number, read_game, read_moves,
 };
-use super::words;
+use super::sql_enums;
 use crate::rules::Game;
 
 /// Lines that are read at a time, and games with their moves.
@@ -28,14 +28,14 @@ const GAMES: usize = 100;
 
 /// The archive, for reading. Clones share the connection, one call at a time.
 #[derive(Clone)]
-pub struct Library(Arc<Shelf>);
+pub struct ArchiveReader(Arc<ReaderConnection>);
 
-struct Shelf {
+struct ReaderConnection {
     path: PathBuf,
     db: Mutex<Connection>,
 }
 
-impl fmt::Debug for Library {
+impl fmt::Debug for ArchiveReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Library").field(&self.0.path).finish()
     }
@@ -91,14 +91,14 @@ pub struct GameLine {
 
 /// Where a list of games goes on: after the game with this beginning and id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct GameCursor {
     /// When that game began.
     pub began: Millis,
     /// Its id.
     pub id: String,
 }
 
-impl Mark {
+impl GameCursor {
     fn of(game: &GameRecord) -> Self {
         Self {
             began: game.began(),
@@ -109,12 +109,12 @@ impl Mark {
 
 impl GameLine {
     /// Where a list goes on after this game.
-    pub fn mark(&self) -> Mark {
-        Mark::of(&self.game)
+    pub fn mark(&self) -> GameCursor {
+        GameCursor::of(&self.game)
     }
 }
 
-impl Library {
+impl ArchiveReader {
     /// Opens the archive, which must be there.
     ///
     /// # Errors
@@ -122,7 +122,7 @@ impl Library {
     pub fn open(path: &Path) -> Result<Self, ArchiveError> {
         let db = Mutex::new(open_to_read(path)?);
         let path = path.to_owned();
-        Ok(Self(Arc::new(Shelf { path, db })))
+        Ok(Self(Arc::new(ReaderConnection { path, db })))
     }
 
     /// Where the file is.
@@ -139,7 +139,7 @@ impl Library {
         filter: &Filter,
         order: Order,
         most: usize,
-        after: Option<&Mark>,
+        after: Option<&GameCursor>,
     ) -> Result<Vec<GameLine>, ArchiveError> {
         let columns = format!("{GAME_COLUMNS}, result, plies, opening, least_clock, hurried, lag");
         let (sql, values) = listing(&columns, filter, order, most, after);
@@ -163,7 +163,7 @@ impl Library {
         most: usize,
         take: impl FnMut(GameLine) -> Result<bool, E>,
     ) -> Result<(), E> {
-        let read = |most, after: Option<&Mark>| self.games(filter, order, most, after);
+        let read = |most, after: Option<&GameCursor>| self.games(filter, order, most, after);
         page_by_page(most, LINES, read, GameLine::mark, take)
     }
 
@@ -178,7 +178,7 @@ impl Library {
         most: usize,
         take: impl FnMut(GameRecord) -> Result<bool, E>,
     ) -> Result<(), E> {
-        let read = |most, after: Option<&Mark>| {
+        let read = |most, after: Option<&GameCursor>| {
             let (sql, values) = listing(GAME_COLUMNS, filter, order, most, after);
             self.ask(|db| {
                 let mut found = db.prepare_cached(&sql)?;
@@ -192,7 +192,7 @@ impl Library {
                 Ok(games)
             })
         };
-        page_by_page(most, GAMES, read, Mark::of, take)
+        page_by_page(most, GAMES, read, GameCursor::of, take)
     }
 
     /// A game with its moves, as people write them too.
@@ -355,7 +355,7 @@ fn listing(
     filter: &Filter,
     order: Order,
     most: usize,
-    after: Option<&Mark>,
+    after: Option<&GameCursor>,
 ) -> (String, Vec<Value>) {
     let mut conditions = Conditions::of(filter);
     if let Some(mark) = after {
@@ -377,7 +377,7 @@ fn line_of(row: &Row<'_>) -> rusqlite::Result<GameLine> {
     let lag: Option<i64> = row.get(GAME_WIDTH + 5)?;
     Ok(GameLine {
         game: game_of(row)?,
-        result: result.as_deref().and_then(words::outcome),
+        result: result.as_deref().and_then(sql_enums::outcome),
         plies: row.get(GAME_WIDTH + 1)?,
         opening: row.get(GAME_WIDTH + 2)?,
         least_clock: least.map(super::rows::moment),

@@ -8,10 +8,10 @@ use rusqlite::{Row, params_from_iter};
 
 use super::error::ArchiveError;
 use super::filter::Conditions;
-use super::library::{LINES, Library, Order, page_by_page};
-use super::record::{ChallengeRecord, Direction, EventRecord, Millis, Verdict};
+use super::reader::{LINES, ArchiveReader, Order, page_by_page};
+use super::record::{ChallengeRecord, Direction, EventRecord, Millis, ChallengeVerdict};
 use super::rows::{CHALLENGE_COLUMNS, EVENT_COLUMNS, challenge_of, event_of};
-use super::words;
+use super::sql_enums;
 
 /// Which challenges are meant; what is not set does not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct ChallengeFilter {
     /// From this account or to it, in any letter case.
     pub opponent: Option<String>,
     /// Of which this became.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<ChallengeVerdict>,
     /// That went this way.
     pub direction: Option<Direction>,
     /// Seen at or after this moment.
@@ -52,7 +52,7 @@ impl ChallengeFilter {
             all.add("verdict = ?", Value::Text(verdict.as_str().to_owned()));
         }
         if let Some(direction) = self.direction {
-            let word = words::of_direction(direction).to_owned();
+            let word = sql_enums::of_direction(direction).to_owned();
             all.add("direction = ?", Value::Text(word));
         }
         all.span("at", self.since, self.until);
@@ -105,7 +105,7 @@ fn is_within(at: Millis, since: Option<Millis>, until: Option<Millis>) -> bool {
 
 /// Where a list goes on: after what has this moment and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Spot {
+pub struct Cursor {
     /// When it was.
     pub at: Millis,
     /// Which of those of one moment it is: what was written down later has the greater number.
@@ -114,9 +114,9 @@ pub struct Spot {
 
 /// Something in a list, and where the list goes on after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Noted<T> {
+pub struct PageItem<T> {
     /// Its place.
-    pub spot: Spot,
+    pub spot: Cursor,
     /// The thing itself.
     pub what: T,
 }
@@ -157,7 +157,7 @@ impl Dated for EventRecord {
     }
 }
 
-impl Library {
+impl ArchiveReader {
     /// The challenges that are meant, so many at most, after this place if one is named.
     ///
     /// # Errors
@@ -167,8 +167,8 @@ impl Library {
         filter: &ChallengeFilter,
         order: Order,
         most: usize,
-        after: Option<Spot>,
-    ) -> Result<Vec<Noted<ChallengeRecord>>, ArchiveError> {
+        after: Option<Cursor>,
+    ) -> Result<Vec<PageItem<ChallengeRecord>>, ArchiveError> {
         self.noted(filter.conditions(), order, most, after)
     }
 
@@ -181,8 +181,8 @@ impl Library {
         filter: &EventFilter,
         order: Order,
         most: usize,
-        after: Option<Spot>,
-    ) -> Result<Vec<Noted<EventRecord>>, ArchiveError> {
+        after: Option<Cursor>,
+    ) -> Result<Vec<PageItem<EventRecord>>, ArchiveError> {
         self.noted(filter.conditions(), order, most, after)
     }
 
@@ -198,11 +198,11 @@ impl Library {
         most: usize,
         mut take: impl FnMut(ChallengeRecord) -> Result<bool, E>,
     ) -> Result<(), E> {
-        let read = |most, after: Option<&Spot>| {
+        let read = |most, after: Option<&Cursor>| {
             let after = after.copied();
             self.challenges_by(filter, order, most, after)
         };
-        let mark = |it: &Noted<ChallengeRecord>| it.spot;
+        let mark = |it: &PageItem<ChallengeRecord>| it.spot;
         page_by_page(most, LINES, read, mark, |it| take(it.what))
     }
 
@@ -217,11 +217,11 @@ impl Library {
         most: usize,
         mut take: impl FnMut(EventRecord) -> Result<bool, E>,
     ) -> Result<(), E> {
-        let read = |most, after: Option<&Spot>| {
+        let read = |most, after: Option<&Cursor>| {
             let after = after.copied();
             self.events_by(filter, order, most, after)
         };
-        let mark = |it: &Noted<EventRecord>| it.spot;
+        let mark = |it: &PageItem<EventRecord>| it.spot;
         page_by_page(most, LINES, read, mark, |it| take(it.what))
     }
 
@@ -259,18 +259,18 @@ impl Library {
         conditions: Conditions,
         order: Order,
         most: usize,
-        after: Option<Spot>,
-    ) -> Result<Vec<Noted<T>>, ArchiveError> {
+        after: Option<Cursor>,
+    ) -> Result<Vec<PageItem<T>>, ArchiveError> {
         let (sql, values) = listing::<T>(conditions, order, most, after);
         self.ask(|db| {
             let mut found = db.prepare_cached(&sql)?;
-            let noted = |row: &Row<'_>| -> rusqlite::Result<Noted<T>> {
+            let noted = |row: &Row<'_>| -> rusqlite::Result<PageItem<T>> {
                 let what = T::of(row)?;
-                let spot = Spot {
+                let spot = Cursor {
                     at: what.at(),
                     n: row.get("n")?,
                 };
-                Ok(Noted { spot, what })
+                Ok(PageItem { spot, what })
             };
             found.query_map(params_from_iter(values), noted)?.collect()
         })
@@ -282,7 +282,7 @@ fn listing<T: Dated>(
     mut conditions: Conditions,
     order: Order,
     most: usize,
-    after: Option<Spot>,
+    after: Option<Cursor>,
 ) -> (String, Vec<Value>) {
     if let Some(spot) = after {
         conditions.go_on(order, ["at", "n"], spot.at, Value::Integer(spot.n));
@@ -302,7 +302,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::super::tests::{challenge, ground};
-    use super::super::{Disk, Entry};
+    use super::super::{Database, ArchiveEntry};
     use super::*;
 
     fn event(at: Millis, kind: &str, game: Option<&str>) -> EventRecord {
@@ -314,17 +314,17 @@ mod tests {
         }
     }
 
-    fn keep(path: &Path, entries: &[Entry]) -> Library {
-        Disk::open(path, 1).unwrap().commit(entries).unwrap();
-        Library::open(path).unwrap()
+    fn keep(path: &Path, entries: &[ArchiveEntry]) -> ArchiveReader {
+        Database::open(path, 1).unwrap().commit(entries).unwrap();
+        ArchiveReader::open(path).unwrap()
     }
 
     fn some_challenges() -> Vec<ChallengeRecord> {
         let mut all: Vec<ChallengeRecord> = (0..7)
             .map(|number| challenge(&format!("asked{number:03}"), 1000 + number / 3, "Nuke"))
             .collect();
-        all[1].verdict = Verdict::Declined;
-        all[2].verdict = Verdict::Declined;
+        all[1].verdict = ChallengeVerdict::Declined;
+        all[2].verdict = ChallengeVerdict::Declined;
         all[2].direction = Direction::Out;
         // The server's own engine and the nameless have no id.
         all[3].user.id = None;
@@ -340,20 +340,20 @@ mod tests {
     fn challenges_are_found_by_every_condition_on_disk_as_in_memory() {
         let (_folder, path) = ground();
         let all = some_challenges();
-        let entries = all.iter().cloned().map(|it| Entry::Challenge(Arc::new(it)));
+        let entries = all.iter().cloned().map(|it| ArchiveEntry::Challenge(Arc::new(it)));
         let library = keep(&path, &entries.collect::<Vec<_>>());
         let conditions: [(usize, Set); 10] = [
             (7, |_| {}),
             (6, |filter| filter.opponent = Some("NUKE".into())),
             (1, |filter| filter.opponent = Some("blast".into())),
             (0, |filter| filter.opponent = Some("' OR 1 --".into())),
-            (2, |filter| filter.verdict = Some(Verdict::Declined)),
-            (0, |filter| filter.verdict = Some(Verdict::Failed)),
+            (2, |filter| filter.verdict = Some(ChallengeVerdict::Declined)),
+            (0, |filter| filter.verdict = Some(ChallengeVerdict::Failed)),
             (1, |filter| filter.direction = Some(Direction::Out)),
             (4, |filter| filter.since = Some(1001)),
             (3, |filter| filter.until = Some(1001)),
             (1, |filter| {
-                filter.verdict = Some(Verdict::Declined);
+                filter.verdict = Some(ChallengeVerdict::Declined);
                 filter.direction = Some(Direction::In);
                 filter.until = Some(1001);
             }),
@@ -380,7 +380,7 @@ mod tests {
             event(3, "stream", Some("abcdefgh")),
             event(4, "limited", Some("other000")),
         ];
-        let entries = all.iter().cloned().map(|it| Entry::Event(Arc::new(it)));
+        let entries = all.iter().cloned().map(|it| ArchiveEntry::Event(Arc::new(it)));
         let library = keep(&path, &entries.collect::<Vec<_>>());
         let kinds = ["limited", "offline", "online", "stream"];
         assert_eq!(library.event_kinds().unwrap(), kinds);
@@ -422,14 +422,14 @@ mod tests {
     #[test]
     fn pages_hold_each_of_one_moment_once_in_either_order() {
         let (_folder, path) = ground();
-        let entries = (0..10).map(|n| Entry::Event(Arc::new(event(5 + n / 8, "limited", None))));
+        let entries = (0..10).map(|n| ArchiveEntry::Event(Arc::new(event(5 + n / 8, "limited", None))));
         let library = keep(&path, &entries.collect::<Vec<_>>());
         let any = EventFilter::default();
         let mut told = 0;
         for order in [Order::Newest, Order::Oldest] {
             let all = library.events_by(&any, order, 99, None).unwrap();
             assert_eq!(all.len(), 10);
-            let mut paged: Vec<Noted<EventRecord>> = Vec::new();
+            let mut paged: Vec<PageItem<EventRecord>> = Vec::new();
             loop {
                 let spot = paged.last().map(|it| it.spot);
                 let page = library.events_by(&any, order, 3, spot).unwrap();
@@ -452,7 +452,7 @@ mod tests {
     fn a_page_is_read_along_the_index_and_nothing_is_sorted() {
         let (_folder, path) = ground();
         let library = keep(&path, &[]);
-        let spot = Some(Spot { at: 5, n: 5 });
+        let spot = Some(Cursor { at: 5, n: 5 });
         let about = EventFilter {
             game: Some("abcdefgh".to_owned()),
             ..EventFilter::default()
