@@ -20,6 +20,6 @@ pub mod store;
 pub mod engine;
 pub mod lichess;
 pub mod sqlite;
-pub mod web;
+pub mod http_common;
 
 pub mod rules;

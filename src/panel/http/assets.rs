@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 
 use super::gate::refusal;
-use crate::web::{Asset, embedded, find};
+use crate::http_common::{Asset, embedded, find};
 
 /// What the pages take from the board's folder; the rest of it is the practice page.
 static BOARD: &[Asset] = embedded![

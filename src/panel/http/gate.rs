@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::key::Knock;
 use super::site::Site;
-use crate::web::{Stranger, by_own_name, is_from_here};
+use crate::http_common::{ForeignRequest, by_own_name, is_from_here};
 
 /// The cookie that names a session.
 pub(super) const COOKIE: &str = "megaton-session";
@@ -29,8 +29,8 @@ pub(super) fn refusal(status: StatusCode, text: &str) -> Response {
 pub(super) async fn watch(State(site): State<Site>, request: Request, next: Next) -> Response {
     if let Err(stranger) = by_own_name(request.headers(), site.address(), site.hosts()) {
         let hint = match stranger {
-            Stranger::Name => ": see [panel] hosts",
-            Stranger::Unclear | Stranger::Page => "",
+            ForeignRequest::Name => ": see [panel] hosts",
+            ForeignRequest::Unclear | ForeignRequest::Page => "",
         };
         return refusal(StatusCode::FORBIDDEN, &format!("{stranger}{hint}"));
     }

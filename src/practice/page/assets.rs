@@ -4,7 +4,7 @@ use axum::extract::Path;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use crate::web::{Asset, embedded, find};
+use crate::http_common::{Asset, embedded, find};
 
 static ASSETS: &[Asset] = embedded![
     "board":

@@ -6,7 +6,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::Page;
-use crate::web::by_own_name;
+use crate::http_common::by_own_name;
 
 pub(super) async fn refuse_strangers(
     State(page): State<Page>,

@@ -9,4 +9,4 @@ mod assets;
 mod origin;
 
 pub use assets::{Asset, Kind, embedded, find};
-pub use origin::{Stranger, by_own_name, is_from_here};
+pub use origin::{ForeignRequest, by_own_name, is_from_here};

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
 /// Why a request is none of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Stranger {
+pub enum ForeignRequest {
     /// It does not say clearly where it goes and where it comes from.
     #[error("a request has one Host, and one Origin at most")]
     Unclear,
@@ -45,19 +45,19 @@ pub fn by_own_name(
     headers: &HeaderMap,
     bound: SocketAddr,
     hosts: &[String],
-) -> Result<(), Stranger> {
+) -> Result<(), ForeignRequest> {
     let single = |name: &HeaderName| headers.get_all(name).iter().count() <= 1;
     if !single(&header::HOST) || !single(&header::ORIGIN) {
-        return Err(Stranger::Unclear);
+        return Err(ForeignRequest::Unclear);
     }
     let Some(host) = text(headers, &header::HOST) else {
-        return Err(Stranger::Unclear);
+        return Err(ForeignRequest::Unclear);
     };
     if !is_own(host, bound, hosts) {
-        return Err(Stranger::Name);
+        return Err(ForeignRequest::Name);
     }
     if is_fetched_by_another(headers) {
-        return Err(Stranger::Page);
+        return Err(ForeignRequest::Page);
     }
     if !headers.contains_key(header::ORIGIN) {
         return Ok(());
@@ -69,7 +69,7 @@ pub fn by_own_name(
     if from.is_some_and(|from| from.eq_ignore_ascii_case(host)) {
         Ok(())
     } else {
-        Err(Stranger::Page)
+        Err(ForeignRequest::Page)
     }
 }
 
@@ -205,7 +205,7 @@ mod tests {
                 ("navigate", "iframe"),
             ] {
                 let refused = fetched(site, mode, dest);
-                assert_eq!(refused, Err(Stranger::Page), "{site} {mode} {dest}");
+                assert_eq!(refused, Err(ForeignRequest::Page), "{site} {mode} {dest}");
             }
             assert_eq!(fetched(site, "navigate", "document"), Ok(()), "{site}");
         }
@@ -216,7 +216,7 @@ mod tests {
         bare.insert(header::HOST, "localhost".parse().unwrap());
         bare.insert(SITE, "cross-site".parse().unwrap());
         let refused = by_own_name(&bare, "127.0.0.1:8650".parse().unwrap(), &[]);
-        assert_eq!(refused, Err(Stranger::Page));
+        assert_eq!(refused, Err(ForeignRequest::Page));
     }
 
     #[test]
