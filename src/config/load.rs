@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::contradiction::{Setting, contradiction};
+use super::validation::{Setting, contradiction};
 use super::error::{ConfigError, Fault};
 use super::keys::{self, Key, SECTIONS, Section, Takes};
-use super::nearest::nearest;
+use super::suggestion::nearest;
 use super::settings::{Config, Data, Lichess};
 use crate::engine::CLASSICAL;
 

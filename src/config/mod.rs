@@ -4,12 +4,12 @@
 //! be right. It holds no secret: the token comes from a file it names or from the environment, and
 //! a token written into the TOML is refused without being repeated.
 
-mod contradiction;
+mod validation;
 mod diff;
 mod error;
 mod keys;
 mod load;
-mod nearest;
+mod suggestion;
 mod settings;
 mod units;
 mod values;

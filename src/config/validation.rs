@@ -27,12 +27,12 @@ pub(super) struct Setting {
 }
 
 /// A setting, and what is wrong with it.
-pub(super) type Found = (Setting, String);
+pub(super) type Contradiction = (Setting, String);
 /// Whether the file has a setting; else it is a default.
 type IsSet<'a> = &'a dyn Fn(&Setting) -> bool;
 
 /// The first contradiction in a config.
-pub(super) fn contradiction(config: &Config, is_set: IsSet<'_>) -> Option<Found> {
+pub(super) fn contradiction(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
     in_texts(config)
         .or_else(|| in_ranges(config, is_set))
         .or_else(|| in_visitors("challenge.humans", &config.challenge.humans, is_set))
@@ -58,7 +58,7 @@ fn pick<const N: usize>(is_set: IsSet<'_>, settings: [Setting; N]) -> Setting {
     *found.unwrap_or(&settings[0])
 }
 
-fn in_texts(config: &Config) -> Option<Found> {
+fn in_texts(config: &Config) -> Option<Contradiction> {
     if let Some(what) = fault_in_url(&config.lichess.url) {
         return Some((at("lichess", "url"), what));
     }
@@ -72,7 +72,7 @@ fn in_texts(config: &Config) -> Option<Found> {
 }
 
 /// Two settings of a section, and whether the first is above the second.
-struct Pair {
+struct OrderedPair {
     section: &'static str,
     index: usize,
     keys: [&'static str; 2],
@@ -84,8 +84,8 @@ fn pair<T: PartialOrd + Copy>(
     keys: [&'static str; 2],
     low: T,
     high: T,
-) -> Pair {
-    Pair {
+) -> OrderedPair {
+    OrderedPair {
         section,
         index: 0,
         keys,
@@ -93,7 +93,7 @@ fn pair<T: PartialOrd + Copy>(
     }
 }
 
-fn in_ranges(config: &Config, is_set: IsSet<'_>) -> Option<Found> {
+fn in_ranges(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
     let pair = pairs(config).into_iter().find(|pair| pair.wrong)?;
     let [low, high] = pair.keys;
     let named = |key| Setting {
@@ -105,7 +105,7 @@ fn in_ranges(config: &Config, is_set: IsSet<'_>) -> Option<Found> {
     Some((pick(is_set, [named(low), named(high)]), what))
 }
 
-fn pairs(config: &Config) -> Vec<Pair> {
+fn pairs(config: &Config) -> Vec<OrderedPair> {
     const BASE: [&str; 2] = ["min_base", "max_base"];
     const INCREMENT: [&str; 2] = ["min_increment", "max_increment"];
     const RATING: [&str; 2] = ["min_rating", "max_rating"];
@@ -149,7 +149,7 @@ fn pairs(config: &Config) -> Vec<Pair> {
         ]);
     }
     let profiles = search.profile.iter().enumerate();
-    pairs.extend(profiles.map(|(index, profile)| Pair {
+    pairs.extend(profiles.map(|(index, profile)| OrderedPair {
         index,
         ..pair(
             "matchmaking.profile",
@@ -162,7 +162,7 @@ fn pairs(config: &Config) -> Vec<Pair> {
 }
 
 /// Rules that let nobody in, or nothing.
-fn in_visitors(section: &'static str, rules: &Visitors, is_set: IsSet<'_>) -> Option<Found> {
+fn in_visitors(section: &'static str, rules: &Visitors, is_set: IsSet<'_>) -> Option<Contradiction> {
     if !rules.accept {
         return None;
     }
@@ -207,7 +207,7 @@ fn in_visitors(section: &'static str, rules: &Visitors, is_set: IsSet<'_>) -> Op
 }
 
 /// Seats that somebody can never get.
-fn in_seats(config: &Config, is_set: IsSet<'_>) -> Option<Found> {
+fn in_seats(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
     let challenge = &config.challenge;
     let reserved = challenge.reserved_for_humans;
     let keys = ["reserved_for_humans", "concurrency"].map(|key| at("challenge", key));
@@ -235,7 +235,7 @@ fn in_seats(config: &Config, is_set: IsSet<'_>) -> Option<Found> {
     Some((pick(is_set, keys), what))
 }
 
-fn in_matchmaking(config: &Config, is_set: IsSet<'_>) -> Option<Found> {
+fn in_matchmaking(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
     if !config.matchmaking.enabled {
         return None;
     }
@@ -265,7 +265,7 @@ fn in_matchmaking(config: &Config, is_set: IsSet<'_>) -> Option<Found> {
 }
 
 /// Profiles that Lichess cannot give, or that cannot be told apart.
-fn in_profiles(profiles: &[Profile], is_set: IsSet<'_>) -> Option<Found> {
+fn in_profiles(profiles: &[Profile], is_set: IsSet<'_>) -> Option<Contradiction> {
     for (index, profile) in profiles.iter().enumerate() {
         let said = |keys: [&'static str; 2], what: String| {
             let settings = keys.map(|key| Setting {
@@ -313,7 +313,7 @@ fn in_profiles(profiles: &[Profile], is_set: IsSet<'_>) -> Option<Found> {
 }
 
 /// Offers of what would be turned down from the other side.
-fn in_draws(config: &Config, is_set: IsSet<'_>) -> Option<Found> {
+fn in_draws(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
     let draw = &config.draw;
     let sides = [
         (
@@ -347,7 +347,7 @@ fn in_draws(config: &Config, is_set: IsSet<'_>) -> Option<Found> {
 }
 
 /// Whoever can reach the page from elsewhere must show that it is theirs.
-fn in_panel(config: &Config) -> Option<Found> {
+fn in_panel(config: &Config) -> Option<Contradiction> {
     let listen = config.panel.listen?;
     if config.panel.token_file.is_some() {
         return None;
