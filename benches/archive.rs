@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use megaton::archive::{
-    Writer, TimeControlRecord, Database, EndingRecord, ArchiveEntry, FILE_NAME, Filter, GameRecord, ArchiveReader, MoveRecord,
-    Order, Origin, PlayerRecord, ScoreRecord, Source,
+    ArchiveEntry, ArchiveReader, Database, EndingRecord, FILE_NAME, Filter, GameRecord, MoveRecord,
+    Order, Origin, PlayerRecord, ScoreRecord, Source, TimeControlRecord, Writer,
 };
 use megaton::lichess::{Side, Speed, Status};
 use megaton::rules::Game;

@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 
 use megaton::archive::FILE_NAME;
 use megaton::bot::{
-    ArchiveRules, BotOptions, Control, ListSources, Listeners, Memory, Pace, Scribe, SearchLimits,
-    Settings, Shutdown, channel as command_channel, run_commanded,
+    ArchiveRules, Archiver, BotOptions, BotState, BotTiming, ControlHandle, EventBus, ListSources,
+    SearchLimits, Settings, Shutdown, channel as command_channel, run_commanded,
 };
 use megaton::config::{Config, Panel};
 use megaton::engine::{EngineOptions, Pool};
@@ -78,7 +78,7 @@ fn main() -> Result<(), Failure> {
     measure(&desk, games, &prefixes)?;
     let looks = look(&page)?;
     let rules = ArchiveRules::from(&Config::default().archive);
-    let scribe = runtime.block_on(Scribe::start(&archive, &chronicle, &pool, &rules))?;
+    let scribe = runtime.block_on(Archiver::start(&archive, &chronicle, &pool, &rules))?;
     let looked_at = Instant::now();
     loop {
         writeln!(
@@ -127,7 +127,7 @@ fn measure(desk: &Desk, games: usize, prefixes: &Arc<Vec<Game>>) -> Result<(), F
 /// Serves the operator's page beside the bot, as `megaton run` does; says where.
 fn open_page(
     options: &BotOptions,
-    control: Control,
+    control: ControlHandle,
     server: &str,
     archive: &Path,
 ) -> Result<String, Failure> {
@@ -292,9 +292,9 @@ fn options(url: &str) -> Result<BotOptions, Failure> {
             ..EngineOptions::default()
         }),
         settings,
-        pace: Pace::default(),
-        listeners: Listeners::default(),
-        memory: Memory::nowhere(),
+        pace: BotTiming::default(),
+        listeners: EventBus::default(),
+        memory: BotState::nowhere(),
         lists: ListSources::default(),
     })
 }

@@ -14,12 +14,12 @@ pub mod training;
 
 pub mod archive;
 pub mod config;
-pub mod tablebase;
 pub mod store;
+pub mod tablebase;
 
 pub mod engine;
+pub mod http_common;
 pub mod lichess;
 pub mod sqlite;
-pub mod http_common;
 
 pub mod rules;

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 use super::dates::DAY;
 use super::error::ArchiveError;
-use super::record::{ChallengeRecord, EventRecord, GameRecord, Millis, ChallengeVerdict};
+use super::record::{ChallengeRecord, ChallengeVerdict, EventRecord, GameRecord, Millis};
 use super::rows;
 use super::schema::SCHEMA;
 use crate::sqlite::Format;

@@ -8,8 +8,8 @@ use rusqlite::{Row, params_from_iter};
 
 use super::error::ArchiveError;
 use super::filter::Conditions;
-use super::reader::{LINES, ArchiveReader, Order, page_by_page};
-use super::record::{ChallengeRecord, Direction, EventRecord, Millis, ChallengeVerdict};
+use super::reader::{ArchiveReader, LINES, Order, page_by_page};
+use super::record::{ChallengeRecord, ChallengeVerdict, Direction, EventRecord, Millis};
 use super::rows::{CHALLENGE_COLUMNS, EVENT_COLUMNS, challenge_of, event_of};
 use super::sql_enums;
 
@@ -302,7 +302,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::super::tests::{challenge, ground};
-    use super::super::{Database, ArchiveEntry};
+    use super::super::{ArchiveEntry, Database};
     use super::*;
 
     fn event(at: Millis, kind: &str, game: Option<&str>) -> EventRecord {
@@ -340,14 +340,19 @@ mod tests {
     fn challenges_are_found_by_every_condition_on_disk_as_in_memory() {
         let (_folder, path) = ground();
         let all = some_challenges();
-        let entries = all.iter().cloned().map(|it| ArchiveEntry::Challenge(Arc::new(it)));
+        let entries = all
+            .iter()
+            .cloned()
+            .map(|it| ArchiveEntry::Challenge(Arc::new(it)));
         let library = keep(&path, &entries.collect::<Vec<_>>());
         let conditions: [(usize, Set); 10] = [
             (7, |_| {}),
             (6, |filter| filter.opponent = Some("NUKE".into())),
             (1, |filter| filter.opponent = Some("blast".into())),
             (0, |filter| filter.opponent = Some("' OR 1 --".into())),
-            (2, |filter| filter.verdict = Some(ChallengeVerdict::Declined)),
+            (2, |filter| {
+                filter.verdict = Some(ChallengeVerdict::Declined)
+            }),
             (0, |filter| filter.verdict = Some(ChallengeVerdict::Failed)),
             (1, |filter| filter.direction = Some(Direction::Out)),
             (4, |filter| filter.since = Some(1001)),
@@ -380,7 +385,10 @@ mod tests {
             event(3, "stream", Some("abcdefgh")),
             event(4, "limited", Some("other000")),
         ];
-        let entries = all.iter().cloned().map(|it| ArchiveEntry::Event(Arc::new(it)));
+        let entries = all
+            .iter()
+            .cloned()
+            .map(|it| ArchiveEntry::Event(Arc::new(it)));
         let library = keep(&path, &entries.collect::<Vec<_>>());
         let kinds = ["limited", "offline", "online", "stream"];
         assert_eq!(library.event_kinds().unwrap(), kinds);
@@ -422,7 +430,8 @@ mod tests {
     #[test]
     fn pages_hold_each_of_one_moment_once_in_either_order() {
         let (_folder, path) = ground();
-        let entries = (0..10).map(|n| ArchiveEntry::Event(Arc::new(event(5 + n / 8, "limited", None))));
+        let entries =
+            (0..10).map(|n| ArchiveEntry::Event(Arc::new(event(5 + n / 8, "limited", None))));
         let library = keep(&path, &entries.collect::<Vec<_>>());
         let any = EventFilter::default();
         let mut told = 0;

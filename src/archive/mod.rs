@@ -15,48 +15,48 @@
 //! * `prune`: what is let go of, a step at a time
 //! * `error`: what can be wrong, in the operator's words
 
-pub mod dates;
-mod writer;
-mod day;
 mod database;
+pub mod dates;
+mod day;
 mod error;
-mod filter;
-mod reader;
-mod merge;
 mod event_queries;
-mod opponents;
+mod filter;
+mod merge;
 mod move_codec;
+mod opponents;
 mod pgn;
 mod prune;
 mod rating;
+mod reader;
 mod record;
 mod review;
 mod rows;
 mod schema;
+mod sql_enums;
 mod stats;
 #[cfg(test)]
 mod tests;
 mod time_loss;
-mod sql_enums;
+mod writer;
 
-pub use writer::Writer;
+pub use database::{ArchiveEntry, Database, FILE_NAME};
 pub use day::{Day, Speeds};
-pub use database::{Database, ArchiveEntry, FILE_NAME};
 pub use error::ArchiveError;
+pub use event_queries::{ChallengeFilter, Cursor, EventFilter, PageItem};
 pub use filter::{Filter, ResultFilter};
-pub use reader::{GameLine, ArchiveReader, GameCursor, Order, write_san};
 pub use merge::{Merge, merge, side_of};
-pub use event_queries::{ChallengeFilter, EventFilter, PageItem, Cursor};
 pub use opponents::{Opponent, opponents_of};
 pub use pgn::{PgnFault, PgnGames, PgnOptions, pgn, pgn_reviewed, write_tag, write_words};
 pub use prune::{Prune, PrunePlace, Pruned};
 pub use rating::{RatedGame, follow};
+pub use reader::{ArchiveReader, GameCursor, GameLine, Order, write_san};
 pub use record::{
-    ChallengeRecord, TimeControlRecord, Direction, EndingRecord, EventRecord, GameRecord, Millis, MoveRecord,
-    Origin, Outcome, PlayerRecord, ScoreRecord, Source, ChallengeVerdict,
+    ChallengeRecord, ChallengeVerdict, Direction, EndingRecord, EventRecord, GameRecord, Millis,
+    MoveRecord, Origin, Outcome, PlayerRecord, ScoreRecord, Source, TimeControlRecord,
 };
 pub use review::{Mistake, ReviewRecord};
 pub use rows::OPENING_PLIES;
-pub use stats::{Group, OpeningGroup, RatingDay, Stats, ResultCounts, TimeTrouble};
-pub use time_loss::{Cause, TimeLoss, time_loss};
 pub use sql_enums::of_outcome;
+pub use stats::{Group, OpeningGroup, RatingDay, ResultCounts, Stats, TimeTrouble};
+pub use time_loss::{Cause, TimeLoss, time_loss};
+pub use writer::Writer;

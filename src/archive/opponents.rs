@@ -14,8 +14,8 @@ use super::filter::{Conditions, Filter};
 use super::reader::ArchiveReader;
 use super::record::{GameRecord, Millis, Outcome};
 use super::rows::{moment, number};
-use super::stats::ResultCounts;
 use super::sql_enums;
+use super::stats::ResultCounts;
 
 /// Of so many opponents at most, those met most often, the name as they write it is looked up.
 const MOST_NAMED: usize = 1000;

@@ -10,8 +10,8 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::database::Database;
 use super::error::ArchiveError;
-use super::reader::ArchiveReader;
 use super::move_codec::{pack, unpack};
+use super::reader::ArchiveReader;
 use super::record::{Millis, MoveRecord};
 use super::rows::{moment, number};
 

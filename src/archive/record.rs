@@ -546,7 +546,12 @@ mod tests {
             initial: initial * 1000,
             increment: increment * 1000,
         };
-        let shown = [clock(180, 2), clock(30, 0), clock(90, 1), TimeControlRecord::Days(2)];
+        let shown = [
+            clock(180, 2),
+            clock(30, 0),
+            clock(90, 1),
+            TimeControlRecord::Days(2),
+        ];
         assert_eq!(
             shown.map(|control| control.to_string()),
             ["3+2", "1/2+0", "1.5+1", "2 days"]

@@ -7,7 +7,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::move_codec::{fill_in, pack, unpack};
 use super::record::{
-    ChallengeRecord, TimeControlRecord, EndingRecord, EventRecord, GameRecord, Millis, PlayerRecord, ChallengeVerdict,
+    ChallengeRecord, ChallengeVerdict, EndingRecord, EventRecord, GameRecord, Millis, PlayerRecord,
+    TimeControlRecord,
 };
 use super::sql_enums;
 use crate::lichess::{Side, Speed, Status};

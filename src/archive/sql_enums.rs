@@ -2,7 +2,7 @@
 //!
 //! A word that nobody knows is the unknown value, never an error: a later program may have written it.
 
-use super::record::{TimeControlRecord, Direction, Origin, Outcome, ChallengeVerdict};
+use super::record::{ChallengeVerdict, Direction, Origin, Outcome, TimeControlRecord};
 use crate::lichess::{Side, Status};
 
 /// The side of that name.
@@ -153,7 +153,10 @@ mod tests {
         for value in [Direction::In, Direction::Out] {
             assert_eq!(direction(of_direction(value)), value);
         }
-        assert_eq!(verdict(ChallengeVerdict::Failed.as_str()), ChallengeVerdict::Failed);
+        assert_eq!(
+            verdict(ChallengeVerdict::Failed.as_str()),
+            ChallengeVerdict::Failed
+        );
         assert_eq!(verdict("new"), ChallengeVerdict::Waiting);
     }
 

@@ -12,13 +12,13 @@ use serde::Serialize;
 use super::dates::DAY;
 use super::error::ArchiveError;
 use super::filter::{Conditions, Filter, ResultFilter};
-use super::reader::{ArchiveReader, Order};
 use super::opponents::Opponent;
 use super::rating::{RatedGame, follow};
+use super::reader::{ArchiveReader, Order};
 use super::record::{Millis, Outcome};
 use super::rows::moment;
-use super::time_loss::{TimeLoss, time_loss};
 use super::sql_enums::TIMES;
+use super::time_loss::{TimeLoss, time_loss};
 use crate::lichess::{Side, Status};
 
 /// So many of the latest games lost on the clock are looked into.
@@ -552,7 +552,9 @@ mod tests {
             one.ending.as_mut().unwrap().at = (100 - number) * 1000;
             keep(&mut disk, &one);
         }
-        let stats = ArchiveReader::open(&path).unwrap().stats(&Filter::default());
+        let stats = ArchiveReader::open(&path)
+            .unwrap()
+            .stats(&Filter::default());
         let day = stats.unwrap().ratings[0];
         assert_eq!((day.low, day.high, day.rating), (2005, 2040, 2040));
     }

@@ -98,7 +98,8 @@ pub(super) fn challenge(id: &str, at: Millis, user: &str) -> ChallengeRecord {
 }
 
 pub(super) fn keep(disk: &mut Database, game: &GameRecord) {
-    disk.commit(&[ArchiveEntry::Game(Arc::new(game.clone()))]).unwrap();
+    disk.commit(&[ArchiveEntry::Game(Arc::new(game.clone()))])
+        .unwrap();
 }
 
 #[test]
@@ -205,7 +206,10 @@ fn of_very_many_events_of_a_game_the_last_are_told() {
         }))
     });
     disk.commit(&events.collect::<Vec<_>>()).unwrap();
-    let told = ArchiveReader::open(&path).unwrap().events_of(&long).unwrap();
+    let told = ArchiveReader::open(&path)
+        .unwrap()
+        .events_of(&long)
+        .unwrap();
     let text = |event: Option<&EventRecord>| event.unwrap().text.clone();
     assert_eq!(told.len(), 1000);
     assert_eq!(text(told.first()), "lost: 100", "the earliest first");

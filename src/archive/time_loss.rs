@@ -231,7 +231,9 @@ impl<'g> FinalMoments<'g> {
 /// cost no time.
 fn is_move_refused(event: &EventRecord) -> bool {
     let word = event.text.split(':').next();
-    let mut others = EndpointClass::ALL.iter().filter(|scope| **scope != EndpointClass::Move);
+    let mut others = EndpointClass::ALL
+        .iter()
+        .filter(|scope| **scope != EndpointClass::Move);
     event.kind == "limited" && others.all(|scope| word != Some(scope.as_str()))
 }
 

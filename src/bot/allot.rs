@@ -6,9 +6,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::clock::{ClockKind, Reading};
-use super::overhead::Lag;
-use super::settings::{Pace, SearchLimits, Settings};
+use super::clock::{ClockKind, ClockState};
+use super::overhead::Latency;
+use super::settings::{BotTiming, SearchLimits, Settings};
 use crate::config;
 use crate::engine::{Clock, Limits};
 
@@ -57,7 +57,7 @@ const OPENING_PLIES: usize = 10;
 
 /// What one search gets.
 #[derive(Clone, Debug)]
-pub struct Allotment {
+pub struct SearchBudget {
     /// What the engine is asked.
     pub limits: Limits,
     /// When the game's own timer takes the best move so far.
@@ -65,7 +65,7 @@ pub struct Allotment {
 }
 
 /// What one kind of clock allows.
-struct Time {
+struct TimeShare {
     limits: Limits,
     /// The engine answers within this.
     engine: Duration,
@@ -74,20 +74,20 @@ struct Time {
 }
 
 /// What a search that starts at `now` may use, on the way to the server as it is known.
-pub fn allot(
-    reading: &Reading,
-    lag: &Lag,
+pub fn search_budget(
+    reading: &ClockState,
+    lag: &Latency,
     settings: &Settings,
-    pace: &Pace,
+    pace: &BotTiming,
     now: Instant,
-) -> Allotment {
+) -> SearchBudget {
     let search = &settings.search;
     let time = match reading.kind {
         ClockKind::Running => on_the_clock(reading, lag, settings, pace, now),
         ClockKind::Standing => first_move(reading, search, pace, now),
         ClockKind::Unclocked => unclocked(reading, search, settings.correspondence.think, now),
     };
-    Allotment {
+    SearchBudget {
         limits: Limits {
             nodes: search.nodes,
             depth: search.depth,
@@ -101,13 +101,13 @@ pub fn allot(
 /// What a search on the opponent's time may use once its move is played: our clock stands until
 /// then. None where no clock runs.
 pub fn ponder(
-    reading: &Reading,
-    lag: &Lag,
+    reading: &ClockState,
+    lag: &Latency,
     settings: &Settings,
-    pace: &Pace,
+    pace: &BotTiming,
     now: Instant,
 ) -> Option<Limits> {
-    let standing = Reading {
+    let standing = ClockState {
         at: now,
         ..*reading
     };
@@ -124,12 +124,12 @@ pub fn ponder(
 }
 
 fn on_the_clock(
-    reading: &Reading,
-    lag: &Lag,
+    reading: &ClockState,
+    lag: &Latency,
     settings: &Settings,
-    pace: &Pace,
+    pace: &BotTiming,
     now: Instant,
-) -> Time {
+) -> TimeShare {
     let left = reading.left_at(now).unwrap_or(UNREADABLE);
     let left = left.min(LONGEST_CLOCK);
     let held_back = lag.held_back(left, &settings.clock);
@@ -166,7 +166,7 @@ fn on_the_clock(
             overhead: held_back,
         });
     }
-    Time {
+    TimeShare {
         limits,
         engine,
         timer,
@@ -174,7 +174,12 @@ fn on_the_clock(
 }
 
 /// The clock stands, but an opponent waits, and perhaps a limit on first moves.
-fn first_move(reading: &Reading, search: &SearchLimits, pace: &Pace, now: Instant) -> Time {
+fn first_move(
+    reading: &ClockState,
+    search: &SearchLimits,
+    pace: &BotTiming,
+    now: Instant,
+) -> TimeShare {
     let mut time = pace.first_think;
     if let Some(left) = reading.left {
         time = time.min(left / FIRST_MOVE_PART);
@@ -188,12 +193,17 @@ fn first_move(reading: &Reading, search: &SearchLimits, pace: &Pace, now: Instan
 }
 
 /// Days a move, or no clock: what the other games leave of the cores is good enough.
-fn unclocked(reading: &Reading, search: &SearchLimits, think: Duration, now: Instant) -> Time {
+fn unclocked(
+    reading: &ClockState,
+    search: &SearchLimits,
+    think: Duration,
+    now: Instant,
+) -> TimeShare {
     let left = reading.left_at(now).unwrap_or(LONGEST_CLOCK) / FIRST_MOVE_PART;
     let time = think.min(left);
     let most = time.saturating_mul(BACKGROUND_STRETCH).min(left);
     let thought = fixed(search, time, most);
-    Time {
+    TimeShare {
         limits: Limits {
             background: true,
             ..thought.limits
@@ -205,11 +215,11 @@ fn unclocked(reading: &Reading, search: &SearchLimits, think: Duration, now: Ins
 
 /// A thought of a fixed length, or one that nodes or a depth end; those may take their time here,
 /// but not for ever.
-fn fixed(search: &SearchLimits, time: Duration, most: Duration) -> Time {
+fn fixed(search: &SearchLimits, time: Duration, most: Duration) -> TimeShare {
     let movetime = search.movetime.unwrap_or(time).min(most);
     let given = (!search.any() || search.movetime.is_some()).then_some(movetime);
     let engine = given.unwrap_or(most) + GRACE / 2;
-    Time {
+    TimeShare {
         limits: Limits {
             movetime: given,
             ..Limits::default()
@@ -221,9 +231,9 @@ fn fixed(search: &SearchLimits, time: Duration, most: Duration) -> Time {
 
 /// Until when a move at a person's pace is kept back, if there is time for such things: some part
 /// of the clock, never twice the same, quickly in the opening.
-pub fn leisure(
-    reading: &Reading,
-    lag: &Lag,
+pub fn human_pace(
+    reading: &ClockState,
+    lag: &Latency,
     rules: &config::Clock,
     ply: usize,
     now: Instant,

@@ -4,8 +4,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::overhead::Lag;
-use super::settings::Pace;
+use super::overhead::Latency;
+use super::settings::BotTiming;
 use crate::config;
 
 /// The part of a running clock that a call without an answer may take before the next.
@@ -15,7 +15,7 @@ const LEAST_PATIENCE: Duration = Duration::from_millis(300);
 
 /// Our clock, as a state showed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct ClockState {
     /// What was left when the state was made; none without a limit.
     pub left: Option<Duration>,
     /// Added after each move.
@@ -39,7 +39,7 @@ pub enum ClockKind {
     Unclocked,
 }
 
-impl Reading {
+impl ClockState {
     /// What is left of the clock at `now`; none without a limit. A standing clock does not shrink.
     pub fn left_at(&self, now: Instant) -> Option<Duration> {
         let age = match self.kind {
@@ -57,7 +57,7 @@ impl Reading {
 
     /// Whether a wait leaves enough on the clock to go on playing. Before a first move it is the
     /// opponent's patience that runs: who sees no move for long aborts.
-    pub fn affords(&self, wait: Duration, pace: &Pace, now: Instant) -> bool {
+    pub fn affords(&self, wait: Duration, pace: &BotTiming, now: Instant) -> bool {
         if self.kind == ClockKind::Standing {
             return match self.expires_at(now) {
                 Some(left) => wait.saturating_mul(2) < left,
@@ -70,7 +70,7 @@ impl Reading {
 
     /// The longest wait in silence that makes sense: some part of a clock that runs, but never less
     /// than an answer takes.
-    pub(super) fn patience(&self, lag: &Lag, now: Instant) -> Duration {
+    pub(super) fn patience(&self, lag: &Latency, now: Instant) -> Duration {
         let left = self
             .left_at(now)
             .filter(|_| self.kind == ClockKind::Running);
@@ -81,7 +81,7 @@ impl Reading {
     /// What is left at `now` once what the way to the server takes is put aside.
     pub(super) fn usable(
         &self,
-        lag: &Lag,
+        lag: &Latency,
         rules: &config::Clock,
         now: Instant,
     ) -> Option<Duration> {
@@ -98,8 +98,8 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    fn reading(left: Option<Duration>, kind: ClockKind, at: Instant) -> Reading {
-        Reading {
+    fn clock_state(left: Option<Duration>, kind: ClockKind, at: Instant) -> ClockState {
+        ClockState {
             left,
             increment: ms(2000),
             at,
@@ -111,18 +111,18 @@ mod tests {
     #[test]
     fn a_running_clock_loses_the_age_of_its_state() {
         let at = Instant::now();
-        let running = reading(Some(ms(10_000)), ClockKind::Running, at);
+        let running = clock_state(Some(ms(10_000)), ClockKind::Running, at);
         assert_eq!(running.left_at(at + ms(400)), Some(ms(9600)));
         assert_eq!(running.left_at(at + ms(99_000)), Some(ms(0)));
-        let standing = reading(Some(ms(10_000)), ClockKind::Standing, at);
+        let standing = clock_state(Some(ms(10_000)), ClockKind::Standing, at);
         assert_eq!(standing.left_at(at + ms(99_000)), Some(ms(10_000)));
     }
 
     #[test]
     fn a_wait_must_leave_time_to_play() {
         let now = Instant::now();
-        let pace = Pace::default();
-        let affords = |left, kind, wait| reading(left, kind, now).affords(wait, &pace, now);
+        let pace = BotTiming::default();
+        let affords = |left, kind, wait| clock_state(left, kind, now).affords(wait, &pace, now);
         assert!(affords(Some(ms(90_000)), ClockKind::Running, ms(60_000)));
         assert!(!affords(Some(ms(70_000)), ClockKind::Running, ms(60_000)));
         assert!(affords(None, ClockKind::Unclocked, ms(3_600_000)));

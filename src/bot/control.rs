@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::settings::Settings;
 use super::status::Status;
 use crate::config::ColorWish;
-use crate::lichess::{ChallengeId, JoinOptions, GameId, Room};
+use crate::lichess::{ChallengeId, GameId, JoinOptions, Room};
 
 /// Commands that may wait to be heard.
 const MOST_WAITING: usize = 16;
@@ -30,7 +30,7 @@ pub enum Command {
     /// Other rules for what comes next.
     Reload(Arc<Settings>),
     /// Challenge somebody.
-    Challenge(Wish),
+    Challenge(ChallengeSpec),
     /// Challenge the last opponent again.
     Rechallenge,
     /// Take a challenge of ours back: this one, or whatever is out or waits.
@@ -55,7 +55,7 @@ pub enum Command {
 
 /// Whom to challenge, and to what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct ChallengeSpec {
     /// The account.
     pub user: String,
     /// A profile of the config, or a clock such as `3+2`; the first profile if nothing is said.
@@ -91,7 +91,7 @@ impl Reply {
 
 /// Why a command was not heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unheard {
+pub enum Disconnected {
     /// Too many commands wait.
     #[error("the bot has many commands to answer: try again in a moment")]
     Busy,
@@ -105,7 +105,7 @@ pub enum Unheard {
 
 /// A command on its way, with the way back.
 #[derive(Debug)]
-pub struct Order {
+pub struct Envelope {
     /// What is asked.
     pub command: Command,
     /// By which way it came, in a word or two.
@@ -113,7 +113,7 @@ pub struct Order {
     answer: oneshot::Sender<Reply>,
 }
 
-impl Order {
+impl Envelope {
     /// Answers it. Nobody may be listening any more, and that is no error.
     pub fn answer(self, reply: Reply) {
         let _ = self.answer.send(reply);
@@ -122,32 +122,32 @@ impl Order {
 
 /// The end of whoever commands. Clones speak to the same bot.
 #[derive(Clone, Debug)]
-pub struct Control {
-    orders: mpsc::Sender<Order>,
+pub struct ControlHandle {
+    orders: mpsc::Sender<Envelope>,
     failures: watch::Sender<Option<String>>,
     via: &'static str,
 }
 
 /// The bot's end.
 #[derive(Debug)]
-pub struct Commands {
-    orders: mpsc::Receiver<Order>,
+pub struct CommandReceiver {
+    orders: mpsc::Receiver<Envelope>,
     failures: watch::Receiver<Option<String>>,
 }
 
 /// Both ends of a new channel.
-pub fn channel() -> (Control, Commands) {
+pub fn channel() -> (ControlHandle, CommandReceiver) {
     let (give, orders) = mpsc::channel(MOST_WAITING);
     let (fail, failures) = watch::channel(None);
-    let control = Control {
+    let control = ControlHandle {
         orders: give,
         failures: fail,
         via: "the program",
     };
-    (control, Commands { orders, failures })
+    (control, CommandReceiver { orders, failures })
 }
 
-impl Control {
+impl ControlHandle {
     /// By which way its commands come, in a word or two.
     pub fn via(&self) -> &'static str {
         self.via
@@ -166,22 +166,22 @@ impl Control {
     ///
     /// # Errors
     /// When there is no answer; says why.
-    pub async fn ask(&self, command: Command, patience: Duration) -> Result<Reply, Unheard> {
+    pub async fn ask(&self, command: Command, patience: Duration) -> Result<Reply, Disconnected> {
         let (answer, reply) = oneshot::channel();
         let via = self.via;
-        let order = Order {
+        let order = Envelope {
             command,
             via,
             answer,
         };
         self.orders.try_send(order).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => Unheard::Busy,
-            mpsc::error::TrySendError::Closed(_) => Unheard::Gone,
+            mpsc::error::TrySendError::Full(_) => Disconnected::Busy,
+            mpsc::error::TrySendError::Closed(_) => Disconnected::Gone,
         })?;
         match tokio::time::timeout(patience, reply).await {
             Ok(Ok(reply)) => Ok(reply),
-            Ok(Err(_)) => Err(Unheard::Gone),
-            Err(_) => Err(Unheard::Silent),
+            Ok(Err(_)) => Err(Disconnected::Gone),
+            Err(_) => Err(Disconnected::Silent),
         }
     }
 
@@ -191,14 +191,14 @@ impl Control {
     }
 }
 
-impl Commands {
+impl CommandReceiver {
     /// A bot that nobody commands.
     pub fn none() -> Self {
         channel().1
     }
 
     /// The next command; never comes once nobody is left to give one.
-    pub async fn next(&mut self) -> Order {
+    pub async fn next(&mut self) -> Envelope {
         match self.orders.recv().await {
             Some(order) => order,
             None => std::future::pending().await,
@@ -230,7 +230,7 @@ mod tests {
         drop(commands.next().await);
         let (first, second) = asked.await.unwrap();
         assert_eq!(first, Ok(Reply::done("paused")));
-        assert_eq!(second, Err(Unheard::Gone));
+        assert_eq!(second, Err(Disconnected::Gone));
     }
 
     #[tokio::test]
@@ -239,12 +239,12 @@ mod tests {
         let moment = Duration::from_millis(1);
         for _ in 0..MOST_WAITING {
             let unheard = control.ask(Command::Status, moment).await;
-            assert_eq!(unheard, Err(Unheard::Silent));
+            assert_eq!(unheard, Err(Disconnected::Silent));
         }
         let unheard = control.ask(Command::Status, PATIENCE).await;
-        assert_eq!(unheard, Err(Unheard::Busy));
+        assert_eq!(unheard, Err(Disconnected::Busy));
         drop(commands);
         let unheard = control.ask(Command::Status, PATIENCE).await;
-        assert_eq!(unheard, Err(Unheard::Gone));
+        assert_eq!(unheard, Err(Disconnected::Gone));
     }
 }

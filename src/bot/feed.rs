@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 
-use super::report::{BotEvent, Listeners};
-use super::roll::Roll;
-use crate::lichess::{Client, Error, GameEvent, GameId, GameBackoff, GameStream, Disconnect};
+use super::events::{BotEvent, EventBus};
+use super::game_registry::GameRegistry;
+use crate::lichess::{Client, Disconnect, Error, GameBackoff, GameEvent, GameId, GameStream};
 
 /// What a feed brings.
 #[derive(Debug)]
-pub(super) enum Fed {
+pub(super) enum GameStreamEvent {
     /// A line of the stream.
     Line {
         /// What it says.
@@ -31,7 +31,7 @@ pub(super) enum Fed {
 }
 
 /// A supervised game stream.
-pub(super) struct GameFeed {
+pub(super) struct SupervisedGameStream {
     client: Client,
     game: GameId,
     reopening: GameBackoff,
@@ -40,8 +40,8 @@ pub(super) struct GameFeed {
     /// The loss at hand is told.
     noted: bool,
     least_pause: Duration,
-    roll: Roll,
-    listeners: Listeners,
+    roll: GameRegistry,
+    listeners: EventBus,
 }
 
 type Opening = BoxFuture<'static, Result<GameStream, Disconnect>>;
@@ -62,15 +62,15 @@ enum Phase {
     },
 }
 
-impl GameFeed {
+impl SupervisedGameStream {
     /// A feed whose stream is opened at the first [`GameFeed::next`]. `least_pause` parts two
     /// openings that somebody demands.
     pub(super) fn new(
         client: Client,
         game: GameId,
         least_pause: Duration,
-        roll: Roll,
-        listeners: Listeners,
+        roll: GameRegistry,
+        listeners: EventBus,
     ) -> Self {
         roll.stream(&game, None);
         Self {
@@ -90,7 +90,7 @@ impl GameFeed {
     }
 
     /// The next line. May be dropped at any await without losing anything.
-    pub(super) async fn next(&mut self) -> Fed {
+    pub(super) async fn next(&mut self) -> GameStreamEvent {
         loop {
             match &mut self.phase {
                 Phase::Waiting { until } => {
@@ -135,7 +135,7 @@ impl GameFeed {
                     match outcome {
                         Ok(arrival) => {
                             *first_by = None;
-                            return Fed::Line {
+                            return GameStreamEvent::Line {
                                 event: arrival.event,
                                 at: arrival.at,
                                 opened,
@@ -190,16 +190,18 @@ impl GameFeed {
         };
     }
 
-    fn lost(&mut self, loss: &Disconnect, lived: Duration) -> Option<Fed> {
+    fn lost(&mut self, loss: &Disconnect, lived: Duration) -> Option<GameStreamEvent> {
         let mut wait = self.reopening.after_loss(loss, lived);
         let mut fed = None;
         if let Disconnect::Unopened(error) = loss {
             match error {
                 Error::RateLimited { wait: advised, .. } => {
                     wait = wait.max(self.least_pause);
-                    fed = Some(Fed::Limited(advised.unwrap_or(wait)));
+                    fed = Some(GameStreamEvent::Limited(advised.unwrap_or(wait)));
                 }
-                Error::Gone { .. } | Error::Refused { status: 400, .. } => fed = Some(Fed::Refused),
+                Error::Gone { .. } | Error::Refused { status: 400, .. } => {
+                    fed = Some(GameStreamEvent::Refused)
+                }
                 // The account or the token: slowly, an alarm is out.
                 Error::Refused { .. } => wait = wait.max(self.least_pause),
                 Error::Transient { .. } | Error::Protocol { .. } => {}

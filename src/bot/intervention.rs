@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
+use super::account::AccountEvent;
 use super::chat::loggable;
-use super::control::{Command, Order, Reply};
-use super::lists::Lists;
-use super::lobby::News;
+use super::control::{Command, Envelope, Reply};
+use super::event_loop::EventLoop;
 use super::orders::note;
-use super::porter::Porter;
+use super::player_lists::PlayerLists;
 use crate::lichess::{ChallengeId, Client, Error, GameId};
 
 /// How often a call is made that brings no answer.
@@ -18,14 +18,14 @@ const TRIES: u32 = 3;
 
 /// How a game is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum GameCommand {
     /// As if it had never begun.
     Aborted,
     /// Lost by us.
     Resigned,
 }
 
-impl End {
+impl GameCommand {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Aborted => "aborted",
@@ -34,9 +34,9 @@ impl End {
     }
 }
 
-impl Porter {
+impl EventLoop {
     /// Ends a game; the order is answered once the server has.
-    pub(super) fn end(&self, order: Order, game: GameId, end: End) {
+    pub(super) fn end(&self, order: Envelope, game: GameId, end: GameCommand) {
         if !self.plays(&game) {
             let reply = Reply::refused(format!("no game {game} is being played: see `status`"));
             note(self.house.listeners.chronicle(), &order, &reply);
@@ -61,7 +61,7 @@ impl Porter {
         let asking = self.lobby.is_asking();
         let (dropped, errands) = self.desk.recall(&mut self.lobby);
         self.carry_out_all(errands);
-        self.take_in(News::Tick);
+        self.take_in(AccountEvent::Tick);
         match (asking, dropped) {
             (false, 0) => Reply::refused("no challenge of ours is open or waits"),
             (false, 1) => Reply::done("the challenge that waited is dropped"),
@@ -86,7 +86,7 @@ impl Porter {
             Err(error) => return Reply::refused(format!("{name}: {error}")),
         };
         let lists = self.known_lists();
-        self.take_in(News::Lists(lists));
+        self.take_in(AccountEvent::Lists(lists));
         Reply::done(if blocks {
             format!("{user} is blocked: its challenges are declined; a game under way goes on")
         } else {
@@ -95,18 +95,18 @@ impl Porter {
     }
 
     /// The lists, those that the operator blocked among them.
-    pub(super) fn known_lists(&mut self) -> Arc<Lists> {
+    pub(super) fn known_lists(&mut self) -> Arc<PlayerLists> {
         let lists = Arc::clone(&self.lists.borrow_and_update());
         Arc::new(lists.and_blocked(self.blocked.users()))
     }
 }
 
-async fn carry_out(client: &Client, game: &GameId, end: End) -> Reply {
+async fn carry_out(client: &Client, game: &GameId, end: GameCommand) -> Reply {
     let mut outcome = Ok(());
     for _ in 0..TRIES {
         outcome = match end {
-            End::Aborted => client.abort(game).await,
-            End::Resigned => client.resign(game).await,
+            GameCommand::Aborted => client.abort(game).await,
+            GameCommand::Resigned => client.resign(game).await,
         };
         if !outcome.as_ref().is_err_and(Error::is_transient) {
             break;

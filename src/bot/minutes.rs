@@ -5,17 +5,17 @@
 
 use std::time::Duration;
 
-use super::chronicle::{Chronicle, Desk, Header, MoveNote};
-use super::table::{Ending, Moved, Oddity, Table};
+use super::event_log::{EventLog, Header, MoveNote, SearchInfoSlot};
+use super::game::{Anomaly, Ending, GameMachine, MovePlayed};
 use crate::engine::{Engine, Limits, Search};
 use crate::lichess::{GameFull, GameId};
 use crate::rules::Game;
 
 /// The minutes of one game.
-pub(super) struct Minutes {
-    chronicle: Chronicle,
+pub(super) struct GameRecorder {
+    chronicle: EventLog,
     game: GameId,
-    desk: Desk,
+    desk: SearchInfoSlot,
     /// The first line of an opening, not yet written down.
     header: Option<Header>,
     /// Whether a line was read that is not written down yet.
@@ -26,12 +26,12 @@ pub(super) struct Minutes {
     safe: bool,
 }
 
-impl Minutes {
-    pub(super) fn new(chronicle: Chronicle, game: &GameId) -> Self {
+impl GameRecorder {
+    pub(super) fn new(chronicle: EventLog, game: &GameId) -> Self {
         Self {
             chronicle,
             game: game.clone(),
-            desk: Desk::default(),
+            desk: SearchInfoSlot::default(),
             header: None,
             read: false,
             live: false,
@@ -57,12 +57,12 @@ impl Minutes {
     }
 
     /// Something is not as it should be.
-    pub(super) fn oddity(&mut self, oddity: &Oddity) {
-        self.safe |= *oddity == Oddity::NoThought;
+    pub(super) fn oddity(&mut self, oddity: &Anomaly) {
+        self.safe |= *oddity == Anomaly::NoThought;
         let kind = match oddity {
             // Written down where refusals of every kind are, with what the server said.
-            Oddity::Limited { .. } => return,
-            Oddity::Late | Oddity::NoThought => "search",
+            Anomaly::Limited { .. } => return,
+            Anomaly::Late | Anomaly::NoThought => "search",
             _ => "game",
         };
         self.chronicle
@@ -70,7 +70,7 @@ impl Minutes {
     }
 
     /// A move stands, and after it so many are on the list.
-    pub(super) fn moved(&mut self, moved: &Moved, ply: usize) {
+    pub(super) fn moved(&mut self, moved: &MovePlayed, ply: usize) {
         let mut note = MoveNote {
             ply,
             live: self.live,
@@ -84,7 +84,7 @@ impl Minutes {
     }
 
     /// Everything about a line has been done: what it says is written down.
-    pub(super) fn write(&mut self, table: &Table) {
+    pub(super) fn write(&mut self, table: &GameMachine) {
         // What the table does not believe is not written down either.
         if !std::mem::take(&mut self.read) || !table.is_trusted() {
             return;

@@ -35,69 +35,81 @@
 
 pub mod arena;
 pub mod chat;
+pub mod game;
 pub mod matchmaking;
-pub mod table;
 
-mod alarm;
+mod account;
+mod account_check;
+mod alerts;
 mod allot;
-mod answer;
-mod blocked;
-mod challenge;
-mod chronicle;
+mod api_queue;
+mod archiver;
+mod backfill;
+mod background;
+mod blocklist;
+mod call_outcome;
+mod challenge_policy;
 mod clock;
-mod closing;
 mod control;
-mod doorbell;
-mod errands;
+mod eval_cache;
+mod event_log;
+mod event_loop;
+mod event_stream;
+mod events;
 mod feed;
-mod guard;
-mod health;
+mod game_registry;
+mod instance_lock;
 mod intervention;
-mod ledger;
-mod limited;
-mod lists;
-mod lobby;
-mod memory;
 mod minutes;
-mod missed;
 mod orders;
 mod overhead;
 mod player;
-mod porter;
-mod report;
-mod revival;
-mod roll;
+mod player_lists;
+mod quota;
+mod rate_limit_log;
+mod rating_guard;
 mod run;
-mod scribe;
 mod settings;
-mod shelf;
-mod sole;
+mod shutdown;
+mod state;
 mod status;
-mod upkeep;
+mod supervisor;
 mod voice;
 
-pub use alarm::{AlarmKind, Alarms};
-pub use allot::{Allotment, allot, leisure, ponder};
-pub use challenge::{Decision, Objection, Openness, Past, Rule, Standing, Verdict, consider};
-pub use chronicle::{Changes, Chronicle, Clocks, LiveGame, ThinkingRecord};
-pub use clock::{ClockKind, Reading};
-pub use control::{Command, Commands, Control, Order, Reply, Unheard, Wish, channel};
-pub use guard::{Guard, GuardNews, GuardRules, Tripped};
-pub use health::{Checkup, Finding, findings};
-pub use ledger::{Budget, Forecast, Ledger, Permission, Rules as LedgerRules, Target, Why};
-pub use lists::{Keeper, ListSources, ListState, Lists, NotAList, read_names};
-pub use lobby::{Acceptance, Errand, Kind, Lobby, News, Refusal};
-pub use memory::{
-    Call, Clock, KnownGame, Memory, MemoryRules, OpenGame, OpponentRecord, Started, Writing,
+pub use account::{
+    AcceptOutcome, AccountEffect, AccountEvent, AccountState, Decline, OpponentKind,
 };
-pub use overhead::{Lag, Meter, Overhead, Sending};
-pub use report::{BotEvent, Listeners};
-pub(crate) use revival::revived;
-pub use roll::Roll;
+pub use account_check::{AccountReport, Finding, findings};
+pub use alerts::{AlertKind, Alerts};
+pub use allot::{SearchBudget, human_pace, ponder, search_budget};
+pub use archiver::{AnalysisRules, ArchiveRules, Archiver, MaintenanceRules};
+pub use challenge_policy::{
+    Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PolicyVerdict,
+    Violation, judge_challenge,
+};
+pub use clock::{ClockKind, ClockState};
+pub use control::{
+    ChallengeSpec, Command, CommandReceiver, ControlHandle, Disconnected, Envelope, Reply, channel,
+};
+pub use event_log::{Changes, Clocks, EventLog, LiveGame, SearchInfo};
+pub use events::{BotEvent, EventBus};
+pub use game_registry::GameRegistry;
+pub use overhead::{Latency, OverheadEstimator, SendSample, SharedEstimator};
+pub use player_lists::{
+    ListParseError, ListRefresher, ListSources, ListState, PlayerLists, read_names,
+};
+pub use quota::{
+    Budget, ChallengeTarget, Denied, Forecast, Permit, Quota, QuotaRules as LedgerRules,
+};
+pub use rating_guard::{GuardUpdate, Pause, RatingGuard, RatingGuardRules};
 pub use run::{BotError, BotOptions, Shutdown, run, run_commanded};
-pub use scribe::{ArchiveRules, ReviewRules, Scribe, UpkeepRules};
-pub use settings::{Pace, SearchLimits, Settings};
-pub use status::{
-    AlarmLine, Game, GameStreamStatus, Ledger as LedgerStatus, Matchmaking as MatchmakingStatus,
-    NameList, Seats, Sources as SourcesStatus, State, Status, Stream, TableFiles,
+pub use settings::{BotTiming, SearchLimits, Settings};
+pub use state::{
+    BotState, DurableWrite, KnownGame, OpponentRecord, QuotaCall, StartedGame, StateRules,
+    UnfinishedGame, WallClock,
 };
+pub use status::{
+    AlertStatus, BotPhase, EventStreamStatus, GameStatus, GameStreamStatus, MatchmakingStatus,
+    NameList, QuotaStatus as LedgerStatus, SlotStatus, SourcesStatus, Status, TableFiles,
+};
+pub(crate) use supervisor::restart_on_panic;

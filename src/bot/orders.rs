@@ -5,24 +5,24 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::chat::{Awaited, Spoken};
-use super::chronicle::Chronicle;
-use super::control::{Command, Order, Reply, Wish};
-use super::intervention::End;
-use super::lobby::News;
-use super::memory::MemoryRules;
-use super::porter::Porter;
+use super::account::AccountEvent;
+use super::chat::{OutcomeReceiver, SendOutcome};
+use super::control::{ChallengeSpec, Command, Envelope, Reply};
+use super::event_log::EventLog;
+use super::event_loop::EventLoop;
+use super::intervention::GameCommand;
 use super::settings::Settings;
-use super::status::{Ledger, Matchmaking, Seats, Sources, State, Status};
+use super::state::StateRules;
+use super::status::{BotPhase, MatchmakingStatus, QuotaStatus, SlotStatus, SourcesStatus, Status};
 use crate::config::ColorWish;
-use crate::lichess::{ColorChoice, JoinOptions, GameId, Room};
+use crate::lichess::{ColorChoice, GameId, JoinOptions, Room};
 
 /// How long it is waited for the chat's lane before the operator is told that a line waits.
 const SPEECH: Duration = Duration::from_secs(5);
 
-impl Porter {
+impl EventLoop {
     /// Carries out a command and answers it.
-    pub(super) fn order(&mut self, order: Order) {
+    pub(super) fn order(&mut self, order: Envelope) {
         let reply = match &order.command {
             Command::Say(game, room, text) => match self.say(game, *room, text) {
                 Ok(awaited) => {
@@ -34,11 +34,11 @@ impl Porter {
             },
             Command::Abort(game) => {
                 let game = game.clone();
-                return self.end(order, game, End::Aborted);
+                return self.end(order, game, GameCommand::Aborted);
             }
             Command::Resign(game) => {
                 let game = game.clone();
-                return self.end(order, game, End::Resigned);
+                return self.end(order, game, GameCommand::Resigned);
             }
             Command::Status => Reply::Status(Box::new(self.status())),
             Command::Pause => self.pause(),
@@ -63,7 +63,7 @@ impl Porter {
             return Reply::refused("it is ending already");
         }
         self.paused = true;
-        self.take_in(News::Pause);
+        self.take_in(AccountEvent::Pause);
         Reply::done("paused: challenges are declined, games under way go on")
     }
 
@@ -72,7 +72,7 @@ impl Porter {
             return Reply::refused("it is ending, which cannot be undone: start it again");
         }
         self.paused = false;
-        self.take_in(News::Resume);
+        self.take_in(AccountEvent::Resume);
         if self.house.alarms.stop() {
             return Reply::done(
                 "resumed, but an alarm keeps it from taking anything: see `status`",
@@ -85,7 +85,7 @@ impl Porter {
     pub(super) fn drain(&mut self) -> Reply {
         let limit = self.house.settings.shutdown.drain;
         self.closing.begin(limit, Instant::now());
-        self.take_in(News::Drain);
+        self.take_in(AccountEvent::Drain);
         let games = match self.house.roll.len() {
             0 => return Reply::done("ending: takes nothing new, and no game is under way"),
             1 => "one game is".to_owned(),
@@ -100,15 +100,15 @@ impl Porter {
     /// Other rules for what comes next; games under way keep theirs.
     fn reload(&mut self, settings: &Arc<Settings>) -> Reply {
         self.house.settings = Arc::clone(settings);
-        let rules = MemoryRules::from(&**settings);
+        let rules = StateRules::from(&**settings);
         self.house.memory.set_rules(rules);
         // Nobody to hear it: there are no lists to fetch.
         let _ = self.rules.send(Arc::clone(settings));
-        self.take_in(News::Settings(Arc::clone(settings)));
+        self.take_in(AccountEvent::Settings(Arc::clone(settings)));
         Reply::done("reloaded")
     }
 
-    fn challenge(&mut self, wish: &Wish) -> Reply {
+    fn challenge(&mut self, wish: &ChallengeSpec) -> Reply {
         let color = wish.color.map(|color| match color {
             ColorWish::Any => ColorChoice::Random,
             ColorWish::White => ColorChoice::White,
@@ -119,7 +119,7 @@ impl Porter {
             .challenge(&wish.user, wish.what.as_deref(), wish.rated, color);
         match taken {
             Ok(()) => {
-                self.take_in(News::Tick);
+                self.take_in(AccountEvent::Tick);
                 Reply::done(format!(
                     "{} is challenged as soon as there is a seat",
                     wish.user
@@ -132,7 +132,7 @@ impl Porter {
     fn rechallenge(&mut self) -> Reply {
         match self.desk.rechallenge() {
             Ok(user) => {
-                self.take_in(News::Tick);
+                self.take_in(AccountEvent::Tick);
                 Reply::done(format!(
                     "{user} is challenged again as soon as there is a seat"
                 ))
@@ -183,7 +183,7 @@ impl Porter {
     }
 
     /// Hands a line to the chat's lane.
-    fn say(&self, game: &GameId, room: Room, text: &str) -> Result<Awaited, Reply> {
+    fn say(&self, game: &GameId, room: Room, text: &str) -> Result<OutcomeReceiver, Reply> {
         if !self.plays(game) {
             return Err(Reply::refused(format!(
                 "no game {game} is being played: see `status`"
@@ -193,9 +193,9 @@ impl Porter {
         said.map_err(|error| Reply::refused(error.to_string()))
     }
 
-    fn ledger(&self) -> Ledger {
+    fn ledger(&self) -> QuotaStatus {
         let budget = self.house.memory.budget();
-        Ledger {
+        QuotaStatus {
             bot_games: budget.incoming + budget.outgoing,
             bot_games_limit: budget.games,
             credits: budget.credits_spent,
@@ -207,13 +207,13 @@ impl Porter {
     /// How things are.
     pub(super) fn status(&self) -> Status {
         let state = if self.closing.has_begun() {
-            State::Draining
+            BotPhase::Draining
         } else if self.house.alarms.stop() {
-            State::Alarmed
+            BotPhase::Alarmed
         } else if self.paused {
-            State::Paused
+            BotPhase::Paused
         } else {
-            State::Playing
+            BotPhase::Playing
         };
         let challenge = &self.house.settings.challenge;
         let lag = self.house.meter.lag();
@@ -224,7 +224,7 @@ impl Porter {
             state,
             uptime: self.begun.elapsed().as_secs(),
             stream: self.doorbell.status(),
-            seats: Seats {
+            seats: SlotStatus {
                 all: challenge.concurrency,
                 taken: self.lobby.taken(),
                 for_humans: challenge.reserved_for_humans,
@@ -233,7 +233,7 @@ impl Porter {
             parked: self.lobby.parked(),
             waiting: self.lobby.waiting(),
             ledger: Some(self.ledger()),
-            matchmaking: Matchmaking {
+            matchmaking: MatchmakingStatus {
                 enabled: self.house.settings.matchmaking.enabled,
                 doing: self.desk.describe(),
                 challenge: self.lobby.outgoing().map(ToString::to_string),
@@ -244,26 +244,31 @@ impl Porter {
             blocked: self.blocked.users().map(ToString::to_string).collect(),
             rating: self.lobby.rating(),
             accepted_ago: self.accepted_at.map(|at| at.elapsed().as_secs()),
-            sources: Some(Sources::of(&self.house.pool, &self.list_states.borrow())),
+            sources: Some(SourcesStatus::of(
+                &self.house.pool,
+                &self.list_states.borrow(),
+            )),
         }
     }
 }
 
 /// Answers an order to say something once it is clear what became of the line.
-async fn report(chronicle: Chronicle, order: Order, awaited: Awaited) {
+async fn report(chronicle: EventLog, order: Envelope, awaited: OutcomeReceiver) {
     let reply = match awaited.within(SPEECH).await {
-        Spoken::Said => Reply::done("said"),
-        Spoken::Waits => Reply::done("it waits for its turn; it is dropped if that takes long"),
-        Spoken::Refused(why) => Reply::refused(format!("not said: {why}")),
-        Spoken::Dropped => Reply::refused("not said: too much is to be said, or the bot ends"),
+        SendOutcome::Said => Reply::done("said"),
+        SendOutcome::Waits => {
+            Reply::done("it waits for its turn; it is dropped if that takes long")
+        }
+        SendOutcome::Refused(why) => Reply::refused(format!("not said: {why}")),
+        SendOutcome::Dropped => Reply::refused("not said: too much is to be said, or the bot ends"),
     };
     note(&chronicle, &order, &reply);
     order.answer(reply);
 }
 
 /// Writes down what was told and what came of it; questions are not.
-pub(super) fn note(chronicle: &Chronicle, order: &Order, reply: &Reply) {
-    let Order { command, via, .. } = order;
+pub(super) fn note(chronicle: &EventLog, order: &Envelope, reply: &Reply) {
+    let Envelope { command, via, .. } = order;
     let Some(said) = command.describe() else {
         return;
     };

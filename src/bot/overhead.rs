@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::clock::{ClockKind, Reading};
+use super::clock::{ClockKind, ClockState};
 use crate::config;
 
 /// Own moves remembered.
@@ -35,7 +35,7 @@ const SCRAMBLE: Duration = Duration::from_secs(3);
 
 /// What is known of the way to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lag {
+pub struct Latency {
     /// What a move costs, nearly always.
     pub learned: Duration,
     /// What half of the moves cost at most.
@@ -46,7 +46,7 @@ pub struct Lag {
     pub moves: usize,
 }
 
-impl Default for Lag {
+impl Default for Latency {
     /// Before any move was measured.
     fn default() -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Default for Lag {
     }
 }
 
-impl Lag {
+impl Latency {
     /// What is held back of a clock with so much left: what a move costs, within the operator's
     /// bounds, and a reserve. It may be more than there is: then there is nothing to think with.
     pub fn held_back(&self, left: Duration, rules: &config::Clock) -> Duration {
@@ -84,16 +84,16 @@ impl Lag {
 
 /// An own move that was sent once, off a clock as a state on the same stream showed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sending {
+pub struct SendSample {
     left: Duration,
     increment: Duration,
     received: Instant,
     sent: Instant,
 }
 
-impl Sending {
+impl SendSample {
     /// A move sent at this moment off this clock; none where no clock runs.
-    pub fn of(clock: &Reading, sent: Instant) -> Option<Self> {
+    pub fn of(clock: &ClockState, sent: Instant) -> Option<Self> {
         (clock.kind == ClockKind::Running).then_some(Self {
             left: clock.left?,
             increment: clock.increment,
@@ -114,12 +114,12 @@ impl Sending {
 
 /// The costs of the last own moves.
 #[derive(Clone, Debug, Default)]
-pub struct Overhead {
+pub struct OverheadEstimator {
     costs: VecDeque<Duration>,
-    lag: Lag,
+    lag: Latency,
 }
 
-impl Overhead {
+impl OverheadEstimator {
     /// Takes in what a move cost.
     pub fn learn(&mut self, cost: Duration) {
         if self.costs.len() == WINDOW {
@@ -130,7 +130,7 @@ impl Overhead {
         sorted.sort_unstable();
         let usual = percentile(&sorted, USUAL);
         let weight = PRIOR_WEIGHT + sorted.len() as u32;
-        self.lag = Lag {
+        self.lag = Latency {
             learned: usual + PRIOR.saturating_sub(usual) * PRIOR_WEIGHT / weight,
             median: percentile(&sorted, 50),
             worst: percentile(&sorted, WORST),
@@ -139,7 +139,7 @@ impl Overhead {
     }
 
     /// What is known by now.
-    pub fn lag(&self) -> Lag {
+    pub fn lag(&self) -> Latency {
         self.lag
     }
 }
@@ -160,9 +160,9 @@ fn percentile(sorted: &[Duration], percent: usize) -> Duration {
 /// One [`Overhead`] for all games of the host. Clones are the same one; nothing holds it longer
 /// than it takes to sort some numbers.
 #[derive(Clone, Debug, Default)]
-pub struct Meter(Arc<Mutex<Overhead>>);
+pub struct SharedEstimator(Arc<Mutex<OverheadEstimator>>);
 
-impl Meter {
+impl SharedEstimator {
     /// One that begins with what moves cost before.
     pub fn knowing(costs: impl IntoIterator<Item = Duration>) -> Self {
         let meter = Self::default();
@@ -176,11 +176,11 @@ impl Meter {
     }
 
     /// What is known by now.
-    pub fn lag(&self) -> Lag {
+    pub fn lag(&self) -> Latency {
         self.lock().lag()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Overhead> {
+    fn lock(&self) -> MutexGuard<'_, OverheadEstimator> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -193,16 +193,16 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    fn learned(costs: impl IntoIterator<Item = u64>) -> Lag {
-        let mut overhead = Overhead::default();
+    fn learned(costs: impl IntoIterator<Item = u64>) -> Latency {
+        let mut overhead = OverheadEstimator::default();
         for cost in costs {
             overhead.learn(ms(cost));
         }
         overhead.lag()
     }
 
-    fn clock(left: u64, at: Instant) -> Reading {
-        Reading {
+    fn clock(left: u64, at: Instant) -> ClockState {
+        ClockState {
             left: Some(ms(left)),
             increment: ms(2000),
             at,
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn the_cost_is_what_was_charged_less_what_we_took() {
         let at = Instant::now();
-        let sending = Sending::of(&clock(60_000, at), at + ms(700)).unwrap();
+        let sending = SendSample::of(&clock(60_000, at), at + ms(700)).unwrap();
         // 60 s and 2 s less 61.12 s is 0.88 s, of which we took 0.7 s.
         assert_eq!(sending.cost(ms(61_120)), Some(ms(180)));
         assert_eq!(sending.cost(ms(61_300)), Some(ms(0)));
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_clock_that_was_changed_teaches_nothing() {
         let at = Instant::now();
-        let sending = Sending::of(&clock(60_000, at), at + ms(5_000)).unwrap();
+        let sending = SendSample::of(&clock(60_000, at), at + ms(5_000)).unwrap();
         for (left, why) in [
             (72_000, "fifteen seconds were given"),
             (61_000, "given after a long thought"),
@@ -234,17 +234,17 @@ mod tests {
             assert_eq!(sending.cost(ms(left)), None, "{why}");
         }
         for kind in [ClockKind::Standing, ClockKind::Unclocked] {
-            let standing = Reading {
+            let standing = ClockState {
                 kind,
                 ..clock(60_000, at)
             };
-            assert_eq!(Sending::of(&standing, at), None);
+            assert_eq!(SendSample::of(&standing, at), None);
         }
     }
 
     #[test]
     fn before_any_move_a_prior_holds_and_it_fades() {
-        assert_eq!(learned([]), Lag::default());
+        assert_eq!(learned([]), Latency::default());
         let after = |moves| learned(vec![20; moves]).learned;
         assert!(after(1) > ms(250) && after(8) == ms(160));
         assert!(after(128) < ms(40), "{:?}", after(128));
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_line_that_got_worse_since_the_last_run_is_believed_after_two_moves() {
-        let meter = Meter::knowing(vec![ms(40); 32]);
+        let meter = SharedEstimator::knowing(vec![ms(40); 32]);
         assert!(meter.lag().learned < ms(100) && meter.lag().moves == 32);
         meter.learn(ms(900));
         meter.learn(ms(900));
@@ -296,13 +296,14 @@ mod tests {
     #[test]
     fn the_reserve_shrinks_in_a_scramble_if_the_measurements_allow() {
         let rules = config::Clock::default();
-        let reserve = |lag: Lag, left| lag.held_back(ms(left), &rules).saturating_sub(lag.learned);
+        let reserve =
+            |lag: Latency, left| lag.held_back(ms(left), &rules).saturating_sub(lag.learned);
         let steady = learned((0..100).map(|n| 90 + n % 20));
         assert_eq!(reserve(steady, 3000), rules.reserve);
         assert!(reserve(steady, 1000) < rules.reserve * 3 / 5);
         assert_eq!(reserve(steady, 0), rules.reserve_least);
         // Nothing measured, or now and then something far worse.
-        assert_eq!(reserve(Lag::default(), 100), rules.reserve);
+        assert_eq!(reserve(Latency::default(), 100), rules.reserve);
         let wild = learned((0..100).map(|n| if n % 25 == 0 { 900 } else { 90 }));
         assert_eq!(reserve(wild, 0), rules.reserve);
     }

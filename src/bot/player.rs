@@ -13,53 +13,58 @@ use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use super::alarm::Alarms;
-use super::chat::Lane;
-use super::feed::{Fed, GameFeed};
-use super::lobby::News;
-use super::memory::Memory;
-use super::minutes::Minutes;
-use super::overhead::Meter;
-use super::report::{BotEvent, Listeners};
-use super::revival::{Revival, reason_of};
-use super::roll::Roll;
-use super::settings::{Pace, Settings};
-use super::shelf::Shelf;
-use super::table::{
-    Action, Answer, Ending, Input, Past, Promise, Request, Seat, Table, Ticket, Told, WithDraw,
+use super::account::AccountEvent;
+use super::alerts::Alerts;
+use super::background::say_tripped;
+use super::chat::ChatQueue;
+use super::eval_cache::EvalCache;
+use super::events::{BotEvent, EventBus};
+use super::feed::{GameStreamEvent, SupervisedGameStream};
+use super::game::{
+    CallOutcome, DrawOffer, Ending, GameEffect, GameInput, GameMachine, GameParams, GameRequest,
+    Notification, RequestId, ResumeState, UnconfirmedMove,
 };
-use super::upkeep::say_tripped;
-use super::voice::Voice;
+use super::game_registry::GameRegistry;
+use super::minutes::GameRecorder;
+use super::overhead::SharedEstimator;
+use super::settings::{BotTiming, Settings};
+use super::state::BotState;
+use super::supervisor::{RestartBackoff, panic_message};
+use super::voice::GameChat;
 use crate::engine::{Engine, Limits, Pool, Search, SearchResult};
-use crate::lichess::{Client, Error, GameEvent, GameFull, GameId, OfferDraw, Reply, EndpointClass};
+use crate::lichess::{Client, EndpointClass, Error, GameEvent, GameFull, GameId, OfferDraw, Reply};
 use crate::rules::Move;
 use crate::store::Timestamp;
 
 /// What every player shares.
 #[derive(Clone, Debug)]
-pub(super) struct House {
+pub(super) struct BotContext {
     pub(super) client: Client,
     pub(super) pool: Pool,
     pub(super) settings: Arc<Settings>,
-    pub(super) pace: Pace,
-    pub(super) listeners: Listeners,
-    pub(super) meter: Meter,
-    pub(super) memory: Memory,
-    pub(super) lane: Lane,
-    pub(super) alarms: Alarms,
-    pub(super) roll: Roll,
-    pub(super) shelf: Shelf,
+    pub(super) pace: BotTiming,
+    pub(super) listeners: EventBus,
+    pub(super) meter: SharedEstimator,
+    pub(super) memory: BotState,
+    pub(super) lane: ChatQueue,
+    pub(super) alarms: Alerts,
+    pub(super) roll: GameRegistry,
+    pub(super) shelf: EvalCache,
     /// What a player has to tell the lobby before its game is over.
-    pub(super) word: mpsc::Sender<News>,
+    pub(super) word: mpsc::Sender<AccountEvent>,
 }
 
 /// Plays a game to its end, through panics too. A game without a clock is left as soon as it is the
 /// opponent's turn; then there is no end to tell.
-pub(super) async fn play(house: House, seat: Seat, said_over: Arc<Notify>) -> Option<Ending> {
+pub(super) async fn play(
+    house: BotContext,
+    seat: GameParams,
+    said_over: Arc<Notify>,
+) -> Option<Ending> {
     let mut promise = None;
-    let mut revival = Revival::new(house.pace.revive);
+    let mut revival = RestartBackoff::new(house.pace.revive);
     loop {
-        let mut player = Player::new(&house, seat.clone(), promise.take());
+        let mut player = GameTask::new(&house, seat.clone(), promise.take());
         let outcome = AssertUnwindSafe(player.run(&said_over))
             .catch_unwind()
             .await;
@@ -71,7 +76,7 @@ pub(super) async fn play(house: House, seat: Seat, said_over: Arc<Notify>) -> Op
                 return ending;
             }
             Err(panic) => {
-                let reason = reason_of(panic.as_ref());
+                let reason = panic_message(panic.as_ref());
                 tracing::error!(reason, "the player of this game failed and sits down again");
                 let (game, reason) = (seat.game.clone(), reason.to_owned());
                 house
@@ -85,42 +90,42 @@ pub(super) async fn play(house: House, seat: Seat, said_over: Arc<Notify>) -> Op
     }
 }
 
-struct Player {
-    house: House,
+struct GameTask {
+    house: BotContext,
     engine: Engine,
-    table: Table,
-    feed: GameFeed,
-    voice: Voice,
-    minutes: Minutes,
-    thinking: Option<Thinking>,
+    table: GameMachine,
+    feed: SupervisedGameStream,
+    voice: GameChat,
+    minutes: GameRecorder,
+    thinking: Option<ActiveSearch>,
     /// The lane of the moves.
-    posts: FuturesUnordered<BoxFuture<'static, (Ticket, Answer)>>,
-    requests: FuturesUnordered<BoxFuture<'static, (Request, Answer)>>,
+    posts: FuturesUnordered<BoxFuture<'static, (RequestId, CallOutcome)>>,
+    requests: FuturesUnordered<BoxFuture<'static, (GameRequest, CallOutcome)>>,
     warming: FuturesUnordered<BoxFuture<'static, ()>>,
 }
 
 /// A search under way; dropping it stops it.
-struct Thinking {
-    ticket: Ticket,
+struct ActiveSearch {
+    ticket: RequestId,
     search: Search,
     answer: oneshot::Receiver<SearchResult>,
 }
 
-impl Player {
-    fn new(house: &House, seat: Seat, promise: Option<Promise>) -> Self {
+impl GameTask {
+    fn new(house: &BotContext, seat: GameParams, promise: Option<UnconfirmedMove>) -> Self {
         let engine = house.pool.lease();
         engine.new_game();
-        let feed = GameFeed::new(
+        let feed = SupervisedGameStream::new(
             house.client.clone(),
             seat.game.clone(),
             house.pace.limited_retry,
             house.roll.clone(),
             house.listeners.clone(),
         );
-        let minutes = Minutes::new(house.listeners.chronicle().clone(), &seat.game);
-        let voice = Voice::new(house, &seat.game);
-        let seat = Seat {
-            past: Past {
+        let minutes = GameRecorder::new(house.listeners.chronicle().clone(), &seat.game);
+        let voice = GameChat::new(house, &seat.game);
+        let seat = GameParams {
+            past: ResumeState {
                 opinion: house.shelf.take(&seat.game),
                 ..voice.past()
             },
@@ -128,7 +133,7 @@ impl Player {
         };
         let player = Self {
             engine,
-            table: Table::resume(seat, Arc::clone(&house.settings), house.pace, promise),
+            table: GameMachine::resume(seat, Arc::clone(&house.settings), house.pace, promise),
             voice,
             minutes,
             feed,
@@ -162,16 +167,16 @@ impl Player {
     }
 
     /// Whatever happens next.
-    async fn next(&mut self, said_over: &Notify) -> Option<Input> {
+    async fn next(&mut self, said_over: &Notify) -> Option<GameInput> {
         let wake_at = self.table.wake_at();
         tokio::select! {
             biased;
-            Some((ticket, answer)) = self.posts.next() => Some(Input::Posted { ticket, answer }),
+            Some((ticket, answer)) = self.posts.next() => Some(GameInput::Posted { ticket, answer }),
             fed = self.feed.next() => self.fed(fed),
             (ticket, answer) = thought(&mut self.thinking) => self.thought(ticket, answer),
-            Some((request, answer)) = self.requests.next() => Some(Input::Asked { request, answer }),
-            () = sleep_until(wake_at) => Some(Input::Tick),
-            () = said_over.notified() => Some(Input::SaidOver),
+            Some((request, answer)) = self.requests.next() => Some(GameInput::Asked { request, answer }),
+            () = sleep_until(wake_at) => Some(GameInput::Tick),
+            () = said_over.notified() => Some(GameInput::SaidOver),
             Some(()) = self.warming.next() => None,
         }
     }
@@ -181,28 +186,28 @@ impl Player {
         self.posts.is_empty() && self.requests.is_empty()
     }
 
-    fn fed(&mut self, fed: Fed) -> Option<Input> {
+    fn fed(&mut self, fed: GameStreamEvent) -> Option<GameInput> {
         match fed {
-            Fed::Line { event, at, opened } => match event {
+            GameStreamEvent::Line { event, at, opened } => match event {
                 GameEvent::Full(full) => {
                     self.minutes.full(&full);
                     self.note_age(&full);
                     self.recall(&full);
-                    Some(Input::Full { full, opened, at })
+                    Some(GameInput::Full { full, opened, at })
                 }
                 GameEvent::State(state) => {
                     self.minutes.state();
-                    Some(Input::State { state, at })
+                    Some(GameInput::State { state, at })
                 }
-                GameEvent::OpponentGone(absence) => Some(Input::Gone(absence)),
+                GameEvent::OpponentGone(absence) => Some(GameInput::Gone(absence)),
                 GameEvent::Chat(line) => {
                     self.voice.heard(&line);
                     None
                 }
                 GameEvent::Unknown { .. } => None,
             },
-            Fed::Refused => Some(Input::NoStream),
-            Fed::Limited(advised) => {
+            GameStreamEvent::Refused => Some(GameInput::NoStream),
+            GameStreamEvent::Limited(advised) => {
                 if self.table.affords(advised, Instant::now()) {
                     self.feed.wait_instead(advised);
                 }
@@ -239,46 +244,46 @@ impl Player {
     }
 
     /// A search has ended, or its thread is gone without a word.
-    fn thought(&mut self, ticket: Ticket, answer: Option<SearchResult>) -> Option<Input> {
+    fn thought(&mut self, ticket: RequestId, answer: Option<SearchResult>) -> Option<GameInput> {
         let thinking = self.thinking.take()?;
         Some(match answer {
-            Some(thought) => Input::Thought { ticket, thought },
-            None => Input::BestSoFar {
+            Some(thought) => GameInput::Thought { ticket, thought },
+            None => GameInput::BestSoFar {
                 ticket,
                 best: thinking.search.best(),
             },
         })
     }
 
-    fn carry_out(&mut self, actions: Vec<Action>) -> Option<Ending> {
-        let mut actions: std::collections::VecDeque<Action> = actions.into();
+    fn carry_out(&mut self, actions: Vec<GameEffect>) -> Option<Ending> {
+        let mut actions: std::collections::VecDeque<GameEffect> = actions.into();
         while let Some(action) = actions.pop_front() {
             match action {
-                Action::Think { ticket, limits } => self.think(ticket, limits),
-                Action::Ponder {
+                GameEffect::Think { ticket, limits } => self.think(ticket, limits),
+                GameEffect::Ponder {
                     ticket,
                     reply,
                     limits,
                 } => self.ponder(ticket, reply, limits),
-                Action::TakeBest { ticket } => {
+                GameEffect::TakeBest { ticket } => {
                     let best = self.thinking.as_ref().and_then(|t| t.search.best());
-                    let input = Input::BestSoFar { ticket, best };
+                    let input = GameInput::BestSoFar { ticket, best };
                     actions.extend(self.table.apply(input, Instant::now()));
                 }
-                Action::StopThinking => self.thinking = None,
-                Action::Post { ticket, uci, draw } => self.post(ticket, uci, draw),
-                Action::Ask(request) => self.ask(request),
-                Action::Reopen => self.feed.reopen(),
-                Action::Warm => self.warm(),
-                Action::Learn(cost) => {
+                GameEffect::StopThinking => self.thinking = None,
+                GameEffect::Post { ticket, uci, draw } => self.post(ticket, uci, draw),
+                GameEffect::Ask(request) => self.ask(request),
+                GameEffect::Reopen => self.feed.reopen(),
+                GameEffect::Warm => self.warm(),
+                GameEffect::Learn(cost) => {
                     self.house.meter.learn(cost);
                     self.house.memory.move_cost(cost);
                     self.minutes.cost(cost);
                     self.house.listeners.tell(BotEvent::Overhead { cost });
                 }
-                Action::Remember(deed) => self.voice.remember(&self.table, deed),
-                Action::Tell(told) => self.tell(told),
-                Action::Note(oddity) => {
+                GameEffect::Remember(deed) => self.voice.remember(&self.table, deed),
+                GameEffect::Tell(told) => self.tell(told),
+                GameEffect::Note(oddity) => {
                     // What the server answered is in the log since it came.
                     if !oddity.is_an_answer() {
                         tracing::warn!(ply = self.table.ply(), "{oddity}");
@@ -287,13 +292,13 @@ impl Player {
                     let game = self.table.seat().game.clone();
                     self.house.listeners.tell(BotEvent::Odd { game, oddity });
                 }
-                Action::Finish(ending) => return Some(self.finish(ending)),
+                GameEffect::Finish(ending) => return Some(self.finish(ending)),
             }
         }
         None
     }
 
-    fn think(&mut self, ticket: Ticket, limits: Limits) {
+    fn think(&mut self, ticket: RequestId, limits: Limits) {
         match &self.thinking {
             Some(pondering) if pondering.ticket == ticket => pondering.search.ponderhit(),
             _ => {
@@ -306,7 +311,7 @@ impl Player {
     }
 
     /// Thinks about what the board shows after a reply that is expected.
-    fn ponder(&mut self, ticket: Ticket, reply: Move, limits: Limits) {
+    fn ponder(&mut self, ticket: RequestId, reply: Move, limits: Limits) {
         self.thinking = None;
         let mut game = self.table.game().clone();
         game.push(reply);
@@ -314,24 +319,24 @@ impl Player {
         self.await_thought(ticket, search);
     }
 
-    fn await_thought(&mut self, ticket: Ticket, search: Search) {
+    fn await_thought(&mut self, ticket: RequestId, search: Search) {
         let (hand_over, answer) = oneshot::channel();
         search.on_done(Box::new(move |thought| {
             // Nobody waits any more: the game went on without this search.
             let _ = hand_over.send(thought);
         }));
-        self.thinking = Some(Thinking {
+        self.thinking = Some(ActiveSearch {
             ticket,
             search,
             answer,
         });
     }
 
-    fn post(&self, ticket: Ticket, uci: String, draw: WithDraw) {
+    fn post(&self, ticket: RequestId, uci: String, draw: DrawOffer) {
         let (client, game) = (self.house.client.clone(), self.table.seat().game.clone());
         let offer = match draw {
-            WithDraw::Yes => OfferDraw::Yes,
-            WithDraw::No => OfferDraw::No,
+            DrawOffer::Yes => OfferDraw::Yes,
+            DrawOffer::No => OfferDraw::No,
         };
         self.posts.push(Box::pin(async move {
             let outcome = client.make_move(&game, &uci, offer).await;
@@ -342,23 +347,26 @@ impl Player {
         }));
     }
 
-    fn ask(&self, request: Request) {
+    fn ask(&self, request: GameRequest) {
         let (client, game) = (self.house.client.clone(), self.table.seat().game.clone());
         tracing::debug!(?request, "asking");
         self.requests.push(Box::pin(async move {
             // A courtesy is not worth another call after one too many.
-            if let Some(wait) = client.pause(EndpointClass::Act).filter(|_| request.is_courtesy()) {
-                return (request, Answer::Limited { wait: Some(wait) });
+            if let Some(wait) = client
+                .pause(EndpointClass::Act)
+                .filter(|_| request.is_courtesy())
+            {
+                return (request, CallOutcome::Limited { wait: Some(wait) });
             }
             let outcome = match request {
-                Request::Abort => client.abort(&game).await,
-                Request::Resign => client.resign(&game).await,
-                Request::AcceptDraw => client.draw(&game, Reply::Yes).await,
-                Request::DeclineDraw => client.draw(&game, Reply::No).await,
-                Request::AcceptTakeback => client.takeback(&game, Reply::Yes).await,
-                Request::DeclineTakeback => client.takeback(&game, Reply::No).await,
-                Request::ClaimVictory => client.claim_victory(&game).await,
-                Request::ClaimDraw => client.claim_draw(&game).await,
+                GameRequest::Abort => client.abort(&game).await,
+                GameRequest::Resign => client.resign(&game).await,
+                GameRequest::AcceptDraw => client.draw(&game, Reply::Yes).await,
+                GameRequest::DeclineDraw => client.draw(&game, Reply::No).await,
+                GameRequest::AcceptTakeback => client.takeback(&game, Reply::Yes).await,
+                GameRequest::DeclineTakeback => client.takeback(&game, Reply::No).await,
+                GameRequest::ClaimVictory => client.claim_victory(&game).await,
+                GameRequest::ClaimDraw => client.claim_draw(&game).await,
             };
             if let Err(error) = &outcome {
                 tracing::debug!(?request, %error, "refused");
@@ -376,10 +384,10 @@ impl Player {
         }
     }
 
-    fn tell(&mut self, told: Told) {
+    fn tell(&mut self, told: Notification) {
         let game = self.table.seat().game.clone();
         match told {
-            Told::Joined => {
+            Notification::Joined => {
                 let opponent = self.table.opponent().unwrap_or_default().to_owned();
                 let (us, ply) = (self.table.us(), self.table.ply());
                 tracing::debug!(%opponent, ?us, ply, "joined");
@@ -392,9 +400,9 @@ impl Player {
                     ply,
                 });
             }
-            Told::Standstill => self.say_standstill(game, true),
-            Told::Revived => self.say_standstill(game, false),
-            Told::Moved(moved) => {
+            Notification::Standstill => self.say_standstill(game, true),
+            Notification::Revived => self.say_standstill(game, false),
+            Notification::Moved(moved) => {
                 self.voice.moved(&moved);
                 self.house.roll.moved(&game, &moved);
                 self.minutes.moved(&moved, self.table.ply());
@@ -409,7 +417,7 @@ impl Player {
 
     /// Tells the lobby, which minds the seats. Should it be deaf, a seat is counted wrong for a while.
     fn say_standstill(&self, game: GameId, stands: bool) {
-        let news = News::Standstill { game, stands };
+        let news = AccountEvent::Standstill { game, stands };
         if let Err(error) = self.house.word.try_send(news) {
             tracing::debug!(%error, "the lobby does not hear of a standstill");
         }
@@ -453,7 +461,7 @@ fn log_failed(uci: &str, error: &Error) {
 }
 
 /// The answer of the search under way; never, if there is none.
-async fn thought(thinking: &mut Option<Thinking>) -> (Ticket, Option<SearchResult>) {
+async fn thought(thinking: &mut Option<ActiveSearch>) -> (RequestId, Option<SearchResult>) {
     match thinking {
         Some(thinking) => {
             let answer = (&mut thinking.answer).await.ok();

@@ -10,16 +10,16 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::control::{Command, Commands, Reply};
-use super::limited;
-use super::lists::ListSources;
-use super::memory::{Memory, MemoryRules};
-use super::porter::Porter;
-use super::report::{BotEvent, Listeners};
-use super::revival::{Revival, reason_of};
-use super::settings::{Pace, Settings};
-use super::sole::Sole;
-use super::status::{Sources, Status};
+use super::control::{Command, CommandReceiver, Reply};
+use super::event_loop::EventLoop;
+use super::events::{BotEvent, EventBus};
+use super::instance_lock::InstanceLock;
+use super::player_lists::ListSources;
+use super::rate_limit_log;
+use super::settings::{BotTiming, Settings};
+use super::state::{BotState, StateRules};
+use super::status::{SourcesStatus, Status};
+use super::supervisor::{RestartBackoff, panic_message};
 use crate::engine::Pool;
 use crate::lichess::{Account, Client, Error};
 
@@ -33,13 +33,13 @@ pub struct BotOptions {
     /// The operator's rules.
     pub settings: Settings,
     /// What is known from earlier runs.
-    pub memory: Memory,
+    pub memory: BotState,
     /// Where lists of names come from, beside the settings.
     pub lists: ListSources,
     /// The bot's own waiting times.
-    pub pace: Pace,
+    pub pace: BotTiming,
     /// Who is told what happens.
-    pub listeners: Listeners,
+    pub listeners: EventBus,
     /// Refuse to play where another process of this machine plays as the same account.
     pub sole: bool,
 }
@@ -90,7 +90,7 @@ fn the_process(pid: Option<i32>) -> String {
 /// # Errors
 /// When the account cannot play as it is; nothing that time may heal.
 pub async fn run(options: BotOptions, shutdown: Shutdown) -> Result<(), BotError> {
-    run_commanded(options, shutdown, Commands::none()).await
+    run_commanded(options, shutdown, CommandReceiver::none()).await
 }
 
 /// Plays until `shutdown` or a command asks it to end.
@@ -100,7 +100,7 @@ pub async fn run(options: BotOptions, shutdown: Shutdown) -> Result<(), BotError
 pub async fn run_commanded(
     options: BotOptions,
     shutdown: Shutdown,
-    commands: Commands,
+    commands: CommandReceiver,
 ) -> Result<(), BotError> {
     let client = options.client.clone();
     let chronicle = options.listeners.chronicle().clone();
@@ -108,15 +108,15 @@ pub async fn run_commanded(
     let failures = tell_failures(commands.failures(), options.listeners.clone());
     let outcome = tokio::select! {
         outcome = Box::pin(serve(options, shutdown, commands)) => outcome,
-        () = limited::write_down(&client, &chronicle, pause) => unreachable!("it writes for ever"),
+        () = rate_limit_log::write_down(&client, &chronicle, pause) => unreachable!("it writes for ever"),
         () = failures => unreachable!("it listens for ever"),
     };
-    limited::write_now(&client, &chronicle);
+    rate_limit_log::write_now(&client, &chronicle);
     outcome
 }
 
 /// Tells those who listen that the engine fails its test, for as long as the bot runs.
-async fn tell_failures(mut failures: watch::Receiver<Option<String>>, listeners: Listeners) {
+async fn tell_failures(mut failures: watch::Receiver<Option<String>>, listeners: EventBus) {
     while failures.changed().await.is_ok() {
         let reason = failures.borrow_and_update().clone();
         if let Some(reason) = reason {
@@ -131,7 +131,7 @@ async fn tell_failures(mut failures: watch::Receiver<Option<String>>, listeners:
 async fn serve(
     options: BotOptions,
     shutdown: Shutdown,
-    mut commands: Commands,
+    mut commands: CommandReceiver,
 ) -> Result<(), BotError> {
     let mut settings = None;
     let identified = tokio::select! {
@@ -143,7 +143,7 @@ async fn serve(
     };
     let mut options = options;
     if let Some(settings) = settings {
-        options.memory.set_rules(MemoryRules::from(&settings));
+        options.memory.set_rules(StateRules::from(&settings));
         options.settings = settings;
     }
     let _sole = if options.sole {
@@ -154,7 +154,7 @@ async fn serve(
     tracing::info!(account = %identified.username, "playing");
     // Much is in it: kept apart from the future of whoever runs the bot.
     let lists = options.lists.clone();
-    let porter = Box::new(Porter::new(options, &identified, commands));
+    let porter = Box::new(EventLoop::new(options, &identified, commands));
     let porter = tokio::select! {
         biased;
         () = shutdown.now.cancelled() => return Ok(()),
@@ -169,8 +169,8 @@ async fn serve(
 }
 
 /// Makes the account ours on this machine.
-fn take(server: &str, account: &Account) -> Result<Sole, BotError> {
-    Sole::take(server, &account.id).map_err(|pid| BotError::Taken {
+fn take(server: &str, account: &Account) -> Result<InstanceLock, BotError> {
+    InstanceLock::take(server, &account.id).map_err(|pid| BotError::Taken {
         account: account.username.clone(),
         pid,
     })
@@ -178,17 +178,17 @@ fn take(server: &str, account: &Account) -> Result<Sole, BotError> {
 
 /// Answers the door until it is time to end, through panics too.
 async fn keep_door(
-    mut porter: Box<Porter>,
+    mut porter: Box<EventLoop>,
     lists: &ListSources,
     account: &Account,
     drain: &CancellationToken,
-) -> Result<Box<Porter>, BotError> {
-    let mut revival = Revival::new(porter.house.pace.revive);
+) -> Result<Box<EventLoop>, BotError> {
+    let mut revival = RestartBackoff::new(porter.house.pace.revive);
     loop {
         match AssertUnwindSafe(porter.run(drain)).catch_unwind().await {
             Ok(outcome) => return outcome.map(|()| porter),
             Err(panic) => {
-                let reason = reason_of(panic.as_ref());
+                let reason = panic_message(panic.as_ref());
                 *porter = porter.anew(lists, account, reason);
             }
         }
@@ -197,7 +197,11 @@ async fn keep_door(
 }
 
 /// Answers commands before there is anything to command, until one of them is to end.
-async fn wait_for_drain(commands: &mut Commands, settings: &mut Option<Settings>, pool: &Pool) {
+async fn wait_for_drain(
+    commands: &mut CommandReceiver,
+    settings: &mut Option<Settings>,
+    pool: &Pool,
+) {
     let begun = Instant::now();
     loop {
         let order = commands.next().await;
@@ -205,7 +209,7 @@ async fn wait_for_drain(commands: &mut Commands, settings: &mut Option<Settings>
             Command::Status => Reply::Status(Box::new(Status {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 uptime: begun.elapsed().as_secs(),
-                sources: Some(Sources::of(pool, &[])),
+                sources: Some(SourcesStatus::of(pool, &[])),
                 ..Status::default()
             })),
             Command::Reload(reloaded) => {
@@ -285,7 +289,7 @@ mod tests {
             contact: None,
             timing: Timing::default(),
         });
-        let listeners = Listeners::new();
+        let listeners = EventBus::new();
         let options = BotOptions {
             sole: false,
             client: client.unwrap(),
@@ -294,9 +298,9 @@ mod tests {
                 ..EngineOptions::default()
             }),
             settings: Settings::default(),
-            memory: Memory::nowhere(),
+            memory: BotState::nowhere(),
             lists: ListSources::default(),
-            pace: Pace::default(),
+            pace: BotTiming::default(),
             listeners: listeners.clone(),
         };
         let (control, commands) = channel();

@@ -125,7 +125,7 @@ const LEAST_BURST: Duration = Duration::from_millis(250);
 
 /// Every waiting time of the bot. `Default` is for Lichess; [`Pace::faster`] shrinks all alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct BotTiming {
     /// A move that was answered "ok" and is on no state after this long is looked for.
     pub confirm: Duration,
     /// A move's call that brought nothing after this long counts as lost; longer each time.
@@ -176,7 +176,7 @@ pub struct Pace {
     pub revive: Duration,
 }
 
-impl Default for Pace {
+impl Default for BotTiming {
     fn default() -> Self {
         Self {
             confirm: Duration::from_millis(2500),
@@ -207,7 +207,7 @@ impl Default for Pace {
     }
 }
 
-impl Pace {
+impl BotTiming {
     /// Every time divided by `factor`, for tests against a server whose clock runs faster.
     #[must_use]
     pub fn faster(self, factor: u32) -> Self {
@@ -275,9 +275,9 @@ mod tests {
 
     #[test]
     fn a_pace_shrinks_as_a_whole() {
-        let pace = Pace::default().faster(10);
+        let pace = BotTiming::default().faster(10);
         assert_eq!(pace.confirm, Duration::from_millis(250));
         assert_eq!(pace.post_limit, LEAST_POST_LIMIT);
-        assert_eq!(Pace::default().faster(0), Pace::default());
+        assert_eq!(BotTiming::default().faster(0), BotTiming::default());
     }
 }

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::lists::ListState;
+use super::player_lists::ListState;
 use crate::engine::Pool;
 
 /// Faults of endgame tables that are told in words.
@@ -19,29 +19,29 @@ pub struct Status {
     /// The account; none while the server has not been reached.
     pub account: Option<String>,
     /// What it is about.
-    pub state: State,
+    pub state: BotPhase,
     /// Seconds since it began.
     pub uptime: u64,
     /// The account's event stream.
-    pub stream: Stream,
+    pub stream: EventStreamStatus,
     /// Seats for games.
-    pub seats: Seats,
+    pub seats: SlotStatus,
     /// The games that run.
-    pub games: Vec<Game>,
+    pub games: Vec<GameStatus>,
     /// Games of days a move, which take no seat.
     pub parked: usize,
     /// Challenges that wait for a seat.
     pub waiting: usize,
     /// What may still be spent today.
-    pub ledger: Option<Ledger>,
+    pub ledger: Option<QuotaStatus>,
     /// Games that it looks for itself.
-    pub matchmaking: Matchmaking,
+    pub matchmaking: MatchmakingStatus,
     /// Arenas that it is in or means to join, in words.
     pub arenas: Vec<String>,
     /// What is held back on the clock for the way to the server, as learned, in milliseconds.
     pub overhead: Option<u64>,
     /// What an operator should look at.
-    pub alarms: Vec<AlarmLine>,
+    pub alarms: Vec<AlertStatus>,
     /// Accounts blocked by command.
     pub blocked: Vec<String>,
     /// Our rating in atomic, as far as it is known.
@@ -49,13 +49,13 @@ pub struct Status {
     /// Seconds since a challenge was last accepted.
     pub accepted_ago: Option<u64>,
     /// What it plays with and goes by.
-    pub sources: Option<Sources>,
+    pub sources: Option<SourcesStatus>,
 }
 
 /// What a bot is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum BotPhase {
     /// It has not reached the server yet.
     #[default]
     Connecting,
@@ -69,7 +69,7 @@ pub enum State {
     Draining,
 }
 
-impl State {
+impl BotPhase {
     /// The state in words.
     pub fn describe(self) -> &'static str {
         match self {
@@ -85,7 +85,7 @@ impl State {
 /// The account's event stream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Stream {
+pub struct EventStreamStatus {
     /// Whether it is open.
     pub open: bool,
     /// Milliseconds since anything came over it, blank lines included.
@@ -113,7 +113,7 @@ pub struct GameStreamStatus {
 /// Seats for games.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Seats {
+pub struct SlotStatus {
     /// All of them.
     pub all: usize,
     /// Taken by games, by challenges accepted and by one of ours.
@@ -125,7 +125,7 @@ pub struct Seats {
 /// A game that runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Game {
+pub struct GameStatus {
     /// Which.
     pub id: String,
     /// Against whom.
@@ -149,7 +149,7 @@ pub struct Game {
 /// What may still be spent in the rolling day.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Ledger {
+pub struct QuotaStatus {
     /// Games against bots in the last 24 hours.
     pub bot_games: u32,
     /// Of so many.
@@ -165,7 +165,7 @@ pub struct Ledger {
 /// Games that it looks for itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Matchmaking {
+pub struct MatchmakingStatus {
     /// Whether it does.
     pub enabled: bool,
     /// What it is doing, in words.
@@ -177,7 +177,7 @@ pub struct Matchmaking {
 /// An alarm that is on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct AlarmLine {
+pub struct AlertStatus {
     /// Its kind, one word.
     pub kind: String,
     /// What is wrong, and what to do.
@@ -189,7 +189,7 @@ pub struct AlarmLine {
 /// What it plays with and goes by.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Sources {
+pub struct SourcesStatus {
     /// What judges positions: the net's id, or `classical`.
     pub net: String,
     /// Endgame tables; none if there are none.
@@ -198,7 +198,7 @@ pub struct Sources {
     pub lists: Vec<NameList>,
 }
 
-impl Sources {
+impl SourcesStatus {
     /// What searches of this pool use, and how the lists are.
     pub(super) fn of(pool: &Pool, lists: &[ListState]) -> Self {
         let tables = pool.tables().map(|tables| {

@@ -5,30 +5,32 @@
 
 use std::time::Instant;
 
-use super::chat::{Conversation, Introduction, Lane, Line, Occasion, Said, Tally};
-use super::memory::Memory;
-use super::player::House;
+use super::chat::{
+    ChatMessage, ChatQueue, ChatState, Conversation, MessageKind, Players, ScoreTally,
+};
+use super::game::{Ending, EvalHistory, GameMachine, GameSetup, MovePlayed, Persist, ResumeState};
+use super::player::BotContext;
 use super::settings::Settings;
-use super::table::{Deed, Ending, Moved, Opinion, Past, Setting, Table};
+use super::state::BotState;
 use crate::lichess::{ChatLine, GameId, UserId};
 
 /// What begins the keys of opponents who rest for having left us waiting.
 const NO_SHOW: &str = "no-show ";
 
 /// The voice of one player.
-pub(super) struct Voice {
+pub(super) struct GameChat {
     game: GameId,
     settings: std::sync::Arc<Settings>,
-    memory: Memory,
-    lane: Lane,
+    memory: BotState,
+    lane: ChatQueue,
     talk: Conversation,
     opponent: Option<UserId>,
 }
 
-impl Voice {
-    pub(super) fn new(house: &House, game: &GameId) -> Self {
+impl GameChat {
+    pub(super) fn new(house: &BotContext, game: &GameId) -> Self {
         let known = house.memory.game(game);
-        let said = Said {
+        let said = ChatState {
             greeted: known.greeted,
             parted: known.parted,
         };
@@ -44,12 +46,12 @@ impl Voice {
     }
 
     /// What was done in this game before.
-    pub(super) fn past(&self) -> Past {
+    pub(super) fn past(&self) -> ResumeState {
         let known = self.memory.game(&self.game);
-        Past {
+        ResumeState {
             takebacks: known.takebacks,
             draw_offers: known.draw_offers,
-            opinion: Opinion::default(),
+            opinion: EvalHistory::default(),
             begun: self
                 .memory
                 .known_for(&self.game)
@@ -58,14 +60,14 @@ impl Voice {
     }
 
     /// The table knows who plays.
-    pub(super) fn introduce(&mut self, table: &Table) {
+    pub(super) fn introduce(&mut self, table: &GameMachine) {
         if let Some(setting) = table.setting() {
             self.opponent.clone_from(&setting.opponent_id);
             self.talk.introduce(introduction(setting));
         }
     }
 
-    pub(super) fn moved(&mut self, moved: &Moved) {
+    pub(super) fn moved(&mut self, moved: &MovePlayed) {
         let lines = self.talk.moved(moved);
         self.say(lines);
     }
@@ -85,7 +87,7 @@ impl Voice {
         let (memory, opponent) = (&self.memory, &self.opponent);
         let tally = || {
             let record = memory.opponent(opponent.as_ref()?);
-            Some(Tally {
+            Some(ScoreTally {
                 wins: record.wins,
                 draws: record.draws,
                 losses: record.losses,
@@ -97,16 +99,16 @@ impl Voice {
     }
 
     /// Greetings and goodbyes are remembered before they are said: rather none than two.
-    fn say(&self, lines: Vec<Line>) {
+    fn say(&self, lines: Vec<ChatMessage>) {
         let Some(first) = lines.first() else { return };
         match first.occasion {
-            Occasion::Greeting => self.memory.update_game(&self.game, |game| {
+            MessageKind::Greeting => self.memory.update_game(&self.game, |game| {
                 (game.greeted, game.greeted_spectators) = (true, true);
             }),
-            Occasion::Goodbye => self.memory.update_game(&self.game, |game| {
+            MessageKind::Goodbye => self.memory.update_game(&self.game, |game| {
                 (game.parted, game.parted_spectators) = (true, true);
             }),
-            Occasion::Answer | Occasion::Operator => {}
+            MessageKind::Answer | MessageKind::Operator => {}
         }
         for line in lines {
             self.lane.hand_in(line);
@@ -114,22 +116,22 @@ impl Voice {
     }
 
     /// What the table wants known after a restart.
-    pub(super) fn remember(&self, table: &Table, deed: Deed) {
+    pub(super) fn remember(&self, table: &GameMachine, deed: Persist) {
         match deed {
-            Deed::TakebackGranted { so_far } => {
+            Persist::TakebackGranted { so_far } => {
                 self.memory
                     .update_game(&self.game, |game| game.takebacks = so_far);
             }
-            Deed::DrawOffered { so_far } => {
+            Persist::DrawOffered { so_far } => {
                 self.memory
                     .update_game(&self.game, |game| game.draw_offers = so_far);
             }
-            Deed::NoShow => self.no_show(table),
+            Persist::NoShow => self.no_show(table),
         }
     }
 
     /// The opponent left us waiting; who does so again and again rests for a while.
-    fn no_show(&self, table: &Table) {
+    fn no_show(&self, table: &GameMachine) {
         let Some(setting) = table.setting() else {
             return;
         };
@@ -154,11 +156,11 @@ pub(super) fn no_show_key(opponent: &UserId) -> String {
     format!("{NO_SHOW}{opponent}")
 }
 
-fn introduction(setting: &Setting) -> Introduction {
-    Introduction {
+fn introduction(setting: &GameSetup) -> Players {
+    Players {
         opponent_id: setting.opponent_id.clone(),
         opponent_is_bot: setting.opponent_is_bot,
         opponent_reads: !setting.opponent_is_ai,
-        ..Introduction::between(&setting.me, &setting.opponent, setting.us)
+        ..Players::between(&setting.me, &setting.opponent, setting.us)
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use megaton::archive::FILE_NAME;
-use megaton::bot::{BotError, BotOptions, Control, Listeners};
+use megaton::bot::{BotError, BotOptions, ControlHandle, EventBus};
 use megaton::config::Config;
 use megaton::engine::Pool;
 use megaton::panel::{
@@ -30,9 +30,9 @@ const OTHER_MESSAGES: Duration = Duration::from_millis(500);
 /// What runs beside the bot.
 pub(super) struct Beside {
     config: Config,
-    listeners: Listeners,
+    listeners: EventBus,
     pool: Pool,
-    control: Control,
+    control: ControlHandle,
     reload: Reload,
     reloader: Reloader,
     watch: Watch,
@@ -75,7 +75,7 @@ impl Beside {
     /// Beside a bot that is made of these and commanded through `control`.
     pub(super) fn new(
         options: &BotOptions,
-        control: Control,
+        control: ControlHandle,
         config: &Config,
         path: Option<PathBuf>,
     ) -> Result<(Self, Bell), Failure> {

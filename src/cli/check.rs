@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use megaton::bot::{Keeper, ListSources, Pace, Settings};
+use megaton::bot::{BotTiming, ListRefresher, ListSources, Settings};
 use megaton::config::{Config, Panel};
 use megaton::lichess::Client;
 use megaton::panel::{Address, check_password};
@@ -79,9 +79,9 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
 }
 
 /// The names in files and at addresses; no copies are read or kept.
-fn lists(config: &Config) -> Keeper {
+fn lists(config: &Config) -> ListRefresher {
     let settings = Arc::new(Settings::from(config));
-    Keeper::new(settings, &ListSources::default(), Pace::default())
+    ListRefresher::new(settings, &ListSources::default(), BotTiming::default())
 }
 
 /// Where the page would be, and who could steer the bot there.

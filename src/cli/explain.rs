@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use megaton::bot::{
-    Decision, Keeper, Kind, ListSources, Openness, Pace, Past, Settings, Standing, Verdict,
-    consider,
+    Availability, BotTiming, ChallengeContext, Decision, ListRefresher, ListSources,
+    OpponentHistory, OpponentKind, PolicyVerdict, Settings, judge_challenge,
 };
 use megaton::lichess::{Challenge, Compat, Event, JsonMismatch, Player, TimeControl, UserId};
 use serde_json::Value;
@@ -52,18 +52,18 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     let sources = ListSources {
         data: config.data.home(&config.lichess),
     };
-    let keeper = Keeper::new(Arc::clone(&settings), &sources, Pace::default());
+    let keeper = ListRefresher::new(Arc::clone(&settings), &sources, BotTiming::default());
     let lists = keeper.lists();
     let me = whom(&asked.challenge);
-    let standing = Standing {
+    let standing = ChallengeContext {
         me: &me,
         rating: args.rating,
         lists: &lists,
-        past: Past::default(),
+        past: OpponentHistory::default(),
         rated_rests: false,
-        open: Openness::Open,
+        open: Availability::Open,
     };
-    let verdict = consider(
+    let verdict = judge_challenge(
         &asked.challenge,
         asked.compat,
         &settings.challenge,
@@ -163,7 +163,7 @@ fn whom(challenge: &Challenge) -> UserId {
     target.unwrap_or_else(|| UserId::new("?"))
 }
 
-fn show(asked: &Asked, verdict: &Verdict) -> io::Result<()> {
+fn show(asked: &Asked, verdict: &PolicyVerdict) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "asked    {}", describe(&asked.challenge))?;
     let decision = match verdict.decision {
@@ -189,9 +189,9 @@ fn note(what: &str) -> io::Result<()> {
 fn describe(challenge: &Challenge) -> String {
     let challenger = challenge.challenger.as_ref();
     let name = challenger.map_or_else(|| "Anonymous".to_owned(), Player::display_name);
-    let kind = match Kind::of(challenger) {
-        Kind::Bot => "bot",
-        Kind::Human => "human",
+    let kind = match OpponentKind::of(challenger) {
+        OpponentKind::Bot => "bot",
+        OpponentKind::Human => "human",
     };
     let rating = challenger.and_then(|player| player.rating);
     let rating = rating.map_or_else(String::new, |rating| format!(", {rating}"));

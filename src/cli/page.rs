@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use megaton::bot::{Chronicle, Control};
+use megaton::bot::{ControlHandle, EventLog};
 use megaton::config::{self, Config};
 use megaton::panel::{Health, Http, Reloader, SelfTest, Sources, Watch};
 
@@ -37,7 +37,7 @@ pub(super) fn open_for_practice(config: &config::Panel) -> Option<Http> {
 }
 
 /// What the page of a practice needs of its bot; the state of the bot is watched from now on.
-pub(super) fn sources(control: &Control, chronicle: Chronicle, server: &str) -> Sources {
+pub(super) fn sources(control: &ControlHandle, chronicle: EventLog, server: &str) -> Sources {
     let (watch, watcher) = Watch::new(control.clone());
     tokio::spawn(watcher.run());
     let (_, reload) = Reloader::new(None, Config::default(), control.clone());

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use megaton::bot::{
-    self, BotOptions, Chronicle, Commands, Control, ListSources, Listeners, Memory, MemoryRules,
-    Pace, Settings, Shutdown,
+    self, BotOptions, BotState, BotTiming, CommandReceiver, ControlHandle, EventBus, EventLog,
+    ListSources, Settings, Shutdown, StateRules,
 };
 use megaton::config::{Challenge, Config, Level, Log, Visitors};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
@@ -183,7 +183,7 @@ async fn practise(
     signals: &Shutdown,
 ) -> Result<(), Failure> {
     let (control, commands) = bot::channel();
-    let listeners = Listeners::default();
+    let listeners = EventBus::default();
     let chronicle = listeners.chronicle().clone();
     let mut bot = put_on(args, config, server, signals, (listeners, commands))?;
     let looking_on = async {
@@ -210,7 +210,7 @@ fn put_on(
     config: &Config,
     server: &Handle,
     signals: &Shutdown,
-    (listeners, commands): (Listeners, Commands),
+    (listeners, commands): (EventBus, CommandReceiver),
 ) -> Result<JoinHandle<Result<(), bot::BotError>>, Failure> {
     let token = server.open_bot(BOT).unwrap_or_default();
     let token = Token::parse(&token, "practice").map_err(|error| Failure::Setup(error.into()))?;
@@ -230,7 +230,7 @@ fn put_on(
         client: client.map_err(|error| Failure::Setup(error.into()))?,
         pool: run::pool(&config)?,
         settings: Settings::from(&config),
-        pace: Pace::default(),
+        pace: BotTiming::default(),
         listeners,
         memory: open_memory(),
         lists: ListSources::default(),
@@ -245,11 +245,11 @@ fn put_on(
 }
 
 #[cfg(not(unix))]
-async fn look_on(_: &Config, _: Control, _: Chronicle, _: &str) {}
+async fn look_on(_: &Config, _: ControlHandle, _: EventLog, _: &str) {}
 
 /// Opens the operator's page of this bot and says where it is.
 #[cfg(unix)]
-async fn look_on(config: &Config, control: Control, chronicle: Chronicle, server: &str) {
+async fn look_on(config: &Config, control: ControlHandle, chronicle: EventLog, server: &str) {
     let Some(http) = page::open_for_practice(&config.panel) else {
         return;
     };
@@ -259,14 +259,14 @@ async fn look_on(config: &Config, control: Control, chronicle: Chronicle, server
 }
 
 /// Nothing is kept, and no day's limit or run of losses ends a practice.
-fn open_memory() -> Memory {
-    let memory = Memory::nowhere();
+fn open_memory() -> BotState {
+    let memory = BotState::nowhere();
     let mut endless = Settings::default();
     endless.limits.bot_games = u32::MAX;
     endless.guard.opponent_losses = u32::MAX;
     endless.guard.losses = u32::MAX;
     endless.guard.points = u32::MAX;
-    memory.set_rules(MemoryRules::from(&endless));
+    memory.set_rules(StateRules::from(&endless));
     memory
 }
 

@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use megaton::config::{Challenge, Engine, Visitors};
 use megaton::engine::Evaluator;
-use megaton::tablebase::Syzygy;
 use megaton::lichess::{Account, TokenInfo};
+use megaton::tablebase::Syzygy;
 
 /// The scope without which nothing works.
 pub(super) const PLAY_SCOPE: &str = "bot:play";

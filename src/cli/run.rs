@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use megaton::archive::FILE_NAME;
 use megaton::bot::{
-    self, ArchiveRules, BotError, BotOptions, Chronicle, ListSources, Listeners, Memory,
-    MemoryRules, Pace, Scribe, Settings, Shutdown,
+    self, ArchiveRules, Archiver, BotError, BotOptions, BotState, BotTiming, EventBus, EventLog,
+    ListSources, Settings, Shutdown, StateRules,
 };
 use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool, Tablebases};
@@ -49,7 +49,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     runtime::block_on(async {
         let shutdown = runtime::listen()?;
         tokio::spawn(log.watch());
-        let listeners = Listeners::default();
+        let listeners = EventBus::default();
         let chronicle = listeners.chronicle().clone();
         let scribe = scribe(&config, &chronicle, &pool).await;
         chronicle.note(
@@ -62,14 +62,14 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
             client,
             pool,
             settings: Settings::from(&config),
-            pace: Pace::default(),
+            pace: BotTiming::default(),
             listeners,
             memory: memory.clone(),
             lists: ListSources {
                 data: config.data.home(&config.lichess),
             },
         };
-        let days = scribe.as_ref().map(Scribe::days);
+        let days = scribe.as_ref().map(Archiver::days);
         let outcome = Box::pin(commanded(options, shutdown, &config, path, days)).await;
         memory.settle().await;
         chronicle.note("stop", "it ends", None);
@@ -118,21 +118,21 @@ async fn commanded(
 }
 
 /// What is remembered from earlier runs; the data folder is ours from now on.
-fn memory(config: &Config) -> Result<Memory, Failure> {
+fn memory(config: &Config) -> Result<BotState, Failure> {
     let (store, kept) = match config.data.home(&config.lichess) {
         Some(home) => Store::open(&home).map_err(|error| Failure::Setup(error.into()))?,
         None => Store::nowhere(),
     };
-    let rules = MemoryRules::from(&Settings::from(config));
-    Ok(Memory::new(store, kept, rules))
+    let rules = StateRules::from(&Settings::from(config));
+    Ok(BotState::new(store, kept, rules))
 }
 
 /// Those who keep what happens, if it is to be kept.
-async fn scribe(config: &Config, chronicle: &Chronicle, pool: &Pool) -> Option<Scribe> {
+async fn scribe(config: &Config, chronicle: &EventLog, pool: &Pool) -> Option<Archiver> {
     let home = config.data.home(&config.lichess);
     let home = home.filter(|_| config.archive.keep)?;
     let rules = ArchiveRules::from(&config.archive);
-    let scribe = Scribe::start(&home.join(FILE_NAME), chronicle, pool, &rules).await;
+    let scribe = Archiver::start(&home.join(FILE_NAME), chronicle, pool, &rules).await;
     if let Err(error) = &scribe {
         tracing::error!(%error, "nothing is archived: no thread for it");
     }

@@ -1,7 +1,8 @@
 //! The status of a running bot in lines for a person. Pure.
 
 use megaton::bot::{
-    Game, GameStreamStatus, LedgerStatus, NameList, SourcesStatus, Status, Stream, TableFiles,
+    EventStreamStatus, GameStatus, GameStreamStatus, LedgerStatus, NameList, SourcesStatus, Status,
+    TableFiles,
 };
 
 /// All there is to say.
@@ -48,7 +49,7 @@ pub(super) fn lines(status: &Status) -> Vec<String> {
     lines
 }
 
-fn stream(stream: &Stream) -> String {
+fn stream(stream: &EventStreamStatus) -> String {
     let lost = match stream.lost {
         0 => String::new(),
         1 => "; lost once".to_owned(),
@@ -93,7 +94,7 @@ fn seats(status: &Status) -> String {
     )
 }
 
-fn one_game(game: &Game) -> String {
+fn one_game(game: &GameStatus) -> String {
     let us = game.us.as_deref().unwrap_or("unseen");
     let clocks = match (game.our_clock, game.their_clock) {
         (None, None) => String::new(),
@@ -210,7 +211,7 @@ fn span(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use megaton::bot::{AlarmLine, Seats, State};
+    use megaton::bot::{AlertStatus, BotPhase, SlotStatus};
 
     use super::*;
 
@@ -219,20 +220,20 @@ mod tests {
         let status = Status {
             version: "1.2.3".to_owned(),
             account: Some("Megaton".to_owned()),
-            state: State::Playing,
+            state: BotPhase::Playing,
             uptime: 90_061,
-            stream: Stream {
+            stream: EventStreamStatus {
                 open: true,
                 heard_ago: Some(2500),
                 lost: 1,
                 openings: 2,
             },
-            seats: Seats {
+            seats: SlotStatus {
                 all: 8,
                 taken: 1,
                 for_humans: 2,
             },
-            games: vec![Game {
+            games: vec![GameStatus {
                 id: "q7ZxVt2B".to_owned(),
                 opponent: "Nuke".to_owned(),
                 us: Some("white".to_owned()),
@@ -248,7 +249,7 @@ mod tests {
                     reopened: 2,
                 },
             }],
-            alarms: vec![AlarmLine {
+            alarms: vec![AlertStatus {
                 kind: "stolen".to_owned(),
                 text: "stop one of them".to_owned(),
                 since: 61,

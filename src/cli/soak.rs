@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use megaton::bot::{
-    self, BotOptions, ListSources, Listeners, Memory, MemoryRules, Pace, Settings, Shutdown,
+    self, BotOptions, BotState, BotTiming, EventBus, ListSources, Settings, Shutdown, StateRules,
 };
 use megaton::config::{Level, Log};
 use megaton::engine::{EngineOptions, Pool};
@@ -121,8 +121,8 @@ async fn play(ground: Ground, speed: u32, nodes: u64, concurrency: usize) -> boo
         return false;
     };
     let settings = settings(speed, nodes, concurrency);
-    let memory = Memory::nowhere();
-    memory.set_rules(MemoryRules::from(&settings));
+    let memory = BotState::nowhere();
+    memory.set_rules(StateRules::from(&settings));
     let bot = BotOptions {
         sole: false,
         client,
@@ -135,7 +135,7 @@ async fn play(ground: Ground, speed: u32, nodes: u64, concurrency: usize) -> boo
         memory,
         lists: ListSources::default(),
         pace: pace(speed),
-        listeners: Listeners::default(),
+        listeners: EventBus::default(),
     };
     let shutdown = Shutdown {
         drain: ground.drain,
@@ -164,9 +164,9 @@ fn client(ground: &Ground, speed: u32) -> Option<Client> {
     client.ok()
 }
 
-fn pace(speed: u32) -> Pace {
-    let usual = Pace::default();
-    Pace {
+fn pace(speed: u32) -> BotTiming {
+    let usual = BotTiming::default();
+    BotTiming {
         post_limit: (usual.post_limit / speed).max(LEAST_CALL),
         ..usual.faster(speed)
     }

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::validation::{Setting, contradiction};
 use super::error::{ConfigError, Fault};
 use super::keys::{self, Key, SECTIONS, Section, Takes};
-use super::suggestion::nearest;
 use super::settings::{Config, Data, Lichess};
+use super::suggestion::nearest;
+use super::validation::{Setting, contradiction};
 use crate::engine::CLASSICAL;
 
 /// How personal and application tokens of Lichess begin.

@@ -4,14 +4,14 @@
 //! be right. It holds no secret: the token comes from a file it names or from the environment, and
 //! a token written into the TOML is refused without being repeated.
 
-mod validation;
 mod diff;
 mod error;
 mod keys;
 mod load;
-mod suggestion;
 mod settings;
+mod suggestion;
 mod units;
+mod validation;
 mod values;
 
 pub use diff::Changed;

@@ -162,7 +162,11 @@ fn pairs(config: &Config) -> Vec<OrderedPair> {
 }
 
 /// Rules that let nobody in, or nothing.
-fn in_visitors(section: &'static str, rules: &Visitors, is_set: IsSet<'_>) -> Option<Contradiction> {
+fn in_visitors(
+    section: &'static str,
+    rules: &Visitors,
+    is_set: IsSet<'_>,
+) -> Option<Contradiction> {
     if !rules.accept {
         return None;
     }

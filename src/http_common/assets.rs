@@ -15,7 +15,7 @@ pub struct Asset {
 #[macro_export]
 macro_rules! embedded {
     ($folder:literal: $($name:literal),* $(,)?) => {
-        &[$($crate::web::Asset {
+        &[$($crate::http_common::Asset {
             name: $name,
             bytes: include_bytes!(
                 concat!(env!("CARGO_MANIFEST_DIR"), "/assets/", $folder, "/", $name)

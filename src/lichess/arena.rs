@@ -6,9 +6,9 @@
 use std::time::{Duration, SystemTime};
 
 use super::challenge::variant;
-use super::player::from_epoch_ms;
-use super::lenient_json::{FromObject, JsonMismatch, Object};
 use super::enums::Variant;
+use super::lenient_json::{FromObject, JsonMismatch, Object};
+use super::player::from_epoch_ms;
 
 /// A tournament in the arena mode.
 #[expect(

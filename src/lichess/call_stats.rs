@@ -2,8 +2,8 @@
 //!
 //! Counters only: nothing is decided by them.
 
-use super::error::Error;
 use super::endpoint_class::EndpointClass;
+use super::error::Error;
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

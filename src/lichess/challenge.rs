@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::ids::{ChallengeId, GameId};
-use super::player::Player;
-use super::lenient_json::{FromObject, JsonMismatch, Object, Lenient, read};
 use super::enums::{ChallengeStatus, ColorChoice, DeclineReason, Direction, Side, Speed, Variant};
+use super::ids::{ChallengeId, GameId};
+use super::lenient_json::{FromObject, JsonMismatch, Lenient, Object, read};
+use super::player::Player;
 
 /// How time runs in a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,20 +13,20 @@ use reqwest::header::HeaderValue;
 use reqwest::{Response, Url};
 use tokio::sync::Notify;
 
-use super::rate_limiter::RateLimiter;
-use super::user_agent::UserAgent;
-use super::response::{BODY_LIMIT, Body, judge};
-use super::warn_once::WarnOnce;
-use super::connect::Pools;
-use super::error::{self, Error};
-use super::rate_limit_log::{RateLimitLog, RateLimitedCalls};
-use super::disconnect::Disconnect;
-use super::lenient_json::{self, FromObject, JsonMismatch};
-use super::request::ApiRequest;
-use super::endpoint_class::EndpointClass;
 use super::call_stats::{CallResult, CallStats};
+use super::connect::Pools;
+use super::disconnect::Disconnect;
+use super::endpoint_class::EndpointClass;
+use super::error::{self, Error};
+use super::lenient_json::{self, FromObject, JsonMismatch};
+use super::rate_limit_log::{RateLimitLog, RateLimitedCalls};
+use super::rate_limiter::RateLimiter;
+use super::request::ApiRequest;
+use super::response::{BODY_LIMIT, Body, judge};
 use super::timing::Timing;
 use super::token::Token;
+use super::user_agent::UserAgent;
+use super::warn_once::WarnOnce;
 
 /// What a client is made of.
 #[derive(Clone, Debug)]
@@ -235,7 +235,9 @@ impl Client {
         let _admitted = self.0.gate.pass(call.scope, call.cost).await?;
         let begun = Instant::now();
         let time = match call.scope {
-            EndpointClass::Move | EndpointClass::Answer | EndpointClass::AcceptBot => self.0.timing.move_call,
+            EndpointClass::Move | EndpointClass::Answer | EndpointClass::AcceptBot => {
+                self.0.timing.move_call
+            }
             _ => self.0.timing.call,
         };
         let outcome = self.attempt(&call, begun + time).await;
@@ -263,7 +265,11 @@ impl Client {
     }
 
     /// Opens a stream: a server that says nothing to that is as silent as a stream that says nothing.
-    pub(super) async fn open(&self, call: ApiRequest, time: Duration) -> Result<Response, Disconnect> {
+    pub(super) async fn open(
+        &self,
+        call: ApiRequest,
+        time: Duration,
+    ) -> Result<Response, Disconnect> {
         let admitted = self.0.gate.pass(call.scope, call.cost).await;
         let _admitted = admitted.map_err(Disconnect::Unopened)?;
         let exchange = async {
@@ -291,7 +297,10 @@ impl Client {
     /// Tells the governor what came of it, and the caller how long a pause is.
     fn settle<T>(&self, call: &ApiRequest, outcome: Result<T, Error>) -> Result<T, Error> {
         let scope = call.scope;
-        let end = outcome.as_ref().err().map_or(CallResult::Done, CallResult::from);
+        let end = outcome
+            .as_ref()
+            .err()
+            .map_or(CallResult::Done, CallResult::from);
         self.0.gate.governor().ended(scope, end);
         if outcome.as_ref().is_err_and(Error::is_unreached) {
             self.0.gate.governor().unsent(scope);

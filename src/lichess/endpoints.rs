@@ -11,18 +11,18 @@ use serde_json::value::RawValue;
 
 use super::challenge::{self, Challenge, ChallengeOptions, Challenges};
 use super::client::Client;
+use super::disconnect::Disconnect;
+use super::endpoint_class::EndpointClass;
+use super::enums::{DeclineReason, Room};
 use super::error::Error;
 use super::event::Playing;
 use super::export::ExportedGame;
 use super::game_event::ChatLine;
 use super::ids::{ChallengeId, GameId, UserId};
-use super::disconnect::Disconnect;
-use super::player::{Account, Presence, TokenInfo};
 use super::lenient_json::{FromObject, JsonMismatch, Object, read};
+use super::player::{Account, Presence, TokenInfo};
 use super::request::ApiRequest;
-use super::endpoint_class::EndpointClass;
 use super::stream::{ChallengeStream, EventStream, GameStream};
-use super::enums::{DeclineReason, Room};
 
 /// Most of the list of bots online that is read.
 const ONLINE_LIMIT: usize = 4 << 20;
@@ -68,7 +68,9 @@ impl Client {
     /// five minutes.
     pub async fn account(&self) -> Result<Account, Error> {
         let url = self.url(&["api", "account"]);
-        let account: Account = self.ask(ApiRequest::get(EndpointClass::Account, url)).await?;
+        let account: Account = self
+            .ask(ApiRequest::get(EndpointClass::Account, url))
+            .await?;
         self.agent().learn_name(&account.username);
         Ok(account)
     }
@@ -76,7 +78,8 @@ impl Client {
     /// Turns the account into a bot's, for good. Only an account without any game can be turned.
     pub async fn upgrade_to_bot(&self) -> Result<(), Error> {
         let url = self.url(&["api", "bot", "account", "upgrade"]);
-        self.command(ApiRequest::post(EndpointClass::Account, url)).await
+        self.command(ApiRequest::post(EndpointClass::Account, url))
+            .await
     }
 
     /// The games of the account that are running, most urgent first, fifty at most.
@@ -117,7 +120,9 @@ impl Client {
         let mut url = self.url(&["api", "users", "status"]);
         let ids: Vec<_> = users.iter().take(MOST_USERS).map(UserId::as_str).collect();
         url.query_pairs_mut().append_pair("ids", &ids.join(","));
-        let body = self.call(ApiRequest::get(EndpointClass::Lookup, url)).await?;
+        let body = self
+            .call(ApiRequest::get(EndpointClass::Lookup, url))
+            .await?;
         Ok(self.understand_many(&body))
     }
 
@@ -142,7 +147,9 @@ impl Client {
     pub async fn game(&self, game: &GameId, patience: Duration) -> Result<GameStream, Disconnect> {
         let url = self.url(&["api", "bot", "game", "stream", game.as_str()]);
         let idle = self.timing().game_idle;
-        let call = ApiRequest::get(EndpointClass::GameStream, url).about(game).stream();
+        let call = ApiRequest::get(EndpointClass::GameStream, url)
+            .about(game)
+            .stream();
         let response = self.open(call, patience).await?;
         let subject = game.to_string();
         Ok(GameStream::new(response, idle, subject, self.complaints()))
@@ -157,7 +164,10 @@ impl Client {
         }
         // Said beforehand, so that of several games only one warms.
         self.use_moves();
-        if let Err(error) = self.call(ApiRequest::get(EndpointClass::Warm, self.smallest())).await {
+        if let Err(error) = self
+            .call(ApiRequest::get(EndpointClass::Warm, self.smallest()))
+            .await
+        {
             tracing::debug!(%error, "warming the connection for moves");
         }
         true
@@ -166,7 +176,9 @@ impl Client {
     /// Whether the server answers a small call: over the connection of the moves, which is warm then.
     pub async fn knock(&self) -> bool {
         self.use_moves();
-        let outcome = self.call(ApiRequest::get(EndpointClass::Warm, self.smallest())).await;
+        let outcome = self
+            .call(ApiRequest::get(EndpointClass::Warm, self.smallest()))
+            .await;
         outcome.is_ok()
     }
 
@@ -214,7 +226,8 @@ impl Client {
         if offer == OfferDraw::Yes {
             url.query_pairs_mut().append_pair("offeringDraw", "true");
         }
-        self.command(ApiRequest::post(EndpointClass::Move, url).about(game)).await
+        self.command(ApiRequest::post(EndpointClass::Move, url).about(game))
+            .await
     }
 
     /// Calls the game off; possible for either side while fewer than two moves have been made.
@@ -251,21 +264,26 @@ impl Client {
         let mut parts = vec!["api", "bot", "game", game.as_str()];
         parts.extend(what);
         let url = self.url(&parts);
-        self.command(ApiRequest::post(EndpointClass::Act, url).about(game)).await
+        self.command(ApiRequest::post(EndpointClass::Act, url).about(game))
+            .await
     }
 
     /// Says something, in 140 characters. Text that looks like spam vanishes without a word.
     pub async fn chat(&self, game: &GameId, room: Room, text: &str) -> Result<(), Error> {
         let url = self.url(&["api", "bot", "game", game.as_str(), "chat"]);
         let form = [("room", room.as_str()), ("text", text)];
-        let call = ApiRequest::post(EndpointClass::Chat, url).about(game).form(&form);
+        let call = ApiRequest::post(EndpointClass::Chat, url)
+            .about(game)
+            .form(&form);
         self.command(call).await
     }
 
     /// What was said in the players' room.
     pub async fn fetch_chat(&self, game: &GameId) -> Result<Vec<ChatLine>, Error> {
         let url = self.url(&["api", "bot", "game", game.as_str(), "chat"]);
-        let body = self.call(ApiRequest::get(EndpointClass::Chat, url).about(game)).await?;
+        let body = self
+            .call(ApiRequest::get(EndpointClass::Chat, url).about(game))
+            .await?;
         Ok(self.understand_many(&body))
     }
 }
@@ -329,7 +347,9 @@ impl Client {
     /// One challenge, also for some time after it was answered.
     pub async fn show_challenge(&self, challenge: &ChallengeId) -> Result<Challenge, Error> {
         let url = self.url(&["api", "challenge", challenge.as_str(), "show"]);
-        let Created(challenge) = self.ask(ApiRequest::get(EndpointClass::Lookup, url)).await?;
+        let Created(challenge) = self
+            .ask(ApiRequest::get(EndpointClass::Lookup, url))
+            .await?;
         Ok(challenge)
     }
 
@@ -367,7 +387,8 @@ impl Client {
     /// Withdraws a challenge of ours.
     pub async fn cancel(&self, challenge: &ChallengeId) -> Result<(), Error> {
         let url = self.url(&["api", "challenge", challenge.as_str(), "cancel"]);
-        self.command(ApiRequest::post(EndpointClass::Answer, url)).await
+        self.command(ApiRequest::post(EndpointClass::Answer, url))
+            .await
     }
 }
 

@@ -45,7 +45,7 @@ macro_rules! words {
             }
         }
 
-        impl Word for $name {
+        impl OrUnknown for $name {
             const UNKNOWN: Self = Self::Unknown;
         }
 

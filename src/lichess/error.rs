@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
+use super::endpoint_class::EndpointClass;
 use super::error_body::{ErrorBody, RateLimit, wait_of};
 use super::lenient_json::{EXCERPT_CHARS, excerpt};
-use super::endpoint_class::EndpointClass;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 
 /// Why a call came to nothing.

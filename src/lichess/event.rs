@@ -6,10 +6,10 @@
 use std::time::Duration;
 
 use super::challenge::{Challenge, variant};
-use super::ids::GameId;
-use super::player::Player;
-use super::lenient_json::{FromObject, JsonMismatch, Object, Lenient, read};
 use super::enums::{Side, Speed, Status, Variant};
+use super::ids::GameId;
+use super::lenient_json::{FromObject, JsonMismatch, Lenient, Object, read};
+use super::player::Player;
 
 /// One line of the event stream.
 #[derive(Clone, Debug, PartialEq, Eq)]

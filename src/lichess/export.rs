@@ -5,11 +5,11 @@
 
 use std::time::{Duration, SystemTime};
 
+use super::enums::{BySide, Side, Speed, Status, Variant};
 use super::game_event::ClockSetting;
 use super::ids::GameId;
-use super::player::{Player, from_epoch_ms};
 use super::lenient_json::{FromObject, JsonMismatch, Object};
-use super::enums::{BySide, Side, Speed, Status, Variant};
+use super::player::{Player, from_epoch_ms};
 
 /// A game, finished or not.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use std::time::Duration;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, IF_NONE_MATCH, USER_AGENT};
 use reqwest::{StatusCode, redirect};
 
-use super::response::Body;
 use super::connect::tls_config;
 use super::error::{describe, is_html};
+use super::response::Body;
 
 /// Most of a page that is read.
 const LONGEST_PAGE: usize = 2 << 20;
@@ -96,11 +96,17 @@ impl HttpFetcher {
     ///
     /// # Errors
     /// When it was not taken; says why, without the address.
-    pub async fn post(&self, url: &str, kind: &'static str, body: String) -> Result<(), FetchError> {
+    pub async fn post(
+        &self,
+        url: &str,
+        kind: &'static str,
+        body: String,
+    ) -> Result<(), FetchError> {
         let agent = concat!("megaton/", env!("CARGO_PKG_VERSION"));
         let request = self.client.post(url);
         let request = request.header(USER_AGENT, agent).header(CONTENT_TYPE, kind);
-        let no_answer = |error: reqwest::Error| FetchError::NoAnswer(describe(&error.without_url()));
+        let no_answer =
+            |error: reqwest::Error| FetchError::NoAnswer(describe(&error.without_url()));
         let sent = tokio::time::timeout(self.time, request.body(body).send());
         let late = |_| FetchError::NoAnswer("no answer in time".to_owned());
         let response = sent.await.map_err(late)?.map_err(no_answer)?;
@@ -120,7 +126,8 @@ impl HttpFetcher {
         if let Some(mark) = known {
             request = request.header(IF_NONE_MATCH, mark);
         }
-        let no_answer = |error: reqwest::Error| FetchError::NoAnswer(describe(&error.without_url()));
+        let no_answer =
+            |error: reqwest::Error| FetchError::NoAnswer(describe(&error.without_url()));
         let mut response = request.send().await.map_err(no_answer)?;
         match response.status() {
             StatusCode::NOT_MODIFIED if known.is_some() => return Ok(FetchedPage::Same),

@@ -6,11 +6,11 @@
 use std::time::{Duration, SystemTime};
 
 use super::challenge::variant;
+use super::enums::{BySide, Room, Side, Speed, Status, Variant};
 use super::event::status;
 use super::ids::GameId;
+use super::lenient_json::{FromObject, JsonMismatch, Lenient, Object, read};
 use super::player::{Player, from_epoch_ms};
-use super::lenient_json::{FromObject, JsonMismatch, Object, Lenient, read};
-use super::enums::{BySide, Room, Side, Speed, Status, Variant};
 
 /// What the server writes for the clock of a game without one, in milliseconds.
 const UNLIMITED_MS: u64 = 2_147_483_647;

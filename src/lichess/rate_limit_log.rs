@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use super::endpoint_class::EndpointClass;
 use super::error_body::ErrorBody;
 use super::ids::GameId;
-use super::endpoint_class::EndpointClass;
 
 /// Beyond so many entries further games are not told apart.
 const MOST_APART: usize = 16;
@@ -148,7 +148,10 @@ mod tests {
             log.add(scope, Some(&game), None, &body("storm"));
         }
         let taken = log.take();
-        assert!(taken.len() <= MOST_APART + EndpointClass::ALL.len(), "{taken:?}");
+        assert!(
+            taken.len() <= MOST_APART + EndpointClass::ALL.len(),
+            "{taken:?}"
+        );
         assert_eq!(taken.iter().map(|it| it.times).sum::<u64>(), 10_000);
     }
 }

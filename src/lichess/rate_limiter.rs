@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
-use super::error::Error;
-use super::scheduler::{Scheduler, Ticket, Decision};
 use super::endpoint_class::{Admission, EndpointClass};
+use super::error::Error;
+use super::scheduler::{Decision, Scheduler, Ticket};
 use super::timing::Timing;
 
 /// The governor, and the bell that is rung when something has changed.

@@ -6,9 +6,9 @@ use reqwest::header::{
 };
 use reqwest::{Method, Request, Url};
 
-use super::response::BODY_LIMIT;
-use super::ids::GameId;
 use super::endpoint_class::EndpointClass;
+use super::ids::GameId;
+use super::response::BODY_LIMIT;
 
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain");

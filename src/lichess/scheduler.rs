@@ -8,8 +8,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::endpoint_class::{Admission, Rate, EndpointClass};
 use super::call_stats::{CallResult, CallStats};
+use super::endpoint_class::{Admission, EndpointClass, Rate};
 use super::timing::Timing;
 
 /// Longest pause the governor makes up itself when the server keeps refusing without a number.
@@ -73,7 +73,11 @@ impl Scheduler {
         let lane = |scope: EndpointClass| Priority {
             paused_until: None,
             hits: 0,
-            windows: scope.rates(timing).into_iter().map(RateWindow::new).collect(),
+            windows: scope
+                .rates(timing)
+                .into_iter()
+                .map(RateWindow::new)
+                .collect(),
         };
         Self {
             lanes: EndpointClass::ALL.into_iter().map(lane).collect(),
@@ -256,7 +260,12 @@ impl Scheduler {
 
     /// The server answered 429. Returns how long this kind of call pauses: as long as advised,
     /// else longer with each repetition.
-    pub fn limited(&mut self, scope: EndpointClass, advised: Option<Duration>, now: Instant) -> Duration {
+    pub fn limited(
+        &mut self,
+        scope: EndpointClass,
+        advised: Option<Duration>,
+        now: Instant,
+    ) -> Duration {
         let usual = self.timing.rate_limit;
         let lane = &mut self.lanes[scope as usize];
         let factor = 1_u32 << lane.hits.min(4);

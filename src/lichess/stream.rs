@@ -14,12 +14,12 @@ use ndjson_stream::fallible::FallibleNdjsonError;
 use serde_json::value::RawValue;
 
 use super::challenge::ChallengeUpdate;
-use super::warn_once::{WarnOnce, without_secrets};
+use super::disconnect::Disconnect;
 use super::event::Event;
 use super::game_event::GameEvent;
-use super::line_reader::{SharedStats, EndReason, LINE_LIMIT, LineReader};
-use super::disconnect::Disconnect;
 use super::lenient_json::{EXCERPT_CHARS, FromObject, JsonMismatch, excerpt, read};
+use super::line_reader::{EndReason, LINE_LIMIT, LineReader, SharedStats};
+use super::warn_once::{WarnOnce, without_secrets};
 
 /// A record and the moment its last byte was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -208,7 +208,7 @@ macro_rules! stream {
                 response: reqwest::Response,
                 idle: Duration,
                 subject: String,
-                complaints: Complaints,
+                complaints: WarnOnce,
             ) -> Self {
                 Self(Records::new(response, idle, subject, complaints))
             }
@@ -217,7 +217,7 @@ macro_rules! stream {
             ///
             /// # Errors
             /// The loss of the stream; after that, always the same one.
-            pub async fn next(&mut self) -> Result<Arrival<$record>, StreamLoss> {
+            pub async fn next(&mut self) -> Result<Timestamped<$record>, Disconnect> {
                 self.0.next().await
             }
 
@@ -227,8 +227,8 @@ macro_rules! stream {
             }
 
             /// Its signs of life, for somebody else.
-            pub fn pulse(&self) -> Pulse {
-                Pulse(self.0.books.clone())
+            pub fn pulse(&self) -> Liveness {
+                Liveness(self.0.books.clone())
             }
 
             /// When the stream was opened.

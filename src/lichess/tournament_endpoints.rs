@@ -4,9 +4,9 @@
 
 use super::arena::{Arena, Arenas};
 use super::client::Client;
+use super::endpoint_class::EndpointClass;
 use super::error::Error;
 use super::request::ApiRequest;
-use super::endpoint_class::EndpointClass;
 
 /// Most of the list of tournaments, or of one, that is read.
 const TOURNAMENT_LIMIT: usize = 4 << 20;
@@ -69,7 +69,8 @@ impl Client {
     /// Leaves an arena, or pauses in it.
     pub async fn leave_arena(&self, id: &str) -> Result<(), Error> {
         let url = self.url(&["api", "tournament", id, "withdraw"]);
-        self.command(ApiRequest::post(EndpointClass::Arena, url)).await
+        self.command(ApiRequest::post(EndpointClass::Arena, url))
+            .await
     }
 }
 
@@ -88,12 +89,14 @@ impl Client {
             .into_iter()
             .filter_map(|(name, text)| Some((name, text?)))
             .collect();
-        self.command(ApiRequest::post(EndpointClass::Team, url).form(&form)).await
+        self.command(ApiRequest::post(EndpointClass::Team, url).form(&form))
+            .await
     }
 
     /// Leaves a team.
     pub async fn leave_team(&self, team: &str) -> Result<(), Error> {
         let url = self.url(&["team", team, "quit"]);
-        self.command(ApiRequest::post(EndpointClass::Team, url)).await
+        self.command(ApiRequest::post(EndpointClass::Team, url))
+            .await
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::bot::{Chronicle, Command, Control, Reply, Settings};
+use crate::bot::{Command, ControlHandle, EventLog, Reply, Settings};
 use crate::config::Config;
 
 /// How long the bot may take to hear of it.
@@ -51,14 +51,14 @@ impl Reload {
 pub struct Reloader {
     path: Option<PathBuf>,
     current: Config,
-    control: Control,
-    chronicle: Option<Chronicle>,
+    control: ControlHandle,
+    chronicle: Option<EventLog>,
     asked: mpsc::Receiver<Wish>,
 }
 
 impl Reloader {
     /// For a bot that runs with this config out of this file.
-    pub fn new(path: Option<PathBuf>, current: Config, control: Control) -> (Self, Reload) {
+    pub fn new(path: Option<PathBuf>, current: Config, control: ControlHandle) -> (Self, Reload) {
         let (sender, asked) = mpsc::channel(MOST_WAITING);
         let reloader = Self {
             path,
@@ -72,7 +72,7 @@ impl Reloader {
 
     /// One that also writes down what came to nothing; the rest the bot itself writes down.
     #[must_use]
-    pub fn noting(mut self, chronicle: Chronicle) -> Self {
+    pub fn noting(mut self, chronicle: EventLog) -> Self {
         self.chronicle = Some(chronicle);
         self
     }

@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 use super::health::Health;
 use super::reload::Reload;
 use super::wire::{Answer, LONGEST, Request};
-use crate::bot::Control;
+use crate::bot::ControlHandle;
 
 /// Clients served at the same time.
 const MOST_CLIENTS: usize = 16;
@@ -111,7 +111,7 @@ impl Panel {
     }
 
     /// Serves clients for ever.
-    pub async fn serve(self, control: Control, reload: Reload, health: Health) {
+    pub async fn serve(self, control: ControlHandle, reload: Reload, health: Health) {
         let places = Arc::new(Semaphore::new(MOST_CLIENTS));
         loop {
             let Ok((client, _)) = self.listener.accept().await else {
@@ -143,7 +143,7 @@ impl Drop for Panel {
 
 async fn serve(
     client: UnixStream,
-    control: &Control,
+    control: &ControlHandle,
     reload: &Reload,
     health: &Health,
 ) -> io::Result<()> {
@@ -171,7 +171,7 @@ async fn serve(
 /// Has a request carried out.
 pub(super) async fn answer(
     request: Request,
-    control: &Control,
+    control: &ControlHandle,
     reload: &Reload,
     health: &Health,
 ) -> Answer {
@@ -200,12 +200,12 @@ mod tests {
     use crate::config::Config;
     use crate::panel::{Reloader, SelfTest, Watch, ask};
 
-    fn well(control: &Control) -> Health {
+    fn well(control: &ControlHandle) -> Health {
         let (watch, _) = Watch::new(control.clone());
         Health::new(watch, SelfTest::default(), None)
     }
 
-    fn open(path: &Path) -> (Panel, Control, crate::bot::Commands, Reload) {
+    fn open(path: &Path) -> (Panel, ControlHandle, crate::bot::CommandReceiver, Reload) {
         let (control, commands) = channel();
         let (_, reload) = Reloader::new(None, Config::default(), control.clone());
         (Panel::open(path).unwrap(), control, commands, reload)

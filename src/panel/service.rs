@@ -9,8 +9,8 @@ use sd_notify::NotifyState;
 
 use super::health::{Health, Report};
 use super::watch::Watch;
-use crate::bot::revived;
-use crate::bot::{State, Status};
+use crate::bot::restart_on_panic;
+use crate::bot::{BotPhase, Status};
 
 /// Longest time between two words.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -26,7 +26,7 @@ pub async fn attend(health: Health, watch: Watch) {
         return std::future::pending().await;
     }
     // A watchdog that is not fed ends the bot.
-    revived("what tells the service manager", REVIVE, || {
+    restart_on_panic("what tells the service manager", REVIVE, || {
         feed(&health, &watch)
     })
     .await;
@@ -68,7 +68,7 @@ impl Said {
                 words.push(Word::Status(line.clone()));
                 self.line = line;
             }
-            if status.state == State::Draining {
+            if status.state == BotPhase::Draining {
                 if !std::mem::replace(&mut self.ending, true) {
                     words.push(Word::Stopping);
                 }
@@ -155,27 +155,27 @@ fn line(status: &Status) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bot::{AlarmLine, Game, Stream, channel};
+    use crate::bot::{AlertStatus, EventStreamStatus, GameStatus, channel};
     use crate::panel::SelfTest;
 
     #[test]
     fn the_state_is_one_line() {
         let mut status = Status {
             account: Some("Megaton".to_owned()),
-            state: State::Playing,
-            stream: Stream {
+            state: BotPhase::Playing,
+            stream: EventStreamStatus {
                 open: true,
-                ..Stream::default()
+                ..EventStreamStatus::default()
             },
-            games: vec![Game::default()],
+            games: vec![GameStatus::default()],
             ..Status::default()
         };
         assert_eq!(line(&status), "Megaton takes challenges; one game");
         status.stream.open = false;
         status.games.clear();
-        status.alarms.push(AlarmLine {
+        status.alarms.push(AlertStatus {
             kind: "token".to_owned(),
-            ..AlarmLine::default()
+            ..AlertStatus::default()
         });
         assert_eq!(
             line(&status),

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use crate::bot::revived;
-use crate::bot::{Command, Control, Reply, Status, Unheard};
+use crate::bot::restart_on_panic;
+use crate::bot::{Command, ControlHandle, Disconnected, Reply, Status};
 
 /// From one look to the next.
 const EVERY: Duration = Duration::from_secs(1);
@@ -30,19 +30,19 @@ pub struct Seen {
 pub struct Watch {
     begun: Instant,
     seen: watch::Receiver<Option<Seen>>,
-    control: Control,
+    control: ControlHandle,
 }
 
 /// Looks at the bot.
 #[derive(Debug)]
 pub struct Watcher {
-    control: Control,
+    control: ControlHandle,
     seen: watch::Sender<Option<Seen>>,
 }
 
 impl Watch {
     /// A watch, and who keeps it.
-    pub fn new(control: Control) -> (Self, Watcher) {
+    pub fn new(control: ControlHandle) -> (Self, Watcher) {
         let (sender, seen) = watch::channel(None);
         let begun = Instant::now();
         let watch = Self {
@@ -93,7 +93,7 @@ impl Watch {
 impl Watcher {
     /// Looks for as long as there is a bot.
     pub async fn run(self) {
-        revived("the look at the bot", EVERY, || self.look()).await;
+        restart_on_panic("the look at the bot", EVERY, || self.look()).await;
     }
 
     async fn look(&self) {
@@ -106,8 +106,8 @@ impl Watcher {
                     };
                     self.seen.send_replace(Some(seen));
                 }
-                Ok(_) | Err(Unheard::Busy | Unheard::Silent) => {}
-                Err(Unheard::Gone) => return,
+                Ok(_) | Err(Disconnected::Busy | Disconnected::Silent) => {}
+                Err(Disconnected::Gone) => return,
             }
             tokio::time::sleep(EVERY).await;
         }

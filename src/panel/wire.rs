@@ -6,9 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::health::Report;
-use crate::bot::{Command, Reply, Status, Wish};
+use crate::bot::{ChallengeSpec, Command, Reply, Status};
 use crate::config::ColorWish;
-use crate::lichess::{ChallengeId, JoinOptions, GameId, Room};
+use crate::lichess::{ChallengeId, GameId, JoinOptions, Room};
 
 /// Longest request, in bytes.
 pub const LONGEST: usize = 4096;
@@ -129,7 +129,7 @@ impl Request {
                 what,
                 rated,
                 color,
-            } => Command::Challenge(Wish {
+            } => Command::Challenge(ChallengeSpec {
                 user,
                 what,
                 rated,

@@ -10,8 +10,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::data::{Change, State};
 use super::error::StoreError;
-use super::timestamp::Timestamp;
 use super::schema::SCHEMA;
+use super::timestamp::Timestamp;
 use super::{load, rows};
 use crate::sqlite::Format;
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 use rusqlite::{Connection, Row};
 
 use super::data::{
-    Cooldown, Interaction, InteractionKind, FinishedGame, GameMemory, GuardRow, State, Limit, LimitName,
-    OpponentRow, Origin, RatedPause, GuardScope, TimeSpan, QuotaUse, QuotaUseKind,
+    Cooldown, FinishedGame, GameMemory, GuardRow, GuardScope, Interaction, InteractionKind, Limit,
+    LimitName, OpponentRow, Origin, QuotaUse, QuotaUseKind, RatedPause, State, TimeSpan,
 };
-use super::timestamp::Timestamp;
 use super::rows::{LAST_GAMES, millis};
+use super::timestamp::Timestamp;
 use crate::lichess::{GameId, Side, UserId};
 
 /// Whole results at hand after a start.

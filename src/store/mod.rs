@@ -13,7 +13,6 @@ mod disk;
 mod error;
 mod load;
 mod lock;
-mod timestamp;
 mod rows;
 mod schema;
 #[expect(
@@ -23,11 +22,13 @@ mod schema;
 mod store;
 #[cfg(test)]
 mod tests;
+mod timestamp;
 
 pub use data::{
-    Change, Cooldown, Interaction, InteractionKind, FinishedGame, GameMemory, GameResult, GuardRow,
-    State, Limit, LimitName, OpponentRow, Origin, RatedPause, GuardScope, TimeSpan, QuotaUse, QuotaUseKind,
+    Change, Cooldown, FinishedGame, GameMemory, GameResult, GuardRow, GuardScope, Interaction,
+    InteractionKind, Limit, LimitName, OpponentRow, Origin, QuotaUse, QuotaUseKind, RatedPause,
+    State, TimeSpan,
 };
 pub use error::StoreError;
-pub use timestamp::Timestamp;
 pub use store::Store;
+pub use timestamp::Timestamp;

@@ -7,7 +7,8 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 
 use super::data::{
-    Change, Interaction, FinishedGame, GameMemory, GuardRow, Limit, OpponentRow, QuotaUse, QuotaUseKind,
+    Change, FinishedGame, GameMemory, GuardRow, Interaction, Limit, OpponentRow, QuotaUse,
+    QuotaUseKind,
 };
 use super::load::{name_of, name_of_origin};
 use super::timestamp::Timestamp;

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::{oneshot, watch};
 
 use super::data::{Change, State};
-use super::disk::{Database, Backend};
+use super::disk::{Backend, Database};
 use super::error::StoreError;
 use super::lock::Lock;
 use super::timestamp::Timestamp;

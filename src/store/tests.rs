@@ -6,10 +6,10 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use super::data::{
-    Change, Cooldown, Interaction, InteractionKind, FinishedGame, GameMemory, GuardRow, State, Limit,
-    LimitName, OpponentRow, Origin, RatedPause, GuardScope, TimeSpan, QuotaUse, QuotaUseKind,
+    Change, Cooldown, FinishedGame, GameMemory, GuardRow, GuardScope, Interaction, InteractionKind,
+    Limit, LimitName, OpponentRow, Origin, QuotaUse, QuotaUseKind, RatedPause, State, TimeSpan,
 };
-use super::disk::{Database, Backend};
+use super::disk::{Backend, Database};
 use super::error::StoreError;
 use super::timestamp::Timestamp;
 use super::{Store, rows, schema};

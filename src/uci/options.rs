@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::engine::{Evaluator, Tablebases};
-use crate::tablebase::Syzygy;
 use crate::rules::UciStyle;
+use crate::tablebase::Syzygy;
 
 const HASH: Spin = Spin {
     default: 16,

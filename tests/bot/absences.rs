@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use megaton::bot::table::{Action, Answer, Deed, Input, Oddity, Past, Request, Told};
+use megaton::bot::game::{
+    Anomaly, CallOutcome, GameEffect, GameInput, GameRequest, Notification, Persist, ResumeState,
+};
 use megaton::lichess::{OpponentGone, Side, Speed, Status};
 
 use crate::desk::{
@@ -16,8 +18,8 @@ fn they_think() -> Desk {
     Desk::at(Side::White, THEIRS).0
 }
 
-fn back() -> Input {
-    Input::Gone(OpponentGone {
+fn back() -> GameInput {
+    GameInput::Gone(OpponentGone {
         gone: false,
         claim_win_in: None,
     })
@@ -30,7 +32,7 @@ fn the_countdown_is_awaited_and_the_win_claimed_at_nought() {
         assert_eq!(asks(&desk.gone(seconds)), []);
         desk.wait(ms(4000));
     }
-    assert_eq!(asks(&desk.gone(0)), [Request::ClaimVictory]);
+    assert_eq!(asks(&desk.gone(0)), [GameRequest::ClaimVictory]);
 }
 
 #[test]
@@ -39,18 +41,18 @@ fn a_refused_claim_is_made_again_on_the_next_tick() {
     desk.gone(0);
     desk.now += ms(500);
     desk.asked(
-        Request::ClaimVictory,
+        GameRequest::ClaimVictory,
         refused("You cannot claim the win on this game"),
     );
     assert_eq!(asks(&desk.wait(ms(2000))), [], "not at once");
     desk.now += ms(2500);
-    assert_eq!(asks(&desk.gone(0)), [Request::ClaimVictory]);
+    assert_eq!(asks(&desk.gone(0)), [GameRequest::ClaimVictory]);
     // And even if the next word does not come, as long as the last one is fresh.
     desk.asked(
-        Request::ClaimVictory,
+        GameRequest::ClaimVictory,
         refused("You cannot claim the win on this game"),
     );
-    assert_eq!(asks(&desk.wait(ms(5100))), [Request::ClaimVictory]);
+    assert_eq!(asks(&desk.wait(ms(5100))), [GameRequest::ClaimVictory]);
 }
 
 #[test]
@@ -58,17 +60,17 @@ fn words_that_just_stop_are_void_after_a_while() {
     let mut desk = they_think();
     desk.gone(0);
     desk.asked(
-        Request::ClaimVictory,
+        GameRequest::ClaimVictory,
         refused("You cannot claim the win on this game"),
     );
     desk.wait(ms(5100));
     desk.asked(
-        Request::ClaimVictory,
+        GameRequest::ClaimVictory,
         refused("You cannot claim the win on this game"),
     );
     desk.wait(ms(5100));
     desk.asked(
-        Request::ClaimVictory,
+        GameRequest::ClaimVictory,
         refused("You cannot claim the win on this game"),
     );
     assert_eq!(asks(&desk.wait(ms(60_000))), []);
@@ -84,7 +86,7 @@ fn a_nought_heard_while_we_think_is_used_after_our_move() {
         posted(&desk.think(ticket, "e2e3")).is_some(),
         "the move goes first"
     );
-    assert_eq!(asks(&desk.state(THEIRS)), [Request::ClaimVictory]);
+    assert_eq!(asks(&desk.state(THEIRS)), [GameRequest::ClaimVictory]);
     // Not an old one.
     let (mut desk, actions) = Desk::at(Side::White, OURS);
     let ticket = thinking(&actions).unwrap().ticket;
@@ -104,7 +106,7 @@ fn whoever_comes_back_or_moves_is_there() {
     assert_eq!(asks(&desk.state(THEIRS)), []);
     let mut desk = they_think();
     desk.gone(0);
-    desk.asked(Request::ClaimVictory, Answer::Lost);
+    desk.asked(GameRequest::ClaimVictory, CallOutcome::Lost);
     let actions = desk.state("g1f3 f7f6 e2e3 e7e6");
     let ticket = thinking(&actions).unwrap().ticket;
     desk.think(ticket, "f1e2");
@@ -119,14 +121,14 @@ fn a_yes_that_ends_nothing_is_believed_after_a_few() {
     let mut claims = 0;
     for _ in 0..50 {
         claims += asks(&desk.gone(0)).len();
-        desk.asked(Request::ClaimVictory, Answer::Done);
+        desk.asked(GameRequest::ClaimVictory, CallOutcome::Done);
         desk.now += ms(5000);
     }
     assert_eq!(claims, 3);
     desk.apply(back());
     assert_eq!(
         asks(&desk.gone(0)),
-        [Request::ClaimVictory],
+        [GameRequest::ClaimVictory],
         "another absence"
     );
 }
@@ -137,7 +139,7 @@ fn a_claim_always_refused_is_given_up_in_the_end() {
     let mut claims = 0;
     for _ in 0..200 {
         claims += asks(&desk.gone(0)).len();
-        desk.asked(Request::ClaimVictory, refused("no"));
+        desk.asked(GameRequest::ClaimVictory, refused("no"));
         desk.now += ms(5000);
     }
     assert!((5..20).contains(&claims), "{claims}");
@@ -158,20 +160,20 @@ fn nothing_is_claimed_where_nothing_can_be() {
 #[test]
 fn a_wait_that_the_server_asks_for_holds_claims_back() {
     let mut desk = they_think();
-    assert_eq!(asks(&desk.gone(0)), [Request::ClaimVictory]);
+    assert_eq!(asks(&desk.gone(0)), [GameRequest::ClaimVictory]);
     let wait = Some(ms(20_000));
-    desk.asked(Request::ClaimVictory, Answer::Limited { wait });
+    desk.asked(GameRequest::ClaimVictory, CallOutcome::Limited { wait });
     for _ in 0..6 {
         desk.now += ms(3000);
         assert_eq!(asks(&desk.gone(0)), []);
     }
-    assert_eq!(asks(&desk.wait(ms(2100))), [Request::ClaimVictory]);
+    assert_eq!(asks(&desk.wait(ms(2100))), [GameRequest::ClaimVictory]);
 }
 
 #[test]
 fn a_claim_under_way_is_not_doubled() {
     let mut desk = they_think();
-    assert_eq!(asks(&desk.gone(0)), [Request::ClaimVictory]);
+    assert_eq!(asks(&desk.gone(0)), [GameRequest::ClaimVictory]);
     assert_eq!(asks(&desk.gone(0)), []);
 }
 
@@ -179,16 +181,19 @@ fn a_claim_under_way_is_not_doubled() {
 fn a_bare_king_claims_the_draw() {
     let mut desk = Desk::new(Side::White);
     desk.open(crate::quiet::BARE_WHITE);
-    assert_eq!(asks(&desk.gone(0)), [Request::ClaimDraw]);
+    assert_eq!(asks(&desk.gone(0)), [GameRequest::ClaimDraw]);
 }
 
 #[test]
 fn an_opponent_who_never_moves_is_remembered_once_the_game_is_aborted() {
     let (mut desk, _) = Desk::at(Side::Black, "");
-    assert_eq!(asks(&desk.wait(ms(60_100))), [Request::Abort]);
+    assert_eq!(asks(&desk.wait(ms(60_100))), [GameRequest::Abort]);
     let mut over = state("");
     over.status = Status::Aborted;
-    assert_eq!(remembered(&desk.state_with(over.clone())), [Deed::NoShow]);
+    assert_eq!(
+        remembered(&desk.state_with(over.clone())),
+        [Persist::NoShow]
+    );
     // Whoever aborts of their own accord is no such thing.
     let (mut desk, _) = Desk::at(Side::Black, "");
     assert_eq!(remembered(&desk.state_with(over)), []);
@@ -198,9 +203,9 @@ fn an_opponent_who_never_moves_is_remembered_once_the_game_is_aborted() {
 fn a_first_move_is_not_waited_for_anew_after_a_restart() {
     let before = |age| Instant::now().checked_sub(ms(age));
     let sit_down = |us, moves, begun, made| {
-        let past = Past {
+        let past = ResumeState {
             begun,
-            ..Past::default()
+            ..ResumeState::default()
         };
         let mut desk = Desk::with_past(us, settings(), past);
         desk.table.made_at(made);
@@ -209,7 +214,7 @@ fn a_first_move_is_not_waited_for_anew_after_a_restart() {
     };
     let mut known = sit_down(Side::Black, "", before(50_000), None);
     assert_eq!(asks(&known.wait(ms(9_000))), []);
-    assert_eq!(asks(&known.wait(ms(1_100))), [Request::Abort]);
+    assert_eq!(asks(&known.wait(ms(1_100))), [GameRequest::Abort]);
     // The server's clock may be another one; and after our own move they have not waited as long.
     let hour = before(3_600_000);
     for mut desk in [
@@ -217,7 +222,7 @@ fn a_first_move_is_not_waited_for_anew_after_a_restart() {
         sit_down(Side::White, "g1f3", hour, hour),
     ] {
         assert_eq!(asks(&desk.wait(ms(29_000))), []);
-        assert_eq!(asks(&desk.wait(ms(1_100))), [Request::Abort]);
+        assert_eq!(asks(&desk.wait(ms(1_100))), [GameRequest::Abort]);
     }
     let mut ahead = sit_down(Side::Black, "", before(0), before(0));
     assert_eq!(asks(&ahead.wait(ms(59_000))), []);
@@ -225,7 +230,7 @@ fn a_first_move_is_not_waited_for_anew_after_a_restart() {
     let mut begun = sit_down(Side::White, "", hour, hour);
     begun.state("g1f3");
     assert_eq!(asks(&begun.wait(ms(59_000))), []);
-    assert_eq!(asks(&begun.wait(ms(1_100))), [Request::Abort]);
+    assert_eq!(asks(&begun.wait(ms(1_100))), [GameRequest::Abort]);
 }
 
 #[test]
@@ -240,7 +245,7 @@ fn a_game_that_can_be_neither_begun_nor_aborted_gives_up_its_seat() {
         }
         if !asks(&actions).is_empty() {
             let actions = desk.asked(
-                Request::Abort,
+                GameRequest::Abort,
                 refused("This game can no longer be aborted"),
             );
             if standstill(&actions) {
@@ -256,13 +261,13 @@ fn a_game_that_can_be_neither_begun_nor_aborted_gives_up_its_seat() {
     assert!(
         actions
             .iter()
-            .any(|action| matches!(action, Action::Tell(Told::Revived)))
+            .any(|action| matches!(action, GameEffect::Tell(Notification::Revived)))
     );
     assert!(thinking(&actions).is_some() && !desk.table.stands_still());
 }
 
-fn standstill(actions: &[Action]) -> bool {
-    let told = |action: &Action| matches!(action, Action::Tell(Told::Standstill));
+fn standstill(actions: &[GameEffect]) -> bool {
+    let told = |action: &GameEffect| matches!(action, GameEffect::Tell(Notification::Standstill));
     actions.iter().any(told)
 }
 
@@ -273,7 +278,7 @@ fn a_game_whose_flag_never_falls_gives_up_its_seat() {
     assert!(reopens(&actions) && !standstill(&actions));
     let actions = desk.wait(ms(60_000));
     assert!(standstill(&actions));
-    assert!(notes(&actions).contains(&Oddity::Standstill));
+    assert!(notes(&actions).contains(&Anomaly::Standstill));
     assert!(!standstill(&desk.wait(ms(3_600_000))), "said once");
 }
 

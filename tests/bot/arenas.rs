@@ -5,11 +5,13 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use megaton::bot::{
-    BotError, BotOptions, Command, Control, ListSources, Listeners, Memory, Pace, Reply,
-    SearchLimits, Settings, Shutdown, channel, run_commanded,
+    BotError, BotOptions, BotState, BotTiming, Command, ControlHandle, EventBus, ListSources,
+    Reply, SearchLimits, Settings, Shutdown, channel, run_commanded,
 };
 use megaton::engine::{EngineOptions, Evaluator, Pool};
-use megaton::lichess::{Client, ClientOptions, JoinOptions, CallResult, EndpointClass, Timing, Token};
+use megaton::lichess::{
+    CallResult, Client, ClientOptions, EndpointClass, JoinOptions, Timing, Token,
+};
 use megaton::practice::{
     self, ArenaPlan, Blow, Event, Fault, GameReport, Handle, Mood, Partner, Phase, Place, Rating,
     Status, Strike,
@@ -44,7 +46,7 @@ fn open(server: &Handle, plan: ArenaPlan) -> String {
 struct Bot {
     client: Client,
     settings: Settings,
-    control: Control,
+    control: ControlHandle,
     shutdown: Shutdown,
     task: JoinHandle<Result<(), BotError>>,
 }
@@ -83,9 +85,9 @@ impl Bot {
                 ..EngineOptions::default()
             }),
             settings: settings.clone(),
-            pace: Pace::default().faster(FASTER),
-            listeners: Listeners::new(),
-            memory: Memory::nowhere(),
+            pace: BotTiming::default().faster(FASTER),
+            listeners: EventBus::new(),
+            memory: BotState::nowhere(),
             lists: ListSources::default(),
         };
         let task = tokio::spawn(run_commanded(options, shutdown.clone(), commands));
@@ -157,7 +159,12 @@ async fn an_arena_that_suits_is_joined_and_its_games_are_played_in_a_row() {
     );
     // Neither aborts nor resignations, claims or takebacks: moves were all that it took.
     assert_eq!(bot.client.calls(EndpointClass::Act), 0);
-    assert_eq!(bot.client.tally().ended(EndpointClass::Arena, CallResult::Limited), 0);
+    assert_eq!(
+        bot.client
+            .tally()
+            .ended(EndpointClass::Arena, CallResult::Limited),
+        0
+    );
     bot.end().await;
 }
 
@@ -230,7 +237,12 @@ async fn what_does_not_suit_is_left_alone() {
     for id in &unsuitable {
         assert_eq!(server.arena(id).unwrap().players, [], "{id}");
     }
-    assert_eq!(bot.client.tally().ended(EndpointClass::Arena, CallResult::Refused), 0);
+    assert_eq!(
+        bot.client
+            .tally()
+            .ended(EndpointClass::Arena, CallResult::Refused),
+        0
+    );
     bot.end().await;
 }
 

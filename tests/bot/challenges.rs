@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use megaton::bot::{Decision, Lists, Openness, Past, Rule, Standing, Verdict, consider};
+use megaton::bot::{
+    Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PlayerLists,
+    PolicyVerdict, judge_challenge,
+};
 use megaton::config::{self, ColorWish};
 use megaton::lichess::{
     Challenge, ChallengeId, ChallengeStatus, ColorChoice, Compat, DeclineReason, GameId, GameInfo,
@@ -82,9 +85,9 @@ pub(crate) struct Case {
     pub(crate) rules: config::Challenge,
     pub(crate) compat: Option<Compat>,
     pub(crate) rating: Option<i32>,
-    pub(crate) past: Past,
+    pub(crate) past: OpponentHistory,
     pub(crate) rated_rests: bool,
-    pub(crate) open: Openness,
+    pub(crate) open: Availability,
 }
 
 impl Case {
@@ -97,9 +100,9 @@ impl Case {
                 board: true,
             }),
             rating: Some(1900),
-            past: Past::default(),
+            past: OpponentHistory::default(),
             rated_rests: false,
-            open: Openness::Open,
+            open: Availability::Open,
         }
     }
 
@@ -107,12 +110,12 @@ impl Case {
     pub(crate) fn is_blocked(&self) -> bool {
         let challenger = self.asked.challenger.as_ref();
         let id = challenger.and_then(|player| player.id.as_ref());
-        id.is_some_and(|id| Lists::named(&self.rules).blocked_by(id).is_some())
+        id.is_some_and(|id| PlayerLists::named(&self.rules).blocked_by(id).is_some())
     }
 
-    pub(crate) fn judge(&self) -> Verdict {
-        let lists = Lists::named(&self.rules);
-        let standing = Standing {
+    pub(crate) fn judge(&self) -> PolicyVerdict {
+        let lists = PlayerLists::named(&self.rules);
+        let standing = ChallengeContext {
             me: &UserId::new(ME),
             rating: self.rating,
             lists: &lists,
@@ -120,7 +123,7 @@ impl Case {
             rated_rests: self.rated_rests,
             open: self.open,
         };
-        consider(&self.asked, self.compat, &self.rules, &standing)
+        judge_challenge(&self.asked, self.compat, &self.rules, &standing)
     }
 
     pub(crate) fn time(&mut self, limit: u64, increment: u64) {
@@ -134,7 +137,7 @@ impl Case {
     }
 }
 
-pub(crate) fn judged(change: impl FnOnce(&mut Case)) -> Verdict {
+pub(crate) fn judged(change: impl FnOnce(&mut Case)) -> PolicyVerdict {
     let mut case = Case::new();
     change(&mut case);
     case.judge()
@@ -194,12 +197,17 @@ fn every_objection_is_told_and_not_only_the_first() {
         c.asked.variant = Variant::Standard;
         c.time(3600, 0);
         c.rules.humans.rated = false;
-        c.open = Openness::Full;
+        c.open = Availability::Full;
     });
     let rules: Vec<_> = verdict.objections.iter().map(|o| o.rule).collect();
     assert_eq!(
         rules,
-        [Rule::Variant, Rule::LongBase, Rule::NoRated, Rule::NoSeat]
+        [
+            ChallengeRule::Variant,
+            ChallengeRule::LongBase,
+            ChallengeRule::NoRated,
+            ChallengeRule::NoSeat
+        ]
     );
     assert_eq!(
         verdict.objections[1].to_string(),
@@ -231,8 +239,8 @@ fn whoever_is_welcome_is_spared_taste_but_nothing_else() {
         |c| c.rules.block = names(&["blastcap"]),
         |c| c.asked.variant = Variant::Standard,
         |c| c.time(15, 0),
-        |c| c.open = Openness::Full,
-        |c| c.open = Openness::Draining,
+        |c| c.open = Availability::Full,
+        |c| c.open = Availability::Draining,
         |c| c.rated_rests = true,
         |c| c.asked.rules = vec!["noAbort".into()],
         |c| c.asked.time_control = TimeControl::Unlimited,
@@ -268,20 +276,35 @@ fn humans_and_bots_have_rules_of_their_own() {
 
 #[test]
 fn our_own_challenges_and_closed_ones_are_none_of_our_business() {
-    type Row = (fn(&mut Challenge), Rule);
+    type Row = (fn(&mut Challenge), ChallengeRule);
     let rows: [Row; 6] = [
         (
             |c| {
                 c.challenger = Some(bot("MEGATON"));
                 c.dest_user = Some(bot("nuke"));
             },
-            Rule::OurOwn,
+            ChallengeRule::OurOwn,
         ),
-        (|c| c.dest_user = Some(player("somebody")), Rule::NotForUs),
-        (|c| c.status = ChallengeStatus::Offline, Rule::Closed),
-        (|c| c.status = ChallengeStatus::Canceled, Rule::Closed),
-        (|c| c.status = ChallengeStatus::Declined, Rule::Closed),
-        (|c| c.status = ChallengeStatus::Accepted, Rule::Closed),
+        (
+            |c| c.dest_user = Some(player("somebody")),
+            ChallengeRule::NotForUs,
+        ),
+        (
+            |c| c.status = ChallengeStatus::Offline,
+            ChallengeRule::Closed,
+        ),
+        (
+            |c| c.status = ChallengeStatus::Canceled,
+            ChallengeRule::Closed,
+        ),
+        (
+            |c| c.status = ChallengeStatus::Declined,
+            ChallengeRule::Closed,
+        ),
+        (
+            |c| c.status = ChallengeStatus::Accepted,
+            ChallengeRule::Closed,
+        ),
     ];
     for (change, rule) in rows {
         let verdict = judged(|c| change(&mut c.asked));

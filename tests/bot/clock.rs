@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use megaton::bot::table::{Action, Answer, Input, Oddity, Ticket};
-use megaton::bot::{Lag, Settings};
+use megaton::bot::game::{Anomaly, CallOutcome, GameEffect, GameInput, RequestId};
+use megaton::bot::{Latency, Settings};
 use megaton::engine::{Limits, Score, SearchResult};
 use megaton::lichess::{BySide, Expiration, GameState, Side, Speed, Status};
 
@@ -26,15 +26,15 @@ fn with_clock(moves: &str, left: u64) -> GameState {
     state
 }
 
-fn learned(actions: &[Action]) -> Option<Duration> {
+fn learned(actions: &[GameEffect]) -> Option<Duration> {
     actions.iter().find_map(|action| match action {
-        Action::Learn(cost) => Some(*cost),
+        GameEffect::Learn(cost) => Some(*cost),
         _ => None,
     })
 }
 
 /// White to move on a line of an open stream, the clock at one minute.
-fn live_desk() -> (Desk, Ticket) {
+fn live_desk() -> (Desk, RequestId) {
     let (mut desk, _) = Desk::at(Side::White, "g1f3");
     desk.now += ms(3000);
     let actions = desk.state_with(with_clock(LINE, 60_000));
@@ -47,7 +47,7 @@ fn the_cost_of_a_move_is_learned_once_it_is_shown() {
     desk.now += ms(400);
     let post = posted(&desk.think(ticket, "e2e3")).expect("sent");
     desk.now += ms(150);
-    desk.answer(post.ticket, Answer::Done);
+    desk.answer(post.ticket, CallOutcome::Done);
     // A minute and two seconds less 0.52 s.
     let actions = desk.state_with(with_clock(SHOWN, 61_480));
     assert_eq!(learned(&actions), Some(ms(120)));
@@ -76,7 +76,7 @@ fn nothing_is_learned_where_the_clock_may_have_changed_otherwise() {
     // It was sent twice.
     let (mut desk, ticket) = live_desk();
     let post = send(&mut desk, ticket);
-    desk.answer(post.ticket, Answer::Lost);
+    desk.answer(post.ticket, CallOutcome::Lost);
     assert_eq!(posts(&desk.wait(ms(1000))), 1);
     assert_eq!(learned(&desk.state_with(with_clock(SHOWN, 59_000))), None);
     // The reply is on the list already: our clock runs again.
@@ -97,33 +97,33 @@ fn first_moves_teach_nothing() {
 
 #[test]
 fn a_known_way_to_the_server_leaves_more_to_think_with() {
-    let time = |lag: Lag| {
+    let time = |lag: Latency| {
         let mut desk = Desk::new(Side::White);
         desk.table.expect_lag(lag);
         let actions = desk.open_with(full(Side::White, with_clock(LINE, 2500)), desk.now);
         let limits = thinking(&actions).expect("our turn").limits;
         limits.clock.expect("the clock decides").overhead
     };
-    let quick = Lag {
+    let quick = Latency {
         learned: ms(60),
         median: ms(40),
         worst: ms(90),
         moves: 100,
     };
-    assert!(time(quick) < time(Lag::default()) * 3 / 4);
+    assert!(time(quick) < time(Latency::default()) * 3 / 4);
 }
 
 #[test]
 fn an_ok_to_an_earlier_sending_of_the_same_move_counts() {
     let (mut desk, first) = Desk::posted(Side::White, LINE, "e2e3");
     assert_eq!(posts(&desk.wait(ms(1700))), 1, "the first call hangs");
-    assert_eq!(posts(&desk.answer(first.ticket, Answer::Done)), 0);
+    assert_eq!(posts(&desk.answer(first.ticket, CallOutcome::Done)), 0);
     assert_eq!(posts(&desk.wait(ms(2400))), 0, "a state is waited for");
 }
 
 #[test]
 fn on_a_short_clock_silence_is_not_borne_for_long() {
-    let first_repetition = |left: u64, answer: Option<Answer>| {
+    let first_repetition = |left: u64, answer: Option<CallOutcome>| {
         let mut desk = Desk::new(Side::White);
         let mut short = with_clock(LINE, left);
         short.increment = BySide::default();
@@ -141,14 +141,14 @@ fn on_a_short_clock_silence_is_not_borne_for_long() {
     assert_eq!(first_repetition(3_000, None), ms(750));
     // But never sooner than an answer takes.
     assert_eq!(first_repetition(400, None), ms(600));
-    assert_eq!(first_repetition(180_000, Some(Answer::Done)), ms(2500));
-    assert_eq!(first_repetition(3_000, Some(Answer::Done)), ms(750));
+    assert_eq!(first_repetition(180_000, Some(CallOutcome::Done)), ms(2500));
+    assert_eq!(first_repetition(3_000, Some(CallOutcome::Done)), ms(750));
 }
 
 #[test]
 fn while_there_is_a_clock_a_connection_is_kept_ready() {
-    let warmings = |actions: Vec<Action>| {
-        let warm = |action: &&Action| matches!(action, Action::Warm);
+    let warmings = |actions: Vec<GameEffect>| {
+        let warm = |action: &&GameEffect| matches!(action, GameEffect::Warm);
         actions.iter().filter(warm).count()
     };
     for left in [2_000, 29_000, 30_000, 180_000] {
@@ -183,7 +183,7 @@ fn a_clock_that_fell_shortens_the_search_under_way() {
     desk.now += ms(100);
     let actions = desk.state_with(with_clock(LINE, 2000));
     assert!(thinking(&actions).is_none(), "the search goes on");
-    assert!(matches!(notes(&actions)[..], [Oddity::ClockFell { .. }]));
+    assert!(matches!(notes(&actions)[..], [Anomaly::ClockFell { .. }]));
     let tightened = desk.table.wake_at().expect("a fallback");
     assert!(tightened < planned && tightened < desk.now + ms(1500));
     assert_eq!(posts(&desk.think(ticket, "e2e3")), 1);
@@ -205,8 +205,8 @@ fn time_that_jumps_ahead_means_an_answer_at_once() {
     let (mut desk, ticket) = live_desk();
     // The host slept; the timer is long due.
     desk.now += Duration::from_secs(36_000);
-    let actions = desk.apply(Input::Tick);
-    assert!(matches!(actions[..], [Action::TakeBest { ticket: t }, ..] if t == ticket));
+    let actions = desk.apply(GameInput::Tick);
+    assert!(matches!(actions[..], [GameEffect::TakeBest { ticket: t }, ..] if t == ticket));
     // A game taken up by then has nothing left to think with.
     let mut late = Desk::new(Side::White);
     let actions = late.open_with(full(Side::White, with_clock(LINE, 0)), late.now);
@@ -264,7 +264,7 @@ fn a_clock_that_cannot_be_read_is_still_a_clock() {
 }
 
 /// A desk of an operator who wants a person's pace.
-fn unhurried(bot: bool, left: u64) -> (Desk, Ticket) {
+fn unhurried(bot: bool, left: u64) -> (Desk, RequestId) {
     let mut settings = settings();
     settings.clock.human_pace = true;
     let mut desk = Desk::with(Side::White, settings);
@@ -307,9 +307,9 @@ fn a_game_that_ends_while_a_move_is_kept_back_asks_for_nothing_more() {
 }
 
 /// The last `Ponder` among some actions.
-fn pondering(actions: &[Action]) -> Option<(Ticket, String, Limits)> {
+fn pondering(actions: &[GameEffect]) -> Option<(RequestId, String, Limits)> {
     actions.iter().rev().find_map(|action| match action {
-        Action::Ponder {
+        GameEffect::Ponder {
             ticket,
             reply,
             limits,
@@ -319,7 +319,7 @@ fn pondering(actions: &[Action]) -> Option<(Ticket, String, Limits)> {
 }
 
 /// Our move is shown, and the reply expected was this.
-fn expecting(settings: Settings, moves: &str, best: &str, reply: &str) -> (Desk, Vec<Action>) {
+fn expecting(settings: Settings, moves: &str, best: &str, reply: &str) -> (Desk, Vec<GameEffect>) {
     expecting_from(settings, moves, best, reply, |_| {})
 }
 
@@ -330,7 +330,7 @@ fn expecting_from(
     best: &str,
     reply: &str,
     change: impl FnOnce(&mut SearchResult),
-) -> (Desk, Vec<Action>) {
+) -> (Desk, Vec<GameEffect>) {
     let mut desk = Desk::with(Side::White, settings);
     let actions = desk.open(moves);
     let ticket = thinking(&actions).expect("our turn").ticket;
@@ -339,7 +339,7 @@ fn expecting_from(
     after.push(answer.best.expect("legal"));
     answer.ponder = after.position().parse_uci(reply).ok();
     change(&mut answer);
-    desk.apply(Input::Thought {
+    desk.apply(GameInput::Thought {
         ticket,
         thought: answer,
     });
@@ -447,7 +447,7 @@ fn an_only_move_ends_pondering_and_is_sent_at_once() {
 #[test]
 fn no_lag_is_too_great_to_move() {
     let mut desk = Desk::new(Side::White);
-    desk.table.expect_lag(Lag {
+    desk.table.expect_lag(Latency {
         learned: Duration::MAX / 4,
         median: Duration::ZERO,
         worst: Duration::MAX / 4,

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use megaton::bot::Acceptance;
-use megaton::bot::News;
-use megaton::bot::table::Answer;
+use megaton::bot::AcceptOutcome;
+use megaton::bot::AccountEvent;
+use megaton::bot::game::CallOutcome;
 use megaton::lichess::{Event, Player};
 use proptest::prelude::*;
 
@@ -79,28 +79,28 @@ fn who(id: u8) -> Player {
     }
 }
 
-fn acceptance(number: u8) -> Acceptance {
+fn acceptance(number: u8) -> AcceptOutcome {
     match number {
-        0 | 1 => Acceptance::Done,
-        2 => Acceptance::Lost,
-        3 => Acceptance::Gone,
-        4 => Acceptance::Limited(None),
-        5 => Acceptance::TheirDay,
-        _ => Acceptance::Refused,
+        0 | 1 => AcceptOutcome::Done,
+        2 => AcceptOutcome::Lost,
+        3 => AcceptOutcome::Gone,
+        4 => AcceptOutcome::Limited(None),
+        5 => AcceptOutcome::TheirDay,
+        _ => AcceptOutcome::Refused,
     }
 }
 
-fn answer(number: u8) -> Answer {
+fn answer(number: u8) -> CallOutcome {
     match number {
-        0 | 1 => Answer::Done,
-        2 => Answer::Lost,
-        3 => Answer::Gone,
+        0 | 1 => CallOutcome::Done,
+        2 => CallOutcome::Lost,
+        3 => CallOutcome::Gone,
         _ => refused("no"),
     }
 }
 
 fn happen(door: &mut Door, happening: Happening) -> Vec<Wanted> {
-    let event = |event| News::Event(event);
+    let event = |event| AccountEvent::Event(event);
     match happening {
         Happening::Challenge(id) => door.challenged(challenge(&name(id), who(id))),
         Happening::Canceled(id) => {
@@ -120,15 +120,15 @@ fn happen(door: &mut Door, happening: Happening) -> Vec<Wanted> {
         Happening::Accepted(id, number) => door.answered(&name(id), acceptance(number)),
         Happening::Listed(ids) => {
             let games = ids.into_iter().map(|id| game(&name(id), who(id)));
-            door.apply(News::Running(games.collect()))
+            door.apply(AccountEvent::Running(games.collect()))
         }
-        Happening::Opened => door.apply(News::Opened),
-        Happening::Away => door.apply(News::Away),
+        Happening::Opened => door.apply(AccountEvent::Opened),
+        Happening::Away => door.apply(AccountEvent::Away),
         Happening::Waiting(ids) => {
             let challenges = ids.into_iter().map(|id| challenge(&name(id), who(id)));
-            door.apply(News::Waiting(challenges.collect()))
+            door.apply(AccountEvent::Waiting(challenges.collect()))
         }
-        Happening::NoList => door.apply(News::NoList),
+        Happening::NoList => door.apply(AccountEvent::NoList),
         Happening::Wait(seconds) => door.wait(u64::from(seconds)),
         Happening::Hold(id) => {
             let spare = door.lobby.spare();
@@ -146,8 +146,8 @@ fn happen(door: &mut Door, happening: Happening) -> Vec<Wanted> {
         }
         Happening::CancelAnswered(id, number) => door.canceled(&name(id), answer(number)),
         Happening::AbortAnswered(id, number) => door.aborted(&name(id), answer(number)),
-        Happening::Pause(true) => door.apply(News::Pause),
-        Happening::Pause(false) => door.apply(News::Resume),
+        Happening::Pause(true) => door.apply(AccountEvent::Pause),
+        Happening::Pause(false) => door.apply(AccountEvent::Resume),
     }
 }
 
@@ -234,7 +234,7 @@ fn a_storm_is_answered_people_first_and_within_bounds() {
     }
     // Two seats for bots, two for the first people; those who still wait are people.
     for id in ["c0", "c1", "c4", "c9"] {
-        note(door.answered(id, Acceptance::Done));
+        note(door.answered(id, AcceptOutcome::Done));
         note(door.started(game(id, player(id))));
         note(door.left(id));
     }

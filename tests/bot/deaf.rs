@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use megaton::bot::{BotEvent, Pace};
+use megaton::bot::{BotEvent, BotTiming};
 
 use crate::running::{Bot, all_over};
 use crate::server::{Piece, Server};
@@ -152,9 +152,9 @@ async fn what_an_event_stream_would_tell_is_asked_for_while_it_alone_is_away() {
 async fn a_game_whose_start_was_dropped_from_a_burst_is_found_soon() {
     let server = Server::start().await;
     // The usual look at the list does not come while this test runs.
-    let pace = Pace {
+    let pace = BotTiming {
         reconcile: Duration::from_secs(3600),
-        ..Pace::default().faster(25)
+        ..BotTiming::default().faster(25)
     };
     let bot = Bot::paced(&server, &pace, |_| {});
     server

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use megaton::bot::table::{
-    Action, Answer, Deed, Ending, Input, Oddity, Past, Request, Seat, Table, Ticket, WithDraw,
+use megaton::bot::game::{
+    Anomaly, CallOutcome, DrawOffer, Ending, GameEffect, GameInput, GameMachine, GameParams,
+    GameRequest, Persist, RequestId, ResumeState,
 };
-use megaton::bot::{Pace, Settings};
+use megaton::bot::{BotTiming, Settings};
 use megaton::engine::{Limits, Score, SearchResult, StopReason};
 use megaton::lichess::{
     BySide, ClockSetting, GameFull, GameId, GameState, OpponentGone, Player, Side, Speed, Status,
@@ -20,7 +21,7 @@ pub(crate) const ME: &str = "megaton";
 
 /// A table under test.
 pub(crate) struct Desk {
-    pub(crate) table: Table,
+    pub(crate) table: GameMachine,
     pub(crate) now: Instant,
     pub(crate) us: Side,
     /// The opponent is a program.
@@ -31,16 +32,16 @@ pub(crate) struct Desk {
 
 /// The last `Think` among some actions.
 pub(crate) struct Thinking {
-    pub(crate) ticket: Ticket,
+    pub(crate) ticket: RequestId,
     pub(crate) limits: Limits,
 }
 
 /// The last `Post` among some actions.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Posted {
-    pub(crate) ticket: Ticket,
+    pub(crate) ticket: RequestId,
     pub(crate) uci: String,
-    pub(crate) draw: WithDraw,
+    pub(crate) draw: DrawOffer,
 }
 
 pub(crate) fn settings() -> Settings {
@@ -108,7 +109,7 @@ pub(crate) fn full(us: Side, state: GameState) -> GameFull {
     }
 }
 
-pub(crate) fn thought(best: &str, score: Score, table: &Table) -> SearchResult {
+pub(crate) fn thought(best: &str, score: Score, table: &GameMachine) -> SearchResult {
     let best = table.game().position().parse_uci(best).ok();
     SearchResult {
         best,
@@ -125,8 +126,8 @@ pub(crate) fn thought(best: &str, score: Score, table: &Table) -> SearchResult {
     }
 }
 
-pub(crate) fn refused(text: &str) -> Answer {
-    Answer::Refused {
+pub(crate) fn refused(text: &str) -> CallOutcome {
+    CallOutcome::Refused {
         status: 400,
         text: text.into(),
     }
@@ -138,12 +139,12 @@ impl Desk {
     }
 
     pub(crate) fn with(us: Side, settings: Settings) -> Self {
-        Self::with_past(us, settings, Past::default())
+        Self::with_past(us, settings, ResumeState::default())
     }
 
     /// A desk for a game with a past.
-    pub(crate) fn with_past(us: Side, settings: Settings, past: Past) -> Self {
-        let seat = Seat {
+    pub(crate) fn with_past(us: Side, settings: Settings, past: ResumeState) -> Self {
+        let seat = GameParams {
             game: GameId::new("q7ZxVt2B"),
             me: UserId::new(ME),
             color: None,
@@ -153,14 +154,14 @@ impl Desk {
         Self {
             bot_opponent: false,
             casual: false,
-            table: Table::new(seat, Arc::new(settings), Pace::default()),
+            table: GameMachine::new(seat, Arc::new(settings), BotTiming::default()),
             now: Instant::now(),
             us,
         }
     }
 
     /// A desk whose game stands after `moves`, the stream just opened.
-    pub(crate) fn at(us: Side, moves: &str) -> (Self, Vec<Action>) {
+    pub(crate) fn at(us: Side, moves: &str) -> (Self, Vec<GameEffect>) {
         let mut desk = Self::new(us);
         let actions = desk.open(moves);
         (desk, actions)
@@ -175,9 +176,9 @@ impl Desk {
         (desk, posted)
     }
 
-    pub(crate) fn apply(&mut self, input: Input) -> Vec<Action> {
+    pub(crate) fn apply(&mut self, input: GameInput) -> Vec<GameEffect> {
         let actions = self.table.apply(input, self.now);
-        let is_end = |action: &Action| matches!(action, Action::Finish(_));
+        let is_end = |action: &GameEffect| matches!(action, GameEffect::Finish(_));
         let end = actions.iter().position(is_end);
         assert!(
             end.is_none_or(|at| at + 1 == actions.len()),
@@ -187,7 +188,7 @@ impl Desk {
     }
 
     /// The first line of an opening asked for now.
-    pub(crate) fn open(&mut self, moves: &str) -> Vec<Action> {
+    pub(crate) fn open(&mut self, moves: &str) -> Vec<GameEffect> {
         self.open_with(self.full(state(moves)), self.now)
     }
 
@@ -209,68 +210,73 @@ impl Desk {
         full
     }
 
-    pub(crate) fn open_with(&mut self, full: GameFull, opened: Instant) -> Vec<Action> {
+    pub(crate) fn open_with(&mut self, full: GameFull, opened: Instant) -> Vec<GameEffect> {
         let at = self.now;
-        self.apply(Input::Full {
+        self.apply(GameInput::Full {
             full: Box::new(full),
             opened,
             at,
         })
     }
 
-    pub(crate) fn state(&mut self, moves: &str) -> Vec<Action> {
+    pub(crate) fn state(&mut self, moves: &str) -> Vec<GameEffect> {
         self.state_with(state(moves))
     }
 
-    pub(crate) fn state_with(&mut self, state: GameState) -> Vec<Action> {
+    pub(crate) fn state_with(&mut self, state: GameState) -> Vec<GameEffect> {
         let at = self.now;
-        self.apply(Input::State {
+        self.apply(GameInput::State {
             state: Box::new(state),
             at,
         })
     }
 
-    pub(crate) fn think(&mut self, ticket: Ticket, best: &str) -> Vec<Action> {
+    pub(crate) fn think(&mut self, ticket: RequestId, best: &str) -> Vec<GameEffect> {
         self.think_with(ticket, best, Score::Cp(20))
     }
 
-    pub(crate) fn think_with(&mut self, ticket: Ticket, best: &str, score: Score) -> Vec<Action> {
+    pub(crate) fn think_with(
+        &mut self,
+        ticket: RequestId,
+        best: &str,
+        score: Score,
+    ) -> Vec<GameEffect> {
         let thought = thought(best, score, &self.table);
-        self.apply(Input::Thought { ticket, thought })
+        self.apply(GameInput::Thought { ticket, thought })
     }
 
-    pub(crate) fn answer(&mut self, ticket: Ticket, answer: Answer) -> Vec<Action> {
-        self.apply(Input::Posted { ticket, answer })
+    pub(crate) fn answer(&mut self, ticket: RequestId, answer: CallOutcome) -> Vec<GameEffect> {
+        self.apply(GameInput::Posted { ticket, answer })
     }
 
     /// What became of a request.
-    pub(crate) fn asked(&mut self, request: Request, answer: Answer) -> Vec<Action> {
-        self.apply(Input::Asked { request, answer })
+    pub(crate) fn asked(&mut self, request: GameRequest, answer: CallOutcome) -> Vec<GameEffect> {
+        self.apply(GameInput::Asked { request, answer })
     }
 
-    pub(crate) fn gone(&mut self, seconds: u64) -> Vec<Action> {
-        self.apply(Input::Gone(OpponentGone {
+    pub(crate) fn gone(&mut self, seconds: u64) -> Vec<GameEffect> {
+        self.apply(GameInput::Gone(OpponentGone {
             gone: true,
             claim_win_in: Some(Duration::from_secs(seconds)),
         }))
     }
 
     /// Time passes and nothing else; every timer on the way goes off when it is due.
-    pub(crate) fn wait(&mut self, time: Duration) -> Vec<Action> {
+    pub(crate) fn wait(&mut self, time: Duration) -> Vec<GameEffect> {
         let end = self.now + time;
         let mut actions = Vec::new();
         while let Some(at) = self.table.wake_at().filter(|&at| at <= end) {
             self.now = self.now.max(at);
-            actions.extend(self.apply(Input::Tick));
+            actions.extend(self.apply(GameInput::Tick));
         }
         self.now = end;
         actions
     }
 }
 
-pub(crate) fn thinking(actions: &[Action]) -> Option<Thinking> {
+pub(crate) fn thinking(actions: &[GameEffect]) -> Option<Thinking> {
     actions.iter().rev().find_map(|action| match action {
-        Action::Think { ticket, limits } => Some(Thinking {
+        GameEffect::Think { ticket, limits } => Some(Thinking {
             ticket: *ticket,
             limits: limits.clone(),
         }),
@@ -278,9 +284,9 @@ pub(crate) fn thinking(actions: &[Action]) -> Option<Thinking> {
     })
 }
 
-pub(crate) fn posted(actions: &[Action]) -> Option<Posted> {
+pub(crate) fn posted(actions: &[GameEffect]) -> Option<Posted> {
     let mut posts = actions.iter().filter_map(|action| match action {
-        Action::Post { ticket, uci, draw } => Some(Posted {
+        GameEffect::Post { ticket, uci, draw } => Some(Posted {
             ticket: *ticket,
             uci: uci.clone(),
             draw: *draw,
@@ -292,60 +298,60 @@ pub(crate) fn posted(actions: &[Action]) -> Option<Posted> {
     post
 }
 
-pub(crate) fn posts(actions: &[Action]) -> usize {
-    let is_post = |action: &&Action| matches!(action, Action::Post { .. });
+pub(crate) fn posts(actions: &[GameEffect]) -> usize {
+    let is_post = |action: &&GameEffect| matches!(action, GameEffect::Post { .. });
     actions.iter().filter(is_post).count()
 }
 
-pub(crate) fn reopens(actions: &[Action]) -> bool {
+pub(crate) fn reopens(actions: &[GameEffect]) -> bool {
     actions
         .iter()
-        .any(|action| matches!(action, Action::Reopen))
+        .any(|action| matches!(action, GameEffect::Reopen))
 }
 
-pub(crate) fn stops(actions: &[Action]) -> bool {
-    let stop = |action: &Action| matches!(action, Action::StopThinking);
+pub(crate) fn stops(actions: &[GameEffect]) -> bool {
+    let stop = |action: &GameEffect| matches!(action, GameEffect::StopThinking);
     actions.iter().any(stop)
 }
 
-pub(crate) fn asks(actions: &[Action]) -> Vec<Request> {
-    let ask = |action: &Action| match action {
-        Action::Ask(request) => Some(*request),
+pub(crate) fn asks(actions: &[GameEffect]) -> Vec<GameRequest> {
+    let ask = |action: &GameEffect| match action {
+        GameEffect::Ask(request) => Some(*request),
         _ => None,
     };
     actions.iter().filter_map(ask).collect()
 }
 
-pub(crate) fn remembered(actions: &[Action]) -> Vec<Deed> {
-    let deed = |action: &Action| match action {
-        Action::Remember(deed) => Some(*deed),
+pub(crate) fn remembered(actions: &[GameEffect]) -> Vec<Persist> {
+    let deed = |action: &GameEffect| match action {
+        GameEffect::Remember(deed) => Some(*deed),
         _ => None,
     };
     actions.iter().filter_map(deed).collect()
 }
 
-pub(crate) fn notes(actions: &[Action]) -> Vec<Oddity> {
-    let note = |action: &Action| match action {
-        Action::Note(oddity) => Some(oddity.clone()),
+pub(crate) fn notes(actions: &[GameEffect]) -> Vec<Anomaly> {
+    let note = |action: &GameEffect| match action {
+        GameEffect::Note(oddity) => Some(oddity.clone()),
         _ => None,
     };
     actions.iter().filter_map(note).collect()
 }
 
-pub(crate) fn ending(actions: &[Action]) -> Option<Ending> {
+pub(crate) fn ending(actions: &[GameEffect]) -> Option<Ending> {
     actions.iter().find_map(|action| match action {
-        Action::Finish(ending) => Some(ending.clone()),
+        GameEffect::Finish(ending) => Some(ending.clone()),
         _ => None,
     })
 }
 
 /// Nothing but talk: no search, no move, no request, no reopening.
-pub(crate) fn is_quiet(actions: &[Action]) -> bool {
-    let quiet = |action: &Action| matches!(action, Action::Tell(_) | Action::Note(_));
+pub(crate) fn is_quiet(actions: &[GameEffect]) -> bool {
+    let quiet = |action: &GameEffect| matches!(action, GameEffect::Tell(_) | GameEffect::Note(_));
     actions.iter().all(quiet)
 }
 
-pub(crate) fn uci(table: &Table, text: &str) -> Move {
+pub(crate) fn uci(table: &GameMachine, text: &str) -> Move {
     table
         .game()
         .position()

@@ -3,8 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use megaton::bot::table::Answer;
-use megaton::bot::{Acceptance, Errand, Kind, Lobby, Memory, MemoryRules, News, Pace, Settings};
+use megaton::bot::game::CallOutcome;
+use megaton::bot::{
+    AcceptOutcome, AccountEffect, AccountEvent, AccountState, BotState, BotTiming, OpponentKind,
+    Settings, StateRules,
+};
 use megaton::lichess::{Challenge, ChallengeId, DeclineReason, Event, GameId, GameInfo, UserId};
 use megaton::store::Store;
 
@@ -12,8 +15,8 @@ use crate::desk::ME;
 
 /// A lobby with a clock of its own.
 pub(crate) struct Door {
-    pub(crate) lobby: Lobby,
-    pub(crate) memory: Memory,
+    pub(crate) lobby: AccountState,
+    pub(crate) memory: BotState,
     /// How far the calendar has gone on.
     gone: Arc<Mutex<Duration>>,
     pub(crate) now: Instant,
@@ -34,39 +37,39 @@ impl Door {
         let (start, passed) = (SystemTime::now(), Arc::clone(&gone));
         let clock = Arc::new(move || start + *passed.lock().expect("no panic"));
         let (store, kept) = Store::nowhere();
-        let memory = Memory::with_clock(store, kept, MemoryRules::default(), clock);
+        let memory = BotState::with_clock(store, kept, StateRules::default(), clock);
         Self {
-            lobby: Lobby::new(me, settings, Pace::default(), memory.clone()),
+            lobby: AccountState::new(me, settings, BotTiming::default(), memory.clone()),
             memory,
             gone,
             now: Instant::now(),
         }
     }
 
-    pub(crate) fn apply(&mut self, news: News) -> Vec<Wanted> {
+    pub(crate) fn apply(&mut self, news: AccountEvent) -> Vec<Wanted> {
         wanted(self.lobby.apply(news, self.now))
     }
 
     pub(crate) fn challenged(&mut self, challenge: Challenge) -> Vec<Wanted> {
-        self.apply(News::Event(Event::Challenge {
+        self.apply(AccountEvent::Event(Event::Challenge {
             challenge: Box::new(challenge),
             compat: None,
         }))
     }
 
     pub(crate) fn started(&mut self, game: GameInfo) -> Vec<Wanted> {
-        self.apply(News::Event(Event::GameStart(Box::new(game))))
+        self.apply(AccountEvent::Event(Event::GameStart(Box::new(game))))
     }
 
-    pub(crate) fn answered(&mut self, id: &str, answer: Acceptance) -> Vec<Wanted> {
-        self.apply(News::Accepted {
+    pub(crate) fn answered(&mut self, id: &str, answer: AcceptOutcome) -> Vec<Wanted> {
+        self.apply(AccountEvent::Accepted {
             id: ChallengeId::new(id),
             answer,
         })
     }
 
     pub(crate) fn left(&mut self, id: &str) -> Vec<Wanted> {
-        self.apply(News::Left {
+        self.apply(AccountEvent::Left {
             game: GameId::new(id),
             seen: true,
         })
@@ -77,23 +80,23 @@ impl Door {
         let mut errands = Vec::new();
         while let Some(at) = self.lobby.wake_at().filter(|&at| at <= end) {
             self.pass_to(self.now.max(at));
-            errands.extend(self.apply(News::Tick));
+            errands.extend(self.apply(AccountEvent::Tick));
         }
         self.pass_to(end);
         errands
     }
 
     /// The server has taken our challenge back, or says why not.
-    pub(crate) fn canceled(&mut self, id: &str, answer: Answer) -> Vec<Wanted> {
-        self.apply(News::Canceled {
+    pub(crate) fn canceled(&mut self, id: &str, answer: CallOutcome) -> Vec<Wanted> {
+        self.apply(AccountEvent::Canceled {
             id: ChallengeId::new(id),
             answer,
         })
     }
 
     /// The server has called a game off, or says why not.
-    pub(crate) fn aborted(&mut self, id: &str, answer: Answer) -> Vec<Wanted> {
-        self.apply(News::Aborted {
+    pub(crate) fn aborted(&mut self, id: &str, answer: CallOutcome) -> Vec<Wanted> {
+        self.apply(AccountEvent::Aborted {
             game: GameId::new(id),
             answer,
         })
@@ -101,7 +104,8 @@ impl Door {
 
     /// A challenge of ours is about to be sent to a bot.
     pub(crate) fn hold(&mut self, opponent: &str) -> bool {
-        self.lobby.hold(&UserId::new(opponent), Kind::Bot, self.now)
+        self.lobby
+            .hold(&UserId::new(opponent), OpponentKind::Bot, self.now)
     }
 
     /// The server has made it.
@@ -116,8 +120,8 @@ impl Door {
 
     /// The list of running games has come, once at the start and long enough ago.
     pub(crate) fn settled(mut self) -> Self {
-        self.apply(News::Opened);
-        self.apply(News::Running(Vec::new()));
+        self.apply(AccountEvent::Opened);
+        self.apply(AccountEvent::Running(Vec::new()));
         self.wait(10);
         self
     }
@@ -141,16 +145,16 @@ pub(crate) enum Wanted {
     Waiting,
 }
 
-pub(crate) fn wanted(errands: Vec<Errand>) -> Vec<Wanted> {
+pub(crate) fn wanted(errands: Vec<AccountEffect>) -> Vec<Wanted> {
     let one = |errand| match errand {
-        Errand::Accept { id, .. } => Wanted::Accept(id.to_string()),
-        Errand::Decline(refusal) => Wanted::Decline(refusal.id.to_string(), refusal.reason),
-        Errand::Cancel(id) => Wanted::Cancel(id.to_string()),
-        Errand::Abort(id) => Wanted::Abort(id.to_string()),
-        Errand::Play(game) => Wanted::Play(game.id.to_string()),
-        Errand::SaidOver(id) => Wanted::SaidOver(id.to_string()),
-        Errand::List => Wanted::List,
-        Errand::Waiting => Wanted::Waiting,
+        AccountEffect::Accept { id, .. } => Wanted::Accept(id.to_string()),
+        AccountEffect::Decline(refusal) => Wanted::Decline(refusal.id.to_string(), refusal.reason),
+        AccountEffect::Cancel(id) => Wanted::Cancel(id.to_string()),
+        AccountEffect::Abort(id) => Wanted::Abort(id.to_string()),
+        AccountEffect::Play(game) => Wanted::Play(game.id.to_string()),
+        AccountEffect::SaidOver(id) => Wanted::SaidOver(id.to_string()),
+        AccountEffect::List => Wanted::List,
+        AccountEffect::Waiting => Wanted::Waiting,
     };
     errands.into_iter().map(one).collect()
 }

@@ -1,7 +1,9 @@
 //! Draws: which offers are taken, which are made, and what a flag that lies costs: nothing.
 
 use megaton::bot::Settings;
-use megaton::bot::table::{Action, Answer, Deed, Opinion, Past, Request, WithDraw};
+use megaton::bot::game::{
+    CallOutcome, DrawOffer, EvalHistory, GameEffect, GameRequest, Persist, ResumeState,
+};
 use megaton::engine::Score;
 use megaton::lichess::{BySide, GameState, OpponentGone, Side, Status};
 
@@ -40,8 +42,8 @@ fn offer(moves: &str, by: Side) -> GameState {
 
 #[test]
 fn an_offer_on_their_turn_is_answered_at_once_by_score_row_and_ply() {
-    let yes = Request::AcceptDraw;
-    let no = Request::DeclineDraw;
+    let yes = GameRequest::AcceptDraw;
+    let no = GameRequest::DeclineDraw;
     // Plies made, our score all along, the answer.
     let rows = [
         (9, 0, yes),
@@ -78,12 +80,12 @@ fn a_row_is_broken_by_one_better_move_and_a_lost_game_needs_none() {
         }
     };
     for (last, answer) in [
-        (Score::Cp(0), Request::DeclineDraw),
-        (Score::Cp(-100), Request::DeclineDraw),
-        (Score::Cp(-400), Request::AcceptDraw),
-        (Score::Mate(-3), Request::AcceptDraw),
-        (Score::Mate(0), Request::AcceptDraw),
-        (Score::Mate(3), Request::DeclineDraw),
+        (Score::Cp(0), GameRequest::DeclineDraw),
+        (Score::Cp(-100), GameRequest::DeclineDraw),
+        (Score::Cp(-400), GameRequest::AcceptDraw),
+        (Score::Mate(-3), GameRequest::AcceptDraw),
+        (Score::Mate(0), GameRequest::AcceptDraw),
+        (Score::Mate(3), GameRequest::DeclineDraw),
     ] {
         let mut desk = played(Side::White, late(), 9, scores(last)).desk;
         let offer = offer(&line(9), Side::Black);
@@ -106,15 +108,15 @@ fn humans_and_bots_have_rules_of_their_own() {
         desk.bot_opponent = bot;
         let mut desk = crate::quiet::play_on(desk, 9, |_| Score::Cp(0)).desk;
         let answer = asks(&desk.state_with(offer(&line(9), Side::Black)));
-        assert_eq!(answer == [Request::AcceptDraw], taken, "{bot}");
+        assert_eq!(answer == [GameRequest::AcceptDraw], taken, "{bot}");
     }
 }
 
 #[test]
 fn a_draw_offered_on_our_turn_is_answered_by_the_move() {
     for (score, with) in [
-        (Score::Cp(0), WithDraw::Yes),
-        (Score::Cp(300), WithDraw::No),
+        (Score::Cp(0), DrawOffer::Yes),
+        (Score::Cp(300), DrawOffer::No),
     ] {
         let mut desk = level(late(), 9, 0).desk;
         let actions = desk.state_with(offer(&line(10), Side::Black));
@@ -134,7 +136,7 @@ fn an_offer_made_while_we_think_disturbs_no_search_and_is_answered_by_the_move()
     assert!(asks(&actions).is_empty() && !stops(&actions) && thinking(&actions).is_none());
     let ours = line(11).rsplit(' ').next().unwrap().to_owned();
     let post = posted(&desk.think_with(ticket, &ours, Score::Cp(0))).unwrap();
-    assert_eq!(post.draw, WithDraw::Yes);
+    assert_eq!(post.draw, DrawOffer::Yes);
 }
 
 #[test]
@@ -148,7 +150,7 @@ fn a_flag_that_outlives_its_offer_is_not_answered_again() {
     let ticket = thinking(&actions).unwrap().ticket;
     let ours = line(13).rsplit(' ').next().unwrap().to_owned();
     let post = posted(&desk.think_with(ticket, &ours, Score::Cp(-500))).unwrap();
-    assert_eq!(post.draw, WithDraw::No, "there is nothing to agree to");
+    assert_eq!(post.draw, DrawOffer::No, "there is nothing to agree to");
 }
 
 #[test]
@@ -159,7 +161,7 @@ fn the_state_of_our_own_move_can_carry_an_offer_that_it_declined() {
     // After a reconnect nobody knows what came first.
     let mut desk = level(late(), 8, 0).desk;
     let opened = desk.open_with(full(Side::White, offer(&line(9), Side::Black)), desk.now);
-    assert_eq!(asks(&opened), [Request::AcceptDraw]);
+    assert_eq!(asks(&opened), [GameRequest::AcceptDraw]);
 }
 
 #[test]
@@ -173,14 +175,14 @@ fn a_yes_that_got_lost_is_said_again_as_long_as_it_makes_sense() {
     let mut desk = level(late(), 9, 0).desk;
     desk.state_with(offer(&line(9), Side::Black));
     for _ in 0..3 {
-        desk.asked(Request::AcceptDraw, Answer::Lost);
-        assert_eq!(asks(&desk.wait(ms(1100))), [Request::AcceptDraw]);
+        desk.asked(GameRequest::AcceptDraw, CallOutcome::Lost);
+        assert_eq!(asks(&desk.wait(ms(1100))), [GameRequest::AcceptDraw]);
     }
-    desk.asked(Request::AcceptDraw, Answer::Lost);
+    desk.asked(GameRequest::AcceptDraw, CallOutcome::Lost);
     assert_eq!(asks(&desk.wait(ms(60_000))), [], "a few times");
     let mut desk = level(late(), 9, 0).desk;
     desk.state_with(offer(&line(9), Side::Black));
-    desk.asked(Request::AcceptDraw, Answer::Lost);
+    desk.asked(GameRequest::AcceptDraw, CallOutcome::Lost);
     desk.state(&line(10));
     assert_eq!(asks(&desk.wait(ms(10_000))), [], "they played on");
 }
@@ -206,7 +208,7 @@ fn no_draw_saves_an_opponent_whose_flag_is_about_to_fall() {
         let offer = short(offer(&line(9), Side::Black), theirs, increment);
         let answer = asks(&desk.state_with(offer));
         assert_eq!(
-            answer == [Request::AcceptDraw],
+            answer == [GameRequest::AcceptDraw],
             taken,
             "{theirs} {increment} {score}"
         );
@@ -215,7 +217,7 @@ fn no_draw_saves_an_opponent_whose_flag_is_about_to_fall() {
     let mut desk = level(late(), 9, 0).desk;
     let mut offer = short(offer(&line(9), Side::Black), 20_000, 0);
     offer.time.white = Some(ms(9_000));
-    assert_eq!(asks(&desk.state_with(offer)), [Request::AcceptDraw]);
+    assert_eq!(asks(&desk.state_with(offer)), [GameRequest::AcceptDraw]);
 }
 
 #[test]
@@ -234,7 +236,7 @@ fn offers_keep_to_row_ply_budget_and_the_servers_pause() {
         [8, 30],
         "late, and more than twenty plies apart"
     );
-    let kept = [1, 2].map(|so_far| Deed::DrawOffered { so_far });
+    let kept = [1, 2].map(|so_far| Persist::DrawOffered { so_far });
     assert_eq!(remembered(&game.actions), kept);
     let mut once = offering();
     once.draw.offers = 1;
@@ -245,9 +247,9 @@ fn offers_keep_to_row_ply_budget_and_the_servers_pause() {
 
 #[test]
 fn the_budget_holds_over_a_restart() {
-    let past = |draw_offers| Past {
+    let past = |draw_offers| ResumeState {
         draw_offers,
-        ..Past::default()
+        ..ResumeState::default()
     };
     let desk = Desk::with_past(Side::White, offering(), past(1));
     let game = crate::quiet::play_on(desk, 60, |_| Score::Cp(0));
@@ -268,9 +270,9 @@ fn the_budget_holds_over_a_restart() {
 fn a_row_goes_on_where_a_game_was_left_and_taken_up_again() {
     let opinion = level(late(), 9, 0).desk.table.opinion();
     let answer = |opinion, moves: &str| {
-        let past = Past {
+        let past = ResumeState {
             opinion,
-            ..Past::default()
+            ..ResumeState::default()
         };
         let mut settings = late();
         settings.draw.ply = 4;
@@ -278,11 +280,15 @@ fn a_row_goes_on_where_a_game_was_left_and_taken_up_again() {
         desk.open(moves);
         asks(&desk.state_with(offer(moves, Side::Black)))
     };
-    assert_eq!(answer(opinion, &line(9)), [Request::AcceptDraw]);
-    let fresh = answer(Opinion::default(), &line(9));
-    assert_eq!(fresh, [Request::DeclineDraw], "nothing was searched yet");
+    assert_eq!(answer(opinion, &line(9)), [GameRequest::AcceptDraw]);
+    let fresh = answer(EvalHistory::default(), &line(9));
+    assert_eq!(
+        fresh,
+        [GameRequest::DeclineDraw],
+        "nothing was searched yet"
+    );
     let shorter = answer(opinion, &line(7));
-    assert_eq!(shorter, [Request::DeclineDraw], "moves were taken back");
+    assert_eq!(shorter, [GameRequest::DeclineDraw], "moves were taken back");
 }
 
 #[test]
@@ -300,16 +306,16 @@ fn no_offer_is_left_standing_with_an_opponent_short_of_time_or_away() {
         turn.increment.black = ms(increment);
         let ticket = thinking(&desk.state_with(turn)).unwrap().ticket;
         let post = posted(&desk.think_with(ticket, &ours, Score::Cp(0))).unwrap();
-        assert_eq!(post.draw == WithDraw::Yes, offered, "{theirs} {increment}");
+        assert_eq!(post.draw == DrawOffer::Yes, offered, "{theirs} {increment}");
     }
     let mut desk = level(offering(), 7, 0).desk;
     let ticket = thinking(&desk.state(&line(8))).unwrap().ticket;
-    desk.apply(megaton::bot::table::Input::Gone(OpponentGone {
+    desk.apply(megaton::bot::game::GameInput::Gone(OpponentGone {
         gone: true,
         claim_win_in: None,
     }));
     let post = posted(&desk.think_with(ticket, &ours, Score::Cp(0))).unwrap();
-    assert_eq!(post.draw, WithDraw::No);
+    assert_eq!(post.draw, DrawOffer::No);
 }
 
 #[test]
@@ -324,11 +330,11 @@ fn a_bare_king_is_offered_nothing_and_takes_everything() {
         let last = thinking(&game.actions).expect("our turn");
         let sent = desk.think_with(last.ticket, "e1e2", Score::Cp(0));
         let all: Vec<_> = game.actions.into_iter().chain(sent).collect();
-        let offers = |action: &Action| {
+        let offers = |action: &GameEffect| {
             matches!(
                 action,
-                Action::Post {
-                    draw: WithDraw::Yes,
+                GameEffect::Post {
+                    draw: DrawOffer::Yes,
                     ..
                 }
             )
@@ -339,7 +345,7 @@ fn a_bare_king_is_offered_nothing_and_takes_everything() {
     let mut desk = Desk::with(Side::White, late());
     desk.open(BARE_WHITE);
     let offer = offer(BARE_WHITE, Side::Black);
-    assert_eq!(asks(&desk.state_with(offer)), [Request::AcceptDraw]);
+    assert_eq!(asks(&desk.state_with(offer)), [GameRequest::AcceptDraw]);
 }
 
 #[test]
@@ -348,10 +354,10 @@ fn the_echo_of_our_offer_without_our_move_starts_nothing() {
     let ours = line(9).rsplit(' ').next().unwrap().to_owned();
     let ticket = thinking(&desk.state(&line(8))).unwrap().ticket;
     let post = posted(&desk.think_with(ticket, &ours, Score::Cp(0))).unwrap();
-    assert_eq!(post.draw, WithDraw::Yes);
+    assert_eq!(post.draw, DrawOffer::Yes);
     let echo = desk.state_with(offer(&line(8), Side::White));
     assert!(posts(&echo) == 0 && thinking(&echo).is_none() && asks(&echo).is_empty());
-    desk.answer(post.ticket, Answer::Done);
+    desk.answer(post.ticket, CallOutcome::Done);
     let shown = desk.state(&line(9));
     assert!(posts(&shown) == 0 && thinking(&shown).is_none());
 }
@@ -362,11 +368,11 @@ fn an_offer_that_swallowed_our_move_costs_one_look_and_the_move_goes_alone() {
     let ours = line(9).rsplit(' ').next().unwrap().to_owned();
     let ticket = thinking(&desk.state(&line(8))).unwrap().ticket;
     let post = posted(&desk.think_with(ticket, &ours, Score::Cp(0))).unwrap();
-    desk.answer(post.ticket, Answer::Done);
+    desk.answer(post.ticket, CallOutcome::Done);
     desk.state_with(offer(&line(8), Side::White));
     assert!(reopens(&desk.wait(ms(3000))));
     let again = posted(&desk.open(&line(8))).expect("still owed");
-    assert_eq!((again.uci, again.draw), (ours, WithDraw::No));
+    assert_eq!((again.uci, again.draw), (ours, DrawOffer::No));
 }
 
 #[test]
@@ -376,8 +382,8 @@ fn a_draw_agreed_without_the_move_is_the_end_and_no_move_is_owed() {
     let ours = line(11).rsplit(' ').next().unwrap().to_owned();
     let ticket = thinking(&actions).unwrap().ticket;
     let post = posted(&desk.think_with(ticket, &ours, Score::Cp(0))).unwrap();
-    assert_eq!(post.draw, WithDraw::Yes);
-    desk.answer(post.ticket, Answer::Done);
+    assert_eq!(post.draw, DrawOffer::Yes);
+    desk.answer(post.ticket, CallOutcome::Done);
     let mut over = state(&line(10));
     over.status = Status::Draw;
     let ending = ending(&desk.state_with(over)).unwrap();
@@ -404,11 +410,11 @@ fn a_third_repetition_said_twice_asks_for_no_move() {
 fn a_refused_yes_changes_nothing() {
     let mut desk = level(late(), 9, 0).desk;
     desk.state_with(offer(&line(9), Side::Black));
-    let actions = desk.asked(Request::AcceptDraw, refused("no"));
+    let actions = desk.asked(GameRequest::AcceptDraw, refused("no"));
     assert!(
         actions
             .iter()
-            .all(|action| matches!(action, Action::Note(_)))
+            .all(|action| matches!(action, GameEffect::Note(_)))
     );
     assert!(thinking(&desk.state(&line(10))).is_some());
 }

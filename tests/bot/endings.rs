@@ -1,7 +1,7 @@
 //! How games end, and everything on them that is no move: offers, claims, games that never begin,
 //! games of another kind.
 
-use megaton::bot::table::{Action, Answer, Input, Oddity, Request};
+use megaton::bot::game::{Anomaly, CallOutcome, GameEffect, GameInput, GameRequest};
 use megaton::lichess::{Expiration, Side, Speed, Status, Variant};
 
 use crate::desk::{
@@ -33,7 +33,7 @@ fn nothing_is_done_after_the_end() {
     let mut over = state(LINE);
     over.status = Status::Aborted;
     assert_eq!(ending(&desk.state_with(over)).unwrap().result(), "*");
-    assert!(desk.answer(post.ticket, Answer::Lost).is_empty());
+    assert!(desk.answer(post.ticket, CallOutcome::Lost).is_empty());
     assert!(desk.state("").is_empty());
     assert!(desk.open("").is_empty());
     assert_eq!(desk.table.wake_at(), None);
@@ -60,7 +60,7 @@ fn an_unknown_status_is_an_end() {
 #[test]
 fn a_game_said_to_be_over_is_looked_at() {
     let (mut desk, _) = Desk::at(Side::Black, LINE);
-    desk.apply(Input::SaidOver);
+    desk.apply(GameInput::SaidOver);
     assert!(reopens(&desk.wait(ms(1500))));
 }
 
@@ -68,21 +68,21 @@ fn a_game_said_to_be_over_is_looked_at() {
 fn a_game_that_does_not_open_is_given_up_after_some_refusals() {
     let (mut desk, _) = Desk::at(Side::Black, LINE);
     for _ in 0..3 {
-        assert!(ending(&desk.apply(Input::NoStream)).is_none());
+        assert!(ending(&desk.apply(GameInput::NoStream)).is_none());
     }
-    let actions = desk.apply(Input::NoStream);
+    let actions = desk.apply(GameInput::NoStream);
     assert_eq!(ending(&actions).unwrap().status, None);
-    assert_eq!(notes(&actions), [Oddity::Vanished]);
+    assert_eq!(notes(&actions), [Anomaly::Vanished]);
 }
 
 #[test]
 fn an_opponent_who_never_moves_is_aborted() {
     let (mut desk, _) = Desk::at(Side::Black, "");
     assert_eq!(asks(&desk.wait(ms(59_900))), []);
-    assert_eq!(asks(&desk.wait(ms(200))), [Request::Abort]);
+    assert_eq!(asks(&desk.wait(ms(200))), [GameRequest::Abort]);
     // Once our own move is made it is Black's first move that is waited for.
     let (mut desk, _) = Desk::at(Side::White, "g1f3");
-    assert_eq!(asks(&desk.wait(ms(60_100))), [Request::Abort]);
+    assert_eq!(asks(&desk.wait(ms(60_100))), [GameRequest::Abort]);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_bot_gets_less_patience_than_a_human() {
     let mut game = full(Side::Black, state(""));
     game.white.title = Some("BOT".into());
     desk.open_with(game, desk.now);
-    assert_eq!(asks(&desk.wait(ms(30_100))), [Request::Abort]);
+    assert_eq!(asks(&desk.wait(ms(30_100))), [GameRequest::Abort]);
 }
 
 #[test]
@@ -99,18 +99,18 @@ fn a_reopening_does_not_restart_the_wait_and_a_move_ends_it() {
     let (mut desk, _) = Desk::at(Side::Black, "");
     desk.wait(ms(50_000));
     desk.open("");
-    assert_eq!(asks(&desk.wait(ms(11_000))), [Request::Abort]);
+    assert_eq!(asks(&desk.wait(ms(11_000))), [GameRequest::Abort]);
     let (mut desk, _) = Desk::at(Side::Black, "");
     desk.state("g1f3");
-    assert!(!asks(&desk.wait(ms(100_000))).contains(&Request::Abort));
+    assert!(!asks(&desk.wait(ms(100_000))).contains(&GameRequest::Abort));
 }
 
 #[test]
 fn an_abort_refused_is_not_asked_for_again() {
     let (mut desk, _) = Desk::at(Side::Black, "");
     desk.wait(ms(60_100));
-    let actions = desk.apply(Input::Asked {
-        request: Request::Abort,
+    let actions = desk.apply(GameInput::Asked {
+        request: GameRequest::Abort,
         answer: refused("This game can no longer be aborted"),
     });
     assert!(reopens(&actions));
@@ -149,14 +149,14 @@ fn a_game_of_another_kind_is_aborted_or_resigned() {
         game.variant = variant;
         game.initial_fen = Some(fen.into());
         let actions = desk.open_with(game, desk.now);
-        assert_eq!(asks(&actions), [Request::Abort]);
+        assert_eq!(asks(&actions), [GameRequest::Abort]);
         assert!(thinking(&actions).is_none() && posts(&actions) == 0);
-        let actions = desk.apply(Input::Asked {
-            request: Request::Abort,
+        let actions = desk.apply(GameInput::Asked {
+            request: GameRequest::Abort,
             answer: refused("This game can no longer be aborted"),
         });
-        assert_eq!(asks(&actions), [Request::Resign]);
-        assert_eq!(asks(&desk.wait(ms(5100))), [Request::Resign]);
+        assert_eq!(asks(&actions), [GameRequest::Resign]);
+        assert_eq!(asks(&desk.wait(ms(5100))), [GameRequest::Resign]);
         let mut over = state("e2e4 e7e5 b8b8");
         over.status = Status::Resign;
         assert!(ending(&desk.state_with(over)).is_some());
@@ -227,6 +227,6 @@ fn the_time_allowed_for_a_first_move_is_kept() {
 #[test]
 fn a_game_is_taken_up_with_one_word() {
     let (_, actions) = Desk::at(Side::White, LINE);
-    let told = actions.iter().filter(|a| matches!(a, Action::Tell(_)));
+    let told = actions.iter().filter(|a| matches!(a, GameEffect::Tell(_)));
     assert_eq!(told.count(), 1);
 }

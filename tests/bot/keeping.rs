@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use megaton::bot::{Memory, MemoryRules, Target};
+use megaton::bot::{BotState, ChallengeTarget, StateRules};
 use megaton::lichess::{ChallengeId, GameId, UserId};
 use megaton::store::{GameMemory, Store};
 
@@ -14,13 +14,13 @@ const FOLDER: &str = "MEGATON_TEST_KEEPING";
 /// How often the child is killed.
 const KILLS: usize = 12;
 
-fn memory(folder: &std::path::Path) -> Memory {
+fn memory(folder: &std::path::Path) -> BotState {
     let (store, kept) = Store::open(folder).expect("the state can be read");
-    Memory::new(store, kept, rules())
+    BotState::new(store, kept, rules())
 }
 
-fn rules() -> MemoryRules {
-    let mut rules = MemoryRules::default();
+fn rules() -> StateRules {
+    let mut rules = StateRules::default();
     rules.ledger.bot_games = 1_000_000;
     rules.ledger.challenge_credits = 1_000_000;
     rules
@@ -96,7 +96,7 @@ async fn a_restart_changes_nothing_that_counts() {
     let game = GameId::new("q7ZxVt2B");
     let before = {
         let memory = memory(folder.path());
-        let (_, writing) = memory.hold_challenge(Target::Bot, &foe);
+        let (_, writing) = memory.hold_challenge(ChallengeTarget::Bot, &foe);
         writing.await;
         memory.bot_games_refused(Some(Duration::from_secs(9000)), Some(64));
         memory.opponent_spent(&foe, Duration::from_secs(9000));

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use megaton::archive::EventRecord;
-use megaton::bot::Pace;
+use megaton::bot::BotTiming;
 
 use crate::running::{Bot, GUARD, all_over, patient};
 use crate::server::{MoveFault, Server};
@@ -81,7 +81,7 @@ async fn a_storm_of_refusals_is_a_few_lines_and_none_of_it_is_forgotten() {
         }
     }
     // After the first lines the rest is told at the end.
-    let pace = Pace {
+    let pace = BotTiming {
         limited_note: Duration::from_secs(3600),
         ..patient()
     };

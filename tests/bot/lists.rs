@@ -1,6 +1,6 @@
 //! Move lists as the server sends them: whole, shrinking, skipping, unreadable.
 
-use megaton::bot::table::{Action, Answer, Oddity, Told};
+use megaton::bot::game::{Anomaly, CallOutcome, GameEffect, Notification};
 use megaton::lichess::{Side, Status};
 
 use crate::desk::{
@@ -23,7 +23,7 @@ fn castling_is_our_move_in_either_spelling() {
     let actions = desk.state(&format!("{line} e1h1"));
     assert!(notes(&actions).is_empty(), "no other move than ours");
     assert_eq!(desk.table.frozen(), None);
-    assert_eq!(posts(&desk.answer(post.ticket, Answer::Lost)), 0);
+    assert_eq!(posts(&desk.answer(post.ticket, CallOutcome::Lost)), 0);
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_takeback_kills_the_search_and_the_frozen_move() {
     let (mut desk, post) = Desk::posted(Side::White, "g1f3 f7f6", "e2e3");
     let actions = desk.open("");
     let ticket = thinking(&actions).expect("our first move again").ticket;
-    assert_eq!(posts(&desk.answer(post.ticket, Answer::Lost)), 0);
+    assert_eq!(posts(&desk.answer(post.ticket, CallOutcome::Lost)), 0);
     assert_eq!(
         posts(&desk.wait(ms(500))),
         0,
@@ -53,9 +53,9 @@ fn a_line_that_comes_late_or_twice_is_no_takeback() {
     desk.state("g1f3 f7f6 e2e3");
     let actions = desk.state(old);
     assert!(reopens(&actions) && thinking(&actions).is_none() && posts(&actions) == 0);
-    let shrunk = Oddity::Shrunk { known: 3, told: 2 };
+    let shrunk = Anomaly::Shrunk { known: 3, told: 2 };
     assert_eq!(notes(&actions), [shrunk]);
-    assert_eq!(posts(&desk.answer(post.ticket, Answer::Done)), 0);
+    assert_eq!(posts(&desk.answer(post.ticket, CallOutcome::Done)), 0);
     assert!(is_quiet(&desk.open("g1f3 f7f6 e2e3")), "all as before");
 
     // While we think: the search is for what a fresh opening shows.
@@ -78,7 +78,7 @@ fn a_line_that_comes_late_does_not_cut_short_the_wait_that_a_429_asks_for() {
     for believed in [true, false] {
         let (mut desk, post) = Desk::posted(Side::White, list, "e2e3");
         let wait = Some(ms(60_000));
-        desk.answer(post.ticket, Answer::Limited { wait });
+        desk.answer(post.ticket, CallOutcome::Limited { wait });
         assert!(reopens(&desk.state("g1f3")));
         if believed {
             assert_eq!(posts(&desk.open(list)), 0);
@@ -108,7 +108,7 @@ fn an_unreadable_list_reopens_the_stream_and_nothing_is_sent_meanwhile() {
         let (mut desk, _) = Desk::posted(Side::White, "g1f3 f7f6", "e2e3");
         let actions = desk.state(bad);
         assert!(reopens(&actions), "{bad}");
-        assert!(matches!(notes(&actions)[..], [Oddity::Foreign(_)]));
+        assert!(matches!(notes(&actions)[..], [Anomaly::Foreign(_)]));
         assert_eq!(posts(&desk.wait(ms(4000))), 0);
         assert_eq!(posted(&desk.open("g1f3 f7f6")).unwrap().uci, "e2e3");
     }
@@ -132,7 +132,7 @@ fn a_list_that_stays_unreadable_is_no_storm() {
 fn our_own_move_by_another_hand_is_taken_over() {
     let (mut desk, _) = Desk::posted(Side::White, "g1f3 f7f6", "e2e3");
     let actions = desk.state("g1f3 f7f6 d2d4");
-    assert!(matches!(notes(&actions)[..], [Oddity::Overruled { .. }]));
+    assert!(matches!(notes(&actions)[..], [Anomaly::Overruled { .. }]));
     assert_eq!(desk.table.frozen(), None);
 }
 
@@ -143,7 +143,7 @@ fn moves_are_told_once_and_with_the_position_before_them() {
     let told: Vec<_> = actions
         .iter()
         .filter_map(|action| match action {
-            Action::Tell(Told::Moved(moved)) => Some(moved),
+            GameEffect::Tell(Notification::Moved(moved)) => Some(moved),
             _ => None,
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use megaton::bot::{Acceptance, News};
+use megaton::bot::{AcceptOutcome, AccountEvent};
 use megaton::lichess::{Compat, Event, GameId, Status};
 
 use crate::challenges::{bot, challenge, game, player};
@@ -14,7 +14,7 @@ fn a_challenge_taken_holds_a_seat_until_its_game_takes_it_over() {
     assert_eq!(door.challenged(challenge("c1", player("a"))), accept("c1"));
     assert_eq!(door.challenged(challenge("c2", player("b"))), []);
     assert_eq!(door.wait(5), later("c2"));
-    door.answered("c1", Acceptance::Done);
+    door.answered("c1", AcceptOutcome::Done);
     assert_eq!(door.started(game("c1", player("a"))), play("c1"));
     assert_eq!(door.lobby.taken(), 1);
     door.left("c1");
@@ -29,7 +29,7 @@ fn a_game_is_started_exactly_once_however_often_it_is_announced() {
         assert_eq!(door.started(game("g1", player("a"))), []);
     }
     let listed = vec![game("g1", player("a"))];
-    assert_eq!(door.apply(News::Running(listed)), []);
+    assert_eq!(door.apply(AccountEvent::Running(listed)), []);
 }
 
 #[test]
@@ -51,10 +51,10 @@ fn finished_and_foreign_games_start_nothing() {
 fn a_permit_without_a_game_runs_out_and_is_asked_about() {
     let mut door = Door::new(1);
     door.challenged(challenge("c1", player("a")));
-    door.answered("c1", Acceptance::Done);
+    door.answered("c1", AcceptOutcome::Done);
     assert_eq!(door.wait(29), []);
     assert_eq!(door.wait(2), [Wanted::List]);
-    door.apply(News::Running(Vec::new()));
+    door.apply(AccountEvent::Running(Vec::new()));
     assert!(door.lobby.is_empty());
     // A game that begins after all is played all the same.
     assert_eq!(door.started(game("c1", player("a"))).len(), 1);
@@ -103,7 +103,9 @@ fn who_withdraws_while_waiting_is_forgotten() {
     door.started(game("g1", player("a")));
     let asked = challenge("c1", player("b"));
     door.challenged(asked.clone());
-    door.apply(News::Event(Event::ChallengeCanceled(Box::new(asked))));
+    door.apply(AccountEvent::Event(Event::ChallengeCanceled(Box::new(
+        asked,
+    ))));
     assert_eq!(door.left("g1"), []);
 }
 
@@ -123,7 +125,7 @@ fn those_who_wait_are_told_when_the_house_closes() {
     let mut door = Door::new(1);
     door.started(game("g1", player("a")));
     door.challenged(challenge("c1", player("b")));
-    assert_eq!(door.apply(News::Drain), later("c1"));
+    assert_eq!(door.apply(AccountEvent::Drain), later("c1"));
 }
 
 #[test]
@@ -131,18 +133,20 @@ fn what_is_withdrawn_leaves_its_seat() {
     let mut door = Door::new(1);
     let asked = challenge("c1", player("a"));
     door.challenged(asked.clone());
-    door.apply(News::Event(Event::ChallengeCanceled(Box::new(asked))));
+    door.apply(AccountEvent::Event(Event::ChallengeCanceled(Box::new(
+        asked,
+    ))));
     assert!(door.lobby.is_empty());
 }
 
 #[test]
 fn acceptances_end_in_a_seat_or_in_none_whatever_the_answer() {
     for answer in [
-        Acceptance::Refused,
-        Acceptance::Gone,
-        Acceptance::Limited(None),
-        Acceptance::OurDay,
-        Acceptance::TheirDay,
+        AcceptOutcome::Refused,
+        AcceptOutcome::Gone,
+        AcceptOutcome::Limited(None),
+        AcceptOutcome::OurDay,
+        AcceptOutcome::TheirDay,
     ] {
         let mut door = Door::new(1);
         door.challenged(challenge("c1", player("a")));
@@ -156,10 +160,10 @@ fn a_lost_acceptance_is_repeated_a_few_times() {
     let mut door = Door::new(1);
     door.challenged(challenge("c1", player("a")));
     for _ in 0..6 {
-        door.answered("c1", Acceptance::Lost);
+        door.answered("c1", AcceptOutcome::Lost);
         assert_eq!(door.wait(2), accept("c1"));
     }
-    door.answered("c1", Acceptance::Lost);
+    door.answered("c1", AcceptOutcome::Lost);
     assert!(door.lobby.is_empty());
 }
 
@@ -170,7 +174,7 @@ fn the_days_limit_against_bots_leaves_humans_alone() {
     // The call that brought the refusal told the memory.
     let wait = Duration::from_secs(27_594);
     door.memory.bot_games_refused(Some(wait), None);
-    assert_eq!(door.answered("c1", Acceptance::OurDay), later("c1"));
+    assert_eq!(door.answered("c1", AcceptOutcome::OurDay), later("c1"));
     assert_eq!(door.challenged(challenge("c2", bot("fuse"))), later("c2"));
     assert_eq!(door.challenged(challenge("c3", player("a"))), accept("c3"));
     door.wait(27_600);
@@ -189,10 +193,10 @@ fn a_challenge_told_twice_is_answered_once() {
 #[test]
 fn every_opening_compares_the_running_games() {
     let mut door = Door::new(4);
-    assert_eq!(door.apply(News::Opened), [Wanted::List]);
+    assert_eq!(door.apply(AccountEvent::Opened), [Wanted::List]);
     door.started(game("g1", player("a")));
     let listed = vec![game("g2", player("b"))];
-    let errands = door.apply(News::Running(listed));
+    let errands = door.apply(AccountEvent::Running(listed));
     assert_eq!(errands[0], Wanted::SaidOver("g1".into()));
     assert!(matches!(&errands[1], Wanted::Play(game) if game == "g2"));
     // And from time to time while games run.
@@ -202,26 +206,32 @@ fn every_opening_compares_the_running_games() {
 #[test]
 fn a_game_whose_beginning_was_lost_on_a_living_stream_is_found_while_nothing_runs() {
     let mut door = Door::new(4);
-    assert_eq!(door.apply(News::Opened), [Wanted::List]);
-    assert_eq!(door.apply(News::Running(Vec::new())), []);
+    assert_eq!(door.apply(AccountEvent::Opened), [Wanted::List]);
+    assert_eq!(door.apply(AccountEvent::Running(Vec::new())), []);
     for _ in 0..3 {
         assert_eq!(door.wait(299), []);
         assert_eq!(door.wait(1), [Wanted::List]);
-        assert_eq!(door.apply(News::Running(Vec::new())), []);
+        assert_eq!(door.apply(AccountEvent::Running(Vec::new())), []);
     }
     let lost = vec![game("g1", player("a"))];
-    assert_eq!(door.apply(News::Running(lost)), [Wanted::Play("g1".into())]);
+    assert_eq!(
+        door.apply(AccountEvent::Running(lost)),
+        [Wanted::Play("g1".into())]
+    );
 }
 
 #[test]
 fn while_the_stream_is_away_the_lists_tell_what_it_would() {
     let mut door = Door::new(4);
-    assert_eq!(door.apply(News::Away), [Wanted::List, Wanted::Waiting]);
-    let waiting = || News::Waiting(vec![challenge("c1", player("a"))]);
+    assert_eq!(
+        door.apply(AccountEvent::Away),
+        [Wanted::List, Wanted::Waiting]
+    );
+    let waiting = || AccountEvent::Waiting(vec![challenge("c1", player("a"))]);
     let accepts = [Wanted::Accept("c1".into())];
     assert_eq!(door.apply(waiting()), accepts);
     assert_eq!(door.apply(waiting()), [], "once is enough");
-    door.answered("c1", Acceptance::Done);
+    door.answered("c1", AcceptOutcome::Done);
     assert_eq!(
         door.apply(waiting()),
         [],
@@ -229,7 +239,7 @@ fn while_the_stream_is_away_the_lists_tell_what_it_would() {
     );
     let begun = vec![game("c1", player("a"))];
     let plays = [Wanted::Play("c1".into())];
-    assert_eq!(door.apply(News::Running(begun)), plays);
+    assert_eq!(door.apply(AccountEvent::Running(begun)), plays);
     assert_eq!((door.apply(waiting()), door.lobby.taken()), (vec![], 1));
 }
 
@@ -237,13 +247,13 @@ fn while_the_stream_is_away_the_lists_tell_what_it_would() {
 fn a_list_that_is_older_than_the_end_of_a_game_does_not_start_it_again() {
     let mut door = Door::new(4);
     door.started(game("g1", player("a")));
-    door.apply(News::Opened);
+    door.apply(AccountEvent::Opened);
     door.left("g1");
-    let listed = || News::Running(vec![game("g1", player("a"))]);
+    let listed = || AccountEvent::Running(vec![game("g1", player("a"))]);
     assert_eq!(door.apply(listed()), []);
     assert_eq!(door.lobby.taken(), 0);
     // The next one is asked for after that.
-    door.apply(News::Opened);
+    door.apply(AccountEvent::Opened);
     assert_eq!(door.apply(listed()), [Wanted::Play("g1".into())]);
 }
 
@@ -251,7 +261,7 @@ fn a_list_that_is_older_than_the_end_of_a_game_does_not_start_it_again() {
 fn after_a_burst_of_lines_the_list_is_asked_for_once_and_soon() {
     let mut door = Door::new(4).settled();
     let unknown = || {
-        News::Event(Event::Unknown {
+        AccountEvent::Event(Event::Unknown {
             kind: "news".into(),
         })
     };
@@ -270,8 +280,8 @@ fn after_a_burst_of_lines_the_list_is_asked_for_once_and_soon() {
 #[test]
 fn a_list_that_could_not_be_had_is_asked_for_again() {
     let mut door = Door::new(4);
-    door.apply(News::Opened);
-    door.apply(News::NoList);
+    door.apply(AccountEvent::Opened);
+    door.apply(AccountEvent::NoList);
     assert_eq!(door.wait(11), [Wanted::List]);
 }
 
@@ -284,7 +294,7 @@ fn a_burst_that_overflowed_the_stream_is_made_up_by_the_list() {
     for known in &listed[..32] {
         door.started(known.clone());
     }
-    let errands = door.apply(News::Running(listed));
+    let errands = door.apply(AccountEvent::Running(listed));
     let plays = errands.iter().filter(|e| matches!(e, Wanted::Play(_)));
     assert_eq!((plays.count(), door.lobby.taken()), (8, 40));
 }
@@ -295,7 +305,7 @@ fn a_list_that_shows_no_more_is_asked_for_again_soon() {
     let listed = (0..50)
         .map(|n| game(&format!("g{n}"), player("a")))
         .collect();
-    door.apply(News::Running(listed));
+    door.apply(AccountEvent::Running(listed));
     assert_eq!(door.wait(6), [Wanted::List]);
 }
 
@@ -303,7 +313,7 @@ fn a_list_that_shows_no_more_is_asked_for_again_soon() {
 fn the_end_of_a_game_is_passed_on_to_its_player() {
     let mut door = Door::new(4);
     door.started(game("g1", player("a")));
-    let finish = |id| News::Event(Event::GameFinish(Box::new(game(id, player("a")))));
+    let finish = |id| AccountEvent::Event(Event::GameFinish(Box::new(game(id, player("a")))));
     assert_eq!(door.apply(finish("g1")), [Wanted::SaidOver("g1".into())]);
     assert_eq!(door.apply(finish("unknown")), []);
 }
@@ -312,7 +322,7 @@ fn the_end_of_a_game_is_passed_on_to_its_player() {
 fn a_game_lost_from_sight_is_asked_about() {
     let mut door = Door::new(4);
     door.started(game("g1", player("a")));
-    let lost = News::Left {
+    let lost = AccountEvent::Left {
         game: GameId::new("g1"),
         seen: false,
     };
@@ -324,7 +334,7 @@ fn a_game_lost_from_sight_is_asked_about() {
 fn a_draining_lobby_takes_nothing_and_plays_what_runs() {
     let mut door = Door::new(4);
     door.challenged(challenge("c1", player("a")));
-    door.apply(News::Drain);
+    door.apply(AccountEvent::Drain);
     assert_eq!(door.challenged(challenge("c2", player("b"))), later("c2"));
     assert!(!door.lobby.is_empty());
     assert_eq!(door.started(game("c1", player("a"))).len(), 1);
@@ -340,7 +350,11 @@ fn open(door: &Door) -> Vec<String> {
 
 #[test]
 fn what_we_agreed_to_is_looked_for_until_it_is_clear_that_nothing_comes_of_it() {
-    let refused = [Acceptance::Refused, Acceptance::Gone, Acceptance::TheirDay];
+    let refused = [
+        AcceptOutcome::Refused,
+        AcceptOutcome::Gone,
+        AcceptOutcome::TheirDay,
+    ];
     for answer in refused {
         let mut door = Door::new(2);
         door.challenged(challenge("c1", player("a")));
@@ -352,23 +366,25 @@ fn what_we_agreed_to_is_looked_for_until_it_is_clear_that_nothing_comes_of_it() 
     let mut door = Door::new(2);
     let first = challenge("c1", player("a"));
     door.challenged(first.clone());
-    door.apply(News::Event(Event::ChallengeCanceled(Box::new(first))));
+    door.apply(AccountEvent::Event(Event::ChallengeCanceled(Box::new(
+        first,
+    ))));
     assert!(open(&door).is_empty());
     // Accepted, and then no game: it may have come and gone.
     door.challenged(challenge("c2", player("a")));
-    door.answered("c2", Acceptance::Done);
+    door.answered("c2", AcceptOutcome::Done);
     assert!(door.lobby.minds(&GameId::new("c2")), "it may begin yet");
     door.wait(29);
     door.wait(2);
-    door.apply(News::Running(Vec::new()));
+    door.apply(AccountEvent::Running(Vec::new()));
     assert!(!door.lobby.minds(&GameId::new("c2")));
     assert_eq!(open(&door), ["c2"]);
     // Perhaps accepted by a call whose answer was lost, and over by now.
     let mut door = Door::new(2);
     door.challenged(challenge("c3", player("a")));
-    door.answered("c3", Acceptance::Lost);
+    door.answered("c3", AcceptOutcome::Lost);
     door.wait(2);
-    assert_eq!(door.answered("c3", Acceptance::Gone), [Wanted::List]);
+    assert_eq!(door.answered("c3", AcceptOutcome::Gone), [Wanted::List]);
     assert_eq!(open(&door), ["c3"]);
 }
 
@@ -376,10 +392,10 @@ fn what_we_agreed_to_is_looked_for_until_it_is_clear_that_nothing_comes_of_it() 
 fn a_game_that_began_and_ended_unseen_is_looked_for_after_the_next_list() {
     let mut door = Door::new(2);
     door.challenged(challenge("c1", player("a")));
-    door.answered("c1", Acceptance::Done);
+    door.answered("c1", AcceptOutcome::Done);
     let mut over = game("c1", player("a"));
     over.status = Some(Status::Aborted);
-    door.apply(News::Event(Event::GameFinish(Box::new(over))));
+    door.apply(AccountEvent::Event(Event::GameFinish(Box::new(over))));
     assert_eq!(open(&door), ["c1"]);
     assert_eq!(door.wait(6), [Wanted::List]);
     // A rematch under another id is one game.

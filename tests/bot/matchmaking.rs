@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use megaton::bot::{
-    BotError, BotEvent, BotOptions, Command, Control, ListSources, Listeners, Memory, Pace, Reply,
-    SearchLimits, Settings, Shutdown, Wish, channel, run_commanded,
+    BotError, BotEvent, BotOptions, BotState, BotTiming, ChallengeSpec, Command, ControlHandle,
+    EventBus, ListSources, Reply, SearchLimits, Settings, Shutdown, channel, run_commanded,
 };
 use megaton::config::Profile;
 use megaton::engine::{EngineOptions, Evaluator, Pool};
@@ -31,8 +31,8 @@ async fn lichess(rules: practice::Rules) -> Handle {
 
 struct Bot {
     client: Client,
-    listeners: Listeners,
-    control: Control,
+    listeners: EventBus,
+    control: ControlHandle,
     shutdown: Shutdown,
     task: JoinHandle<Result<(), BotError>>,
 }
@@ -67,7 +67,7 @@ impl Bot {
         }];
         change(&mut settings);
         let shutdown = Shutdown::default();
-        let listeners = Listeners::new();
+        let listeners = EventBus::new();
         let options = BotOptions {
             sole: false,
             client: client.clone(),
@@ -77,9 +77,9 @@ impl Bot {
                 ..EngineOptions::default()
             }),
             settings,
-            pace: Pace::default().faster(FASTER),
+            pace: BotTiming::default().faster(FASTER),
             listeners: listeners.clone(),
-            memory: Memory::nowhere(),
+            memory: BotState::nowhere(),
             lists: ListSources::default(),
         };
         let (control, commands) = channel();
@@ -183,9 +183,9 @@ async fn whom_nobody_can_challenge_is_on_record_with_the_reason() {
         ("Nobody77", "no such account"),
         (partner, "refused with status 400: "),
     ] {
-        let wish = Command::Challenge(Wish {
+        let wish = Command::Challenge(ChallengeSpec {
             user: user.to_owned(),
-            ..Wish::default()
+            ..ChallengeSpec::default()
         });
         let told = bot.control.ask(wish, PATIENCE).await;
         assert!(matches!(told, Ok(Reply::Done(_))), "{told:?}");

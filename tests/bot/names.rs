@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use megaton::bot::{Keeper, ListSources, ListState, Lists, Pace, Settings};
+use megaton::bot::{BotTiming, ListRefresher, ListSources, ListState, PlayerLists, Settings};
 use megaton::lichess::UserId;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -105,7 +105,7 @@ async fn answer(mut socket: TcpStream, page: Page, heads: Arc<Mutex<Vec<String>>
 
 /// A keeper at work on one block list.
 struct Kept {
-    lists: watch::Receiver<Arc<Lists>>,
+    lists: watch::Receiver<Arc<PlayerLists>>,
     settings: watch::Sender<Arc<Settings>>,
     states: watch::Receiver<Arc<Vec<ListState>>>,
     _task: JoinHandle<()>,
@@ -123,12 +123,12 @@ fn keep(block: &[&str], data: Option<&Path>) -> Kept {
     let sources = ListSources {
         data: data.map(Path::to_owned),
     };
-    let pace = Pace {
+    let pace = BotTiming {
         lists: Duration::from_millis(20),
         list_page: Duration::from_millis(500),
-        ..Pace::default()
+        ..BotTiming::default()
     };
-    let mut keeper = Keeper::new(Arc::clone(&settings), &sources, pace);
+    let mut keeper = ListRefresher::new(Arc::clone(&settings), &sources, pace);
     let (told, lists) = watch::channel(Arc::new(keeper.lists()));
     let states = keeper.states();
     let (settings, mut rules) = watch::channel(settings);
@@ -141,7 +141,7 @@ fn keep(block: &[&str], data: Option<&Path>) -> Kept {
 }
 
 impl Kept {
-    async fn until(&mut self, is_so: impl Fn(&Lists) -> bool) {
+    async fn until(&mut self, is_so: impl Fn(&PlayerLists) -> bool) {
         let wait = self.lists.wait_for(|lists| is_so(lists));
         let waited = tokio::time::timeout(Duration::from_secs(20), wait).await;
         waited.expect("in time").expect("the keeper lives");
@@ -153,7 +153,7 @@ impl Kept {
     }
 }
 
-fn blocks(lists: &Lists, name: &str) -> bool {
+fn blocks(lists: &PlayerLists, name: &str) -> bool {
     lists.blocked_by(&UserId::new(name)).is_some()
 }
 
@@ -245,7 +245,7 @@ async fn a_few_hops_are_followed_and_a_circle_is_not() {
 async fn what_was_read_and_what_was_not_is_told() {
     let library = Library::open([page("\"one\"", "blastcap\nnuke\n")]).await;
     let settings = settings(&[&library.url, "file:/nowhere/at/all.txt", "inline"]);
-    let mut keeper = Keeper::new(settings, &ListSources::default(), Pace::default());
+    let mut keeper = ListRefresher::new(settings, &ListSources::default(), BotTiming::default());
     let address = library.url.as_str();
     let state = keeper.state();
     assert_eq!(state[1], (address.into(), Err("not fetched yet".into())));

@@ -6,16 +6,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use megaton::bot::{
-    BotError, BotEvent, BotOptions, ListSources, Listeners, Memory, MemoryRules, Pace,
-    SearchLimits, Settings, Shutdown, run,
+    BotError, BotEvent, BotOptions, BotState, BotTiming, EventBus, ListSources, SearchLimits,
+    Settings, Shutdown, StateRules, run,
 };
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{
-    ChallengeOptions, Client, ClientOptions, ColorChoice, GameId, OfferDraw, EndpointClass, Side, Timing,
-    Token, UserId,
+    ChallengeOptions, Client, ClientOptions, ColorChoice, EndpointClass, GameId, OfferDraw, Side,
+    Timing, Token, UserId,
 };
 use megaton::practice::{self, Event, Fault, Handle, Place};
-use megaton::store::{FinishedGame, GameResult, Timestamp, Store};
+use megaton::store::{FinishedGame, GameResult, Store, Timestamp};
 use tempfile::TempDir;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
@@ -39,7 +39,7 @@ struct Ground {
 /// A bot that runs, and a look into what it knows.
 struct Bot {
     client: Client,
-    memory: Memory,
+    memory: BotState,
     told: broadcast::Receiver<BotEvent>,
     shutdown: Shutdown,
     task: JoinHandle<Result<(), BotError>>,
@@ -67,11 +67,11 @@ async fn until(what: &str, so: impl Fn() -> bool) {
 }
 
 /// What the bot kept; whoever was killed lets go of it as soon as its tasks are gone.
-async fn remembered(folder: &Path) -> Memory {
+async fn remembered(folder: &Path) -> BotState {
     let opening = async {
         loop {
             match Store::open(folder) {
-                Ok((store, kept)) => return Memory::new(store, kept, MemoryRules::default()),
+                Ok((store, kept)) => return BotState::new(store, kept, StateRules::default()),
                 Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
             }
         }
@@ -110,7 +110,7 @@ impl Ground {
             ..Settings::default()
         };
         settings.limits.bot_games = 10_000;
-        let listeners = Listeners::new();
+        let listeners = EventBus::new();
         let (told, shutdown) = (listeners.subscribe(), Shutdown::default());
         let options = BotOptions {
             sole: false,
@@ -121,7 +121,7 @@ impl Ground {
                 ..EngineOptions::default()
             }),
             settings,
-            pace: Pace::default().faster(FASTER),
+            pace: BotTiming::default().faster(FASTER),
             listeners,
             memory: memory.clone(),
             lists: ListSources::default(),
@@ -237,7 +237,10 @@ async fn a_game_that_ended_while_the_bot_was_away_is_counted_once() {
 
     let bot = ground.bot().await;
     assert_eq!(bot.memory.open_games(), []);
-    until("it has looked", || bot.client.calls(EndpointClass::Playing) > 0).await;
+    until("it has looked", || {
+        bot.client.calls(EndpointClass::Playing) > 0
+    })
+    .await;
     let memory = bot.memory.clone();
     bot.stop().await;
     let record = memory.opponent(&foe);

@@ -1,6 +1,6 @@
 //! The owed move in every kind of trouble: what the answers to a sent move lead to.
 
-use megaton::bot::table::{Answer, Input, Oddity};
+use megaton::bot::game::{Anomaly, CallOutcome, GameInput};
 use megaton::engine::{SearchResult, StopReason};
 use megaton::lichess::{BySide, Side};
 
@@ -29,7 +29,7 @@ fn the_opponents_turn_asks_for_nothing() {
 fn a_move_that_is_shown_is_done_with() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
     desk.state("g1f3 f7f6 e2e3");
-    assert_eq!(posts(&desk.answer(post.ticket, Answer::Done)), 0);
+    assert_eq!(posts(&desk.answer(post.ticket, CallOutcome::Done)), 0);
     assert_eq!(posts(&desk.wait(ms(60_000))), 0);
     assert_eq!(desk.table.frozen(), None);
 }
@@ -37,7 +37,7 @@ fn a_move_that_is_shown_is_done_with() {
 #[test]
 fn the_echo_may_come_before_the_answer_or_after_it() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
-    assert_eq!(posts(&desk.answer(post.ticket, Answer::Done)), 0);
+    assert_eq!(posts(&desk.answer(post.ticket, CallOutcome::Done)), 0);
     assert!(!reopens(&desk.state("g1f3 f7f6 e2e3")));
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
     desk.state("g1f3 f7f6 e2e3");
@@ -51,7 +51,7 @@ fn a_lost_answer_repeats_the_same_move_soon() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
     let mut last = post.ticket;
     for _ in 0..20 {
-        assert_eq!(posts(&desk.answer(last, Answer::Lost)), 0);
+        assert_eq!(posts(&desk.answer(last, CallOutcome::Lost)), 0);
         let again = posted(&desk.wait(ms(1000))).expect("repeated within a second");
         assert_eq!(again.uci, "e2e3");
         assert_ne!(again.ticket, last);
@@ -75,30 +75,30 @@ fn a_call_that_never_returns_counts_as_lost() {
 #[test]
 fn an_answer_to_an_older_sending_is_ignored() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
-    desk.answer(post.ticket, Answer::Lost);
+    desk.answer(post.ticket, CallOutcome::Lost);
     let again = posted(&desk.wait(ms(1000))).unwrap();
     assert!(!reopens(
         &desk.answer(post.ticket, refused("Not your turn"))
     ));
     assert_eq!(desk.table.frozen(), Some(uci(&desk.table, "e2e3")));
-    desk.answer(again.ticket, Answer::Done);
+    desk.answer(again.ticket, CallOutcome::Done);
 }
 
 #[test]
 fn a_yes_without_a_state_is_looked_into_and_repeated() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
-    desk.answer(post.ticket, Answer::Done);
+    desk.answer(post.ticket, CallOutcome::Done);
     let actions = desk.wait(ms(2500));
     assert!(reopens(&actions));
     assert_eq!(posts(&actions), 0, "the look comes first");
-    assert!(matches!(notes(&actions)[..], [Oddity::Unshown { .. }]));
+    assert!(matches!(notes(&actions)[..], [Anomaly::Unshown { .. }]));
     assert_eq!(posted(&desk.open(LINE)).unwrap().uci, "e2e3");
 }
 
 #[test]
 fn a_yes_whose_stream_does_not_open_is_never_repeated_blindly() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
-    desk.answer(post.ticket, Answer::Done);
+    desk.answer(post.ticket, CallOutcome::Done);
     assert_eq!(posts(&desk.wait(ms(120_000))), 0);
     // The move had arrived, and the opponent has replied: the next one is thought about.
     let actions = desk.open("g1f3 f7f6 e2e3 e7e6");
@@ -111,7 +111,7 @@ fn a_stream_that_opens_slowly_is_given_more_time_each_time() {
     let (mut desk, mut post) = Desk::posted(Side::White, LINE, "e2e3");
     let mut patience = Vec::new();
     for _ in 0..3 {
-        desk.answer(post.ticket, Answer::Done);
+        desk.answer(post.ticket, CallOutcome::Done);
         let began = desk.now;
         while !reopens(&desk.wait(ms(100))) {}
         patience.push(desk.now - began);
@@ -128,7 +128,7 @@ fn an_opening_from_before_the_yes_proves_nothing() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
     let before = desk.now;
     desk.now += ms(50);
-    desk.answer(post.ticket, Answer::Done);
+    desk.answer(post.ticket, CallOutcome::Done);
     let full = crate::desk::full(Side::White, state(LINE));
     assert_eq!(posts(&desk.open_with(full, before)), 0);
 }
@@ -182,7 +182,7 @@ fn not_your_turn_on_a_ply_still_owed_repeats_the_same_move() {
 fn a_429_waits_as_advised_where_the_clock_affords_it() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
     let wait = Some(ms(60_000));
-    desk.answer(post.ticket, Answer::Limited { wait });
+    desk.answer(post.ticket, CallOutcome::Limited { wait });
     assert_eq!(posts(&desk.wait(ms(59_900))), 0);
     assert_eq!(posted(&desk.wait(ms(200))).unwrap().uci, "e2e3");
 }
@@ -192,7 +192,7 @@ fn a_429_on_a_first_move_is_retried_before_the_opponent_gives_up() {
     let (mut desk, mut post) = Desk::posted(Side::White, "", "e2e4");
     for _ in 0..3 {
         let wait = Some(ms(60_000));
-        desk.answer(post.ticket, Answer::Limited { wait });
+        desk.answer(post.ticket, CallOutcome::Limited { wait });
         assert_eq!(posts(&desk.wait(ms(1990))), 0);
         post = posted(&desk.wait(ms(20))).expect("after two seconds");
     }
@@ -214,7 +214,7 @@ fn a_429_on_a_short_clock_is_retried_but_never_faster_than_every_two_seconds() {
     let mut post = posted(&desk.think(thinking(&actions).unwrap().ticket, "e2e3")).unwrap();
     for _ in 0..10 {
         let wait = Some(ms(60_000));
-        desk.answer(post.ticket, Answer::Limited { wait });
+        desk.answer(post.ticket, CallOutcome::Limited { wait });
         assert_eq!(posts(&desk.wait(ms(1990))), 0);
         post = posted(&desk.wait(ms(20))).expect("after two seconds");
         assert_eq!(post.uci, "e2e3");
@@ -225,7 +225,7 @@ fn a_429_on_a_short_clock_is_retried_but_never_faster_than_every_two_seconds() {
 fn a_refused_token_is_retried_slowly_with_the_same_move() {
     let (mut desk, mut post) = Desk::posted(Side::White, LINE, "e2e3");
     for _ in 0..5 {
-        let answer = Answer::Refused {
+        let answer = CallOutcome::Refused {
             status: 401,
             text: "No such token".into(),
         };
@@ -241,7 +241,7 @@ fn a_refused_token_is_retried_slowly_with_the_same_move() {
 #[test]
 fn a_reopening_sends_a_lost_move_at_once() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
-    desk.answer(post.ticket, Answer::Lost);
+    desk.answer(post.ticket, CallOutcome::Lost);
     assert_eq!(posted(&desk.open(LINE)).unwrap().uci, "e2e3");
 }
 
@@ -276,7 +276,7 @@ fn a_late_search_gives_its_best_move_so_far() {
     let ticket = thinking(&actions).unwrap().ticket;
     let actions = desk.wait(ms(120_000));
     let asked = actions.iter().any(|action| {
-        matches!(action, megaton::bot::table::Action::TakeBest { ticket: t } if *t == ticket)
+        matches!(action, megaton::bot::game::GameEffect::TakeBest { ticket: t } if *t == ticket)
     });
     assert!(asked);
 }
@@ -286,7 +286,7 @@ fn the_best_so_far_is_posted_and_the_search_stopped() {
     let (mut desk, actions) = Desk::at(Side::White, LINE);
     let ticket = thinking(&actions).unwrap().ticket;
     let best = Some(uci(&desk.table, "d2d4"));
-    let actions = desk.apply(Input::BestSoFar { ticket, best });
+    let actions = desk.apply(GameInput::BestSoFar { ticket, best });
     assert_eq!(posted(&actions).unwrap().uci, "d2d4");
     assert!(stops(&actions));
     assert_eq!(
@@ -310,13 +310,13 @@ fn a_search_without_a_playable_move_costs_no_game() {
             ended: StopReason::Failed,
             ..nonsense
         };
-        let actions = desk.apply(Input::Thought {
+        let actions = desk.apply(GameInput::Thought {
             ticket,
             thought: nonsense,
         });
         let post = posted(&actions).expect("a safe move");
         assert!(desk.table.game().position().parse_uci(&post.uci).is_ok());
-        assert!(notes(&actions).contains(&Oddity::NoThought));
+        assert!(notes(&actions).contains(&Anomaly::NoThought));
     }
 }
 

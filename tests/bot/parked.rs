@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use megaton::bot::{Errand, Lobby, Memory, MemoryRules, News, Pace, Settings};
+use megaton::bot::{
+    AccountEffect, AccountEvent, AccountState, BotState, BotTiming, Settings, StateRules,
+};
 use megaton::lichess::{Event, GameId, GameInfo, Speed, UserId};
 use megaton::store::Store;
 use proptest::prelude::*;
@@ -17,7 +19,7 @@ const HOUR: u64 = 3600;
 
 /// A lobby with a clock of its own.
 struct Door {
-    lobby: Lobby,
+    lobby: AccountState,
     now: Instant,
 }
 
@@ -31,49 +33,49 @@ impl Door {
         change(&mut settings);
         let settings = Arc::new(settings);
         let (store, kept) = Store::nowhere();
-        let memory = Memory::new(store, kept, MemoryRules::default());
+        let memory = BotState::new(store, kept, StateRules::default());
         Self {
-            lobby: Lobby::new(UserId::new(ME), settings, Pace::default(), memory),
+            lobby: AccountState::new(UserId::new(ME), settings, BotTiming::default(), memory),
             now: Instant::now(),
         }
     }
 
-    fn apply(&mut self, news: News) -> Vec<Errand> {
+    fn apply(&mut self, news: AccountEvent) -> Vec<AccountEffect> {
         self.lobby.apply(news, self.now)
     }
 
     fn started(&mut self, game: GameInfo) -> Vec<String> {
-        visits(&self.apply(News::Event(Event::GameStart(Box::new(game)))))
+        visits(&self.apply(AccountEvent::Event(Event::GameStart(Box::new(game)))))
     }
 
     fn listed(&mut self, games: Vec<GameInfo>) -> Vec<String> {
-        visits(&self.apply(News::Running(games)))
+        visits(&self.apply(AccountEvent::Running(games)))
     }
 
     fn parked(&mut self, id: &str) -> Vec<String> {
-        visits(&self.apply(News::Parked(GameId::new(id))))
+        visits(&self.apply(AccountEvent::Parked(GameId::new(id))))
     }
 
     fn left(&mut self, id: &str, seen: bool) -> Vec<String> {
         let game = GameId::new(id);
-        visits(&self.apply(News::Left { game, seen }))
+        visits(&self.apply(AccountEvent::Left { game, seen }))
     }
 
-    fn wait(&mut self, seconds: u64) -> Vec<Errand> {
+    fn wait(&mut self, seconds: u64) -> Vec<AccountEffect> {
         let end = self.now + Duration::from_secs(seconds);
         let mut errands = Vec::new();
         while let Some(at) = self.lobby.wake_at().filter(|&at| at <= end) {
             self.now = self.now.max(at);
-            errands.extend(self.apply(News::Tick));
+            errands.extend(self.apply(AccountEvent::Tick));
         }
         self.now = end;
         errands
     }
 }
 
-fn visits(errands: &[Errand]) -> Vec<String> {
-    let visit = |errand: &Errand| match errand {
-        Errand::Play(game) => Some(game.id.to_string()),
+fn visits(errands: &[AccountEffect]) -> Vec<String> {
+    let visit = |errand: &AccountEffect| match errand {
+        AccountEffect::Play(game) => Some(game.id.to_string()),
         _ => None,
     };
     errands.iter().filter_map(visit).collect()
@@ -112,7 +114,7 @@ fn all_of_them_are_looked_at_through_one_list_every_few_minutes() {
     }
     let errands = door.wait(HOUR);
     assert_eq!(errands.len(), 12, "every five minutes");
-    assert!(errands.iter().all(|errand| *errand == Errand::List));
+    assert!(errands.iter().all(|errand| *errand == AccountEffect::List));
 }
 
 #[test]
@@ -175,7 +177,7 @@ fn an_end_is_looked_at_once_more() {
     let mut door = Door::new();
     door.started(slow("s1", None));
     door.started(slow("s2", None));
-    let finish = News::Event(Event::GameFinish(Box::new(slow("s1", None))));
+    let finish = AccountEvent::Event(Event::GameFinish(Box::new(slow("s1", None))));
     assert_eq!(visits(&door.apply(finish)), ["s1"]);
     assert_eq!(door.left("s1", true), [""; 0]);
     // The other one's end was missed; the list has it no more.
@@ -189,9 +191,9 @@ fn an_end_is_looked_at_once_more() {
 fn who_sits_there_is_told_of_the_end() {
     let mut door = Door::new();
     assert_eq!(door.started(slow("s1", Some(3))), ["s1"]);
-    let finish = News::Event(Event::GameFinish(Box::new(slow("s1", None))));
+    let finish = AccountEvent::Event(Event::GameFinish(Box::new(slow("s1", None))));
     let told = door.apply(finish);
-    assert_eq!(told, [Errand::SaidOver(GameId::new("s1"))]);
+    assert_eq!(told, [AccountEffect::SaidOver(GameId::new("s1"))]);
 }
 
 #[test]
@@ -199,7 +201,7 @@ fn a_draining_lobby_lets_them_be() {
     let mut door = Door::new();
     door.started(slow("s1", Some(3)));
     door.started(slow("s2", None));
-    door.apply(News::Drain);
+    door.apply(AccountEvent::Drain);
     assert!(!door.lobby.is_empty(), "somebody sits at one");
     assert_eq!(
         door.listed(vec![slow("s1", Some(3)), slow("s2", Some(2))]),
@@ -284,7 +286,7 @@ proptest! {
                 }
                 Happening::Finished(id) => {
                     let game = Box::new(slow(&name(id), None));
-                    visits(&door.apply(News::Event(Event::GameFinish(game))))
+                    visits(&door.apply(AccountEvent::Event(Event::GameFinish(game))))
                 }
                 Happening::Parked(id) => {
                     if !sitting.contains(&name(id)) {

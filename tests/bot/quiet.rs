@@ -2,7 +2,7 @@
 //! at many moves in a row.
 
 use megaton::bot::Settings;
-use megaton::bot::table::{Action, WithDraw};
+use megaton::bot::game::{DrawOffer, GameEffect};
 use megaton::engine::Score;
 use megaton::lichess::Side;
 
@@ -32,15 +32,15 @@ pub(crate) fn line(plies: usize) -> String {
 /// A desk at the end of such a game, and what happened on the way.
 pub(crate) struct Played {
     pub(crate) desk: Desk,
-    pub(crate) actions: Vec<Action>,
+    pub(crate) actions: Vec<GameEffect>,
 }
 
 impl Played {
     /// The plies whose moves we sent with an offer of a draw.
     pub(crate) fn offers(&self) -> Vec<usize> {
         let of_ply = |uci: &str| MOVES.split_ascii_whitespace().position(|mv| mv == uci);
-        let offer = |action: &Action| match action {
-            Action::Post { uci, draw, .. } if *draw == WithDraw::Yes => of_ply(uci),
+        let offer = |action: &GameEffect| match action {
+            GameEffect::Post { uci, draw, .. } if *draw == DrawOffer::Yes => of_ply(uci),
             _ => None,
         };
         self.actions.iter().filter_map(offer).collect()

@@ -1,7 +1,7 @@
 //! Resigning and takebacks: what is given, and to whom.
 
 use megaton::bot::Settings;
-use megaton::bot::table::{Answer, Deed, Past, Request};
+use megaton::bot::game::{CallOutcome, GameRequest, Persist, ResumeState};
 use megaton::engine::{Score, SearchResult, StopReason};
 use megaton::lichess::{GameState, OpponentGone, Side};
 
@@ -27,9 +27,9 @@ fn a_lost_game_is_resigned_after_so_many_moves_in_a_row_and_once() {
     let game = played(Side::White, resigning(), 4, lost);
     assert_eq!(asks(&game.actions), []);
     let game = played(Side::White, resigning(), 5, lost);
-    assert_eq!(asks(&game.actions), [Request::Resign]);
+    assert_eq!(asks(&game.actions), [GameRequest::Resign]);
     let game = played(Side::Black, resigning(), 6, lost);
-    assert_eq!(asks(&game.actions), [Request::Resign]);
+    assert_eq!(asks(&game.actions), [GameRequest::Resign]);
 }
 
 #[test]
@@ -49,11 +49,11 @@ fn one_better_move_breaks_the_row() {
 #[test]
 fn a_forced_mate_counts_as_lost() {
     let game = played(Side::White, resigning(), 5, |_| Score::Mate(-4));
-    assert_eq!(asks(&game.actions), [Request::Resign]);
+    assert_eq!(asks(&game.actions), [GameRequest::Resign]);
 }
 
 /// The last of three lost moves is special.
-fn last_move(change: impl FnOnce(&mut SearchResult, &mut GameState)) -> Vec<Request> {
+fn last_move(change: impl FnOnce(&mut SearchResult, &mut GameState)) -> Vec<GameRequest> {
     let mut desk = played(Side::White, resigning(), 3, lost).desk;
     let mut turn = state(&line(4));
     let ours = line(5).rsplit(' ').next().expect("a move").to_owned();
@@ -62,7 +62,7 @@ fn last_move(change: impl FnOnce(&mut SearchResult, &mut GameState)) -> Vec<Requ
     let mut shown = turn.clone();
     let ticket = thinking(&desk.state_with(turn)).expect("our turn").ticket;
     last.best = desk.table.game().position().parse_uci(&ours).ok();
-    desk.apply(megaton::bot::table::Input::Thought {
+    desk.apply(megaton::bot::game::GameInput::Thought {
         ticket,
         thought: last,
     });
@@ -72,14 +72,14 @@ fn last_move(change: impl FnOnce(&mut SearchResult, &mut GameState)) -> Vec<Requ
 
 #[test]
 fn only_deep_searches_on_a_healthy_clock_count() {
-    assert_eq!(last_move(|_, _| {}), [Request::Resign]);
+    assert_eq!(last_move(|_, _| {}), [GameRequest::Resign]);
     assert_eq!(last_move(|thought, _| thought.depth = 8), []);
     let proof = last_move(|thought, _| {
         thought.depth = 3;
         thought.score = Score::Mate(-1);
         thought.ended = StopReason::Decided;
     });
-    assert_eq!(proof, [Request::Resign], "a proof needs no depth");
+    assert_eq!(proof, [GameRequest::Resign], "a proof needs no depth");
     assert_eq!(
         last_move(|thought, _| thought.ended = StopReason::Failed),
         []
@@ -100,7 +100,7 @@ fn nobody_resigns_to_an_opponent_who_is_about_to_flag() {
 fn nobody_resigns_to_an_opponent_who_left() {
     let mut desk = played(Side::White, resigning(), 3, lost).desk;
     let ticket = thinking(&desk.state(&line(4))).unwrap().ticket;
-    desk.apply(megaton::bot::table::Input::Gone(OpponentGone {
+    desk.apply(megaton::bot::game::GameInput::Gone(OpponentGone {
         gone: true,
         claim_win_in: Some(ms(20_000)),
     }));
@@ -121,7 +121,7 @@ fn nobody_resigns_while_the_next_move_would_blow_the_king_up() {
         asks(&desk.state(&format!("e2e3 a7a6 {ours}")))
     };
     assert_eq!(resigned("d1f3"), []);
-    assert_eq!(resigned("d1e2"), [Request::Resign]);
+    assert_eq!(resigned("d1e2"), [GameRequest::Resign]);
 }
 
 #[test]
@@ -131,18 +131,18 @@ fn before_both_have_moved_it_would_be_an_abort() {
     let game = played(Side::White, settings.clone(), 1, lost);
     assert_eq!(asks(&game.actions), []);
     let game = played(Side::Black, settings, 2, lost);
-    assert_eq!(asks(&game.actions), [Request::Resign]);
+    assert_eq!(asks(&game.actions), [GameRequest::Resign]);
 }
 
 #[test]
 fn a_resignation_that_got_lost_is_repeated_until_they_move() {
     let mut desk = played(Side::White, resigning(), 5, lost).desk;
-    desk.asked(Request::Resign, Answer::Lost);
-    assert_eq!(asks(&desk.wait(ms(1100))), [Request::Resign]);
-    desk.asked(Request::Resign, refused("This game cannot be resigned"));
+    desk.asked(GameRequest::Resign, CallOutcome::Lost);
+    assert_eq!(asks(&desk.wait(ms(1100))), [GameRequest::Resign]);
+    desk.asked(GameRequest::Resign, refused("This game cannot be resigned"));
     assert_eq!(asks(&desk.wait(ms(30_000))), []);
     let mut desk = played(Side::White, resigning(), 5, lost).desk;
-    desk.asked(Request::Resign, Answer::Lost);
+    desk.asked(GameRequest::Resign, CallOutcome::Lost);
     let actions = desk.state(&line(6));
     assert!(thinking(&actions).is_some(), "the game goes on");
     assert_eq!(asks(&desk.wait(ms(1100))), []);
@@ -151,13 +151,13 @@ fn a_resignation_that_got_lost_is_repeated_until_they_move() {
 #[test]
 fn a_yes_that_ends_nothing_is_not_the_last_word() {
     let mut desk = played(Side::White, resigning(), 5, lost).desk;
-    desk.asked(Request::Resign, Answer::Done);
+    desk.asked(GameRequest::Resign, CallOutcome::Done);
     assert_eq!(asks(&desk.wait(ms(4900))), []);
-    assert_eq!(asks(&desk.wait(ms(200))), [Request::Resign]);
+    assert_eq!(asks(&desk.wait(ms(200))), [GameRequest::Resign]);
 }
 
 /// They move, and we do with this score: what is asked once our move stands as the one of that number.
-fn moves(desk: &mut Desk, number: usize, score: i32) -> Vec<Request> {
+fn moves(desk: &mut Desk, number: usize, score: i32) -> Vec<GameRequest> {
     let search = thinking(&desk.state(&line(number - 1))).expect("our turn");
     let moves = line(number);
     let ours = moves.rsplit(' ').next().expect("our move");
@@ -169,18 +169,18 @@ fn moves(desk: &mut Desk, number: usize, score: i32) -> Vec<Request> {
 fn a_resignation_that_is_still_under_way_is_not_made_again_with_the_next_move() {
     let mut desk = played(Side::White, resigning(), 5, lost).desk;
     assert_eq!(moves(&mut desk, 7, -3000), []);
-    desk.asked(Request::Resign, Answer::Lost);
-    assert_eq!(asks(&desk.wait(ms(1100))), [Request::Resign]);
+    desk.asked(GameRequest::Resign, CallOutcome::Lost);
+    assert_eq!(asks(&desk.wait(ms(1100))), [GameRequest::Resign]);
 }
 
 #[test]
 fn a_wait_that_the_server_asks_for_goes_on_through_the_next_moves() {
     let mut desk = played(Side::White, resigning(), 5, lost).desk;
     let wait = Some(ms(30_000));
-    desk.asked(Request::Resign, Answer::Limited { wait });
+    desk.asked(GameRequest::Resign, CallOutcome::Limited { wait });
     assert_eq!(moves(&mut desk, 7, -3000), []);
     assert_eq!(asks(&desk.wait(ms(29_000))), []);
-    assert_eq!(asks(&desk.wait(ms(2_000))), [Request::Resign]);
+    assert_eq!(asks(&desk.wait(ms(2_000))), [GameRequest::Resign]);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_wait_that_the_server_asks_for_outlasts_a_move_at_which_the_game_looks_bette
     settings.resign.moves = 1;
     let mut desk = played(Side::White, settings, 3, lost).desk;
     let wait = Some(ms(30_000));
-    desk.asked(Request::Resign, Answer::Limited { wait });
+    desk.asked(GameRequest::Resign, CallOutcome::Limited { wait });
     assert_eq!(moves(&mut desk, 5, 100), []);
     assert_eq!(
         moves(&mut desk, 7, -3000),
@@ -197,19 +197,19 @@ fn a_wait_that_the_server_asks_for_outlasts_a_move_at_which_the_game_looks_bette
         "lost again, and it is to wait"
     );
     assert_eq!(asks(&desk.wait(ms(29_000))), []);
-    assert_eq!(asks(&desk.wait(ms(2_000))), [Request::Resign]);
+    assert_eq!(asks(&desk.wait(ms(2_000))), [GameRequest::Resign]);
 }
 
 #[test]
 fn after_a_wait_that_ends_on_our_turn_it_is_asked_once_our_move_stands() {
     let mut desk = played(Side::White, resigning(), 5, lost).desk;
     let wait = Some(ms(10_000));
-    desk.asked(Request::Resign, Answer::Limited { wait });
+    desk.asked(GameRequest::Resign, CallOutcome::Limited { wait });
     let ticket = thinking(&desk.state(&line(6))).unwrap().ticket;
     assert_eq!(asks(&desk.wait(ms(11_000))), []);
     let ours = line(7).rsplit(' ').next().unwrap().to_owned();
     desk.think_with(ticket, &ours, Score::Cp(-3000));
-    assert_eq!(asks(&desk.state(&line(7))), [Request::Resign]);
+    assert_eq!(asks(&desk.state(&line(7))), [GameRequest::Resign]);
 }
 
 fn proposal(moves: &str) -> GameState {
@@ -219,7 +219,7 @@ fn proposal(moves: &str) -> GameState {
 }
 
 /// A casual game after four moves, our turn.
-fn casual(settings: Settings, past: Past, bot: bool) -> Desk {
+fn casual(settings: Settings, past: ResumeState, bot: bool) -> Desk {
     let mut desk = Desk::with_past(Side::White, settings, past);
     desk.bot_opponent = bot;
     desk.casual = true;
@@ -230,13 +230,13 @@ fn casual(settings: Settings, past: Past, bot: bool) -> Desk {
 fn a_human_may_take_back_so_often_in_a_casual_game() {
     let mut settings = settings();
     settings.takeback.humans = 2;
-    let mut desk = casual(settings, Past::default(), false);
+    let mut desk = casual(settings, ResumeState::default(), false);
     for (plies, granted) in [(4, true), (2, true), (0, false)] {
         let actions = desk.state_with(proposal(&line(plies)));
         let answer = if granted {
-            Request::AcceptTakeback
+            GameRequest::AcceptTakeback
         } else {
-            Request::DeclineTakeback
+            GameRequest::DeclineTakeback
         };
         assert_eq!(asks(&actions), [answer]);
         assert_eq!(
@@ -254,23 +254,26 @@ fn a_human_may_take_back_so_often_in_a_casual_game() {
 
 #[test]
 fn the_shorter_list_stops_the_search() {
-    let mut desk = casual(settings(), Past::default(), false);
+    let mut desk = casual(settings(), ResumeState::default(), false);
     let actions = desk.state_with(proposal(&line(4)));
     assert!(!stops(&actions), "a yes alone stops nothing");
-    assert_eq!(remembered(&actions), [Deed::TakebackGranted { so_far: 1 }]);
+    assert_eq!(
+        remembered(&actions),
+        [Persist::TakebackGranted { so_far: 1 }]
+    );
     assert!(stops(&desk.state(&line(3))));
 }
 
 #[test]
 fn rated_games_bots_and_a_spent_allowance_get_a_no() {
-    let no = [Request::DeclineTakeback];
+    let no = [GameRequest::DeclineTakeback];
     let mut rated = played(Side::White, settings(), 4, |_| Score::Cp(0)).desk;
     assert_eq!(asks(&rated.state_with(proposal(&line(4)))), no);
-    let mut bot = casual(settings(), Past::default(), true);
+    let mut bot = casual(settings(), ResumeState::default(), true);
     assert_eq!(asks(&bot.state_with(proposal(&line(4)))), no);
-    let past = Past {
+    let past = ResumeState {
         takebacks: 1,
-        ..Past::default()
+        ..ResumeState::default()
     };
     let mut spent = casual(settings(), past, false);
     assert_eq!(asks(&spent.state_with(proposal(&line(4)))), no);
@@ -278,7 +281,7 @@ fn rated_games_bots_and_a_spent_allowance_get_a_no() {
 
 #[test]
 fn a_move_on_its_way_is_not_taken_back() {
-    let mut desk = casual(settings(), Past::default(), false);
+    let mut desk = casual(settings(), ResumeState::default(), false);
     let ticket = thinking(&desk.open(&line(4))).map(|search| search.ticket);
     assert!(ticket.is_none(), "the search goes on");
     let mut desk = Desk::with(Side::White, settings());
@@ -287,7 +290,7 @@ fn a_move_on_its_way_is_not_taken_back() {
     let ours = line(5).rsplit(' ').next().unwrap().to_owned();
     posted(&desk.think_with(ticket, &ours, Score::Cp(0))).unwrap();
     let actions = desk.state_with(proposal(&line(4)));
-    assert_eq!(asks(&actions), [Request::DeclineTakeback]);
+    assert_eq!(asks(&actions), [GameRequest::DeclineTakeback]);
     assert_eq!(posts(&actions), 0);
 }
 
@@ -301,11 +304,11 @@ fn our_own_flag_is_no_proposal_to_us() {
 
 #[test]
 fn a_grant_that_got_lost_is_repeated_while_they_ask() {
-    let mut desk = casual(settings(), Past::default(), false);
+    let mut desk = casual(settings(), ResumeState::default(), false);
     desk.state_with(proposal(&line(4)));
-    desk.asked(Request::AcceptTakeback, Answer::Lost);
-    assert_eq!(asks(&desk.wait(ms(1100))), [Request::AcceptTakeback]);
-    desk.asked(Request::AcceptTakeback, Answer::Lost);
+    desk.asked(GameRequest::AcceptTakeback, CallOutcome::Lost);
+    assert_eq!(asks(&desk.wait(ms(1100))), [GameRequest::AcceptTakeback]);
+    desk.asked(GameRequest::AcceptTakeback, CallOutcome::Lost);
     desk.state(&line(4));
     assert_eq!(asks(&desk.wait(ms(1100))), [], "withdrawn");
 }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use megaton::bot::table::{Answer, Ticket};
+use megaton::bot::game::{CallOutcome, RequestId};
 use megaton::lichess::{BySide, Error, GameState, Side, Speed, Status};
 
 use crate::desk::{Desk, full, ms, posted, posts, reopens, state, thinking, uci};
@@ -50,9 +50,9 @@ const A_MINUTE: Does = Repeats {
 };
 
 /// One answer and what it means for a move just sent on a healthy clock.
-struct Row(&'static str, Answer, Does);
+struct Row(&'static str, CallOutcome, Does);
 
-fn answered(status: u16, kind: &'static str, body: &str) -> Answer {
+fn answered(status: u16, kind: &'static str, body: &str) -> CallOutcome {
     if (200..300).contains(&status) && kind != HTML {
         return Ok(()).into();
     }
@@ -69,7 +69,7 @@ fn answered(status: u16, kind: &'static str, body: &str) -> Answer {
     Err(Error::classify(status, &headers, body.as_bytes())).into()
 }
 
-fn unanswered(reason: &str) -> Answer {
+fn unanswered(reason: &str) -> CallOutcome {
     Err(Error::Transient {
         reached: true,
         status: None,
@@ -189,7 +189,7 @@ fn rows() -> Vec<Row> {
 /// A desk in one phase, the ticket that an answer comes for, and the list the server has.
 struct Scene {
     desk: Desk,
-    ticket: Ticket,
+    ticket: RequestId,
     list: &'static str,
 }
 
@@ -227,19 +227,19 @@ fn sent() -> Scene {
 
 fn waiting() -> Scene {
     let mut scene = sent();
-    scene.desk.answer(scene.ticket, Answer::Lost);
+    scene.desk.answer(scene.ticket, CallOutcome::Lost);
     scene
 }
 
 fn confirming() -> Scene {
     let mut scene = sent();
-    scene.desk.answer(scene.ticket, Answer::Done);
+    scene.desk.answer(scene.ticket, CallOutcome::Done);
     scene
 }
 
 fn looking() -> Scene {
     let mut scene = sent();
-    scene.desk.answer(scene.ticket, Answer::Gone);
+    scene.desk.answer(scene.ticket, CallOutcome::Gone);
     scene
 }
 
@@ -268,7 +268,7 @@ fn over() -> Scene {
 }
 
 /// Names what the table does about an answer.
-fn does(mut scene: Scene, answer: &Answer) -> Does {
+fn does(mut scene: Scene, answer: &CallOutcome) -> Does {
     let asked_before = scene.desk.table.wake_at();
     let actions = scene.desk.answer(scene.ticket, answer.clone());
     assert_eq!(posts(&actions), 0, "never at once");
@@ -399,7 +399,7 @@ fn an_outage_without_a_clock_is_met_with_patience() {
     let mut ticket = posted(&desk.think(search, "e2e3")).expect("sent").ticket;
     let (began, mut sent) = (desk.now, 0);
     while desk.now - began < Duration::from_secs(3600) {
-        desk.answer(ticket, Answer::Lost);
+        desk.answer(ticket, CallOutcome::Lost);
         let at = desk.table.wake_at().expect("it is owed");
         let actions = desk.wait(at.saturating_duration_since(desk.now));
         ticket = posted(&actions).expect("sent again").ticket;

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use megaton::bot::{Decision, Openness, Rule};
+use megaton::bot::{Availability, ChallengeRule, Decision};
 use megaton::config::ColorWish;
 use megaton::lichess::{ColorChoice, Compat, DeclineReason, GameId, TimeControl, Variant};
 
 use crate::challenges::{Case, bot, clock, decision, judged, names, secs};
 
 /// What is changed, which rule decides, and what the challenger is told.
-type Row = (fn(&mut Case), Rule, DeclineReason);
+type Row = (fn(&mut Case), ChallengeRule, DeclineReason);
 
 fn check(rows: &[Row]) {
     for (index, (change, rule, reason)) in rows.iter().enumerate() {
@@ -30,22 +30,22 @@ fn every_rule_about_the_game_names_what_would_be_taken() {
     check(&[
         (
             |c| c.asked.variant = Variant::Standard,
-            Rule::Variant,
+            ChallengeRule::Variant,
             Reason::Variant,
         ),
         (
             |c| c.asked.variant = Variant::Unknown,
-            Rule::Variant,
+            ChallengeRule::Variant,
             Reason::Variant,
         ),
         (
             |c| c.asked.initial_fen = Some("8/8 w".into()),
-            Rule::StartPosition,
+            ChallengeRule::StartPosition,
             Reason::Variant,
         ),
         (
             |c| c.rules.humans.rated = false,
-            Rule::NoRated,
+            ChallengeRule::NoRated,
             Reason::Casual,
         ),
         (
@@ -53,7 +53,7 @@ fn every_rule_about_the_game_names_what_would_be_taken() {
                 c.asked.rated = false;
                 c.rules.humans.casual = false;
             },
-            Rule::NoCasual,
+            ChallengeRule::NoCasual,
             Reason::Rated,
         ),
         (
@@ -61,16 +61,20 @@ fn every_rule_about_the_game_names_what_would_be_taken() {
                 c.rules.humans.rated = false;
                 c.rules.humans.casual = false;
             },
-            Rule::NoRated,
+            ChallengeRule::NoRated,
             Reason::Generic,
         ),
-        (|c| c.rated_rests = true, Rule::RatedRests, Reason::Casual),
+        (
+            |c| c.rated_rests = true,
+            ChallengeRule::RatedRests,
+            Reason::Casual,
+        ),
         (
             |c| {
                 c.rated_rests = true;
                 c.rules.humans.casual = false;
             },
-            Rule::RatedRests,
+            ChallengeRule::RatedRests,
             Reason::Later,
         ),
         (
@@ -78,23 +82,23 @@ fn every_rule_about_the_game_names_what_would_be_taken() {
                 c.rules.humans.color = ColorWish::White;
                 c.asked.color = ColorChoice::White;
             },
-            Rule::Color,
+            ChallengeRule::Color,
             Reason::Generic,
         ),
         // The lot may fall otherwise next time.
         (
             |c| c.rules.humans.color = ColorWish::White,
-            Rule::Color,
+            ChallengeRule::Color,
             Reason::Later,
         ),
         (
             |c| c.asked.rules = vec!["noAbort".into()],
-            Rule::SpecialRules,
+            ChallengeRule::SpecialRules,
             Reason::Generic,
         ),
         (
             |c| c.asked.rules = vec!["noWin".into()],
-            Rule::SpecialRules,
+            ChallengeRule::SpecialRules,
             Reason::Generic,
         ),
         (
@@ -104,7 +108,7 @@ fn every_rule_about_the_game_names_what_would_be_taken() {
                     board: true,
                 });
             },
-            Rule::Incompatible,
+            ChallengeRule::Incompatible,
             Reason::Generic,
         ),
     ]);
@@ -119,15 +123,27 @@ fn every_rule_about_the_game_names_what_would_be_taken() {
 fn every_rule_about_time_names_the_direction() {
     use DeclineReason as Reason;
     check(&[
-        (|c| c.time(15, 0), Rule::UltraBullet, Reason::TooFast),
-        (|c| c.time(3600, 0), Rule::LongBase, Reason::TooSlow),
-        (|c| c.time(60, 180), Rule::LargeIncrement, Reason::TooSlow),
+        (
+            |c| c.time(15, 0),
+            ChallengeRule::UltraBullet,
+            Reason::TooFast,
+        ),
+        (
+            |c| c.time(3600, 0),
+            ChallengeRule::LongBase,
+            Reason::TooSlow,
+        ),
+        (
+            |c| c.time(60, 180),
+            ChallengeRule::LargeIncrement,
+            Reason::TooSlow,
+        ),
         (
             |c| {
                 c.rules.humans.min_base = secs(60);
                 c.time(30, 1);
             },
-            Rule::ShortBase,
+            ChallengeRule::ShortBase,
             Reason::TooFast,
         ),
         (
@@ -135,13 +151,13 @@ fn every_rule_about_time_names_the_direction() {
                 c.rules.humans.min_increment = secs(1);
                 c.time(180, 0);
             },
-            Rule::SmallIncrement,
+            ChallengeRule::SmallIncrement,
             Reason::TooFast,
         ),
         // Zero is a bound like any other: no increment at all is wanted.
         (
             |c| c.rules.humans.max_increment = Duration::ZERO,
-            Rule::LargeIncrement,
+            ChallengeRule::LargeIncrement,
             Reason::TooSlow,
         ),
         (
@@ -149,12 +165,12 @@ fn every_rule_about_time_names_the_direction() {
                 c.rules.humans.min_base = secs(60);
                 c.time(30, 100);
             },
-            Rule::ShortBase,
+            ChallengeRule::ShortBase,
             Reason::TimeControl,
         ),
         (
             |c| c.rules.humans.max_duration = secs(240),
-            Rule::LongGame,
+            ChallengeRule::LongGame,
             Reason::TooSlow,
         ),
         (
@@ -162,22 +178,22 @@ fn every_rule_about_time_names_the_direction() {
                 c.rules.humans.bullet_needs_increment = true;
                 c.time(60, 0);
             },
-            Rule::BulletWithoutIncrement,
+            ChallengeRule::BulletWithoutIncrement,
             Reason::TooFast,
         ),
         (
             |c| c.rules.humans.times = vec!["rapid".parse().unwrap()],
-            Rule::TimeNotListed,
+            ChallengeRule::TimeNotListed,
             Reason::TooFast,
         ),
         (
             |c| c.rules.humans.times = vec!["bullet".parse().unwrap(), "1+1".parse().unwrap()],
-            Rule::TimeNotListed,
+            ChallengeRule::TimeNotListed,
             Reason::TooSlow,
         ),
         (
             |c| c.rules.humans.times = vec!["bullet".parse().unwrap(), "5+0".parse().unwrap()],
-            Rule::TimeNotListed,
+            ChallengeRule::TimeNotListed,
             Reason::TimeControl,
         ),
     ]);
@@ -199,7 +215,7 @@ fn games_without_a_clock_are_taken_where_they_are_wanted_and_never_rated() {
                 c.asked.rated = false;
                 c.asked.time_control = TimeControl::Correspondence { days: 2 };
             },
-            Rule::NoCorrespondence,
+            ChallengeRule::NoCorrespondence,
             Reason::TooSlow,
         ),
         (
@@ -207,22 +223,30 @@ fn games_without_a_clock_are_taken_where_they_are_wanted_and_never_rated() {
                 c.asked.rated = false;
                 c.asked.time_control = TimeControl::Unlimited;
             },
-            Rule::NoUnlimited,
+            ChallengeRule::NoUnlimited,
             Reason::TooSlow,
         ),
         (
             |c| c.asked.time_control = TimeControl::Unknown,
-            Rule::UnknownTime,
+            ChallengeRule::UnknownTime,
             Reason::TimeControl,
         ),
-        (|c| days(c, 1, 2, 14), Rule::FewDays, Reason::TooFast),
-        (|c| days(c, 7, 1, 3), Rule::ManyDays, Reason::TooSlow),
+        (
+            |c| days(c, 1, 2, 14),
+            ChallengeRule::FewDays,
+            Reason::TooFast,
+        ),
+        (
+            |c| days(c, 7, 1, 3),
+            ChallengeRule::ManyDays,
+            Reason::TooSlow,
+        ),
         (
             |c| {
                 days(c, 2, 1, 3);
                 c.asked.rated = true;
             },
-            Rule::RatedWithoutClock,
+            ChallengeRule::RatedWithoutClock,
             Reason::Casual,
         ),
     ]);
@@ -283,22 +307,22 @@ fn every_rule_about_the_challenger_is_final() {
                 c.asked.challenger = Some(bot("nuke"));
                 c.rules.bots.accept = false;
             },
-            Rule::NoBots,
+            ChallengeRule::NoBots,
             Reason::NoBot,
         ),
         (
             |c| c.rules.humans.accept = false,
-            Rule::NoHumans,
+            ChallengeRule::NoHumans,
             Reason::OnlyBot,
         ),
         (
             |c| c.rules.block = names(&["BlastCap"]),
-            Rule::Blocked,
+            ChallengeRule::Blocked,
             Reason::Generic,
         ),
         (
             |c| c.rules.allow = names(&["friend"]),
-            Rule::NotAllowed,
+            ChallengeRule::NotAllowed,
             Reason::Generic,
         ),
         (
@@ -306,7 +330,7 @@ fn every_rule_about_the_challenger_is_final() {
                 c.rules.humans.min_rating = 1800;
                 c.rated_at(1799);
             },
-            Rule::RatingTooLow,
+            ChallengeRule::RatingTooLow,
             Reason::Generic,
         ),
         (
@@ -314,7 +338,7 @@ fn every_rule_about_the_challenger_is_final() {
                 c.rules.humans.max_rating = 1800;
                 c.rated_at(1801);
             },
-            Rule::RatingTooHigh,
+            ChallengeRule::RatingTooHigh,
             Reason::Generic,
         ),
         (
@@ -322,12 +346,12 @@ fn every_rule_about_the_challenger_is_final() {
                 c.rules.humans.max_rating_difference = 100;
                 c.rated_at(2001);
             },
-            Rule::RatingTooFar,
+            ChallengeRule::RatingTooFar,
             Reason::Generic,
         ),
         (
             |c| c.rules.humans.provisional = false,
-            Rule::Provisional,
+            ChallengeRule::Provisional,
             Reason::Generic,
         ),
     ]);
@@ -366,7 +390,7 @@ fn every_rule_about_how_often_says_later() {
                 c.rules.humans.at_once = 1;
                 c.past.at_once = 1;
             },
-            Rule::AtOnce,
+            ChallengeRule::AtOnce,
             Later,
         ),
         (
@@ -374,7 +398,7 @@ fn every_rule_about_how_often_says_later() {
                 c.rules.humans.repeats = 3;
                 c.past.lately = 3;
             },
-            Rule::Repeats,
+            ChallengeRule::Repeats,
             Later,
         ),
         (
@@ -383,7 +407,7 @@ fn every_rule_about_how_often_says_later() {
                 c.rules.humans.rematches = 2;
                 c.past.rematches = 2;
             },
-            Rule::Rematches,
+            ChallengeRule::Rematches,
             Later,
         ),
         (
@@ -391,7 +415,7 @@ fn every_rule_about_how_often_says_later() {
                 c.rules.humans.per_day = 5;
                 c.past.today = 5;
             },
-            Rule::PerDay,
+            ChallengeRule::PerDay,
             Later,
         ),
         (
@@ -399,15 +423,35 @@ fn every_rule_about_how_often_says_later() {
                 c.rules.humans.total_per_day = 50;
                 c.past.kind_today = 50;
             },
-            Rule::TotalPerDay,
+            ChallengeRule::TotalPerDay,
             Later,
         ),
-        (|c| c.past.rests = true, Rule::NoShows, Later),
-        (|c| c.open = Openness::Full, Rule::NoSeat, Later),
-        (|c| c.open = Openness::BotsSpent, Rule::BotsSpent, Later),
-        (|c| c.open = Openness::Draining, Rule::Draining, Later),
-        (|c| c.open = Openness::Paused, Rule::Paused, Later),
-        (|c| c.open = Openness::Alarm, Rule::Alarm, Later),
+        (|c| c.past.rests = true, ChallengeRule::NoShows, Later),
+        (
+            |c| c.open = Availability::Full,
+            ChallengeRule::NoSeat,
+            Later,
+        ),
+        (
+            |c| c.open = Availability::BotsSpent,
+            ChallengeRule::BotsSpent,
+            Later,
+        ),
+        (
+            |c| c.open = Availability::Draining,
+            ChallengeRule::Draining,
+            Later,
+        ),
+        (
+            |c| c.open = Availability::Paused,
+            ChallengeRule::Paused,
+            Later,
+        ),
+        (
+            |c| c.open = Availability::Alarm,
+            ChallengeRule::Alarm,
+            Later,
+        ),
     ]);
     // A challenge of its own is no rematch.
     let fresh = decision(|c| {
@@ -427,7 +471,7 @@ fn of_several_reasons_the_one_is_sent_that_spares_a_useless_second_try() {
                 c.asked.variant = Variant::Horde;
                 c.rules.humans.accept = false;
             },
-            Rule::NoHumans,
+            ChallengeRule::NoHumans,
             Reason::OnlyBot,
         ),
         (
@@ -435,7 +479,7 @@ fn of_several_reasons_the_one_is_sent_that_spares_a_useless_second_try() {
                 c.asked.variant = Variant::Horde;
                 c.rules.block = names(&["blastcap"]);
             },
-            Rule::Blocked,
+            ChallengeRule::Blocked,
             Reason::Generic,
         ),
         (
@@ -443,7 +487,7 @@ fn of_several_reasons_the_one_is_sent_that_spares_a_useless_second_try() {
                 c.rules.block = names(&["blastcap"]);
                 c.rules.humans.accept = false;
             },
-            Rule::NoHumans,
+            ChallengeRule::NoHumans,
             Reason::OnlyBot,
         ),
         // The greatest change first.
@@ -453,7 +497,7 @@ fn of_several_reasons_the_one_is_sent_that_spares_a_useless_second_try() {
                 c.time(15, 0);
                 c.rules.humans.rated = false;
             },
-            Rule::Variant,
+            ChallengeRule::Variant,
             Reason::Variant,
         ),
         (
@@ -461,7 +505,7 @@ fn of_several_reasons_the_one_is_sent_that_spares_a_useless_second_try() {
                 c.time(15, 0);
                 c.rules.humans.rated = false;
             },
-            Rule::UltraBullet,
+            ChallengeRule::UltraBullet,
             Reason::TooFast,
         ),
         (
@@ -469,16 +513,16 @@ fn of_several_reasons_the_one_is_sent_that_spares_a_useless_second_try() {
                 c.rules.humans.rated = false;
                 c.asked.rules = vec!["noAbort".into()];
             },
-            Rule::NoRated,
+            ChallengeRule::NoRated,
             Reason::Casual,
         ),
         // What passes by itself comes last.
         (
             |c| {
                 c.rules.humans.rated = false;
-                c.open = Openness::Full;
+                c.open = Availability::Full;
             },
-            Rule::NoRated,
+            ChallengeRule::NoRated,
             Reason::Casual,
         ),
         // Objections about time speak with one voice, whichever rule comes first.
@@ -487,7 +531,7 @@ fn of_several_reasons_the_one_is_sent_that_spares_a_useless_second_try() {
                 c.rules.humans.min_base = secs(600);
                 c.rules.humans.max_increment = secs(1);
             },
-            Rule::ShortBase,
+            ChallengeRule::ShortBase,
             Reason::TimeControl,
         ),
     ]);

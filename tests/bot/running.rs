@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use megaton::bot::{BotError, BotOptions, ListSources, Listeners, Memory, Pace, SearchLimits};
+use megaton::bot::{
+    BotError, BotOptions, BotState, BotTiming, EventBus, ListSources, SearchLimits,
+};
 use megaton::bot::{Settings, Shutdown, run};
 use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::Client;
@@ -14,18 +16,18 @@ use crate::server::Server;
 pub(crate) const GUARD: Duration = Duration::from_secs(30);
 
 /// The pace of a test in which a slow machine is no reason to send or look again.
-pub(crate) fn patient() -> Pace {
-    Pace {
+pub(crate) fn patient() -> BotTiming {
+    BotTiming {
         confirm: GUARD,
         post_limit: GUARD,
-        ..Pace::default().faster(25)
+        ..BotTiming::default().faster(25)
     }
 }
 
 /// A whole bot that plays on a test server.
 pub(crate) struct Bot {
     pub(crate) shutdown: Shutdown,
-    pub(crate) listeners: Listeners,
+    pub(crate) listeners: EventBus,
     pub(crate) task: JoinHandle<Result<(), BotError>>,
 }
 
@@ -35,18 +37,22 @@ impl Bot {
     }
 
     pub(crate) fn with(server: &Server, change: impl FnOnce(&mut Settings)) -> Self {
-        Self::paced(server, &Pace::default().faster(25), change)
+        Self::paced(server, &BotTiming::default().faster(25), change)
     }
 
-    pub(crate) fn paced(server: &Server, pace: &Pace, change: impl FnOnce(&mut Settings)) -> Self {
-        Self::remembering(server, pace, Memory::nowhere(), change)
+    pub(crate) fn paced(
+        server: &Server,
+        pace: &BotTiming,
+        change: impl FnOnce(&mut Settings),
+    ) -> Self {
+        Self::remembering(server, pace, BotState::nowhere(), change)
     }
 
     /// One that remembers what another did.
     pub(crate) fn remembering(
         server: &Server,
-        pace: &Pace,
-        memory: Memory,
+        pace: &BotTiming,
+        memory: BotState,
         change: impl FnOnce(&mut Settings),
     ) -> Self {
         let mut settings = Settings {
@@ -60,9 +66,9 @@ impl Bot {
         Self::begin(server.client(), pace, memory, settings)
     }
 
-    fn begin(client: Client, pace: &Pace, memory: Memory, settings: Settings) -> Self {
+    fn begin(client: Client, pace: &BotTiming, memory: BotState, settings: Settings) -> Self {
         let shutdown = Shutdown::default();
-        let listeners = Listeners::new();
+        let listeners = EventBus::new();
         let options = BotOptions {
             sole: false,
             client,

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use megaton::bot::table::Answer;
-use megaton::bot::{Acceptance, LedgerRules, MemoryRules, News, Settings};
+use megaton::bot::game::CallOutcome;
+use megaton::bot::{AcceptOutcome, AccountEvent, LedgerRules, Settings, StateRules};
 use megaton::lichess::{
     Challenge, ChallengeId, DeclineReason, Event, GameId, GameInfo, Side, UserId,
 };
@@ -32,8 +32,8 @@ fn casual(id: &str) -> Vec<Wanted> {
     vec![Wanted::Decline(id.to_owned(), DeclineReason::Casual)]
 }
 
-fn canceled(challenge: Challenge) -> News {
-    News::Event(Event::ChallengeCanceled(Box::new(challenge)))
+fn canceled(challenge: Challenge) -> AccountEvent {
+    AccountEvent::Event(Event::ChallengeCanceled(Box::new(challenge)))
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn nobody_waits_where_no_waiting_is_wanted() {
         assert!(door.hold("nuke"));
         door.held("o1");
         assert_eq!(door.challenged(challenge("c2", player("a"))), cancel("o1"));
-        assert_eq!(door.canceled("o1", Answer::Done), accept("c2"));
+        assert_eq!(door.canceled("o1", CallOutcome::Done), accept("c2"));
     }
 }
 
@@ -121,7 +121,7 @@ fn ours_is_taken_back_before_another_is_accepted_in_its_seat() {
         door.held("o1");
         assert_eq!(door.challenged(challenge("c1", who)), cancel("o1"));
         assert_eq!(door.lobby.taken(), 1);
-        assert_eq!(door.canceled("o1", Answer::Done), accept("c1"));
+        assert_eq!(door.canceled("o1", CallOutcome::Done), accept("c1"));
         assert_eq!((door.lobby.taken(), door.lobby.is_asking()), (1, false));
     }
 }
@@ -149,7 +149,7 @@ fn ours_is_taken_back_as_soon_as_its_id_is_known() {
     assert!(door.hold("nuke"));
     assert_eq!(door.challenged(challenge("c1", player("a"))), []);
     assert_eq!(door.held("o1"), cancel("o1"));
-    assert_eq!(door.canceled("o1", Answer::Gone), accept("c1"));
+    assert_eq!(door.canceled("o1", CallOutcome::Gone), accept("c1"));
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn whoever_waits_gets_the_seat_of_a_challenge_that_came_to_nothing() {
     door.held("o1");
     door.challenged(challenge("c1", player("a")));
     let declined = challenge("o1", bot("me"));
-    let news = News::Event(Event::ChallengeDeclined(Box::new(declined)));
+    let news = AccountEvent::Event(Event::ChallengeDeclined(Box::new(declined)));
     assert_eq!(door.apply(news), accept("c1"));
 }
 
@@ -207,9 +207,9 @@ fn a_cancellation_that_brings_no_answer_is_sent_again() {
     assert!(door.hold("nuke"));
     door.held("o1");
     assert_eq!(door.challenged(challenge("c1", player("a"))), cancel("o1"));
-    assert_eq!(door.canceled("o1", Answer::Lost), []);
+    assert_eq!(door.canceled("o1", CallOutcome::Lost), []);
     assert_eq!(door.wait(2), cancel("o1"));
-    assert_eq!(door.canceled("o1", Answer::Done), accept("c1"));
+    assert_eq!(door.canceled("o1", CallOutcome::Done), accept("c1"));
 }
 
 #[test]
@@ -235,13 +235,13 @@ fn a_ghost_is_called_off_where_there_is_no_seat_and_played_where_there_is() {
             door.challenged(challenge(&format!("c{n}"), player("a")));
         }
         door.challenged(challenge("last", player("b")));
-        door.canceled("o1", Answer::Done);
+        door.canceled("o1", CallOutcome::Done);
         door
     };
     let mut full = ghost(1);
     assert_eq!(full.started(game("o1", bot("nuke"))), abort("o1"));
     assert_eq!(full.started(game("o1", bot("nuke"))), [], "told again");
-    assert_eq!(full.aborted("o1", Answer::Done), []);
+    assert_eq!(full.aborted("o1", CallOutcome::Done), []);
     assert_eq!(full.lobby.taken(), 1);
     let mut roomy = ghost(2);
     roomy.apply(canceled(challenge("c1", player("a"))));
@@ -253,7 +253,7 @@ fn a_game_too_many_that_cannot_be_called_off_is_played() {
     // The server says no, or nothing at all.
     for answer in [
         Some(refused("can no longer be aborted")),
-        Some(Answer::Lost),
+        Some(CallOutcome::Lost),
         None,
     ] {
         let mut door = Door::new(1).settled();
@@ -287,9 +287,9 @@ fn a_game_that_was_called_off_and_goes_on_is_not_called_off_again() {
     door.started(game("g1", player("a")));
     assert_eq!(door.started(game("g2", player("b"))), abort("g2"));
     // "ok", and nothing happened: it is still on the list.
-    door.aborted("g2", Answer::Done);
+    door.aborted("g2", CallOutcome::Done);
     let listed = vec![game("g1", player("a")), game("g2", player("b"))];
-    assert_eq!(door.apply(News::Running(listed)), play("g2"));
+    assert_eq!(door.apply(AccountEvent::Running(listed)), play("g2"));
 }
 
 #[test]
@@ -299,13 +299,13 @@ fn whatever_ran_before_is_played_however_much_it_is() {
         let games: Vec<_> = (0..running)
             .map(|n| game(&format!("g{n}"), player(&format!("p{n}"))))
             .collect();
-        assert_eq!(door.apply(News::Opened), [Wanted::List]);
+        assert_eq!(door.apply(AccountEvent::Opened), [Wanted::List]);
         // The stream holds no more than 32 lines; the list has them all; then all is told again.
         let mut played = Vec::new();
         for known in games.iter().skip(running.saturating_sub(32)) {
             played.extend(door.started(known.clone()));
         }
-        played.extend(door.apply(News::Running(games.clone())));
+        played.extend(door.apply(AccountEvent::Running(games.clone())));
         for known in &games {
             played.extend(door.started(known.clone()));
         }
@@ -327,14 +327,14 @@ fn whatever_ran_before_is_played_however_much_it_is() {
 fn a_permit_whose_game_the_list_does_not_know_is_void() {
     let mut door = Door::new(1);
     door.challenged(challenge("c1", player("a")));
-    door.answered("c1", Acceptance::Done);
+    door.answered("c1", AcceptOutcome::Done);
     // A list asked for right then may have been too early.
-    door.apply(News::Opened);
-    door.apply(News::Running(Vec::new()));
+    door.apply(AccountEvent::Opened);
+    door.apply(AccountEvent::Running(Vec::new()));
     assert_eq!(door.lobby.taken(), 1);
     door.wait(10);
-    door.apply(News::Opened);
-    door.apply(News::Running(Vec::new()));
+    door.apply(AccountEvent::Opened);
+    door.apply(AccountEvent::Running(Vec::new()));
     assert!(door.lobby.is_empty());
 }
 
@@ -343,10 +343,10 @@ fn no_seat_is_spent_on_an_acceptance_that_may_have_been_lost_each_time() {
     let mut door = Door::new(1);
     door.challenged(challenge("c1", player("a")));
     for _ in 0..6 {
-        door.answered("c1", Acceptance::Lost);
+        door.answered("c1", AcceptOutcome::Lost);
         door.wait(2);
     }
-    assert_eq!(door.answered("c1", Acceptance::Lost), [Wanted::List]);
+    assert_eq!(door.answered("c1", AcceptOutcome::Lost), [Wanted::List]);
     assert!(door.lobby.is_empty());
     // It had arrived after all.
     assert_eq!(door.started(game("c1", player("a"))), play("c1"));
@@ -356,10 +356,10 @@ fn no_seat_is_spent_on_an_acceptance_that_may_have_been_lost_each_time() {
 fn a_short_pause_of_acceptances_is_waited_out_and_a_long_one_is_not() {
     let mut door = Door::new(1);
     door.challenged(challenge("c1", player("a")));
-    let short = Acceptance::Limited(Some(Duration::from_secs(3)));
+    let short = AcceptOutcome::Limited(Some(Duration::from_secs(3)));
     assert_eq!(door.answered("c1", short), []);
     assert_eq!(door.wait(4), accept("c1"));
-    let long = Acceptance::Limited(Some(Duration::from_secs(60)));
+    let long = AcceptOutcome::Limited(Some(Duration::from_secs(60)));
     assert_eq!(door.answered("c1", long), later("c1"));
     assert!(door.lobby.is_empty());
 }
@@ -367,12 +367,12 @@ fn a_short_pause_of_acceptances_is_waited_out_and_a_long_one_is_not() {
 #[test]
 fn the_last_game_of_the_day_is_given_to_one_bot_only() {
     let mut door = Door::new(4);
-    door.memory.set_rules(MemoryRules {
+    door.memory.set_rules(StateRules {
         ledger: LedgerRules {
             bot_games: 1,
             ..LedgerRules::default()
         },
-        ..MemoryRules::default()
+        ..StateRules::default()
     });
     door.memory.bot_games_refused(Some(Duration::ZERO), Some(1));
     door.wait(10);
@@ -380,9 +380,9 @@ fn the_last_game_of_the_day_is_given_to_one_bot_only() {
     assert_eq!(door.challenged(challenge("b2", bot("n2"))), later("b2"));
     assert_eq!(door.challenged(challenge("h1", player("a"))), accept("h1"));
     // The first one came to nothing: its game is to be had again.
-    door.answered("b1", Acceptance::Gone);
+    door.answered("b1", AcceptOutcome::Gone);
     assert_eq!(door.challenged(challenge("b3", bot("n3"))), accept("b3"));
-    door.answered("b3", Acceptance::Done);
+    door.answered("b3", AcceptOutcome::Done);
     door.started(game("b3", bot("n3")));
     door.left("b3");
     assert_eq!(door.challenged(challenge("b4", bot("n4"))), later("b4"));
@@ -401,7 +401,7 @@ fn an_acceptance_sent_for_a_challenge_that_is_gone_spends_no_game() {
             .hold_accept(&ChallengeId::new("b1"), &UserId::new("n1")),
     );
     assert_eq!(door.memory.budget().incoming, 1);
-    door.answered("b1", Acceptance::Gone);
+    door.answered("b1", AcceptOutcome::Gone);
     assert_eq!(door.memory.budget().incoming, 0);
     // And once its game has begun, sending it again does not take the game back.
     door.challenged(challenge("b2", bot("n2")));
@@ -410,7 +410,7 @@ fn an_acceptance_sent_for_a_challenge_that_is_gone_spends_no_game() {
         door.memory
             .hold_accept(&ChallengeId::new("b2"), &UserId::new("n2")),
     );
-    door.answered("b2", Acceptance::Refused);
+    door.answered("b2", AcceptOutcome::Refused);
     assert_eq!(door.memory.budget().incoming, 1);
 }
 
@@ -421,7 +421,7 @@ fn a_bots_rematch_under_another_id_is_one_game_of_the_day() {
         let mut asked = challenge("r1", bot("n1"));
         asked.rematch_of = rematch_of;
         door.challenged(asked);
-        door.answered("r1", Acceptance::Done);
+        door.answered("r1", AcceptOutcome::Done);
         assert_eq!(door.started(game("other", bot("n1"))), play("other"));
         assert_eq!((door.memory.budget().incoming, door.lobby.taken()), (1, 1));
     }
@@ -431,7 +431,7 @@ fn a_bots_rematch_under_another_id_is_one_game_of_the_day() {
 fn their_spent_day_costs_neither_a_seat_nor_a_game_of_ours() {
     let mut door = Door::new(1);
     door.challenged(challenge("b1", bot("n1")));
-    assert_eq!(door.answered("b1", Acceptance::TheirDay), later("b1"));
+    assert_eq!(door.answered("b1", AcceptOutcome::TheirDay), later("b1"));
     assert!(door.lobby.is_empty());
     assert_eq!(door.memory.budget().incoming, 0);
     assert_eq!(door.challenged(challenge("b2", bot("n2"))), accept("b2"));
@@ -447,14 +447,14 @@ fn games_are_counted_by_opponent_by_day_and_in_a_row() {
     for n in 1..=2 {
         let id = format!("c{n}");
         assert_eq!(door.challenged(challenge(&id, player("a"))), accept(&id));
-        door.answered(&id, Acceptance::Done);
+        door.answered(&id, AcceptOutcome::Done);
     }
     assert_eq!(door.challenged(challenge("c3", player("a"))), later("c3"));
     door.started(game("c1", player("a")));
     door.started(game("c2", player("a")));
     door.left("c1");
     assert_eq!(door.challenged(challenge("c4", player("a"))), accept("c4"));
-    door.answered("c4", Acceptance::Done);
+    door.answered("c4", AcceptOutcome::Done);
     door.started(game("c4", player("a")));
     door.left("c2");
     door.left("c4");
@@ -473,14 +473,14 @@ fn repeats_are_counted_within_their_window() {
     for n in 1..=2 {
         let id = format!("c{n}");
         assert_eq!(door.challenged(challenge(&id, player("a"))), accept(&id));
-        door.answered(&id, Acceptance::Done);
+        door.answered(&id, AcceptOutcome::Done);
         door.started(game(&id, player("a")));
         door.left(&id);
     }
     assert_eq!(door.challenged(challenge("c3", player("a"))), later("c3"));
     // One that was not accepted after all does not count.
     assert_eq!(door.challenged(challenge("d1", player("b"))), accept("d1"));
-    door.answered("d1", Acceptance::Gone);
+    door.answered("d1", AcceptOutcome::Gone);
     assert_eq!(door.challenged(challenge("d2", player("b"))), accept("d2"));
     door.wait(601);
     assert_eq!(door.challenged(challenge("c4", player("a"))), accept("c4"));
@@ -491,7 +491,7 @@ fn ratings_are_taken_from_the_games_and_not_from_the_start() {
     let mut door = Door::with(|settings| {
         settings.challenge.humans.max_rating_difference = 100;
     });
-    door.apply(News::Rating(1500));
+    door.apply(AccountEvent::Rating(1500));
     let asked = |id: &str| {
         let mut who = player("a");
         who.rating = Some(1690);
@@ -502,7 +502,7 @@ fn ratings_are_taken_from_the_games_and_not_from_the_start() {
     let mut over = game("g1", player("b"));
     over.rating = Some(1590);
     over.rating_diff = Some(5);
-    door.apply(News::Event(Event::GameFinish(Box::new(over))));
+    door.apply(AccountEvent::Event(Event::GameFinish(Box::new(over))));
     assert_eq!(door.challenged(asked("c2")), accept("c2"));
 }
 
@@ -539,10 +539,10 @@ fn the_end_of_the_day_takes_ours_back_and_sends_everybody_off() {
     let mut door = door(1, 0);
     assert!(door.hold("nuke"));
     door.held("o1");
-    assert_eq!(door.apply(News::Drain), cancel("o1"));
+    assert_eq!(door.apply(AccountEvent::Drain), cancel("o1"));
     assert_eq!(door.challenged(challenge("c1", player("a"))), later("c1"));
     assert!(!door.lobby.is_empty());
-    door.canceled("o1", Answer::Done);
+    door.canceled("o1", CallOutcome::Done);
     assert!(door.lobby.is_empty());
     assert!(!door.hold("nuke"));
 }
@@ -551,8 +551,8 @@ fn the_end_of_the_day_takes_ours_back_and_sends_everybody_off() {
 fn a_pause_ends_and_an_alarm_too() {
     let mut door = Door::new(1);
     for (close, open) in [
-        (News::Pause, News::Resume),
-        (News::Alarm(true), News::Alarm(false)),
+        (AccountEvent::Pause, AccountEvent::Resume),
+        (AccountEvent::Alarm(true), AccountEvent::Alarm(false)),
     ] {
         door.apply(close);
         assert_eq!(door.challenged(challenge("c1", player("a"))), later("c1"));

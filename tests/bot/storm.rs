@@ -4,8 +4,10 @@
 
 use std::time::{Duration, Instant};
 
-use megaton::bot::table::{Action, Answer, Deed, Input, Request, Ticket, WithDraw};
-use megaton::bot::{Lag, Settings};
+use megaton::bot::game::{
+    CallOutcome, DrawOffer, GameEffect, GameInput, GameRequest, Persist, RequestId,
+};
+use megaton::bot::{Latency, Settings};
 use megaton::engine::Score;
 use megaton::lichess::{OpponentGone, Side, Status};
 use megaton::rules::{Game, Move};
@@ -81,7 +83,7 @@ enum Reply {
     Gone,
 }
 
-impl From<Reply> for Answer {
+impl From<Reply> for CallOutcome {
     fn from(reply: Reply) -> Self {
         match reply {
             Reply::Done => Self::Done,
@@ -160,9 +162,9 @@ struct Storm {
     desk: Desk,
     /// The game as the server has it.
     truth: Game,
-    thinking: Option<Ticket>,
+    thinking: Option<RequestId>,
     /// The sending under way.
-    sent: Option<(Ticket, Move, WithDraw)>,
+    sent: Option<(RequestId, Move, DrawOffer)>,
     /// What was sent for the list of this length and content and may not change.
     frozen: Option<(Vec<Move>, Move)>,
     /// A refusal came at this moment: an opening asked for later allows another move.
@@ -176,7 +178,7 @@ struct Storm {
     offers_draw: bool,
     proposes_takeback: bool,
     /// The request made last.
-    asked: Option<Request>,
+    asked: Option<GameRequest>,
     granted: u32,
     offered: u32,
 }
@@ -262,65 +264,65 @@ impl Storm {
     }
 
     /// Looks at what the table wants, and holds it to its promises.
-    fn take(&mut self, actions: Vec<Action>) {
+    fn take(&mut self, actions: Vec<GameEffect>) {
         assert!(
             !self.ended || actions.is_empty(),
             "{actions:?} after the end"
         );
         self.ended = self.desk.table.is_over();
         for action in actions {
-            assert!(!self.ended || !matches!(action, Action::Post { .. }));
+            assert!(!self.ended || !matches!(action, GameEffect::Post { .. }));
             match action {
-                Action::Ponder { reply, limits, .. } => {
+                GameEffect::Ponder { reply, limits, .. } => {
                     let known = self.desk.table.game();
                     assert!(known.position().is_legal(reply) && limits.ponder);
                     assert!(known.ply().is_multiple_of(2) != (self.desk.us == Side::White));
                 }
-                Action::Think { ticket, limits } => {
+                GameEffect::Think { ticket, limits } => {
                     assert!(limits.hard_deadline.is_some());
                     self.thinking = Some(ticket);
                 }
-                Action::StopThinking => self.thinking = None,
-                Action::TakeBest { ticket } => {
-                    let input = Input::BestSoFar { ticket, best: None };
+                GameEffect::StopThinking => self.thinking = None,
+                GameEffect::TakeBest { ticket } => {
+                    let input = GameInput::BestSoFar { ticket, best: None };
                     let actions = self.desk.apply(input);
                     self.take(actions);
                 }
-                Action::Post { ticket, uci, draw } => self.posted(ticket, &uci, draw),
-                Action::Ask(request) => self.ask(request),
-                Action::Remember(Deed::DrawOffered { so_far }) => {
+                GameEffect::Post { ticket, uci, draw } => self.posted(ticket, &uci, draw),
+                GameEffect::Ask(request) => self.ask(request),
+                GameEffect::Remember(Persist::DrawOffered { so_far }) => {
                     assert_eq!(so_far, self.offered + 1);
                     self.offered = so_far;
                 }
-                Action::Remember(Deed::TakebackGranted { so_far }) => {
+                GameEffect::Remember(Persist::TakebackGranted { so_far }) => {
                     assert_eq!(so_far, self.granted + 1);
                     self.granted = so_far;
                 }
-                Action::Finish(_) => self.over = true,
+                GameEffect::Finish(_) => self.over = true,
                 _ => {}
             }
         }
     }
 
     /// What a request does, and whether it had any business there.
-    fn ask(&mut self, request: Request) {
+    fn ask(&mut self, request: GameRequest) {
         let (plies, ours) = (self.desk.table.ply(), self.desk.is_our_turn());
         self.asked = Some(request);
         match request {
-            Request::Abort => {
+            GameRequest::Abort => {
                 assert!(plies < 2, "an abort at ply {plies}");
                 self.over |= self.truth.ply() < 2;
             }
-            Request::Resign => {
+            GameRequest::Resign => {
                 assert!(plies >= 2 && !ours, "a resignation at ply {plies}");
                 self.over |= self.truth.ply() >= 2;
             }
-            Request::AcceptDraw => {
+            GameRequest::AcceptDraw => {
                 assert!(plies >= 2 && !ours, "on our turn the move answers");
                 self.over |= self.offers_draw;
             }
-            Request::DeclineDraw => self.offers_draw = false,
-            Request::AcceptTakeback => {
+            GameRequest::DeclineDraw => self.offers_draw = false,
+            GameRequest::AcceptTakeback => {
                 let frozen = self.desk.table.frozen();
                 let sent = self.sent.map(|(_, played, _)| played);
                 assert!(sent.is_none() || sent != frozen, "a move is on its way");
@@ -329,8 +331,8 @@ impl Storm {
                     self.take_back(plies);
                 }
             }
-            Request::DeclineTakeback => self.proposes_takeback = false,
-            Request::ClaimVictory | Request::ClaimDraw => {
+            GameRequest::DeclineTakeback => self.proposes_takeback = false,
+            GameRequest::ClaimVictory | GameRequest::ClaimDraw => {
                 assert!(plies >= 2 && !ours, "a claim at ply {plies}");
             }
         }
@@ -343,7 +345,7 @@ impl Storm {
         self.shrunk = true;
     }
 
-    fn posted(&mut self, ticket: Ticket, uci: &str, draw: WithDraw) {
+    fn posted(&mut self, ticket: RequestId, uci: &str, draw: DrawOffer) {
         let known = self.desk.table.game();
         let played = known
             .position()
@@ -411,9 +413,9 @@ impl Storm {
                 let actions = self.desk.wait(ms(*time));
                 self.take(actions);
             }
-            Event::Lag { ms: cost } => self.desk.table.expect_lag(Lag {
+            Event::Lag { ms: cost } => self.desk.table.expect_lag(Latency {
                 learned: ms(*cost),
-                ..Lag::default()
+                ..Latency::default()
             }),
             Event::Gone { seconds } => {
                 let actions = self.desk.gone(*seconds);
@@ -422,22 +424,22 @@ impl Storm {
                     gone: false,
                     claim_win_in: None,
                 };
-                let actions = self.desk.apply(Input::Gone(back));
+                let actions = self.desk.apply(GameInput::Gone(back));
                 self.take(actions);
             }
             Event::SaidOver => {
-                let actions = self.desk.apply(Input::SaidOver);
+                let actions = self.desk.apply(GameInput::SaidOver);
                 self.take(actions);
             }
             Event::NoStream => {
-                let actions = self.desk.apply(Input::NoStream);
+                let actions = self.desk.apply(GameInput::NoStream);
                 self.take(actions);
                 self.open(false);
             }
             Event::Asked(reply) => {
-                let request = self.asked.take().unwrap_or(Request::Abort);
-                let answer = Answer::from(*reply);
-                let actions = self.desk.apply(Input::Asked { request, answer });
+                let request = self.asked.take().unwrap_or(GameRequest::Abort);
+                let answer = CallOutcome::from(*reply);
+                let actions = self.desk.apply(GameInput::Asked { request, answer });
                 self.take(actions);
             }
         }
@@ -457,7 +459,7 @@ impl Storm {
             let replies = self.desk.table.game().position().play(best).legal_moves();
             answer.ponder = replies.iter().copied().nth(pick / 7 % replies.len().max(1));
         }
-        let actions = self.desk.apply(Input::Thought {
+        let actions = self.desk.apply(GameInput::Thought {
             ticket,
             thought: answer,
         });
@@ -471,7 +473,7 @@ impl Storm {
         };
         let fits = self.our_turn() && self.truth.position().is_legal(played);
         if arrives && fits && !self.over {
-            if draw == WithDraw::Yes && self.offers_draw {
+            if draw == DrawOffer::Yes && self.offers_draw {
                 // Agreed, and the move is not played.
                 self.over = true;
             } else {

@@ -3,15 +3,15 @@
 
 use std::time::Duration;
 
-use megaton::bot::{Memory, Pace, Settings};
+use megaton::bot::{BotState, BotTiming, Settings};
 use megaton::lichess::{GameId, UserId};
 use serde_json::json;
 
 use crate::running::{Bot, all_over};
 use crate::server::{Said, Server};
 
-fn fast() -> Pace {
-    Pace::default().faster(25)
+fn fast() -> BotTiming {
+    BotTiming::default().faster(25)
 }
 
 /// Greetings in both rooms, without a pause between two lines.
@@ -59,7 +59,7 @@ async fn a_bot_that_starts_again_greets_nobody_twice() {
     if let Some(round) = server.world().rounds.get_mut("g1") {
         round.asleep_at = Some(5);
     }
-    let memory = Memory::nowhere();
+    let memory = BotState::nowhere();
     let bot = Bot::remembering(&server, &fast(), memory.clone(), talkative);
     server
         .until("the greeting, and the opponent's sleep", |world| {
@@ -96,7 +96,7 @@ async fn a_chat_that_fails_or_hangs_costs_no_move_and_is_not_repeated() {
         let server = Server::start().await;
         server.world().chat_faults.extend([fault; 4]);
         server.world().begin("g1", true, 24);
-        let bot = Bot::paced(&server, &Pace::default(), talkative);
+        let bot = Bot::paced(&server, &BotTiming::default(), talkative);
         all_over(&server).await;
         bot.stop().await;
         let world = server.world();
@@ -201,7 +201,7 @@ async fn offers_and_absences_become_the_right_calls() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_leaves_us_waiting_again_and_again_rests() {
     let server = Server::start().await;
-    let memory = Memory::nowhere();
+    let memory = BotState::nowhere();
     let bot = Bot::remembering(&server, &fast(), memory.clone(), |settings| {
         settings.game.abort_humans = Duration::from_millis(50);
         settings.game.abort_repeats = 2;

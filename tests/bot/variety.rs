@@ -2,7 +2,7 @@
 //! alone.
 
 use megaton::bot::Settings;
-use megaton::bot::table::{Action, Input, Ticket};
+use megaton::bot::game::{GameEffect, GameInput, RequestId};
 use megaton::engine::{Ranked, Score, SearchResult, StopReason};
 use megaton::lichess::Side;
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn desk(earlier: &[&str], change: impl FnOnce(&mut Settings)) -> Desk {
     desk
 }
 
-fn lines(actions: &[Action]) -> usize {
+fn lines(actions: &[GameEffect]) -> usize {
     thinking(actions).expect("it thinks").limits.multipv
 }
 
@@ -46,8 +46,8 @@ fn ranked(desk: &Desk, ranking: &[(&str, i32)]) -> SearchResult {
 }
 
 /// The move that is sent after this thought about the first move.
-fn sent(desk: &mut Desk, ticket: Ticket, thought: SearchResult) -> String {
-    let actions = desk.apply(Input::Thought { ticket, thought });
+fn sent(desk: &mut Desk, ticket: RequestId, thought: SearchResult) -> String {
+    let actions = desk.apply(GameInput::Thought { ticket, thought });
     posted(&actions).expect("a move is sent").uci
 }
 
@@ -159,7 +159,7 @@ fn a_late_search_is_not_waited_for() {
     let mut desk = desk(&[EARLIER], |_| ());
     let ticket = thinking(&desk.open("")).unwrap().ticket;
     let best = Some(uci(&desk.table, "g1f3"));
-    let actions = desk.apply(Input::BestSoFar { ticket, best });
+    let actions = desk.apply(GameInput::BestSoFar { ticket, best });
     assert_eq!(posted(&actions).expect("at once").uci, "g1f3");
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use megaton::bot::{Decision, Openness, Past, Rule};
+use megaton::bot::{Availability, ChallengeRule, Decision, OpponentHistory};
 use megaton::config::{ColorWish, Visitors};
 use megaton::lichess::{
     ChallengeStatus, ColorChoice, Compat, DeclineReason, GameId, Player, Side, TimeControl, Variant,
@@ -114,7 +114,7 @@ fn case() -> impl Strategy<Value = Case> {
         case.rules.humans = rules.clone();
         case.rules.bots = rules;
         let (n, open, rests, rating, listed) = house;
-        case.past = Past {
+        case.past = OpponentHistory {
             at_once: n[0],
             lately: n[1],
             rematches: n[2],
@@ -123,11 +123,11 @@ fn case() -> impl Strategy<Value = Case> {
             rests: n[0] == 7,
         };
         case.open = match open {
-            0 => Openness::Full,
-            1 => Openness::BotsSpent,
-            2 => Openness::Draining,
-            3 => Openness::Paused,
-            _ => Openness::Open,
+            0 => Availability::Full,
+            1 => Availability::BotsSpent,
+            2 => Availability::Draining,
+            3 => Availability::Paused,
+            _ => Availability::Open,
         };
         case.rated_rests = rests;
         case.rating = rating;
@@ -159,7 +159,7 @@ proptest! {
         let first = verdict.decided_by().map(|objection| objection.rule);
         match verdict.decision {
             Decision::Accept => prop_assert_eq!(first, None),
-            Decision::Ignore => prop_assert_eq!(first, Some(Rule::OurOwn)),
+            Decision::Ignore => prop_assert_eq!(first, Some(ChallengeRule::OurOwn)),
             Decision::Decline(reason) => {
                 prop_assert!(first.is_some() && reason != DeclineReason::Unknown);
             }
@@ -167,14 +167,14 @@ proptest! {
         // What could be taken is atomic that Lichess allows, from somebody who may play.
         if verdict.decision == Decision::Accept {
             prop_assert_eq!(case.asked.variant, Variant::Atomic);
-            prop_assert_eq!(case.open, Openness::Open);
+            prop_assert_eq!(case.open, Availability::Open);
             prop_assert!(case.compat.is_none_or(|compat| compat.bot));
             prop_assert!(!case.is_blocked(), "a block list wins over every other");
             prop_assert!(!(case.rated_rests && case.asked.rated));
         }
         // A seat more does not change anything but the want of a seat.
-        if case.open == Openness::Full && verdict.decision != Decision::Ignore {
-            case.open = Openness::Open;
+        if case.open == Availability::Full && verdict.decision != Decision::Ignore {
+            case.open = Availability::Open;
             let seated = case.judge();
             let rest = &verdict.objections[..verdict.objections.len() - 1];
             prop_assert_eq!(&seated.objections[..], rest);
@@ -192,7 +192,7 @@ proptest! {
         if welcomed.asked.challenger.as_ref().is_some_and(named) {
             let blocked = welcomed.judge();
             prop_assert!(matches!(blocked.decision, Decision::Decline(_)));
-            prop_assert!(blocked.objections.iter().any(|o| o.rule == Rule::Blocked));
+            prop_assert!(blocked.objections.iter().any(|o| o.rule == ChallengeRule::Blocked));
         }
         // What is closed is nobody's business any more.
         case.asked.status = ChallengeStatus::Canceled;

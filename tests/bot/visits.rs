@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use megaton::bot::{BotEvent, Rule};
+use megaton::bot::{BotEvent, ChallengeRule};
 
 use crate::running::{Bot, GUARD, all_over, patient};
 use crate::server::Server;
@@ -166,7 +166,10 @@ async fn a_refusal_names_its_rule_to_those_who_listen() {
             break rule;
         }
     };
-    assert_eq!(rule.map(Rule::sentence), Some("only atomic is played"));
+    assert_eq!(
+        rule.map(ChallengeRule::sentence),
+        Some("only atomic is played")
+    );
     bot.stop().await;
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use megaton::bot::{BotError, BotEvent, Pace, SearchLimits};
+use megaton::bot::{BotError, BotEvent, BotTiming, SearchLimits};
 
 use crate::running::{Bot, all_over};
 use crate::server::{MoveFault, Piece, Server, World};
@@ -12,10 +12,10 @@ pub(crate) const HTML: &str = "<html><body>502 Bad Gateway</body></html>";
 
 /// One game of some twenty plies under these faults.
 async fn plays_through(faults: &[MoveFault]) -> Server {
-    plays_at(&Pace::default().faster(25), faults).await
+    plays_at(&BotTiming::default().faster(25), faults).await
 }
 
-async fn plays_at(pace: &Pace, faults: &[MoveFault]) -> Server {
+async fn plays_at(pace: &BotTiming, faults: &[MoveFault]) -> Server {
     let server = Server::start().await;
     server.world().move_faults.extend(faults.iter().cloned());
     server.world().begin("g1", true, 20);
@@ -29,7 +29,7 @@ async fn plays_at(pace: &Pace, faults: &[MoveFault]) -> Server {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_game_is_played_to_its_end_with_one_call_a_move() {
     // At the real pace: on a busy machine a faster one would look twice at a slow answer.
-    let server = plays_at(&Pace::default(), &[]).await;
+    let server = plays_at(&BotTiming::default(), &[]).await;
     let world = server.world();
     let round = &world.rounds["g1"];
     assert_eq!(world.posts.len(), round.game.ply().div_ceil(2));
@@ -156,9 +156,9 @@ async fn a_player_that_panics_again_and_again_still_finishes_its_game() {
     server.world().move_faults.extend(vec![limited; 4]);
     server.world().begin("g1", true, 10);
     // No moment is so far away: a limit on moves ends in a panic.
-    let pace = Pace {
+    let pace = BotTiming {
         limited_retry: Duration::MAX,
-        ..Pace::default().faster(25)
+        ..BotTiming::default().faster(25)
     };
     let bot = Bot::paced(&server, &pace, |_| {});
     all_over(&server).await;
@@ -176,9 +176,9 @@ async fn a_porter_that_panics_again_and_again_disturbs_no_game_and_hears_of_the_
     let server = Server::start().await;
     server.world().begin("g1", true, 60);
     // No moment is so far away: a challenge that is taken ends in a panic, and so does every tick.
-    let pace = Pace {
+    let pace = BotTiming {
         permit: Duration::MAX,
-        ..Pace::default().faster(25)
+        ..BotTiming::default().faster(25)
     };
     let bot = Bot::paced(&server, &pace, |_| {});
     server
@@ -205,7 +205,7 @@ async fn a_porter_that_panics_again_and_again_disturbs_no_game_and_hears_of_the_
 async fn games_announced_again_and_again_have_one_player() {
     let server = Server::start().await;
     server.world().begin("g1", true, 40);
-    let bot = Bot::paced(&server, &Pace::default(), |_| {});
+    let bot = Bot::paced(&server, &BotTiming::default(), |_| {});
     server
         .until("the first move", |world| world.rounds["g1"].game.ply() > 1)
         .await;

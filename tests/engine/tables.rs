@@ -11,8 +11,8 @@ use std::sync::Arc;
 use megaton::engine::{
     EngineOptions, Evaluator, Limits, Pool, Score, SingleThread, TablebaseProbe, Tablebases, Wdl,
 };
-use megaton::tablebase::Syzygy;
 use megaton::rules::{Draw, Game, Move, Outcome, Position, RepetitionRule};
+use megaton::tablebase::Syzygy;
 
 /// A move may be worse than the tables' verdict in so many of a thousand positions, without tables
 /// and at [`NODES`] nodes.

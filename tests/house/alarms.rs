@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use megaton::bot::{
-    self, AlarmKind, BotEvent, BotOptions, Command, Control, ListSources, Listeners, Memory, Pace,
-    Reply, Settings, Shutdown, State,
+    self, AlertKind, BotEvent, BotOptions, BotPhase, BotState, BotTiming, Command, ControlHandle,
+    EventBus, ListSources, Reply, Settings, Shutdown,
 };
 use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool};
@@ -24,7 +24,7 @@ const OPENINGS: usize = 30;
 /// A bot in this process.
 struct Running {
     news: Receiver<BotEvent>,
-    control: Control,
+    control: ControlHandle,
     task: JoinHandle<()>,
 }
 
@@ -50,7 +50,7 @@ impl Running {
             contact: None,
             timing: lichess::Timing::default().faster(FACTOR),
         });
-        let listeners = Listeners::default();
+        let listeners = EventBus::default();
         let news = listeners.subscribe();
         let options = BotOptions {
             sole: false,
@@ -60,9 +60,9 @@ impl Running {
                 ..EngineOptions::default()
             }),
             settings: Settings::from(&Config::default()),
-            pace: Pace::default().faster(FACTOR),
+            pace: BotTiming::default().faster(FACTOR),
             listeners,
-            memory: Memory::nowhere(),
+            memory: BotState::nowhere(),
             lists: ListSources::default(),
         };
         let (control, commands) = bot::channel();
@@ -93,7 +93,7 @@ impl Running {
         heard.expect("the news come")
     }
 
-    async fn state(&self) -> State {
+    async fn state(&self) -> BotPhase {
         match self.control.ask(Command::Status, GUARD).await {
             Ok(Reply::Status(status)) => status.state,
             other => panic!("{other:?}"),
@@ -101,11 +101,11 @@ impl Running {
     }
 }
 
-fn is_alarm(event: &BotEvent, wanted: AlarmKind) -> bool {
+fn is_alarm(event: &BotEvent, wanted: AlertKind) -> bool {
     matches!(event, BotEvent::Alarm { kind, .. } if *kind == wanted)
 }
 
-fn is_over(event: &BotEvent, wanted: AlarmKind) -> bool {
+fn is_over(event: &BotEvent, wanted: AlertKind) -> bool {
     matches!(event, BotEvent::AlarmOver { kind } if *kind == wanted)
 }
 
@@ -116,22 +116,22 @@ async fn a_token_that_is_refused_while_it_runs_is_an_alarm_until_it_is_taken_aga
     let mut bot = Running::start(&server, &token);
     bot.wait_for(|event| matches!(event, BotEvent::Online))
         .await;
-    assert_eq!(bot.state().await, State::Playing);
+    assert_eq!(bot.state().await, BotPhase::Playing);
     // A first 401 may be about our name in the user agent; it is asked again without.
     for _ in 0..2 {
         let refusal = Fault::Refuse { status: 401 };
         server.faults().add(Place::Events, refusal);
     }
     server.break_streams();
-    bot.wait_for(|event| is_alarm(event, AlarmKind::Token))
+    bot.wait_for(|event| is_alarm(event, AlertKind::Token))
         .await;
-    assert_eq!(bot.state().await, State::Alarmed);
+    assert_eq!(bot.state().await, BotPhase::Alarmed);
     let join = Command::JoinArena("aBcD1234".to_owned(), JoinOptions::default());
     let why = "aBcD1234 is not joined: an alarm keeps it from taking anything: see `status`";
     let told = bot.control.ask(join, GUARD).await;
     assert_eq!(told, Ok(Reply::refused(why)));
-    bot.wait_for(|event| is_over(event, AlarmKind::Token)).await;
-    assert_eq!(bot.state().await, State::Playing);
+    bot.wait_for(|event| is_over(event, AlertKind::Token)).await;
+    assert_eq!(bot.state().await, BotPhase::Playing);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -142,10 +142,14 @@ async fn a_stream_that_ends_again_and_again_is_an_alarm_until_it_stays() {
         server.faults().add(Place::Events, Fault::EndAfter(0));
     }
     let mut bot = Running::start(&server, &token);
-    bot.wait_for(|event| is_alarm(event, AlarmKind::Stolen))
+    bot.wait_for(|event| is_alarm(event, AlertKind::Stolen))
         .await;
-    assert_eq!(bot.state().await, State::Playing, "it may be a false alarm");
-    bot.wait_for(|event| is_over(event, AlarmKind::Stolen))
+    assert_eq!(
+        bot.state().await,
+        BotPhase::Playing,
+        "it may be a false alarm"
+    );
+    bot.wait_for(|event| is_over(event, AlertKind::Stolen))
         .await;
 }
 
@@ -155,7 +159,7 @@ async fn two_programs_on_one_account_say_so_and_do_not_fight() {
     let token = server.open_bot(BOT).expect("a good name");
     let mut one = Running::start(&server, &token);
     let mut other = Running::start(&server, &token);
-    let stolen = |event: &BotEvent| is_alarm(event, AlarmKind::Stolen);
+    let stolen = |event: &BotEvent| is_alarm(event, AlertKind::Stolen);
     let openings = tokio::join!(one.wait_for(stolen), other.wait_for(stolen));
     assert!(openings.0 + openings.1 <= OPENINGS, "{openings:?}");
 }

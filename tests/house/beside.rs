@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use megaton::archive::{
-    ArchiveError, TimeControlRecord, Database, EndingRecord, ArchiveEntry, FILE_NAME, Filter, GameRecord, ArchiveReader,
-    MoveRecord, Order, Origin, PgnOptions, PlayerRecord, pgn,
+    ArchiveEntry, ArchiveError, ArchiveReader, Database, EndingRecord, FILE_NAME, Filter,
+    GameRecord, MoveRecord, Order, Origin, PgnOptions, PlayerRecord, TimeControlRecord, pgn,
 };
 use megaton::lichess::{Side, Speed, Status};
 use megaton::practice::{Handle, Options, Partner, Schedule, Server, TimeControl, Timing};

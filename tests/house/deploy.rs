@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use megaton::bot::AlarmKind;
+use megaton::bot::AlertKind;
 use megaton::config::Config;
 use serde_json::Value;
 
@@ -180,7 +180,7 @@ fn faults(known: &BTreeMap<String, Labels>, expression: &str, shown: &str) -> Ve
         let mut figure = figure.clone();
         if name == "megaton_alarm" {
             labels.insert("kind");
-            let kinds = AlarmKind::ALL.iter().map(|kind| kind.as_str().to_owned());
+            let kinds = AlertKind::ALL.iter().map(|kind| kind.as_str().to_owned());
             figure.insert("kind".to_owned(), kinds.collect());
         }
         for Matcher {

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use megaton::archive::{FILE_NAME, GameRecord, ArchiveReader};
-use megaton::bot::{Memory, MemoryRules};
+use megaton::archive::{ArchiveReader, FILE_NAME, GameRecord};
+use megaton::bot::{BotState, StateRules};
 use megaton::practice::{
     GameReport, Handle, Options, Partner, Schedule, Server, TimeControl, Timing,
 };
@@ -169,7 +169,7 @@ async fn the_disk_fills_up(folder: &Path) {
     assert!(ground.knows(&played), "{:?}", bot.said());
     assert_eq!(ground.kept(&played[0].id), Some(first));
     let (store, kept) = Store::open(&ground.home()).expect("its state");
-    let memory = Memory::new(store, kept, MemoryRules::default());
+    let memory = BotState::new(store, kept, StateRules::default());
     assert_eq!(memory.budget().incoming, 5, "all games are counted");
 }
 

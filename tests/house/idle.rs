@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use megaton::archive::{
-    Database, EndingRecord, ArchiveEntry, EventRecord, FILE_NAME, GameRecord, ArchiveReader, MoveRecord,
-    ScoreRecord, dates,
+    ArchiveEntry, ArchiveReader, Database, EndingRecord, EventRecord, FILE_NAME, GameRecord,
+    MoveRecord, ScoreRecord, dates,
 };
 use megaton::bot::{
-    self, ArchiveRules, BotOptions, Chronicle, Control, ListSources, Listeners, Memory, Pace,
-    ReviewRules, Scribe, SearchLimits, Settings, Shutdown, UpkeepRules,
+    self, AnalysisRules, ArchiveRules, Archiver, BotOptions, BotState, BotTiming, ControlHandle,
+    EventBus, EventLog, ListSources, MaintenanceRules, SearchLimits, Settings, Shutdown,
 };
 use megaton::config::{AlertFormat, Alerts as AlertSettings, Archive};
 use megaton::engine::{EngineOptions, Pool};
@@ -30,10 +30,10 @@ const DAY: u64 = 24 * 3600 * 1000;
 
 /// The bot, and those who work for the archive beside it.
 struct Bot {
-    listeners: Listeners,
-    control: Control,
+    listeners: EventBus,
+    control: ControlHandle,
     pool: Pool,
-    scribe: Scribe,
+    scribe: Archiver,
     shutdown: Shutdown,
     task: JoinHandle<()>,
 }
@@ -50,8 +50,8 @@ impl Bot {
             hash_mb: 1,
             ..EngineOptions::default()
         });
-        let listeners = Listeners::default();
-        let scribe = Scribe::start(archive, listeners.chronicle(), &pool, rules).await;
+        let listeners = EventBus::default();
+        let scribe = Archiver::start(archive, listeners.chronicle(), &pool, rules).await;
         let search = SearchLimits {
             nodes: Some(1),
             ..SearchLimits::default()
@@ -64,9 +64,9 @@ impl Bot {
                 search,
                 ..Settings::default()
             },
-            pace: Pace::default(),
+            pace: BotTiming::default(),
             listeners: listeners.clone(),
-            memory: Memory::nowhere(),
+            memory: BotState::nowhere(),
             lists: ListSources::default(),
         };
         let shutdown = Shutdown::default();
@@ -84,7 +84,7 @@ impl Bot {
         }
     }
 
-    fn chronicle(&self) -> &Chronicle {
+    fn chronicle(&self) -> &EventLog {
         self.listeners.chronicle()
     }
 
@@ -119,7 +119,9 @@ fn lost(id: &str, began: u64) -> GameRecord {
 }
 
 fn keep(archive: &Path, games: impl IntoIterator<Item = GameRecord>) {
-    let games = games.into_iter().map(|game| ArchiveEntry::Game(Arc::new(game)));
+    let games = games
+        .into_iter()
+        .map(|game| ArchiveEntry::Game(Arc::new(game)));
     let games: Vec<ArchiveEntry> = games.collect();
     keep_all(archive, &games);
 }
@@ -251,7 +253,7 @@ async fn at_midnight_a_day_is_summed_up_and_what_is_old_goes_once_nothing_is_pla
     };
     keep_all(&archive, &[ArchiveEntry::Event(Arc::new(summary))]);
     let rules = ArchiveRules {
-        upkeep: UpkeepRules {
+        upkeep: MaintenanceRules {
             settle: Duration::from_secs(3600),
             look: Duration::from_millis(20),
         },
@@ -329,7 +331,7 @@ async fn a_second_look_ends_when_a_game_begins_and_goes_on_after_it() {
     let now = now.expect("later than that").as_millis() as u64;
     keep(&archive, [lost("lostgame", now)]);
     let patient = ArchiveRules {
-        review: ReviewRules {
+        review: AnalysisRules {
             // No position is done with before the test is.
             time: Duration::from_secs(3600),
             patience: u32::MAX,
@@ -357,7 +359,7 @@ async fn a_second_look_ends_when_a_game_begins_and_goes_on_after_it() {
     bot.stop().await;
     until("the search is dropped", async || pool.searching() == 0).await;
     let hasty = ArchiveRules {
-        review: ReviewRules {
+        review: AnalysisRules {
             time: Duration::from_millis(5),
             ..patient.review.clone()
         },

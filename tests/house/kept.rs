@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use megaton::archive::{FILE_NAME, Filter, GameRecord, ArchiveReader, Order};
+use megaton::archive::{ArchiveReader, FILE_NAME, Filter, GameRecord, Order};
 use megaton::practice::{Event, Handle, Options, Partner, Schedule, Server, TimeControl, Timing};
 use tempfile::TempDir;
 use tokio::sync::broadcast::Receiver;

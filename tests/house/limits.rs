@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use megaton::bot::{
-    self, AlarmKind, BotEvent, BotOptions, ListSources, Listeners, Memory, MemoryRules, Pace,
-    SearchLimits, Settings, Shutdown,
+    self, AlertKind, BotEvent, BotOptions, BotState, BotTiming, EventBus, ListSources,
+    SearchLimits, Settings, Shutdown, StateRules,
 };
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, DeclineReason, Token};
@@ -23,7 +23,7 @@ const GUARD: Duration = Duration::from_secs(120);
 
 /// A bot on the server, with a data folder.
 struct Bot {
-    memory: Memory,
+    memory: BotState,
     news: Receiver<BotEvent>,
     shutdown: Shutdown,
     task: JoinHandle<Result<(), bot::BotError>>,
@@ -40,14 +40,14 @@ impl Bot {
         };
         settings.guard.opponent_losses = guard_losses;
         let (store, kept) = open(data).await;
-        let memory = Memory::new(store, kept, MemoryRules::from(&settings));
+        let memory = BotState::new(store, kept, StateRules::from(&settings));
         let client = Client::new(ClientOptions {
             base_url: server.url().to_owned(),
             token: Token::parse(token, "the test").expect("a good token"),
             contact: None,
             timing: lichess::Timing::default().faster(FACTOR),
         });
-        let listeners = Listeners::default();
+        let listeners = EventBus::default();
         let options = BotOptions {
             sole: false,
             client: client.expect("a good address"),
@@ -56,7 +56,7 @@ impl Bot {
                 ..EngineOptions::default()
             }),
             settings,
-            pace: Pace::default().faster(FACTOR),
+            pace: BotTiming::default().faster(FACTOR),
             listeners: listeners.clone(),
             memory: memory.clone(),
             lists: ListSources::default(),
@@ -182,7 +182,7 @@ async fn after_a_run_of_losses_no_rated_game_is_played_and_a_restart_says_so_aga
     let mut again = Bot::start(&server, &token, data.path(), 1).await;
     let text = again
         .sees(|event| match event {
-            BotEvent::Alarm { kind, text } if *kind == AlarmKind::Guard => Some(text.clone()),
+            BotEvent::Alarm { kind, text } if *kind == AlertKind::Guard => Some(text.clone()),
             _ => None,
         })
         .await;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use megaton::archive::{
-    ChallengeRecord, TimeControlRecord, Direction, Database, ArchiveEntry, EventRecord, PlayerRecord, ChallengeVerdict,
+    ArchiveEntry, ChallengeRecord, ChallengeVerdict, Database, Direction, EventRecord,
+    PlayerRecord, TimeControlRecord,
 };
 use megaton::lichess::Speed;
 use serde_json::Value;
@@ -60,7 +61,8 @@ fn with_notes() -> Ground {
     failed.direction = Direction::Out;
     failed.rated = false;
     let asked = [challenge("took0001", BEGAN, "Nuke"), declined, failed];
-    let mut entries: Vec<ArchiveEntry> = asked.map(|it| ArchiveEntry::Challenge(Arc::new(it))).into();
+    let mut entries: Vec<ArchiveEntry> =
+        asked.map(|it| ArchiveEntry::Challenge(Arc::new(it))).into();
     let hour = DAY / 24;
     entries.extend([
         event(BEGAN, "offline", "reset by peer", None),

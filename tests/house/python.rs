@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::Command;
 
 use megaton::archive::{
-    TimeControlRecord, Database, EndingRecord, ArchiveEntry, FILE_NAME, GameRecord, MoveRecord, Origin, PlayerRecord,
-    ScoreRecord, Source,
+    ArchiveEntry, Database, EndingRecord, FILE_NAME, GameRecord, MoveRecord, Origin, PlayerRecord,
+    ScoreRecord, Source, TimeControlRecord,
 };
 use megaton::lichess::{Side, Speed, Status};
 use megaton::rules::{Color, Game, Outcome, Position};

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use megaton::archive::{
-    TimeControlRecord, Database, EndingRecord, ArchiveEntry, EventRecord, FILE_NAME, GameRecord, Mistake, MoveRecord,
-    Origin, PlayerRecord, ReviewRecord, ScoreRecord, Source,
+    ArchiveEntry, Database, EndingRecord, EventRecord, FILE_NAME, GameRecord, Mistake, MoveRecord,
+    Origin, PlayerRecord, ReviewRecord, ScoreRecord, Source, TimeControlRecord,
 };
 use megaton::lichess::{Side, Speed, Status};
 use serde_json::Value;

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use megaton::archive::{FILE_NAME, ArchiveReader};
+use megaton::archive::{ArchiveReader, FILE_NAME};
 use megaton::lichess::{GameId, Room};
 use megaton::practice::{ArenaPlan, Handle};
 use serde_json::{Value, json};

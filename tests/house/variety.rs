@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use megaton::bot::{
-    self, BotOptions, ListSources, Listeners, Memory, MemoryRules, Pace, SearchLimits, Settings,
-    Shutdown,
+    self, BotOptions, BotState, BotTiming, EventBus, ListSources, SearchLimits, Settings, Shutdown,
+    StateRules,
 };
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, Token};
@@ -47,7 +47,7 @@ async fn counted(variety: bool, data: &Path) -> usize {
         settings.guard.opponent_losses = 1000;
         settings.guard.points = 100_000;
         let (store, kept) = Store::open(data).expect("a data folder");
-        let memory = Memory::new(store, kept, MemoryRules::from(&settings));
+        let memory = BotState::new(store, kept, StateRules::from(&settings));
         let client = Client::new(ClientOptions {
             base_url: server.url().to_owned(),
             token: Token::parse(&token, "the test").expect("a good token"),
@@ -63,8 +63,8 @@ async fn counted(variety: bool, data: &Path) -> usize {
                 ..EngineOptions::default()
             }),
             settings,
-            pace: Pace::default().faster(FACTOR),
-            listeners: Listeners::default(),
+            pace: BotTiming::default().faster(FACTOR),
+            listeners: EventBus::default(),
             memory: memory.clone(),
             lists: ListSources::default(),
         };

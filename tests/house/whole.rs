@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use megaton::bot::{
-    self, BotOptions, ListSources, Listeners, Memory, Pace, SearchLimits, Settings, Shutdown,
+    self, BotOptions, BotState, BotTiming, EventBus, ListSources, SearchLimits, Settings, Shutdown,
 };
 use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool};
@@ -68,9 +68,9 @@ fn put_on_with(server: &Handle, mut config: Config) -> JoinHandle<()> {
             search,
             ..Settings::from(&config)
         },
-        pace: Pace::default().faster(FACTOR),
-        listeners: Listeners::default(),
-        memory: Memory::nowhere(),
+        pace: BotTiming::default().faster(FACTOR),
+        listeners: EventBus::default(),
+        memory: BotState::nowhere(),
         lists: ListSources::default(),
     };
     tokio::spawn(async move {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use megaton::lichess::{Error, GameId, OfferDraw, Room, EndpointClass, Timing};
+use megaton::lichess::{EndpointClass, Error, GameId, OfferDraw, Room, Timing};
 
 use crate::server::{Server, Step, client, ok, reply};
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use megaton::lichess::{
-    Error, Event, EventBackoff, GameEvent, GameId, EndpointClass, Disconnect, Timing,
+    Disconnect, EndpointClass, Error, Event, EventBackoff, GameEvent, GameId, Timing,
 };
 
 use crate::server::{STREAM_HEAD, Server, Step, client, reply};

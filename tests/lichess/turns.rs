@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use megaton::lichess::{
-    ChallengeId, DeclineReason, Error, GameId, OfferDraw, CallResult, Room, EndpointClass, Timing,
+    CallResult, ChallengeId, DeclineReason, EndpointClass, Error, GameId, OfferDraw, Room, Timing,
 };
 
 use crate::server::{Server, Step, client, ok, reply};
@@ -100,7 +100,10 @@ async fn the_days_games_against_bots_are_no_limit_on_answers() {
     client.accept(&human).await.unwrap();
     client.decline(&human, DeclineReason::Later).await.unwrap();
     let tally = client.tally();
-    assert_eq!(tally.ended(EndpointClass::AcceptBot, CallResult::Limited), 1);
+    assert_eq!(
+        tally.ended(EndpointClass::AcceptBot, CallResult::Limited),
+        1
+    );
     assert_eq!(tally.ended(EndpointClass::Answer, CallResult::Done), 1);
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use megaton::bot::{AlarmKind, BotEvent, State};
+use megaton::bot::{AlertKind, BotEvent, BotPhase};
 use megaton::lichess::DeclineReason;
 use megaton::practice::{Blow, Event, Fault, Handle, Havoc, Phase, Place, Reply, Strike};
 use tokio_util::sync::CancellationToken;
@@ -48,7 +48,7 @@ impl Trouble {
     }
 
     /// How often an alarm was raised so far.
-    fn alarms(&mut self) -> Vec<AlarmKind> {
+    fn alarms(&mut self) -> Vec<AlertKind> {
         let news = &mut self.bot.news;
         let told = std::iter::from_fn(|| news.try_recv().ok());
         told.filter_map(|event| match event {
@@ -61,7 +61,7 @@ impl Trouble {
     /// While the alarm lasts challenges are declined and hardly anything is asked.
     async fn takes_nothing(&mut self) {
         until("the alarm", async || {
-            self.bot.status().await.state == State::Alarmed
+            self.bot.status().await.state == BotPhase::Alarmed
         })
         .await;
         let guest = Guest::new(&self.server, "Latecomer").await;
@@ -106,13 +106,13 @@ async fn an_account_closed_or_marked_while_it_plays_is_an_alarm_and_its_game_goe
         assert!(calls <= 12, "{calls} calls in a minute of Lichess");
         change(&trouble.server, false);
         until("it is over", async || {
-            trouble.bot.status().await.state == State::Playing
+            trouble.bot.status().await.state == BotPhase::Playing
         })
         .await;
         let kind = if closed {
-            AlarmKind::Closed
+            AlertKind::Closed
         } else {
-            AlarmKind::Marked
+            AlertKind::Marked
         };
         let mut raised = trouble.alarms();
         raised.retain(|alarm| *alarm == kind);
@@ -133,12 +133,12 @@ async fn a_token_revoked_while_it_plays_is_one_alarm_and_no_storm() {
     assert!(traffic.most_openings <= 20, "{traffic:?}");
     let moves = traffic.calls[Place::Move.name()];
     until("it plays again", async || {
-        trouble.bot.status().await.state == State::Playing
+        trouble.bot.status().await.state == BotPhase::Playing
     })
     .await;
     assert!(moves < 100, "{moves} calls of moves");
     let raised = trouble.alarms();
-    let tokens = raised.iter().filter(|kind| **kind == AlarmKind::Token);
+    let tokens = raised.iter().filter(|kind| **kind == AlertKind::Token);
     assert!(tokens.count() <= 1, "{raised:?}");
     trouble.bot.end().await;
     trouble.server.shutdown().await;
@@ -174,13 +174,13 @@ async fn acceptances_that_are_forbidden_again_and_again_are_an_alarm_and_no_loop
     let guest = Guest::new(&trouble.server, "Eager").await;
     let mut state = trouble.bot.status().await.state;
     let mut asked = 0;
-    while state != State::Alarmed && asked < 150 {
+    while state != BotPhase::Alarmed && asked < 150 {
         guest.challenges().await;
         asked += 1;
         tokio::time::sleep(Duration::from_secs(5) / SPEED).await;
         state = trouble.bot.status().await.state;
     }
-    assert_eq!(state, State::Alarmed, "after {asked} challenges");
+    assert_eq!(state, BotPhase::Alarmed, "after {asked} challenges");
     let accepted = trouble.server.traffic().calls[Place::Accept.name()];
     assert!(accepted <= asked + 1, "{accepted} for {asked} challenges");
     guest.challenges().await;

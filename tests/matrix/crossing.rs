@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use megaton::bot::{BotEvent, Command, Settings, Wish};
+use megaton::bot::{BotEvent, ChallengeSpec, Command, Settings};
 use megaton::config::ColorWish;
 use megaton::lichess::Status;
 use megaton::practice::{Event, Fault, Handle, Place, Reply, Schedule, Shape};
@@ -22,11 +22,11 @@ fn one_seat(settings: &mut Settings, timeout: Duration) {
 
 /// The bot challenges the guest.
 async fn challenge(bot: &Running, guest: &str) {
-    bot.told(Command::Challenge(Wish {
+    bot.told(Command::Challenge(ChallengeSpec {
         user: guest.to_owned(),
         // Of two visitors the server judges the one with White.
         color: Some(ColorWish::White),
-        ..Wish::default()
+        ..ChallengeSpec::default()
     }))
     .await;
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
 use megaton::bot::{
-    self, BotEvent, BotOptions, Command, Control, ListSources, Listeners, Memory, MemoryRules,
-    Pace, Reply, SearchLimits, Settings, Shutdown, Status,
+    self, BotEvent, BotOptions, BotState, BotTiming, Command, ControlHandle, EventBus, ListSources,
+    Reply, SearchLimits, Settings, Shutdown, StateRules, Status,
 };
 use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::{self, Client, ClientOptions, GameId, Token};
@@ -172,7 +172,7 @@ pub(crate) async fn server() -> Handle {
 pub(crate) struct Running {
     pub(crate) task: JoinHandle<()>,
     pub(crate) shutdown: Shutdown,
-    pub(crate) control: Control,
+    pub(crate) control: ControlHandle,
     pub(crate) news: broadcast::Receiver<BotEvent>,
 }
 
@@ -300,9 +300,9 @@ pub(crate) fn start_with(client: Client, change: impl FnOnce(&mut Settings)) -> 
 }
 
 fn begin(client: Client, settings: Settings) -> Running {
-    let memory = Memory::nowhere();
-    memory.set_rules(MemoryRules::from(&settings));
-    let listeners = Listeners::default();
+    let memory = BotState::nowhere();
+    memory.set_rules(StateRules::from(&settings));
+    let listeners = EventBus::default();
     let options = BotOptions {
         sole: false,
         client,
@@ -315,9 +315,9 @@ fn begin(client: Client, settings: Settings) -> Running {
         settings,
         memory,
         lists: ListSources::default(),
-        pace: Pace {
+        pace: BotTiming {
             post_limit: CALL,
-            ..Pace::default().faster(SPEED)
+            ..BotTiming::default().faster(SPEED)
         },
         listeners: listeners.clone(),
     };

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use megaton::archive::{Database, ArchiveEntry};
+use megaton::archive::{ArchiveEntry, Database};
 use megaton::bot::{
-    self, BotOptions, Chronicle, ListSources, Listeners, Memory, Pace, SearchLimits, Settings,
+    self, BotOptions, BotState, BotTiming, EventBus, EventLog, ListSources, SearchLimits, Settings,
     Shutdown, channel,
 };
 use megaton::config::{Config, Panel};
@@ -35,7 +35,7 @@ pub(crate) struct House {
     bot: JoinHandle<()>,
     shutdown: Shutdown,
     /// What the bot writes down as it goes.
-    pub(crate) chronicle: Chronicle,
+    pub(crate) chronicle: EventLog,
     /// The address of the operator's page.
     panel: String,
 }
@@ -253,9 +253,9 @@ fn bot_options(url: &str, token: &str) -> BotOptions {
         client: client(url, token),
         pool: Pool::in_background(&engine),
         settings: Settings { search, ..settings },
-        pace: Pace::default(),
-        listeners: Listeners::new(),
-        memory: Memory::nowhere(),
+        pace: BotTiming::default(),
+        listeners: EventBus::new(),
+        memory: BotState::nowhere(),
         lists: ListSources::default(),
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use fantoccini::key::Key;
 use megaton::archive::{
-    ChallengeRecord, TimeControlRecord, Direction, Database, ArchiveEntry, EventRecord, PlayerRecord, ChallengeVerdict,
+    ArchiveEntry, ChallengeRecord, ChallengeVerdict, Database, Direction, EventRecord,
+    PlayerRecord, TimeControlRecord,
 };
 use megaton::lichess::Speed;
 use serde_json::{Value, json};

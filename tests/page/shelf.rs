@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use megaton::archive::{
-    Database, EndingRecord, ArchiveEntry, GameRecord, Millis, Mistake, MoveRecord, PlayerRecord, ReviewRecord,
-    ScoreRecord,
+    ArchiveEntry, Database, EndingRecord, GameRecord, Millis, Mistake, MoveRecord, PlayerRecord,
+    ReviewRecord, ScoreRecord,
 };
 use megaton::lichess::{Side, Status};
 use serde_json::{Value, json};
@@ -124,7 +124,10 @@ async fn games_of_the_archive_are_listed_shown_and_given_as_pgn() {
         let called_off = drawn_but("called00", |game| {
             game.ending = Some(ended(Status::Aborted, 900));
         });
-        Database::open(&file, 1).unwrap().commit(&[called_off]).unwrap();
+        Database::open(&file, 1)
+            .unwrap()
+            .commit(&[called_off])
+            .unwrap();
         let opponents = get("/api/opponents").await.json();
         assert_eq!(opponents[0]["games"], 3, "{opponents}");
         assert_eq!(opponents[0]["draws"], 3, "{opponents}");

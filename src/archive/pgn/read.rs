@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::comment::understand;
 use super::split::{PgnChunk, PgnChunks};
 use super::tags::{GameResult, Tags};
-use crate::archive::record::{TimeControlRecord, GameRecord, Millis, MoveRecord};
+use crate::archive::record::{GameRecord, Millis, MoveRecord, TimeControlRecord};
 use crate::lichess::{Side, Status};
 use crate::rules::{Color, Draw, Game, Outcome as Ended, RepetitionRule, Win};
 

@@ -8,7 +8,9 @@ use std::collections::btree_map::Entry;
 
 use super::write::PgnOptions;
 use crate::archive::dates;
-use crate::archive::record::{TimeControlRecord, EndingRecord, GameRecord, Millis, Origin, PlayerRecord};
+use crate::archive::record::{
+    EndingRecord, GameRecord, Millis, Origin, PlayerRecord, TimeControlRecord,
+};
 use crate::lichess::{Side, Speed, Status};
 
 const DAY_SECONDS: u64 = 24 * 3600;
@@ -293,15 +295,19 @@ impl Ended {
 /// The speed class that Lichess gives a time control: by the time that forty moves may take.
 fn speed(control: TimeControlRecord) -> Speed {
     match control {
-        TimeControlRecord::Clock { initial, increment } => match (initial + 40 * increment) / 1000 {
-            0..=29 => Speed::UltraBullet,
-            30..=179 => Speed::Bullet,
-            180..=479 => Speed::Blitz,
-            480..=1499 => Speed::Rapid,
-            1500..=21_599 => Speed::Classical,
-            _ => Speed::Correspondence,
-        },
-        TimeControlRecord::Days(_) | TimeControlRecord::Unlimited | TimeControlRecord::Unknown => Speed::Correspondence,
+        TimeControlRecord::Clock { initial, increment } => {
+            match (initial + 40 * increment) / 1000 {
+                0..=29 => Speed::UltraBullet,
+                30..=179 => Speed::Bullet,
+                180..=479 => Speed::Blitz,
+                480..=1499 => Speed::Rapid,
+                1500..=21_599 => Speed::Classical,
+                _ => Speed::Correspondence,
+            }
+        }
+        TimeControlRecord::Days(_) | TimeControlRecord::Unlimited | TimeControlRecord::Unknown => {
+            Speed::Correspondence
+        }
     }
 }
 

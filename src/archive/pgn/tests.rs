@@ -9,7 +9,7 @@ use shakmaty::variant::Atomic;
 
 use super::read::{PgnFault, PgnGames};
 use super::write::{PgnOptions, pgn, pgn_reviewed};
-use crate::archive::record::{TimeControlRecord, GameRecord, MoveRecord, Origin, ScoreRecord};
+use crate::archive::record::{GameRecord, MoveRecord, Origin, ScoreRecord, TimeControlRecord};
 use crate::archive::review::{Mistake, ReviewRecord};
 use crate::archive::tests::game;
 use crate::lichess::{Side, Speed, Status};

@@ -7,9 +7,9 @@ use rusqlite::Connection;
 use super::SCHEMA;
 use crate::archive::tests::{game, ground, keep};
 use crate::archive::{
-    ArchiveError, ChallengeRecord, TimeControlRecord, Direction, Database, EndingRecord, ArchiveEntry, EventRecord,
-    Filter, GameRecord, ArchiveReader, MoveRecord, Order, Origin, PlayerRecord, ReviewRecord,
-    ScoreRecord, Source, ChallengeVerdict,
+    ArchiveEntry, ArchiveError, ArchiveReader, ChallengeRecord, ChallengeVerdict, Database,
+    Direction, EndingRecord, EventRecord, Filter, GameRecord, MoveRecord, Order, Origin,
+    PlayerRecord, ReviewRecord, ScoreRecord, Source, TimeControlRecord,
 };
 use crate::lichess::{Side, Speed, Status};
 use crate::sqlite::{Format, Schema};

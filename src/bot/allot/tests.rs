@@ -7,8 +7,8 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-fn reading(left: Option<Duration>, kind: ClockKind, at: Instant) -> Reading {
-    Reading {
+fn reading(left: Option<Duration>, kind: ClockKind, at: Instant) -> ClockState {
+    ClockState {
         left,
         increment: ms(2000),
         at,
@@ -17,16 +17,16 @@ fn reading(left: Option<Duration>, kind: ClockKind, at: Instant) -> Reading {
     }
 }
 
-fn bare(left: u64, at: Instant) -> Reading {
-    Reading {
+fn bare(left: u64, at: Instant) -> ClockState {
+    ClockState {
         increment: ms(0),
         ..reading(Some(ms(left)), ClockKind::Running, at)
     }
 }
 
 /// The way to the server after many moves that cost about the same.
-fn known(cost: u64) -> Lag {
-    Lag {
+fn known(cost: u64) -> Latency {
+    Latency {
         learned: ms(cost),
         median: ms(cost / 2),
         worst: ms(cost + 40),
@@ -41,15 +41,21 @@ fn searching(search: SearchLimits) -> Settings {
     }
 }
 
-fn allotted(reading: &Reading, lag: &Lag, now: Instant) -> Allotment {
-    allot(reading, lag, &Settings::default(), &Pace::default(), now)
+fn allotted(reading: &ClockState, lag: &Latency, now: Instant) -> SearchBudget {
+    search_budget(
+        reading,
+        lag,
+        &Settings::default(),
+        &BotTiming::default(),
+        now,
+    )
 }
 
 #[test]
 fn no_clock_is_ever_thought_through_to_the_end() {
     let now = Instant::now();
     let rules = config::Clock::default();
-    for lag in [Lag::default(), known(10), known(90), known(1500)] {
+    for lag in [Latency::default(), known(10), known(90), known(1500)] {
         for left in [
             0,
             1,
@@ -64,7 +70,7 @@ fn no_clock_is_ever_thought_through_to_the_end() {
             u64::MAX,
         ] {
             for increment in [0, 1000, 60_000, u64::MAX] {
-                let running = Reading {
+                let running = ClockState {
                     increment: ms(increment),
                     ..bare(left, now)
                 };
@@ -86,7 +92,7 @@ fn no_clock_is_ever_thought_through_to_the_end() {
 #[test]
 fn a_scramble_without_increment_is_played_at_once() {
     let now = Instant::now();
-    for lag in [Lag::default(), known(30), known(120)] {
+    for lag in [Latency::default(), known(30), known(120)] {
         for left in [1000, 700, 400, 100] {
             let allotment = allotted(&bare(left, now), &lag, now);
             let time = allotment.limits.hard_deadline.expect("always one") - now;
@@ -101,11 +107,11 @@ fn a_scramble_without_increment_is_played_at_once() {
 
 /// Plays on until the flag falls, each move costing this on the way, and says how many moves
 /// that took.
-fn moves_before_the_flag(start: u64, increment: u64, cost: u64, lag: &Lag) -> usize {
+fn moves_before_the_flag(start: u64, increment: u64, cost: u64, lag: &Latency) -> usize {
     let now = Instant::now();
     let mut left = ms(start);
     for moves in 0..1000 {
-        let running = Reading {
+        let running = ClockState {
             increment: ms(increment),
             ..bare(left.as_millis() as u64, now)
         };
@@ -146,7 +152,7 @@ fn the_clock_goes_to_the_engine_unless_a_test_sets_limits() {
     assert_eq!((clock.time, clock.increment), (ms(60_000), ms(2000)));
     let limited = |search| {
         let settings = searching(search);
-        allot(&running, &known(50), &settings, &Pace::default(), now).limits
+        search_budget(&running, &known(50), &settings, &BotTiming::default(), now).limits
     };
     let limits = limited(SearchLimits {
         nodes: Some(1),
@@ -164,10 +170,10 @@ fn the_clock_goes_to_the_engine_unless_a_test_sets_limits() {
 #[test]
 fn a_first_move_is_thought_about_briefly_whatever_the_clock() {
     let now = Instant::now();
-    let first_think = Pace::default().first_think;
+    let first_think = BotTiming::default().first_think;
     for (left, time) in [(180_000, first_think), (3000, ms(150)), (10_000, ms(500))] {
         let standing = reading(Some(ms(left)), ClockKind::Standing, now);
-        let limits = allotted(&standing, &Lag::default(), now).limits;
+        let limits = allotted(&standing, &Latency::default(), now).limits;
         assert_eq!((limits.movetime, limits.clock), (Some(time), None));
         assert!(!limits.background);
     }
@@ -176,20 +182,20 @@ fn a_first_move_is_thought_about_briefly_whatever_the_clock() {
 #[test]
 fn a_first_move_beats_its_expiration_even_after_a_restart() {
     let at = Instant::now();
-    let limited = Reading {
+    let limited = ClockState {
         expires_in: Some(ms(12_000)),
         ..reading(Some(ms(180_000)), ClockKind::Standing, at)
     };
     for age in [0, 6_000, 11_500, 12_000, 99_000] {
         let now = at + ms(age);
-        let spent = allotted(&limited, &Lag::default(), now).fallback - now;
+        let spent = allotted(&limited, &Latency::default(), now).fallback - now;
         assert!(
             spent <= ms(12_000_u64.saturating_sub(age)) / 4 + 2 * GRACE,
             "{age}"
         );
     }
-    assert!(limited.affords(ms(5_000), &Pace::default(), at));
-    assert!(!limited.affords(ms(5_000), &Pace::default(), at + ms(3_000)));
+    assert!(limited.affords(ms(5_000), &BotTiming::default(), at));
+    assert!(!limited.affords(ms(5_000), &BotTiming::default(), at + ms(3_000)));
 }
 
 #[test]
@@ -198,14 +204,14 @@ fn without_a_clock_a_fixed_thought_is_had_in_the_background() {
     let think = config::Correspondence::default().think;
     for left in [None, Some(ms(172_800_000)), Some(Duration::MAX)] {
         let unclocked = reading(left, ClockKind::Unclocked, now);
-        let limits = allotted(&unclocked, &Lag::default(), now).limits;
+        let limits = allotted(&unclocked, &Latency::default(), now).limits;
         assert_eq!((limits.movetime, limits.clock), (Some(think), None));
         assert!(limits.background);
         assert!(limits.hard_deadline.expect("always one") > now + think);
     }
     // Nearly out of days.
     let late = reading(Some(ms(40_000)), ClockKind::Unclocked, now);
-    let allotment = allotted(&late, &Lag::default(), now);
+    let allotment = allotted(&late, &Latency::default(), now);
     assert!(allotment.fallback - now < ms(3000));
 }
 
@@ -213,7 +219,7 @@ fn without_a_clock_a_fixed_thought_is_had_in_the_background() {
 fn pondering_takes_our_standing_clock() {
     let at = Instant::now();
     let running = reading(Some(ms(60_000)), ClockKind::Running, at);
-    let (settings, pace) = (Settings::default(), Pace::default());
+    let (settings, pace) = (Settings::default(), BotTiming::default());
     // However long the opponent thinks.
     let limits = ponder(&running, &known(50), &settings, &pace, at + ms(50_000));
     let limits = limits.expect("a clock runs");
@@ -229,7 +235,7 @@ fn leisure_takes_a_small_part_of_a_healthy_clock_only() {
     let now = Instant::now();
     let rules = config::Clock::default();
     let waits = |left, ply| {
-        let until = leisure(&bare(left, now), &known(50), &rules, ply, now);
+        let until = human_pace(&bare(left, now), &known(50), &rules, ply, now);
         until.map(|until| until - now)
     };
     for left in [0, 1000, 19_999] {
@@ -243,5 +249,5 @@ fn leisure_takes_a_small_part_of_a_healthy_clock_only() {
     }
     assert!(waits(180_000, 4) < waits(180_000, 14));
     let standing = reading(Some(ms(60_000)), ClockKind::Standing, now);
-    assert_eq!(leisure(&standing, &known(50), &rules, 0, now), None);
+    assert_eq!(human_pace(&standing, &known(50), &rules, 0, now), None);
 }

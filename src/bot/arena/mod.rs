@@ -5,12 +5,12 @@
 //! * `calendar`: the arenas ahead and those we are in, told the time
 //! * `steward`: the calls, and the porter's end of all this
 
-mod calendar;
-mod duty;
-mod rule;
-mod steward;
+mod eligibility;
+mod event;
+mod schedule;
+mod service;
 
-pub use calendar::Calendar;
-pub use duty::{Duty, Heard, Joined};
-pub use rule::{Us, WhyNot, admits, suits};
-pub(super) use steward::Steward;
+pub use eligibility::{Eligibility, Ineligible, admits, suits};
+pub use event::{ArenaEffect, ArenaEvent, JoinOutcome};
+pub use schedule::ArenaSchedule;
+pub(super) use service::ArenaService;

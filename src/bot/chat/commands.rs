@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::conversation::{Facts, Introduction};
+use super::conversation::{GameFacts, Players};
 use crate::engine::Score;
 use crate::lichess::{Room, Side};
 
@@ -14,7 +14,7 @@ const MARK: char = '!';
 
 /// Something that can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Command {
+pub(super) enum ChatCommand {
     /// What can be asked.
     Help,
     /// Who we are.
@@ -29,7 +29,7 @@ pub(super) enum Command {
     Ping,
 }
 
-impl Command {
+impl ChatCommand {
     /// The command in a line, if there is one. Capitals do not matter.
     pub(super) fn read(line: &str) -> Option<Self> {
         let word = line.trim_start().strip_prefix(MARK)?;
@@ -52,14 +52,14 @@ impl Command {
 
 /// Who asks, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Asker {
+pub(super) struct ChatSender {
     /// The room it was asked in, and is answered in.
     pub(super) room: Room,
     /// Whether it is the opponent.
     pub(super) plays: bool,
 }
 
-impl Asker {
+impl ChatSender {
     fn may_see_evals(self) -> bool {
         self.room == Room::Spectator && !self.plays
     }
@@ -67,30 +67,30 @@ impl Asker {
 
 /// The answer to a command.
 pub(super) fn answer(
-    command: Command,
-    asker: Asker,
-    about: &Introduction,
-    facts: &Facts,
+    command: ChatCommand,
+    asker: ChatSender,
+    about: &Players,
+    facts: &GameFacts,
 ) -> String {
     match command {
-        Command::Help if asker.may_see_evals() => {
+        ChatCommand::Help if asker.may_see_evals() => {
             "I answer !name, !eval, !clock, !stats and !ping.".to_owned()
         }
-        Command::Help => "I answer !name, !clock, !stats and !ping.".to_owned(),
-        Command::Name => format!(
+        ChatCommand::Help => "I answer !name, !clock, !stats and !ping.".to_owned(),
+        ChatCommand::Name => format!(
             "I am {}, playing atomic chess with {} {}.",
             about.me, about.engine, about.version
         ),
-        Command::Eval if asker.may_see_evals() => eval(about.us, facts),
-        Command::Eval => "I keep my opinion to myself while we play.".to_owned(),
-        Command::Clock => clocks(facts),
-        Command::Stats => stats(&about.opponent, facts),
-        Command::Ping => "Pong!".to_owned(),
+        ChatCommand::Eval if asker.may_see_evals() => eval(about.us, facts),
+        ChatCommand::Eval => "I keep my opinion to myself while we play.".to_owned(),
+        ChatCommand::Clock => clocks(facts),
+        ChatCommand::Stats => stats(&about.opponent, facts),
+        ChatCommand::Ping => "Pong!".to_owned(),
     }
 }
 
 /// The last score, as White sees it.
-fn eval(us: Side, facts: &Facts) -> String {
+fn eval(us: Side, facts: &GameFacts) -> String {
     let Some(opinion) = facts.opinion else {
         return "I have not thought about this game yet.".to_owned();
     };
@@ -109,7 +109,7 @@ fn eval(us: Side, facts: &Facts) -> String {
     )
 }
 
-fn clocks(facts: &Facts) -> String {
+fn clocks(facts: &GameFacts) -> String {
     match (facts.clocks.white, facts.clocks.black) {
         (Some(white), Some(black)) => {
             format!(
@@ -135,7 +135,7 @@ fn minutes(left: Duration) -> String {
     }
 }
 
-fn stats(opponent: &str, facts: &Facts) -> String {
+fn stats(opponent: &str, facts: &GameFacts) -> String {
     let Some(tally) = facts.tally else {
         return format!("I remember no games against {opponent}.");
     };
@@ -157,22 +157,22 @@ fn points(wins: u32, draws: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bot::chat::conversation::{Opinion, Tally};
+    use crate::bot::chat::conversation::{EngineEval, ScoreTally};
     use crate::lichess::BySide;
 
-    fn about() -> Introduction {
-        Introduction::between(
+    fn about() -> Players {
+        Players::between(
             "x".repeat(30).as_str(),
             "y".repeat(30).as_str(),
             Side::Black,
         )
     }
 
-    const SPECTATOR: Asker = Asker {
+    const SPECTATOR: ChatSender = ChatSender {
         room: Room::Spectator,
         plays: false,
     };
-    const OPPONENT: Asker = Asker {
+    const OPPONENT: ChatSender = ChatSender {
         room: Room::Player,
         plays: true,
     };
@@ -180,13 +180,13 @@ mod tests {
     #[test]
     fn a_command_is_one_known_word_in_any_letter_case() {
         let rows = [
-            ("!help", Some(Command::Help)),
-            ("  !HeLp me", Some(Command::Help)),
-            ("!commands", Some(Command::Help)),
-            ("!EVAL", Some(Command::Eval)),
+            ("!help", Some(ChatCommand::Help)),
+            ("  !HeLp me", Some(ChatCommand::Help)),
+            ("!commands", Some(ChatCommand::Help)),
+            ("!EVAL", Some(ChatCommand::Eval)),
             ("!ping!", None),
             ("help", None),
-            ("! help", Some(Command::Help)),
+            ("! help", Some(ChatCommand::Help)),
             ("!", None),
             ("", None),
             ("say !help", None),
@@ -194,35 +194,35 @@ mod tests {
             ("!$(reboot)", None),
         ];
         for (line, command) in rows {
-            assert_eq!(Command::read(line), command, "{line:?}");
+            assert_eq!(ChatCommand::read(line), command, "{line:?}");
         }
     }
 
     #[test]
     fn what_we_think_is_never_for_the_opponent_in_whichever_room() {
-        let facts = Facts {
-            opinion: Some(Opinion {
+        let facts = GameFacts {
+            opinion: Some(EngineEval {
                 score: Score::Cp(123),
                 depth: 17,
                 ply: 20,
             }),
-            ..Facts::default()
+            ..GameFacts::default()
         };
-        let reply = |asker| answer(Command::Eval, asker, &about(), &facts);
+        let reply = |asker| answer(ChatCommand::Eval, asker, &about(), &facts);
         assert_eq!(reply(SPECTATOR), "-1.23 for White at depth 17 (move 11).");
         for asker in [
             OPPONENT,
-            Asker {
+            ChatSender {
                 room: Room::Spectator,
                 plays: true,
             },
-            Asker {
+            ChatSender {
                 room: Room::Player,
                 plays: false,
             },
         ] {
             assert!(!reply(asker).contains("1.23"), "{asker:?}");
-            assert!(!answer(Command::Help, asker, &about(), &facts).contains("eval"));
+            assert!(!answer(ChatCommand::Help, asker, &about(), &facts).contains("eval"));
         }
     }
 
@@ -238,13 +238,13 @@ mod tests {
         for (left, text) in rows {
             assert_eq!(minutes(ms(left)), text);
         }
-        assert_eq!(clocks(&Facts::default()), "No clock has run yet.");
+        assert_eq!(clocks(&GameFacts::default()), "No clock has run yet.");
     }
 
     #[test]
     fn every_answer_fits_a_line_with_the_longest_names_and_numbers() {
-        let facts = Facts {
-            opinion: Some(Opinion {
+        let facts = GameFacts {
+            opinion: Some(EngineEval {
                 score: Score::Mate(i32::MIN),
                 depth: u32::MAX,
                 ply: usize::MAX,
@@ -253,19 +253,19 @@ mod tests {
                 white: Some(Duration::MAX),
                 black: Some(Duration::MAX),
             },
-            tally: Some(Tally {
+            tally: Some(ScoreTally {
                 wins: 99_999,
                 draws: 99_999,
                 losses: 99_999,
             }),
         };
         for command in [
-            Command::Help,
-            Command::Name,
-            Command::Eval,
-            Command::Clock,
-            Command::Stats,
-            Command::Ping,
+            ChatCommand::Help,
+            ChatCommand::Name,
+            ChatCommand::Eval,
+            ChatCommand::Clock,
+            ChatCommand::Stats,
+            ChatCommand::Ping,
         ] {
             for asker in [SPECTATOR, OPPONENT] {
                 let text = answer(command, asker, &about(), &facts);
@@ -277,11 +277,11 @@ mod tests {
 
     #[test]
     fn stats_count_half_points() {
-        let facts = |tally| Facts {
+        let facts = |tally| GameFacts {
             tally,
-            ..Facts::default()
+            ..GameFacts::default()
         };
-        let tally = Tally {
+        let tally = ScoreTally {
             wins: 3,
             draws: 1,
             losses: 2,
@@ -291,7 +291,7 @@ mod tests {
             text,
             "Against blastcap I have 3.5 from 6: won 3, drawn 1, lost 2."
         );
-        let first = stats("blastcap", &facts(Some(Tally::default())));
+        let first = stats("blastcap", &facts(Some(ScoreTally::default())));
         assert_eq!(first, "This is our first game, blastcap.");
         assert!(stats("blastcap", &facts(None)).contains("remember no games"));
     }

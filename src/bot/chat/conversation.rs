@@ -6,11 +6,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::commands::{Asker, Command, answer};
-use super::flood::Flood;
-use super::line::{Line, Occasion, Receipt, sendable};
+use super::commands::{ChatCommand, ChatSender, answer};
+use super::message::{ChatMessage, MessageKind, OutcomeSender, sendable};
+use super::reply_limit::ReplyLimit;
+use crate::bot::game::{Ending, MovePlayed};
 use crate::bot::settings::Settings;
-use crate::bot::table::{Ending, Moved};
 use crate::config::{Template, Words};
 use crate::engine::Score;
 use crate::lichess::{BySide, ChatLine, GameId, Room, Side, Status, UserId};
@@ -22,7 +22,7 @@ const FIRST_PLIES: usize = 2;
 
 /// Who plays whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Introduction {
+pub struct Players {
     /// Our name.
     pub me: String,
     /// The opponent's name.
@@ -41,7 +41,7 @@ pub struct Introduction {
     pub version: &'static str,
 }
 
-impl Introduction {
+impl Players {
     /// Two humans' names, for tests and as a beginning.
     pub fn between(me: &str, opponent: &str, us: Side) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl Introduction {
 
 /// What was said in a game before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct ChatState {
     /// The greeting.
     pub greeted: bool,
     /// The goodbye.
@@ -68,7 +68,7 @@ pub struct Said {
 
 /// How the games against one opponent went, from our side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct ScoreTally {
     /// Won.
     pub wins: u32,
     /// Drawn.
@@ -79,18 +79,18 @@ pub struct Tally {
 
 /// What there is to tell about the game.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Facts {
+pub(super) struct GameFacts {
     /// What the engine said of our last move.
-    pub(super) opinion: Option<Opinion>,
+    pub(super) opinion: Option<EngineEval>,
     /// Both clocks as the server stated them last.
     pub(super) clocks: BySide<Option<Duration>>,
     /// The games before this one.
-    pub(super) tally: Option<Tally>,
+    pub(super) tally: Option<ScoreTally>,
 }
 
 /// What the engine said of one of our moves.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Opinion {
+pub(super) struct EngineEval {
     pub(super) score: Score,
     pub(super) depth: u32,
     pub(super) ply: usize,
@@ -101,40 +101,40 @@ pub(super) struct Opinion {
 pub struct Conversation {
     game: GameId,
     settings: Arc<Settings>,
-    about: Option<Introduction>,
-    said: Said,
-    facts: Facts,
-    flood: Flood,
+    about: Option<Players>,
+    said: ChatState,
+    facts: GameFacts,
+    flood: ReplyLimit,
 }
 
 impl Conversation {
     /// A game in which this was said before.
-    pub fn new(game: GameId, settings: Arc<Settings>, said: Said) -> Self {
+    pub fn new(game: GameId, settings: Arc<Settings>, said: ChatState) -> Self {
         Self {
-            flood: Flood::new(settings.chat.pause),
+            flood: ReplyLimit::new(settings.chat.pause),
             game,
             settings,
             about: None,
             said,
-            facts: Facts::default(),
+            facts: GameFacts::default(),
         }
     }
 
     /// What was said so far.
-    pub fn said(&self) -> Said {
+    pub fn said(&self) -> ChatState {
         self.said
     }
 
     /// It is known who plays.
-    pub fn introduce(&mut self, about: Introduction) {
+    pub fn introduce(&mut self, about: Players) {
         self.about = Some(about);
     }
 
     /// A move stands on the server's list. Our first one is the moment to greet.
-    pub fn moved(&mut self, moved: &Moved) -> Vec<Line> {
+    pub fn moved(&mut self, moved: &MovePlayed) -> Vec<ChatMessage> {
         self.facts.clocks = moved.clocks;
         if let (true, Some(thought)) = (moved.ours, &moved.thought) {
-            self.facts.opinion = Some(Opinion {
+            self.facts.opinion = Some(EngineEval {
                 score: thought.score,
                 depth: thought.depth,
                 ply: moved.ply,
@@ -145,47 +145,51 @@ impl Conversation {
         }
         self.said.greeted = true;
         let chat = &self.settings.chat;
-        self.both_rooms(&chat.greeting, &chat.spectator_greeting, Occasion::Greeting)
+        self.both_rooms(
+            &chat.greeting,
+            &chat.spectator_greeting,
+            MessageKind::Greeting,
+        )
     }
 
     /// The game is over.
-    pub fn ended(&mut self, ending: &Ending) -> Vec<Line> {
+    pub fn ended(&mut self, ending: &Ending) -> Vec<ChatMessage> {
         let played = !matches!(ending.status, None | Some(Status::Aborted));
         if !played || ending.plies < FIRST_PLIES || self.said.parted || !self.greets() {
             return Vec::new();
         }
         self.said.parted = true;
         let chat = &self.settings.chat;
-        self.both_rooms(&chat.goodbye, &chat.spectator_goodbye, Occasion::Goodbye)
+        self.both_rooms(&chat.goodbye, &chat.spectator_goodbye, MessageKind::Goodbye)
     }
 
     /// Somebody said something. `tally` is asked only if the answer needs it.
     pub fn heard(
         &mut self,
         line: &ChatLine,
-        tally: impl FnOnce() -> Option<Tally>,
+        tally: impl FnOnce() -> Option<ScoreTally>,
         now: Instant,
-    ) -> Option<Line> {
+    ) -> Option<ChatMessage> {
         let about = self.about.as_ref()?;
         let speaker = UserId::new(&line.username);
         let ours = speaker == UserId::new(&about.me);
         if !self.settings.chat.commands || ours || speaker.as_str() == SERVER {
             return None;
         }
-        let command = Command::read(&line.text)?;
+        let command = ChatCommand::read(&line.text)?;
         if !self.flood.admits(&speaker, now) {
             return None;
         }
-        let asker = Asker {
+        let asker = ChatSender {
             room: line.room,
             plays: about.opponent_id.as_ref() == Some(&speaker),
         };
         let mut facts = self.facts;
-        if command == Command::Stats {
+        if command == ChatCommand::Stats {
             facts.tally = tally();
         }
         let text = answer(command, asker, about, &facts);
-        self.line(line.room, &text, Occasion::Answer)
+        self.line(line.room, &text, MessageKind::Answer)
     }
 
     /// Whether this opponent is one whom the operator wants greeted.
@@ -201,7 +205,7 @@ impl Conversation {
         })
     }
 
-    fn both_rooms(&self, player: &str, spectator: &str, occasion: Occasion) -> Vec<Line> {
+    fn both_rooms(&self, player: &str, spectator: &str, occasion: MessageKind) -> Vec<ChatMessage> {
         let Some(about) = &self.about else {
             return Vec::new();
         };
@@ -217,14 +221,14 @@ impl Conversation {
             .collect()
     }
 
-    fn line(&self, room: Room, text: &str, occasion: Occasion) -> Option<Line> {
-        Some(Line {
+    fn line(&self, room: Room, text: &str, occasion: MessageKind) -> Option<ChatMessage> {
+        Some(ChatMessage {
             game: self.game.clone(),
             room,
             text: sendable(text)?,
             occasion,
             pause: self.settings.chat.pause,
-            receipt: Receipt::default(),
+            receipt: OutcomeSender::default(),
         })
     }
 }
@@ -242,14 +246,14 @@ mod tests {
         settings
     }
 
-    fn conversation(settings: Settings, said: Said) -> Conversation {
+    fn conversation(settings: Settings, said: ChatState) -> Conversation {
         let mut talk = Conversation::new(GameId::new("g1"), Arc::new(settings), said);
-        talk.introduce(Introduction::between("Megaton", "BlastCap", Side::White));
+        talk.introduce(Players::between("Megaton", "BlastCap", Side::White));
         talk
     }
 
-    fn moved(ply: usize, ours: bool) -> Moved {
-        Moved {
+    fn moved(ply: usize, ours: bool) -> MovePlayed {
+        MovePlayed {
             ply,
             before: Position::default(),
             played: Position::default().legal_moves()[0],
@@ -279,13 +283,13 @@ mod tests {
         }
     }
 
-    fn texts(lines: &[Line]) -> Vec<(Room, &str)> {
+    fn texts(lines: &[ChatMessage]) -> Vec<(Room, &str)> {
         lines.iter().map(|line| (line.room, &*line.text)).collect()
     }
 
     #[test]
     fn both_rooms_are_greeted_once_and_only_after_our_first_move() {
-        let mut talk = conversation(settings(), Said::default());
+        let mut talk = conversation(settings(), ChatState::default());
         assert!(talk.moved(&moved(1, false)).is_empty());
         let greeting = talk.moved(&moved(0, true));
         assert_eq!(
@@ -301,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_game_taken_up_again_is_not_greeted_again() {
-        let said = Said {
+        let said = ChatState {
             greeted: true,
             parted: true,
         };
@@ -309,7 +313,7 @@ mod tests {
         assert!(talk.moved(&moved(0, true)).is_empty());
         assert!(talk.ended(&ending(Some(Status::Mate), 20)).is_empty());
         // Nothing is known, but the game is long under way.
-        let mut talk = conversation(settings(), Said::default());
+        let mut talk = conversation(settings(), ChatState::default());
         assert!(talk.moved(&moved(24, true)).is_empty());
     }
 
@@ -321,7 +325,7 @@ mod tests {
             (Some(Status::Mate), 20, 1),
         ];
         for (status, plies, lines) in rows {
-            let mut talk = conversation(settings(), Said::default());
+            let mut talk = conversation(settings(), ChatState::default());
             assert_eq!(talk.ended(&ending(status, plies)).len(), lines);
             assert!(talk.ended(&ending(status, plies)).is_empty());
         }
@@ -339,8 +343,8 @@ mod tests {
             let mut settings = settings();
             settings.chat.bots = bots;
             settings.chat.humans = humans;
-            let mut talk = conversation(settings, Said::default());
-            let mut about = Introduction::between("Megaton", "BlastCap", Side::White);
+            let mut talk = conversation(settings, ChatState::default());
+            let mut about = Players::between("Megaton", "BlastCap", Side::White);
             about.opponent_is_bot = is_bot;
             about.opponent_reads = reads;
             talk.introduce(about);
@@ -350,7 +354,7 @@ mod tests {
 
     #[test]
     fn answers_go_to_the_room_they_were_asked_in() {
-        let mut talk = conversation(settings(), Said::default());
+        let mut talk = conversation(settings(), ChatState::default());
         let now = Instant::now();
         for room in [Room::Player, Room::Spectator] {
             let line = talk.heard(&says(room, "BlastCap", "!ping"), || None, now);
@@ -360,7 +364,7 @@ mod tests {
 
     #[test]
     fn our_own_lines_and_the_servers_are_no_questions() {
-        let mut talk = conversation(settings(), Said::default());
+        let mut talk = conversation(settings(), ChatState::default());
         for name in ["Megaton", "megaton", "lichess", "Lichess"] {
             let line = says(Room::Player, name, "!help");
             assert_eq!(talk.heard(&line, || None, Instant::now()), None, "{name}");
@@ -371,14 +375,14 @@ mod tests {
     fn commands_can_be_switched_off() {
         let mut settings = settings();
         settings.chat.commands = false;
-        let mut talk = conversation(settings, Said::default());
+        let mut talk = conversation(settings, ChatState::default());
         let line = says(Room::Player, "BlastCap", "!help");
         assert_eq!(talk.heard(&line, || None, Instant::now()), None);
     }
 
     #[test]
     fn the_opponent_gets_no_eval_under_any_spelling_of_its_name() {
-        let mut talk = conversation(settings(), Said::default());
+        let mut talk = conversation(settings(), ChatState::default());
         let now = Instant::now();
         for name in ["BlastCap", "blastcap", "BLASTCAP"] {
             let line = says(Room::Spectator, name, "!eval");
@@ -389,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_questions_gets_a_few_answers() {
-        let mut talk = conversation(settings(), Said::default());
+        let mut talk = conversation(settings(), ChatState::default());
         let line = says(Room::Player, "BlastCap", "!stats");
         let now = Instant::now();
         let answers = (0..500).filter(|_| talk.heard(&line, || None, now).is_some());

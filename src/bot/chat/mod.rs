@@ -12,13 +12,15 @@
 
 mod commands;
 mod conversation;
-mod flood;
-mod lane;
-mod line;
+mod message;
 mod queue;
+mod reply_limit;
+mod sender;
 
-pub use conversation::{Conversation, Introduction, Said, Tally};
-pub use lane::{Lane, Speaker};
-pub use line::{Awaited, Line, Occasion, Receipt, SayError, Spoken};
+pub use conversation::{ChatState, Conversation, Players, ScoreTally};
+pub use message::{
+    ChatError, ChatMessage, MessageKind, OutcomeReceiver, OutcomeSender, SendOutcome,
+};
+pub use sender::{ChatQueue, ChatTask};
 
-pub(super) use line::loggable;
+pub(super) use message::loggable;

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::line::Line;
+use super::message::ChatMessage;
 use crate::lichess::GameId;
 
 /// Lines that wait in one game.
@@ -18,22 +18,22 @@ const LIFE: Duration = Duration::from_secs(30);
 
 /// The lines of all games.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
-    games: VecDeque<Waiting>,
+pub(super) struct PendingMessages {
+    games: VecDeque<GameMessages>,
 }
 
 /// The lines of one game.
 #[derive(Debug)]
-struct Waiting {
+struct GameMessages {
     game: GameId,
-    lines: VecDeque<(Line, Instant)>,
+    lines: VecDeque<(ChatMessage, Instant)>,
     /// When the next one may be said.
     free: Instant,
 }
 
-impl Queue {
+impl PendingMessages {
     /// Takes a line in; false when it had to be dropped.
-    pub(super) fn push(&mut self, line: Line, now: Instant) -> bool {
+    pub(super) fn push(&mut self, line: ChatMessage, now: Instant) -> bool {
         self.games
             .retain(|waiting| !waiting.lines.is_empty() || waiting.free > now);
         let known = self
@@ -44,7 +44,7 @@ impl Queue {
             Some(index) => index,
             None if self.games.len() >= MOST_GAMES => return false,
             None => {
-                self.games.push_back(Waiting {
+                self.games.push_back(GameMessages {
                     game: line.game.clone(),
                     lines: VecDeque::new(),
                     free: now,
@@ -61,11 +61,11 @@ impl Queue {
     }
 
     /// The line to be said now, if any. Games take turns.
-    pub(super) fn next(&mut self, now: Instant) -> Option<Line> {
+    pub(super) fn next(&mut self, now: Instant) -> Option<ChatMessage> {
         for waiting in &mut self.games {
             waiting.lines.retain(|(_, until)| *until > now);
         }
-        let ready = |waiting: &Waiting| waiting.free <= now && !waiting.lines.is_empty();
+        let ready = |waiting: &GameMessages| waiting.free <= now && !waiting.lines.is_empty();
         let index = self.games.iter().position(ready)?;
         let mut waiting = self.games.remove(index)?;
         let (line, _) = waiting.lines.pop_front()?;
@@ -92,31 +92,32 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bot::chat::{Occasion, Receipt};
+    use crate::bot::chat::{MessageKind, OutcomeSender};
     use crate::lichess::Room;
 
     const PAUSE: Duration = Duration::from_secs(3);
 
-    fn line(game: &str, text: &str) -> Line {
-        Line {
+    fn line(game: &str, text: &str) -> ChatMessage {
+        ChatMessage {
             game: GameId::new(game),
             room: Room::Player,
             text: text.into(),
-            occasion: Occasion::Answer,
+            occasion: MessageKind::Answer,
             pause: PAUSE,
-            receipt: Receipt::default(),
+            receipt: OutcomeSender::default(),
         }
     }
 
     #[test]
     fn two_lines_of_a_game_are_a_pause_apart_and_games_do_not_wait_for_each_other() {
-        let mut queue = Queue::default();
+        let mut queue = PendingMessages::default();
         let now = Instant::now();
         for text in ["one", "two"] {
             queue.push(line("a", text), now);
             queue.push(line("b", text), now);
         }
-        let said = |queue: &mut Queue, at| queue.next(at).map(|line| (line.game, line.text));
+        let said =
+            |queue: &mut PendingMessages, at| queue.next(at).map(|line| (line.game, line.text));
         let first = [said(&mut queue, now), said(&mut queue, now)];
         assert!(first.iter().flatten().all(|(_, text)| text == "one"));
         assert_eq!(said(&mut queue, now), None);
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_and_what_is_old_is_dropped() {
-        let mut queue = Queue::default();
+        let mut queue = PendingMessages::default();
         let now = Instant::now();
         let taken = (0..100).filter(|_| queue.push(line("a", "x"), now)).count();
         assert_eq!(taken, MOST_A_GAME);

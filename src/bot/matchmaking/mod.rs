@@ -9,21 +9,21 @@
 //! * `offer`: what is asked of whom; `order`: what the operator asks for by command
 //! * `envoy`: the calls; `desk`: the core, the calls and the lobby joined together
 
-mod choice;
-mod desk;
-mod envoy;
-mod maker;
-mod news;
-mod offer;
-mod order;
+mod calls;
+mod challenge_request;
+mod cooldown;
+mod event;
+mod manual_challenge;
+mod matchmaker;
+mod online_bots;
+mod opponent_selection;
 mod outcome;
-mod pool;
-mod rest;
+mod service;
 
-pub(super) use desk::Desk;
-pub use maker::Maker;
-pub use news::{Around, Duty, Folk, Heard, NotCreated};
-pub use offer::{Offer, Origin, speed_of};
-pub use order::{Order, OrderError};
-pub use pool::{Candidate, Pool};
-pub use rest::{Rest, Verdict, all_keys, keys, lesson};
+pub use challenge_request::{ChallengeRequest, Initiator, speed_of};
+pub use cooldown::{AttemptOutcome, Cooldown, all_keys, keys, lesson};
+pub use event::{Directory, MatchContext, MatchmakingEffect, MatchmakingEvent, NotCreated};
+pub use manual_challenge::{ManualChallenge, ManualChallengeError};
+pub use matchmaker::Matchmaker;
+pub use online_bots::{Candidate, OnlineBots};
+pub(super) use service::MatchmakingService;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::maker::{Maker, Pair, State};
-use super::news::{Around, Duty, NotCreated};
-use super::offer::{Offer, Origin};
-use super::rest::{Verdict, lesson};
+use super::challenge_request::{ChallengeRequest, Initiator};
+use super::cooldown::{AttemptOutcome, lesson};
+use super::event::{MatchContext, MatchmakingEffect, NotCreated};
+use super::matchmaker::{AttemptState, GamePair, Matchmaker};
 use crate::lichess::{
     Challenge, ChallengeStatus, ColorChoice, DeclineReason, Event, GameId, GameInfo, UserId,
 };
@@ -17,21 +17,22 @@ const FORBIDDEN: Duration = Duration::from_secs(3600);
 /// The second game of a pair is given up when it has not come about this long after the first.
 const PAIR_LASTS: Duration = Duration::from_secs(3600);
 
-impl Maker {
+impl Matchmaker {
     pub(super) fn created(
         &mut self,
         challenge: &Challenge,
-        around: &Around<'_>,
-        out: &mut Vec<Duty>,
+        around: &MatchContext<'_>,
+        out: &mut Vec<MatchmakingEffect>,
     ) {
-        let (State::Creating { offer, .. } | State::Lost { offer, .. }) = &self.state else {
+        let (AttemptState::Creating { offer, .. } | AttemptState::Lost { offer, .. }) = &self.state
+        else {
             return;
         };
         let (offer, id) = (offer.clone(), challenge.id.clone());
         let casual = offer.profile.rated && !challenge.rated;
-        out.push(Duty::Held(id.clone()));
+        out.push(MatchmakingEffect::Held(id.clone()));
         let until = around.now + self.rules.timeout;
-        self.state = State::Pending {
+        self.state = AttemptState::Pending {
             offer: offer.clone(),
             id,
             until,
@@ -50,10 +51,10 @@ impl Maker {
     pub(super) fn not_created(
         &mut self,
         why: &NotCreated,
-        around: &Around<'_>,
-        out: &mut Vec<Duty>,
+        around: &MatchContext<'_>,
+        out: &mut Vec<MatchmakingEffect>,
     ) {
-        let State::Creating { offer, id } = &self.state else {
+        let AttemptState::Creating { offer, id } = &self.state else {
             return;
         };
         let (offer, id) = (offer.clone(), id.clone());
@@ -64,11 +65,11 @@ impl Maker {
                 let until = now + self.rules.timeout;
                 if let Some(id) = id {
                     // The echo has shown that it stands.
-                    out.push(Duty::Held(id.clone()));
-                    self.state = State::Pending { offer, id, until };
+                    out.push(MatchmakingEffect::Held(id.clone()));
+                    self.state = AttemptState::Pending { offer, id, until };
                 } else {
-                    self.state = State::Lost { offer, until };
-                    out.push(Duty::Find);
+                    self.state = AttemptState::Lost { offer, until };
+                    out.push(MatchmakingEffect::Find);
                 }
                 return;
             }
@@ -78,7 +79,7 @@ impl Maker {
                 self.next = self.next.max(now + *wait);
                 None
             }
-            NotCreated::Refused(_) => Some(Verdict::Barred),
+            NotCreated::Refused(_) => Some(AttemptOutcome::Barred),
             NotCreated::Forbidden => {
                 tracing::error!("the token or the account may not challenge anybody");
                 self.next = now + FORBIDDEN;
@@ -92,13 +93,16 @@ impl Maker {
     pub(super) fn fall_through(
         &mut self,
         why: &NotCreated,
-        verdict: Option<Verdict>,
-        out: &mut Vec<Duty>,
+        verdict: Option<AttemptOutcome>,
+        out: &mut Vec<MatchmakingEffect>,
     ) {
-        if let State::Creating { offer, .. } | State::Lost { offer, .. } = &self.state
-            && offer.origin == Origin::Operator
+        if let AttemptState::Creating { offer, .. } | AttemptState::Lost { offer, .. } = &self.state
+            && offer.origin == Initiator::Operator
         {
-            out.push(Duty::Unasked(offer.to.clone(), why.to_string()));
+            out.push(MatchmakingEffect::Unasked(
+                offer.to.clone(),
+                why.to_string(),
+            ));
         }
         self.conclude(verdict, out);
     }
@@ -107,10 +111,10 @@ impl Maker {
     pub(super) fn found(
         &mut self,
         found: Option<&[Challenge]>,
-        around: &Around<'_>,
-        out: &mut Vec<Duty>,
+        around: &MatchContext<'_>,
+        out: &mut Vec<MatchmakingEffect>,
     ) {
-        let State::Lost { offer, .. } = &self.state else {
+        let AttemptState::Lost { offer, .. } = &self.state else {
             return;
         };
         let Some(found) = found else {
@@ -128,10 +132,10 @@ impl Maker {
     pub(super) fn done(
         &mut self,
         status: ChallengeStatus,
-        around: &Around<'_>,
-        out: &mut Vec<Duty>,
+        around: &MatchContext<'_>,
+        out: &mut Vec<MatchmakingEffect>,
     ) {
-        let State::Pending { offer, id, .. } = &self.state else {
+        let AttemptState::Pending { offer, id, .. } = &self.state else {
             return;
         };
         let (offer, id) = (offer.clone(), id.clone());
@@ -139,7 +143,7 @@ impl Maker {
             ChallengeStatus::Accepted => self.accepted(&offer, None, around, out),
             ChallengeStatus::Declined => {
                 let until = around.now + REASON_COMES;
-                self.state = State::Declined { offer, id, until };
+                self.state = AttemptState::Declined { offer, id, until };
             }
             ChallengeStatus::Canceled => {
                 self.conclude(None, out);
@@ -148,7 +152,12 @@ impl Maker {
         }
     }
 
-    pub(super) fn event(&mut self, event: &Event, around: &Around<'_>, out: &mut Vec<Duty>) {
+    pub(super) fn event(
+        &mut self,
+        event: &Event,
+        around: &MatchContext<'_>,
+        out: &mut Vec<MatchmakingEffect>,
+    ) {
         match event {
             Event::Challenge { challenge, .. } => self.echoed(challenge, around, out),
             Event::ChallengeDeclined(challenge) if self.is_ours(challenge) => {
@@ -156,7 +165,7 @@ impl Maker {
                 self.said_no(reason, out);
             }
             Event::ChallengeCanceled(challenge) if self.is_ours(challenge) => {
-                if let State::Pending { .. } = self.state {
+                if let AttemptState::Pending { .. } = self.state {
                     self.conclude(None, out);
                 }
             }
@@ -165,28 +174,33 @@ impl Maker {
         }
     }
 
-    fn said_no(&mut self, reason: DeclineReason, out: &mut Vec<Duty>) {
-        let (State::Pending { offer, .. }
-        | State::Declined { offer, .. }
-        | State::Withdrawn { offer, .. }) = &self.state
+    fn said_no(&mut self, reason: DeclineReason, out: &mut Vec<MatchmakingEffect>) {
+        let (AttemptState::Pending { offer, .. }
+        | AttemptState::Declined { offer, .. }
+        | AttemptState::Withdrawn { offer, .. }) = &self.state
         else {
             return;
         };
         tracing::info!(user = %offer.to, %reason, "declined");
-        self.conclude(Some(Verdict::Declined(reason)), out);
+        self.conclude(Some(AttemptOutcome::Declined(reason)), out);
     }
 
     /// Our own challenge, told to us by the event stream.
-    fn echoed(&mut self, challenge: &Challenge, around: &Around<'_>, out: &mut Vec<Duty>) {
+    fn echoed(
+        &mut self,
+        challenge: &Challenge,
+        around: &MatchContext<'_>,
+        out: &mut Vec<MatchmakingEffect>,
+    ) {
         let ours = challenge.challenger.as_ref().and_then(|it| it.id.as_ref());
         if ours != Some(&self.me) {
             return;
         }
         match &mut self.state {
-            State::Creating { offer, id } if is_to(challenge, &offer.to) => {
+            AttemptState::Creating { offer, id } if is_to(challenge, &offer.to) => {
                 *id = Some(challenge.id.clone());
             }
-            State::Lost { offer, .. } if is_to(challenge, &offer.to) => {
+            AttemptState::Lost { offer, .. } if is_to(challenge, &offer.to) => {
                 self.created(challenge, around, out);
             }
             _ => {}
@@ -195,29 +209,34 @@ impl Maker {
 
     fn is_ours(&self, challenge: &Challenge) -> bool {
         match &self.state {
-            State::Pending { id, .. }
-            | State::Declined { id, .. }
-            | State::Withdrawn { id, .. } => *id == challenge.id,
-            State::Idle
-            | State::Listing
-            | State::Looking(_)
-            | State::Creating { .. }
-            | State::Lost { .. } => false,
+            AttemptState::Pending { id, .. }
+            | AttemptState::Declined { id, .. }
+            | AttemptState::Withdrawn { id, .. } => *id == challenge.id,
+            AttemptState::Idle
+            | AttemptState::Listing
+            | AttemptState::Looking(_)
+            | AttemptState::Creating { .. }
+            | AttemptState::Lost { .. } => false,
         }
     }
 
     /// A game has begun: ours, or any.
-    fn started(&mut self, game: &GameInfo, around: &Around<'_>, out: &mut Vec<Duty>) {
+    fn started(
+        &mut self,
+        game: &GameInfo,
+        around: &MatchContext<'_>,
+        out: &mut Vec<MatchmakingEffect>,
+    ) {
         let ours = match &self.state {
-            State::Pending { id, offer, .. }
-            | State::Declined { id, offer, .. }
-            | State::Withdrawn { id, offer, .. } => {
+            AttemptState::Pending { id, offer, .. }
+            | AttemptState::Declined { id, offer, .. }
+            | AttemptState::Withdrawn { id, offer, .. } => {
                 (id.as_str() == game.id.as_str()).then(|| offer.clone())
             }
-            State::Creating { offer, .. } | State::Lost { offer, .. } => {
+            AttemptState::Creating { offer, .. } | AttemptState::Lost { offer, .. } => {
                 (game.opponent.id.as_ref() == Some(&offer.to)).then(|| offer.clone())
             }
-            State::Idle | State::Listing | State::Looking(_) => None,
+            AttemptState::Idle | AttemptState::Listing | AttemptState::Looking(_) => None,
         };
         match ours {
             Some(offer) => self.accepted(&offer, Some(&game.id), around, out),
@@ -227,17 +246,17 @@ impl Maker {
 
     fn accepted(
         &mut self,
-        offer: &Offer,
+        offer: &ChallengeRequest,
         game: Option<&GameId>,
-        around: &Around<'_>,
-        out: &mut Vec<Duty>,
+        around: &MatchContext<'_>,
+        out: &mut Vec<MatchmakingEffect>,
     ) {
         tracing::info!(user = %offer.to, profile = %offer.profile.name, "accepted");
-        self.state = State::Idle;
+        self.state = AttemptState::Idle;
         self.quiet_since = around.now;
-        let by_rule = offer.origin == Origin::Rules;
+        let by_rule = offer.origin == Initiator::Rules;
         let first_of_two = by_rule && self.rules.color_pairs && offer.color == ColorChoice::White;
-        self.pair = first_of_two.then(|| Pair {
+        self.pair = first_of_two.then(|| GamePair {
             offer: offer.turned(),
             until: around.now + PAIR_LASTS,
         });
@@ -248,50 +267,63 @@ impl Maker {
         } else {
             Duration::ZERO
         };
-        out.push(Duty::Forgive(offer.to.clone(), game.cloned()));
+        out.push(MatchmakingEffect::Forgive(offer.to.clone(), game.cloned()));
         if !rest.is_zero() {
-            self.learn(offer, Verdict::Played(rest), out);
+            self.learn(offer, AttemptOutcome::Played(rest), out);
         }
     }
 
     /// Withdraws what is open; the verdict is learned once that is done.
-    pub(super) fn withdraw(&mut self, verdict: Option<Verdict>, out: &mut Vec<Duty>) {
-        match std::mem::replace(&mut self.state, State::Idle) {
-            State::Pending { offer, id, .. } => {
-                out.push(Duty::Withdraw);
-                self.state = State::Withdrawn { offer, id, verdict };
+    pub(super) fn withdraw(
+        &mut self,
+        verdict: Option<AttemptOutcome>,
+        out: &mut Vec<MatchmakingEffect>,
+    ) {
+        match std::mem::replace(&mut self.state, AttemptState::Idle) {
+            AttemptState::Pending { offer, id, .. } => {
+                out.push(MatchmakingEffect::Withdraw);
+                self.state = AttemptState::Withdrawn { offer, id, verdict };
             }
             // Its answer tells the lobby the id, which then withdraws it.
-            State::Creating { offer, id } => {
-                out.push(Duty::Withdraw);
-                self.state = State::Creating { offer, id };
+            AttemptState::Creating { offer, id } => {
+                out.push(MatchmakingEffect::Withdraw);
+                self.state = AttemptState::Creating { offer, id };
             }
             other => self.state = other,
         }
     }
 
     /// The attempt is over without a game.
-    pub(super) fn conclude(&mut self, verdict: Option<Verdict>, out: &mut Vec<Duty>) {
-        let before = std::mem::replace(&mut self.state, State::Idle);
+    pub(super) fn conclude(
+        &mut self,
+        verdict: Option<AttemptOutcome>,
+        out: &mut Vec<MatchmakingEffect>,
+    ) {
+        let before = std::mem::replace(&mut self.state, AttemptState::Idle);
         let offer = match before {
-            State::Creating { offer, .. }
-            | State::Lost { offer, .. }
-            | State::Pending { offer, .. }
-            | State::Declined { offer, .. }
-            | State::Withdrawn { offer, .. } => offer,
-            State::Idle | State::Listing | State::Looking(_) => return,
+            AttemptState::Creating { offer, .. }
+            | AttemptState::Lost { offer, .. }
+            | AttemptState::Pending { offer, .. }
+            | AttemptState::Declined { offer, .. }
+            | AttemptState::Withdrawn { offer, .. } => offer,
+            AttemptState::Idle | AttemptState::Listing | AttemptState::Looking(_) => return,
         };
-        out.push(Duty::Release);
+        out.push(MatchmakingEffect::Release);
         if let Some(verdict) = verdict {
             self.learn(&offer, verdict, out);
         }
     }
 
-    fn learn(&self, offer: &Offer, verdict: Verdict, out: &mut Vec<Duty>) {
+    fn learn(
+        &self,
+        offer: &ChallengeRequest,
+        verdict: AttemptOutcome,
+        out: &mut Vec<MatchmakingEffect>,
+    ) {
         let (speed, rated) = (offer.speed(), offer.profile.rated);
         let lengths = (self.rules.cooldown, self.rules.cooldown_max);
         let learned = lesson(&offer.to, speed, rated, verdict, lengths);
-        out.extend(learned.into_iter().map(Duty::Rest));
+        out.extend(learned.into_iter().map(MatchmakingEffect::Rest));
     }
 }
 

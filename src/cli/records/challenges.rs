@@ -1,7 +1,7 @@
 //! `megaton challenges`: who asked whom for a game, and what became of it.
 
 use clap::ValueEnum;
-use megaton::archive::{ChallengeFilter, ChallengeRecord, Direction, ChallengeVerdict, dates};
+use megaton::archive::{ChallengeFilter, ChallengeRecord, ChallengeVerdict, Direction, dates};
 use megaton::lichess::Side;
 use serde::Serialize;
 

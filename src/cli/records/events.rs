@@ -1,6 +1,6 @@
 //! `megaton events`: what went wrong, what was told the bot, and how each day went.
 
-use megaton::archive::{EventFilter, EventRecord, ArchiveReader, dates};
+use megaton::archive::{ArchiveReader, EventFilter, EventRecord, dates};
 use serde::Serialize;
 
 use super::game::id_of;

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
 use megaton::archive::{
-    TimeControlRecord, GameRecord, ArchiveReader, Millis, MoveRecord, Outcome, Source, dates, time_loss,
+    ArchiveReader, GameRecord, Millis, MoveRecord, Outcome, Source, TimeControlRecord, dates,
+    time_loss,
 };
 use megaton::lichess::{Side, Status};
 use megaton::rules::{Color, Game, Position};

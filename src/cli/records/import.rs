@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use megaton::archive::{
-    Database, ArchiveEntry, GameRecord, ArchiveReader, Merge, Millis, PgnFault, PgnGames, merge, side_of,
+    ArchiveEntry, ArchiveReader, Database, GameRecord, Merge, Millis, PgnFault, PgnGames, merge,
+    side_of,
 };
 
 use super::place::{ArchiveArgs, now};
@@ -63,7 +64,9 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let target = Target::open(&place.path, args.dry_run)?;
     let account = match &args.account {
         Some(account) => account.to_lowercase(),
-        None => ArchiveReader::open(&place.path)?.account()?.ok_or_else(nobodys)?,
+        None => ArchiveReader::open(&place.path)?
+            .account()?
+            .ok_or_else(nobodys)?,
     };
     let mut import = Import {
         target,
@@ -89,7 +92,10 @@ enum Target {
 impl Target {
     fn open(path: &Path, dry: bool) -> Result<Self, Failure> {
         if dry {
-            let library = path.exists().then(|| ArchiveReader::open(path)).transpose()?;
+            let library = path
+                .exists()
+                .then(|| ArchiveReader::open(path))
+                .transpose()?;
             return Ok(Self::Dry(library));
         }
         if let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty()) {

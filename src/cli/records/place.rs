@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use megaton::archive::{ArchiveError, FILE_NAME, ArchiveReader, Millis};
+use megaton::archive::{ArchiveError, ArchiveReader, FILE_NAME, Millis};
 
 use crate::cli::failure::Failure;
 use crate::cli::setup::ConfigArgs;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use megaton::archive::{Cause, Group, Opponent, Stats, ResultCounts, dates};
+use megaton::archive::{Cause, Group, Opponent, ResultCounts, Stats, dates};
 use megaton::rules::Position;
 
 use super::chart::{Canvas, shorn};

@@ -1,9 +1,9 @@
 //! The rules of reopening, with time and chance as data.
 
+use super::super::endpoint_class::EndpointClass;
 use super::super::error::Error;
 use super::super::error_body::ErrorBody;
-use super::super::scheduler::{Scheduler, Decision};
-use super::super::endpoint_class::EndpointClass;
+use super::super::scheduler::{Decision, Scheduler};
 use super::*;
 
 fn ms(ms: u64) -> Duration {

@@ -24,7 +24,11 @@ fn a_limit_on_anything_else_never_delays_a_move() {
     for scope in EndpointClass::ALL {
         governor.limited(scope, Some(MINUTE * 60), now);
     }
-    for scope in [EndpointClass::Move, EndpointClass::Act, EndpointClass::GameStream] {
+    for scope in [
+        EndpointClass::Move,
+        EndpointClass::Act,
+        EndpointClass::GameStream,
+    ] {
         assert_eq!(governor.ask(scope, 1, now), Decision::Go);
     }
 }
@@ -39,7 +43,10 @@ fn a_pause_holds_for_its_own_kind_and_ends() {
         Decision::Refused(MINUTE / 2)
     );
     assert_eq!(governor.ask(EndpointClass::Answer, 1, now), Decision::Go);
-    assert_eq!(governor.ask(EndpointClass::Create, 1, now + MINUTE), Decision::Go);
+    assert_eq!(
+        governor.ask(EndpointClass::Create, 1, now + MINUTE),
+        Decision::Go
+    );
 }
 
 #[test]
@@ -65,7 +72,10 @@ fn the_end_of_a_short_pause_is_waited_for() {
 fn the_servers_word_counts_before_our_guess() {
     let (mut governor, now) = governor();
     let advised = Duration::from_secs(27_594);
-    assert_eq!(governor.limited(EndpointClass::Create, Some(advised), now), advised);
+    assert_eq!(
+        governor.limited(EndpointClass::Create, Some(advised), now),
+        advised
+    );
     assert_eq!(governor.pause(EndpointClass::Create, now), Some(advised));
     // A shorter word later does not shorten a pause that runs.
     governor.limited(EndpointClass::Create, Some(MINUTE), now);
@@ -79,7 +89,10 @@ fn guesses_grow_until_an_answer_comes() {
     let guesses: Vec<_> = (0..6).map(|_| guess()).collect();
     assert_eq!(guesses, [60, 120, 240, 480, 600, 600]);
     governor.ended(EndpointClass::Create, CallResult::Lost);
-    assert_eq!(governor.limited(EndpointClass::Create, None, now).as_secs(), 600);
+    assert_eq!(
+        governor.limited(EndpointClass::Create, None, now).as_secs(),
+        600
+    );
     governor.ended(EndpointClass::Create, CallResult::Refused);
     assert_eq!(governor.limited(EndpointClass::Create, None, now), MINUTE);
 }
@@ -95,7 +108,10 @@ fn only_calls_that_go_out_are_counted_as_sent() {
     ));
     let tally = governor.tally();
     assert_eq!(
-        (tally.sent(EndpointClass::Lookup), tally.held(EndpointClass::Lookup)),
+        (
+            tally.sent(EndpointClass::Lookup),
+            tally.held(EndpointClass::Lookup)
+        ),
         (1, 1)
     );
 }
@@ -166,11 +182,16 @@ fn the_queue_has_an_end() {
     let turns: Vec<_> = (0..100)
         .map(|_| governor.ask(EndpointClass::Chat, 1, now))
         .collect();
-    let waiting = turns.iter().filter(|turn| matches!(turn, Decision::Wait(..)));
+    let waiting = turns
+        .iter()
+        .filter(|turn| matches!(turn, Decision::Wait(..)));
     assert_eq!(waiting.count(), EndpointClass::Chat.most_waiting());
     assert!(matches!(turns[99], Decision::Refused(_)));
     assert!(
-        matches!(governor.ask(EndpointClass::Decline, 1, now), Decision::Wait(..)),
+        matches!(
+            governor.ask(EndpointClass::Decline, 1, now),
+            Decision::Wait(..)
+        ),
         "others have room"
     );
 }
@@ -181,8 +202,14 @@ fn a_challenge_to_a_human_costs_more() {
     for _ in 0..4 {
         assert_eq!(governor.ask(EndpointClass::Create, 5, now), Decision::Go);
     }
-    assert_eq!(governor.ask(EndpointClass::Create, 1, now), Decision::Refused(MINUTE));
-    assert_eq!(governor.ask(EndpointClass::Create, 1, now + MINUTE), Decision::Go);
+    assert_eq!(
+        governor.ask(EndpointClass::Create, 1, now),
+        Decision::Refused(MINUTE)
+    );
+    assert_eq!(
+        governor.ask(EndpointClass::Create, 1, now + MINUTE),
+        Decision::Go
+    );
 }
 
 /// One thing that happens to the simulated client.

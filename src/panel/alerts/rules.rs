@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use crate::bot::table::{Ending, Oddity};
-use crate::bot::{AlarmKind, BotEvent, State, Status};
+use crate::bot::game::{Anomaly, Ending};
+use crate::bot::{AlertKind, BotEvent, BotPhase, Status};
 use crate::lichess;
 
 /// Something to be told.
@@ -36,7 +36,7 @@ impl Message {
 
     /// Whether it is about something that goes on until its end is told, so that the last word counts.
     pub(super) fn lasts(&self) -> bool {
-        let alarm = AlarmKind::ALL.iter().any(|it| it.as_str() == self.kind);
+        let alarm = AlertKind::ALL.iter().any(|it| it.as_str() == self.kind);
         alarm || matches!(self.kind, "deaf" | "ended")
     }
 }
@@ -76,7 +76,7 @@ impl Rules {
 
     /// After news were missed: the alarms that began or ended among them.
     pub(super) fn compare(&mut self, status: &Status) -> Vec<Message> {
-        let kinds = AlarmKind::ALL.iter().map(|kind| kind.as_str());
+        let kinds = AlertKind::ALL.iter().map(|kind| kind.as_str());
         let missed = kinds.filter_map(|kind| {
             let on = status.alarms.iter().find(|alarm| alarm.kind == kind);
             match (on, self.alarms.contains(kind)) {
@@ -113,7 +113,7 @@ impl Rules {
                 Some(Message::new("engine", text))
             }
             BotEvent::Odd { game, oddity } => match oddity {
-                Oddity::Late | Oddity::NoThought => {
+                Anomaly::Late | Anomaly::NoThought => {
                     Some(Message::new("engine", format!("in game {game}: {oddity}")))
                 }
                 _ => None,
@@ -141,7 +141,7 @@ impl Rules {
         }
         let closed = *self.closed.get_or_insert(now);
         let long = now.saturating_duration_since(closed) >= self.deaf_after;
-        if long && !self.deaf && status.state != State::Draining {
+        if long && !self.deaf && status.state != BotPhase::Draining {
             self.deaf = true;
             let seconds = self.deaf_after.as_secs();
             let text = format!("nobody can challenge it: no event stream for {seconds} s");
@@ -181,7 +181,7 @@ fn lost_on_time(ending: &Ending) -> Option<Message> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bot::{AlarmLine, LedgerStatus, Stream};
+    use crate::bot::{AlertStatus, EventStreamStatus, LedgerStatus};
     use crate::lichess::{GameId, Side};
 
     const DEAF: Duration = Duration::from_secs(120);
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn alarms_and_faults_of_the_engine_are_told() {
-        let kind = AlarmKind::Token;
+        let kind = AlertKind::Token;
         let text = "revoked".to_owned();
         let told = Rules::of(&BotEvent::Alarm { kind, text });
         assert_eq!(told, Some(Message::new("token", "revoked")));
@@ -228,8 +228,8 @@ mod tests {
             game: game.clone(),
             oddity,
         };
-        assert_eq!(Rules::of(&odd(Oddity::Late)).unwrap().kind, "engine");
-        assert_eq!(Rules::of(&odd(Oddity::Stale)), None);
+        assert_eq!(Rules::of(&odd(Anomaly::Late)).unwrap().kind, "engine");
+        assert_eq!(Rules::of(&odd(Anomaly::Stale)), None);
         let reason = "broken".to_owned();
         let told = Rules::of(&BotEvent::PlayerFailed { game, reason });
         let text = "in game q7ZxVt2B: the player failed: broken";
@@ -256,9 +256,9 @@ mod tests {
         assert_eq!(rules.look(&closed, now + DEAF).len(), 1);
         assert!(rules.look(&closed, now + DEAF * 2).is_empty());
         let open = Status {
-            stream: Stream {
+            stream: EventStreamStatus {
                 open: true,
-                ..Stream::default()
+                ..EventStreamStatus::default()
             },
             ..Status::default()
         };
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn an_alarm_that_was_missed_is_told_with_its_end() {
         let mut rules = Rules::new(DEAF);
-        let alarm = |kind: AlarmKind| AlarmLine {
+        let alarm = |kind: AlertKind| AlertStatus {
             kind: kind.as_str().to_owned(),
             text: "see the log".to_owned(),
             since: 3,
@@ -281,7 +281,7 @@ mod tests {
             alarms,
             ..Status::default()
         };
-        let (token, disk) = (AlarmKind::Token, AlarmKind::Store);
+        let (token, disk) = (AlertKind::Token, AlertKind::Store);
         let text = "see the log".to_owned();
         rules.hear(&BotEvent::Alarm { kind: token, text });
         assert_eq!(rules.compare(&with(vec![alarm(token)])), [], "known");
@@ -307,9 +307,9 @@ mod tests {
                 bot_games_limit: 100,
                 ..LedgerStatus::default()
             }),
-            stream: Stream {
+            stream: EventStreamStatus {
                 open: true,
-                ..Stream::default()
+                ..EventStreamStatus::default()
             },
             ..Status::default()
         };

@@ -4,7 +4,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
-use crate::bot::{AlarmKind, Listeners, channel};
+use crate::bot::{AlertKind, EventBus, channel};
 use crate::config::AlertFormat;
 
 /// Longer than anything here takes; a hang ends there.
@@ -81,10 +81,10 @@ async fn an_alarm_of_the_bot_reaches_the_webhook() {
     let (alerter, alerts) = Alerts::new(&settings, Some(address)).unwrap();
     let (control, _commands) = channel();
     let (watch, _watcher) = Watch::new(control);
-    let listeners = Listeners::default();
+    let listeners = EventBus::default();
     let task = tokio::spawn(alerts.run(listeners.subscribe(), watch));
-    let alarms = crate::bot::Alarms::new(listeners);
-    alarms.raise(AlarmKind::Token, "revoked");
+    let alarms = crate::bot::Alerts::new(listeners);
+    alarms.raise(AlertKind::Token, "revoked");
     let all = async {
         let (mut client, _) = listener.accept().await.unwrap();
         let text = answer(&mut client, "200 OK").await;

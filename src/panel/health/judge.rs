@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::disk::Room;
 use super::selftest::Tested;
-use crate::bot::{State, Status, Stream};
+use crate::bot::{BotPhase, EventStreamStatus, Status};
 
 /// An answer older than this is none: the bot answers every second.
 const FRESH: Duration = Duration::from_secs(30);
@@ -69,7 +69,7 @@ pub(super) fn judge(evidence: &Evidence) -> Report {
         } else {
             alarms.join(", ")
         };
-        checks.push(check("alarms", status.state != State::Alarmed, said));
+        checks.push(check("alarms", status.state != BotPhase::Alarmed, said));
     }
     checks.push(engine(evidence.engine.as_ref()));
     checks.push(disk(evidence));
@@ -99,13 +99,13 @@ fn answering(evidence: &Evidence) -> String {
 fn taking(status: &Status) -> Check {
     let full = status.seats.taken >= status.seats.all;
     let mut text = status.state.describe().to_owned();
-    if status.state == State::Playing && full {
+    if status.state == BotPhase::Playing && full {
         text.push_str("; every seat is taken");
     }
-    check("state", status.state == State::Playing, text)
+    check("state", status.state == BotPhase::Playing, text)
 }
 
-fn stream(stream: &Stream) -> Check {
+fn stream(stream: &EventStreamStatus) -> Check {
     let (ok, text) = match stream.heard_ago {
         Some(ago) if ago < SILENCE => (true, format!("heard {} s ago", ago / 1000)),
         Some(ago) => (false, format!("silent for {} s", ago / 1000)),
@@ -142,15 +142,15 @@ fn disk(evidence: &Evidence) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bot::AlarmLine;
+    use crate::bot::AlertStatus;
 
     fn well() -> Evidence {
         let status = Status {
-            state: State::Playing,
-            stream: Stream {
+            state: BotPhase::Playing,
+            stream: EventStreamStatus {
                 open: true,
                 heard_ago: Some(3000),
-                ..Stream::default()
+                ..EventStreamStatus::default()
             },
             ..Status::default()
         };
@@ -187,8 +187,8 @@ mod tests {
     #[test]
     fn a_bot_without_a_network_is_alive_and_not_ready() {
         let offline = with(|status| {
-            status.state = State::Connecting;
-            status.stream = Stream::default();
+            status.state = BotPhase::Connecting;
+            status.stream = EventStreamStatus::default();
         });
         let report = judge(&offline);
         assert!(report.alive && !report.ready);
@@ -199,14 +199,14 @@ mod tests {
 
     #[test]
     fn who_takes_nothing_new_is_not_ready() {
-        for state in [State::Paused, State::Draining] {
+        for state in [BotPhase::Paused, BotPhase::Draining] {
             assert_eq!(wrong(&with(|status| status.state = state)), ["state"]);
         }
         let alarmed = with(|status| {
-            status.state = State::Alarmed;
-            status.alarms.push(AlarmLine {
+            status.state = BotPhase::Alarmed;
+            status.alarms.push(AlertStatus {
                 kind: "token".to_owned(),
-                ..AlarmLine::default()
+                ..AlertStatus::default()
             });
         });
         assert_eq!(wrong(&alarmed), ["state", "alarms"]);
@@ -242,9 +242,9 @@ mod tests {
         assert_eq!(wrong(&hung), ["disk"]);
         assert!(judge(&hung).alive, "the games go on");
         let unwritten = with(|status| {
-            status.alarms.push(AlarmLine {
+            status.alarms.push(AlertStatus {
                 kind: "store".to_owned(),
-                ..AlarmLine::default()
+                ..AlertStatus::default()
             });
         });
         assert_eq!(wrong(&unwritten), ["disk"]);

@@ -14,8 +14,8 @@ use super::shelf::{if_there, unreadable};
 use super::site::Site;
 use super::view::ChallengeView;
 use crate::archive::{
-    ArchiveError, ChallengeFilter, ChallengeRecord, Direction, EventFilter, ArchiveReader, Millis, PageItem,
-    Order, Cursor, ChallengeVerdict,
+    ArchiveError, ArchiveReader, ChallengeFilter, ChallengeRecord, ChallengeVerdict, Cursor,
+    Direction, EventFilter, Millis, Order, PageItem,
 };
 
 /// Lines that are given at once.

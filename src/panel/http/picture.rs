@@ -253,7 +253,7 @@ fn last_clocks(record: &GameRecord) -> Clocks {
 mod tests {
     use super::*;
     use crate::archive::{EndingRecord, MoveRecord, ScoreRecord};
-    use crate::bot::ThinkingRecord;
+    use crate::bot::SearchInfo;
     use crate::lichess::{Side, Status};
 
     fn live(moves: &[&str]) -> LiveGame {
@@ -269,8 +269,8 @@ mod tests {
         }
     }
 
-    fn thinking(depth: u32) -> ThinkingRecord {
-        ThinkingRecord {
+    fn thinking(depth: u32) -> SearchInfo {
+        SearchInfo {
             ply: 2,
             pondering: false,
             depth,

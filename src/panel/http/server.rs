@@ -12,7 +12,7 @@ use super::door::{Door, Patience};
 use super::key::{Key, KeyError};
 use super::routes;
 use super::site::Site;
-use crate::bot::{Chronicle, Control, revived};
+use crate::bot::{ControlHandle, EventLog, restart_on_panic};
 use crate::config::Panel;
 use crate::panel::health::Health;
 use crate::panel::metrics::Metrics;
@@ -42,11 +42,11 @@ pub enum HttpError {
 #[derive(Clone, Debug)]
 pub struct Sources {
     /// The way to the bot.
-    pub control: Control,
+    pub control: ControlHandle,
     /// Reads the config again.
     pub reload: Reload,
     /// What happens.
-    pub chronicle: Chronicle,
+    pub chronicle: EventLog,
     /// The file of games that were kept, if they are.
     pub archive: Option<PathBuf>,
     /// How the bot is.
@@ -117,7 +117,7 @@ impl Http {
         let router = routes::router(site.clone());
         // A task of its own, which ends with this: a picture that fails takes no request with it.
         let mut pictures = JoinSet::new();
-        pictures.spawn(revived("the page's pictures", BREATH, move || {
+        pictures.spawn(restart_on_panic("the page's pictures", BREATH, move || {
             let (feed, site) = (Arc::clone(site.feed()), site.clone());
             async move { feed.run(site).await }
         }));

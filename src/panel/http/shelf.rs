@@ -24,8 +24,8 @@ use super::replay::Replay;
 use super::site::Site;
 use super::view::{Head, Whole};
 use crate::archive::{
-    ArchiveError, Filter, GameLine, GameRecord, ArchiveReader, GameCursor, Millis, Opponent, Order, Outcome,
-    PgnOptions, RatedGame, ReviewRecord, ResultFilter, follow, opponents_of, pgn_reviewed,
+    ArchiveError, ArchiveReader, Filter, GameCursor, GameLine, GameRecord, Millis, Opponent, Order,
+    Outcome, PgnOptions, RatedGame, ResultFilter, ReviewRecord, follow, opponents_of, pgn_reviewed,
 };
 use crate::lichess::{Side, Speed};
 

@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::replay::{Replay, Shown};
 use crate::archive::{
-    ChallengeRecord, TimeControlRecord, GameRecord, Millis, MoveRecord, Origin, Outcome, PlayerRecord,
-    ReviewRecord, ScoreRecord, Source,
+    ChallengeRecord, GameRecord, Millis, MoveRecord, Origin, Outcome, PlayerRecord, ReviewRecord,
+    ScoreRecord, Source, TimeControlRecord,
 };
-use crate::bot::{Clocks, LiveGame, ThinkingRecord};
+use crate::bot::{Clocks, LiveGame, SearchInfo};
 use crate::lichess::Side;
 
 /// Plies at which no clock runs yet.
@@ -146,7 +146,7 @@ pub(super) struct ThoughtView {
 }
 
 impl ThoughtView {
-    fn of(record: &GameRecord, thinking: Option<&ThinkingRecord>, replay: &Replay) -> Option<Self> {
+    fn of(record: &GameRecord, thinking: Option<&SearchInfo>, replay: &Replay) -> Option<Self> {
         let us = record.us?;
         let made = record.moves.iter().take(replay.shown.len()).enumerate();
         let ours = made.filter(|(ply, _)| GameRecord::mover(*ply) == us);

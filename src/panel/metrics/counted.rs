@@ -5,8 +5,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::bot::table::{Ending, Oddity};
-use crate::bot::{AlarmKind, BotEvent};
+use crate::bot::game::{Anomaly, Ending};
+use crate::bot::{AlertKind, BotEvent};
 use crate::lichess::{DeclineReason, Status};
 
 type Labels = Vec<(&'static str, String)>;
@@ -140,7 +140,7 @@ impl Counted {
         for reason in DeclineReason::ALL {
             nought(&self.challenges, declined(reason.as_str()));
         }
-        for kind in AlarmKind::ALL {
+        for kind in AlertKind::ALL {
             nought(&self.alarms, [("kind", kind.as_str())]);
         }
         for kind in FAULTS {
@@ -220,21 +220,21 @@ fn result(ending: &Ending) -> &'static str {
 }
 
 /// One word for what should not be.
-fn kind(oddity: &Oddity) -> &'static str {
+fn kind(oddity: &Anomaly) -> &'static str {
     match oddity {
-        Oddity::Foreign(_) => "foreign_move",
-        Oddity::Shrunk { .. } => "list_shrunk",
-        Oddity::Overruled { .. } => "overruled",
-        Oddity::Refused { .. } => "move_refused",
-        Oddity::Unshown { .. } => "move_unshown",
-        Oddity::Limited { .. } => "move_limited",
-        Oddity::Late => "search_late",
-        Oddity::NoThought => "search_failed",
-        Oddity::NotOurs | Oddity::NotSeated => "not_ours",
-        Oddity::Vanished => "vanished",
-        Oddity::ClockFell { .. } => "clock_fell",
-        Oddity::Stale => "stale",
-        Oddity::Standstill => "standstill",
+        Anomaly::Foreign(_) => "foreign_move",
+        Anomaly::Shrunk { .. } => "list_shrunk",
+        Anomaly::Overruled { .. } => "overruled",
+        Anomaly::Refused { .. } => "move_refused",
+        Anomaly::Unshown { .. } => "move_unshown",
+        Anomaly::Limited { .. } => "move_limited",
+        Anomaly::Late => "search_late",
+        Anomaly::NoThought => "search_failed",
+        Anomaly::NotOurs | Anomaly::NotSeated => "not_ours",
+        Anomaly::Vanished => "vanished",
+        Anomaly::ClockFell { .. } => "clock_fell",
+        Anomaly::Stale => "stale",
+        Anomaly::Standstill => "standstill",
     }
 }
 
@@ -296,7 +296,7 @@ mod tests {
                 counted.count(&BotEvent::Finished { ending });
             }
         }
-        for oddity in [Oddity::Late, Oddity::NoThought, Oddity::Stale] {
+        for oddity in [Anomaly::Late, Anomaly::NoThought, Anomaly::Stale] {
             let game = GameId::new("q7ZxVt2B");
             counted.count(&BotEvent::Odd { game, oddity });
         }

@@ -88,7 +88,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::bot::{Command, Listeners, Reply, State, Status, channel};
+    use crate::bot::{BotPhase, Command, EventBus, Reply, Status, channel};
     use crate::engine::EngineOptions;
     use crate::lichess::{ClientOptions, Timing, Token};
     use crate::panel::health::SelfTest;
@@ -131,14 +131,14 @@ mod tests {
         let order = commands.next().await;
         assert!(matches!(order.command, Command::Status));
         let status = Status {
-            state: State::Playing,
+            state: BotPhase::Playing,
             rating: Some(2100),
             ..Status::default()
         };
         order.answer(Reply::Status(Box::new(status)));
         changes.changed().await.unwrap();
         let metrics = metrics(watch);
-        let listeners = Listeners::default();
+        let listeners = EventBus::default();
         let counting = tokio::spawn(metrics.clone().run(listeners.subscribe()));
         let text = metrics.text().unwrap();
         for line in [

@@ -9,8 +9,8 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
 use super::MetricSources;
-use crate::bot::{LedgerStatus, State, Status};
-use crate::lichess::{CallResult, EndpointClass, CallStats};
+use crate::bot::{BotPhase, LedgerStatus, Status};
+use crate::lichess::{CallResult, CallStats, EndpointClass};
 
 /// Where it is read from.
 #[derive(Debug)]
@@ -81,11 +81,11 @@ impl Collector for Observed {
 /// What the bot says of itself.
 fn told(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     let words = [
-        (State::Connecting, "connecting"),
-        (State::Playing, "playing"),
-        (State::Paused, "paused"),
-        (State::Alarmed, "alarmed"),
-        (State::Draining, "draining"),
+        (BotPhase::Connecting, "connecting"),
+        (BotPhase::Playing, "playing"),
+        (BotPhase::Paused, "paused"),
+        (BotPhase::Alarmed, "alarmed"),
+        (BotPhase::Draining, "draining"),
     ];
     let rows = words.map(|(state, word)| (vec![("state", word)], truth(state == status.state)));
     gauges(out, "state", "What it is about", rows.to_vec())?;

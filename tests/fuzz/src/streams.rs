@@ -1,6 +1,6 @@
 //! What the fuzz targets of the streams do with their bytes; a test replays the corpora through it.
 
-use megaton::lichess::{Event, GameEvent, GameState, Misfit, Side};
+use megaton::lichess::{Event, GameEvent, GameState, JsonMismatch, Side};
 
 /// A line of the event stream: whatever it holds is understood, in part or not, and what was left
 /// out can be logged.
@@ -47,7 +47,7 @@ fn makes_sense(state: &GameState) {
     }
 }
 
-fn can_be_logged(misfit: &Misfit) {
+fn can_be_logged(misfit: &JsonMismatch) {
     let text = misfit.to_string();
     assert!(text.chars().count() < 500, "{text}");
     assert!(!text.chars().any(char::is_control), "{text}");

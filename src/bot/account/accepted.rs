@@ -1,0 +1,154 @@
+//! Permits: challenges taken whose game has not begun.
+//!
+//! Each is tied to an id and runs out. Before it does, the server's list of running games is asked
+//! for once, so that a game whose announcement was missed still finds its permit.
+
+use std::time::Instant;
+
+use super::slots::{OpponentKind, SlotUsage};
+use crate::lichess::{ChallengeId, GameId, GameInfo, UserId};
+
+/// A challenge taken whose game has not begun.
+#[derive(Debug)]
+pub(super) struct AcceptedChallenge {
+    pub(super) id: ChallengeId,
+    pub(super) opponent: Option<UserId>,
+    pub(super) kind: OpponentKind,
+    /// The game that the challenge is a rematch of; the new one may get another id.
+    pub(super) rematch_of: Option<GameId>,
+    /// Whether ratings were at stake when it was judged.
+    pub(super) rated: bool,
+    /// Whether the game will take a seat.
+    pub(super) seated: bool,
+    pub(super) expires: Instant,
+    /// How often the acceptance was sent.
+    pub(super) tries: u32,
+    /// When it is sent again.
+    pub(super) again: Option<Instant>,
+    /// When the server said "ok".
+    pub(super) done: Option<Instant>,
+    /// Whether it is past its time and the list was asked for.
+    pub(super) stale: bool,
+}
+
+/// The permits held.
+#[derive(Debug, Default)]
+pub(super) struct AcceptedChallenges(Vec<AcceptedChallenge>);
+
+impl AcceptedChallenges {
+    pub(super) fn push(&mut self, permit: AcceptedChallenge) {
+        self.0.push(permit);
+    }
+
+    pub(super) fn holds(&self, id: &ChallengeId) -> bool {
+        self.0.iter().any(|permit| permit.id == *id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: &ChallengeId) -> Option<&mut AcceptedChallenge> {
+        self.0.iter_mut().find(|permit| permit.id == *id)
+    }
+
+    pub(super) fn remove(&mut self, id: &ChallengeId) -> Option<AcceptedChallenge> {
+        let index = self.0.iter().position(|permit| permit.id == *id)?;
+        Some(self.0.remove(index))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn count(&self, tally: &mut SlotUsage) {
+        let seated = self.0.iter().filter(|permit| permit.seated);
+        seated.for_each(|permit| tally.add(permit.kind));
+    }
+
+    /// Permits of this opponent.
+    pub(super) fn with(&self, opponent: &UserId) -> u32 {
+        self.number(|permit| permit.opponent.as_ref() == Some(opponent))
+    }
+
+    /// Permits of this opponent whose acceptance has no answer yet.
+    pub(super) fn unanswered_with(&self, opponent: &UserId) -> u32 {
+        self.number(|permit| permit.done.is_none() && permit.opponent.as_ref() == Some(opponent))
+    }
+
+    /// Permits of opponents of this kind.
+    pub(super) fn of_kind(&self, kind: OpponentKind) -> u32 {
+        self.number(|permit| permit.kind == kind)
+    }
+
+    fn number(&self, counts: impl Fn(&AcceptedChallenge) -> bool) -> u32 {
+        let number = self.0.iter().filter(|permit| counts(permit)).count();
+        u32::try_from(number).unwrap_or(u32::MAX)
+    }
+
+    /// The permit of a game: the one of its id; failing that, since a rematch may get another id,
+    /// one of the same opponent, a rematch's first.
+    pub(super) fn take(&mut self, game: &GameInfo) -> Option<AcceptedChallenge> {
+        let opponent = game.opponent.id.as_ref();
+        let by_id = |permit: &AcceptedChallenge| permit.id.as_str() == game.id.as_str();
+        let by_opponent =
+            |permit: &AcceptedChallenge| opponent.is_some() && permit.opponent.as_ref() == opponent;
+        let permits = &self.0;
+        let index = permits
+            .iter()
+            .position(by_id)
+            .or_else(|| {
+                permits
+                    .iter()
+                    .position(|p| p.rematch_of.is_some() && by_opponent(p))
+            })
+            .or_else(|| permits.iter().position(by_opponent))?;
+        Some(self.0.remove(index))
+    }
+
+    /// When something is to be done about one of them.
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        let moments = self.0.iter().flat_map(|p| [Some(p.expires), p.again]);
+        moments.flatten().min()
+    }
+
+    /// The acceptances that are due once more; each gets as long as the first had.
+    pub(super) fn due(
+        &mut self,
+        now: Instant,
+        until: Instant,
+    ) -> impl Iterator<Item = &AcceptedChallenge> {
+        let due =
+            move |permit: &&mut AcceptedChallenge| permit.again.is_some_and(|again| again <= now);
+        self.0.iter_mut().filter(due).map(move |permit| {
+            permit.again = None;
+            permit.tries += 1;
+            permit.expires = permit.expires.max(until);
+            &*permit
+        })
+    }
+
+    /// Takes out those that were past their time already, and gives the others `grace` to be found
+    /// on the list. Tells besides whether the list is wanted.
+    pub(super) fn expire(
+        &mut self,
+        now: Instant,
+        grace: Instant,
+    ) -> (Vec<AcceptedChallenge>, bool) {
+        let over = |permit: &mut AcceptedChallenge| permit.expires <= now && permit.stale;
+        let gone = self.0.extract_if(.., over).collect();
+        let mut wanted = false;
+        for permit in self.0.iter_mut().filter(|permit| permit.expires <= now) {
+            permit.stale = true;
+            permit.expires = grace;
+            wanted = true;
+        }
+        (gone, wanted)
+    }
+
+    /// A list that was asked for later than `settled` shows no game of theirs: those that are past
+    /// their time, or were answered "ok" well before, have none.
+    pub(super) fn not_listed(&mut self, settled: Option<Instant>) -> Vec<AcceptedChallenge> {
+        let answered = |permit: &AcceptedChallenge| {
+            settled.is_some_and(|by| permit.done.is_some_and(|done| done < by))
+        };
+        let void = |permit: &mut AcceptedChallenge| permit.stale || answered(permit);
+        self.0.extract_if(.., void).collect()
+    }
+}

@@ -1,0 +1,345 @@
+//! Challenges to us, from the verdict to the permit.
+
+use std::time::Instant;
+
+use super::accepted::AcceptedChallenge;
+use super::challenge_queue::QueuedChallenge;
+use super::event::{AcceptOutcome, AccountEffect, Decline};
+use super::slots::OpponentKind;
+use super::state::AccountState;
+use crate::bot::challenge_policy::{
+    Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PolicyVerdict,
+    judge_challenge,
+};
+use crate::bot::voice::no_show_key;
+use crate::lichess::{Challenge, ChallengeId, Compat, DeclineReason, Player, TimeControl, UserId};
+
+/// How often an acceptance that brought no answer is sent.
+const MOST_TRIES: u32 = 7;
+
+impl AccountState {
+    pub(super) fn challenged(
+        &mut self,
+        challenge: Challenge,
+        compat: Option<Compat>,
+        now: Instant,
+        out: &mut Vec<AccountEffect>,
+    ) {
+        let id = &challenge.id;
+        let known = self.permits.holds(id) || self.queue.holds(id);
+        if known || self.games.contains(&id.as_game()) {
+            return;
+        }
+        let kind = OpponentKind::of(challenge.challenger.as_ref());
+        let verdict = self.judge(&challenge, compat, kind);
+        match verdict.decision {
+            Decision::Accept => {
+                let permit = self.permit(&challenge, kind, now);
+                out.push(permit.accept());
+                self.set_aside(&permit);
+                self.permits.push(permit);
+            }
+            Decision::Decline(_) if verdict.wants_only_a_seat() => {
+                self.wait(challenge, compat, kind, now, out);
+            }
+            Decision::Decline(reason) => out.push(refusal(&challenge, kind, reason, &verdict)),
+            Decision::Ignore => {}
+        }
+    }
+
+    fn judge(
+        &self,
+        challenge: &Challenge,
+        compat: Option<Compat>,
+        kind: OpponentKind,
+    ) -> PolicyVerdict {
+        let opponent = challenge.challenger.as_ref().and_then(|p| p.id.as_ref());
+        // A game of days takes no seat: only what closes the house keeps it out.
+        let open = match self.openness(kind) {
+            Availability::Full if !takes_seat(challenge) => Availability::Open,
+            open => open,
+        };
+        let standing = ChallengeContext {
+            me: &self.me,
+            rating: self.rating,
+            lists: &self.lists,
+            past: self.past(opponent, kind),
+            rated_rests: challenge.rated && self.memory.rated_rest(opponent).is_some(),
+            open,
+        };
+        judge_challenge(challenge, compat, &self.settings.challenge, &standing)
+    }
+
+    /// What there was with a challenger. What is accepted counts before its game begins.
+    fn past(&self, opponent: Option<&UserId>, kind: OpponentKind) -> OpponentHistory {
+        let about_to = self.permits.of_kind(kind);
+        let kind_today = self.memory.games_today(kind.is_bot()) + about_to;
+        let Some(opponent) = opponent else {
+            return OpponentHistory {
+                kind_today,
+                ..OpponentHistory::default()
+            };
+        };
+        let rules = self.settings.challenge.rules_for(kind.is_bot());
+        let record = self.memory.opponent(opponent);
+        let accepted = self.memory.accepted_within(opponent, rules.repeat_window);
+        let permits = self.permits.with(opponent);
+        OpponentHistory {
+            at_once: self.games.with(opponent) + self.parked.with(opponent) + permits,
+            lately: accepted + self.permits.unanswered_with(opponent),
+            rematches: record.rematches_in_a_row,
+            today: record.games_today + permits,
+            kind_today,
+            rests: self.memory.resting(&no_show_key(opponent)).is_some(),
+        }
+    }
+
+    /// Puts a bot's game down in the ledger, so that two decisions in a row cannot both have the
+    /// last one. Whoever sends the acceptance waits until it is on disk. Whosever it is, the game
+    /// may begin and end before we hear of it.
+    fn set_aside(&self, permit: &AcceptedChallenge) {
+        self.memory.expect_game(&permit.id.as_game());
+        if let Some(opponent) = permit.opponent.as_ref().filter(|_| permit.kind.is_bot()) {
+            drop(self.memory.hold_accept(&permit.id, opponent));
+        }
+    }
+
+    /// Lets somebody wait for a seat. If it is our own challenge that has the seat, that goes.
+    fn wait(
+        &mut self,
+        challenge: Challenge,
+        compat: Option<Compat>,
+        kind: OpponentKind,
+        now: Instant,
+        out: &mut Vec<AccountEffect>,
+    ) {
+        let rules = &self.settings.challenge;
+        let mut waiting = QueuedChallenge {
+            challenge: Box::new(challenge),
+            compat,
+            until: now + rules.queue,
+            kind,
+        };
+        // The seat of our own challenge is as good as free: for that, anybody may wait a moment.
+        let displaces = self.would_displace(kind);
+        let mut places = rules.queue_places;
+        if displaces && (places == 0 || rules.queue.is_zero()) {
+            places = places.max(1);
+            waiting.until = now + self.pace.again;
+        } else if rules.queue.is_zero() {
+            places = 0;
+        }
+        if let Some(gone) = self.queue.push(waiting, places) {
+            out.push(no_seat(&gone));
+        }
+        if displaces {
+            self.take_back(out);
+        }
+    }
+
+    /// Whether there would be a seat for this kind without the challenge of our own.
+    fn would_displace(&self, kind: OpponentKind) -> bool {
+        let Some(outgoing) = &self.outgoing else {
+            return false;
+        };
+        let mut tally = self.tally();
+        tally.all = tally.all.saturating_sub(1);
+        tally.bots = tally
+            .bots
+            .saturating_sub(usize::from(outgoing.kind().is_bot()));
+        self.plan().room(kind, tally) > 0
+    }
+
+    /// Gives free seats to those who wait; tells the others when it has been long enough.
+    pub(super) fn seat(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
+        loop {
+            if self.queue.is_empty() {
+                break;
+            }
+            let [people, bots] =
+                [OpponentKind::Human, OpponentKind::Bot].map(|kind| self.openness(kind));
+            let may = |kind: OpponentKind| {
+                let open = if kind.is_bot() { bots } else { people };
+                open != Availability::Full
+            };
+            let Some(waiting) = self.queue.pop(may) else {
+                break;
+            };
+            self.challenged(*waiting.challenge, waiting.compat, now, out);
+        }
+        for late in self.queue.expired(now) {
+            out.push(no_seat(&late));
+        }
+    }
+
+    fn permit(&self, challenge: &Challenge, kind: OpponentKind, now: Instant) -> AcceptedChallenge {
+        let challenger = challenge.challenger.as_ref();
+        AcceptedChallenge {
+            id: challenge.id.clone(),
+            opponent: challenger.and_then(|player| player.id.clone()),
+            kind,
+            rematch_of: challenge.rematch_of.clone(),
+            rated: challenge.rated,
+            seated: takes_seat(challenge),
+            expires: now + self.pace.permit,
+            tries: 1,
+            again: None,
+            done: None,
+            stale: false,
+        }
+    }
+
+    /// It was taken back or declined, by whomever: whoever waited is forgotten, a seat is free.
+    pub(super) fn withdrawn(&mut self, id: &ChallengeId) {
+        self.drop_permit(id);
+        self.queue.remove(id);
+        self.outgoing_is_gone(id);
+    }
+
+    /// What became of an acceptance. Whatever it was, a game that begins is played.
+    pub(super) fn accepted(
+        &mut self,
+        id: &ChallengeId,
+        answer: &AcceptOutcome,
+        now: Instant,
+        out: &mut Vec<AccountEffect>,
+    ) {
+        let patience = self.settings.challenge.queue;
+        let pace = self.pace;
+        let Some(permit) = self.permits.get_mut(id) else {
+            // It was taken back, or its game has begun. Sending it may have set a game aside again.
+            if *answer != AcceptOutcome::Done {
+                self.memory.release(id.as_str());
+            }
+            return;
+        };
+        match answer {
+            AcceptOutcome::Done => {
+                permit.expires = now + pace.permit;
+                permit.done = Some(now);
+                if let Some(opponent) = permit.opponent.clone() {
+                    let is_bot = permit.kind.is_bot();
+                    self.memory.accepted(id, &opponent, is_bot);
+                }
+            }
+            AcceptOutcome::Lost if permit.tries < MOST_TRIES => {
+                // At once where it can: who is kept waiting leaves.
+                let pause = pace.retry.saturating_mul(1 << permit.tries.min(8)) / 2;
+                let pause = pause.min(pace.retry_cap);
+                permit.again = Some(now + pause);
+                permit.expires = permit.expires.max(now + pace.permit);
+            }
+            AcceptOutcome::Limited(wait) => {
+                let wait = wait.unwrap_or(pace.limited_wait);
+                if wait <= patience && permit.tries < MOST_TRIES {
+                    permit.again = Some(now + wait);
+                    permit.expires = permit.expires.max(now + wait + pace.again);
+                } else {
+                    self.give_up(id, out);
+                }
+            }
+            AcceptOutcome::OurDay | AcceptOutcome::TheirDay => self.give_up(id, out),
+            AcceptOutcome::Lost => {
+                // It may have arrived each time: only the list knows, or whoever looks it up.
+                self.ask_for_list(now, out);
+                self.void_permit(id);
+            }
+            AcceptOutcome::Gone if permit.tries > 1 => {
+                // An earlier one may have arrived, and the game be over.
+                self.ask_for_list(now, out);
+                self.void_permit(id);
+            }
+            AcceptOutcome::Refused | AcceptOutcome::Gone => {
+                self.drop_permit(id);
+            }
+        }
+    }
+
+    /// The challenger learns that nothing comes of it now.
+    fn give_up(&mut self, id: &ChallengeId, out: &mut Vec<AccountEffect>) {
+        let permit = self.drop_permit(id);
+        let from = permit
+            .as_ref()
+            .map_or(OpponentKind::Human, |permit| permit.kind);
+        let who = permit.and_then(|permit| permit.opponent);
+        out.push(AccountEffect::Decline(Box::new(Decline {
+            id: id.clone(),
+            reason: DeclineReason::Later,
+            from,
+            challenger: who.map_or_else(|| "Anonymous".to_owned(), |who| who.to_string()),
+            rule: None,
+            why: "Lichess lets us not begin it now".to_owned(),
+        })));
+    }
+
+    /// Nothing comes of it: neither a seat nor a game of the day's is spent.
+    pub(super) fn drop_permit(&mut self, id: &ChallengeId) -> Option<AcceptedChallenge> {
+        let permit = self.void_permit(id)?;
+        self.memory.give_game_up(&id.as_game());
+        Some(permit)
+    }
+
+    /// Nothing seems to come of it; should its game have begun and ended all the same, it counts.
+    fn void_permit(&mut self, id: &ChallengeId) -> Option<AcceptedChallenge> {
+        let permit = self.permits.remove(id)?;
+        self.release_game(&permit);
+        Some(permit)
+    }
+
+    pub(super) fn release_game(&self, permit: &AcceptedChallenge) {
+        if permit.kind.is_bot() {
+            self.memory.release(permit.id.as_str());
+        }
+    }
+}
+
+impl AcceptedChallenge {
+    pub(super) fn accept(&self) -> AccountEffect {
+        AccountEffect::Accept {
+            id: self.id.clone(),
+            from: self.kind,
+            opponent: self.opponent.clone(),
+        }
+    }
+}
+
+/// Whether the game will take a seat: one of days waits most of its life.
+fn takes_seat(challenge: &Challenge) -> bool {
+    !matches!(
+        challenge.time_control,
+        TimeControl::Correspondence { .. } | TimeControl::Unlimited
+    )
+}
+
+fn refusal(
+    challenge: &Challenge,
+    from: OpponentKind,
+    reason: DeclineReason,
+    verdict: &PolicyVerdict,
+) -> AccountEffect {
+    let decided = verdict.decided_by();
+    AccountEffect::Decline(Box::new(Decline {
+        id: challenge.id.clone(),
+        reason,
+        from,
+        challenger: name_of(challenge),
+        rule: decided.map(|objection| objection.rule),
+        why: decided.map_or_else(String::new, ToString::to_string),
+    }))
+}
+
+fn no_seat(waiting: &QueuedChallenge) -> AccountEffect {
+    AccountEffect::Decline(Box::new(Decline {
+        id: waiting.challenge.id.clone(),
+        reason: DeclineReason::Later,
+        from: waiting.kind,
+        challenger: name_of(&waiting.challenge),
+        rule: Some(ChallengeRule::NoSeat),
+        why: ChallengeRule::NoSeat.to_string(),
+    }))
+}
+
+fn name_of(challenge: &Challenge) -> String {
+    let challenger = challenge.challenger.as_ref();
+    challenger.map_or_else(|| "Anonymous".to_owned(), Player::display_name)
+}

@@ -1,0 +1,338 @@
+//! Games: which get a player, which permit each belongs to, and the comparison with the server's
+//! list.
+//!
+//! A game is started exactly once, however often it is announced. One that came about without our
+//! doing and finds no seat is called off while that is possible, else played; what ran before this
+//! program began is played in any case.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use super::accepted::AcceptedChallenge;
+use super::correspondence::is_parked;
+use super::event::AccountEffect;
+use super::slots::{ActiveGame, OpponentKind};
+use super::state::AccountState;
+use crate::bot::game::CallOutcome;
+use crate::bot::state::StartedGame;
+use crate::lichess::{GameId, GameInfo, Status};
+use crate::store::Origin;
+
+/// The most games that the list of running games shows.
+const LIST_CAP: usize = 50;
+/// With so many lines at once the server, which keeps 32 for a reader that is late, may have dropped
+/// some.
+const CROWD: usize = 24;
+
+/// Games for which there is no seat.
+#[derive(Debug, Default)]
+pub(super) struct ExcessGames {
+    /// Being called off; should that fail they are played.
+    leaving: BTreeMap<GameId, (Box<GameInfo>, Instant)>,
+    /// Called off once; not tried again.
+    tried: BTreeSet<GameId>,
+    /// From when on a game without a permit is none that ran before.
+    settled: Option<Instant>,
+}
+
+impl ExcessGames {
+    pub(super) fn is_empty(&self) -> bool {
+        self.leaving.is_empty()
+    }
+
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        self.leaving.values().map(|(_, until)| *until).min()
+    }
+
+    /// Calling off that brought no answer at all has failed.
+    fn overdue(&mut self, now: Instant) -> Vec<GameInfo> {
+        let late: Vec<_> = (self.leaving.iter())
+            .filter(|(_, (_, until))| *until <= now)
+            .map(|(id, _)| id.clone())
+            .collect();
+        let games = late.iter().filter_map(|id| self.leaving.remove(id));
+        games.map(|(game, _)| *game).collect()
+    }
+
+    fn has_settled(&self, now: Instant) -> bool {
+        self.settled.is_some_and(|at| at <= now)
+    }
+}
+
+/// Who asked for a game.
+struct GameOrigin {
+    kind: OpponentKind,
+    origin: Option<Origin>,
+    rematch: bool,
+}
+
+impl GameOrigin {
+    /// Whoever challenged us.
+    fn of(permit: &AcceptedChallenge) -> Self {
+        Self {
+            kind: permit.kind,
+            origin: Some(Origin::Incoming),
+            rematch: permit.rematch_of.is_some(),
+        }
+    }
+
+    /// Nobody that we know of.
+    fn nobody(kind: OpponentKind) -> Self {
+        Self {
+            kind,
+            origin: None,
+            rematch: false,
+        }
+    }
+}
+
+fn is_arena(game: &GameInfo) -> bool {
+    game.tournament.is_some() || game.source.as_deref() == Some("arena")
+}
+
+impl AccountState {
+    pub(super) fn started(
+        &mut self,
+        game: Box<GameInfo>,
+        now: Instant,
+        out: &mut Vec<AccountEffect>,
+    ) {
+        let over = game.status.is_some_and(Status::is_over);
+        let closed = game.compat.is_some_and(|compat| !compat.bot);
+        let known = self.games.contains(&game.id) || self.surplus.leaving.contains_key(&game.id);
+        if over || closed || known {
+            return;
+        }
+        if self.parked.contains(&game.id) {
+            return self.parked.told(game, now);
+        }
+        let title = OpponentKind::of(Some(&game.opponent));
+        let asked = if let Some(permit) = self.permits.take(&game) {
+            // A game of another id takes the seat over; in the ledger a rematch's does so too.
+            if permit.id != game.id.as_challenge() {
+                self.memory.give_game_up(&permit.id.as_game());
+                if permit.rematch_of.is_none() {
+                    self.release_game(&permit);
+                }
+            }
+            if permit.rated != game.rated {
+                let rated = game.rated;
+                tracing::info!(game = %game.id, rated, "the server changed what is at stake");
+            }
+            GameOrigin::of(&permit)
+        } else if let Some(kind) = self.outgoing_becomes(&game) {
+            GameOrigin {
+                kind,
+                origin: Some(Origin::Outgoing),
+                rematch: false,
+            }
+        } else if self.has_no_seat_for(&game, now) {
+            self.call_off(game, now, out);
+            return;
+        } else {
+            GameOrigin::nobody(title)
+        };
+        self.play(game, &asked, now, out);
+    }
+
+    fn play(
+        &mut self,
+        game: Box<GameInfo>,
+        asked: &GameOrigin,
+        now: Instant,
+        out: &mut Vec<AccountEffect>,
+    ) {
+        self.note_begun(&game, asked);
+        if is_parked(&game) {
+            self.parked.told(game, now);
+            let poll = self.parked.poll(&self.settings.correspondence);
+            let poll_at = poll.and_then(|poll| now.checked_add(poll));
+            self.list_at = [self.list_at, poll_at].into_iter().flatten().min();
+            return;
+        }
+        let sitter = ActiveGame {
+            opponent: game.opponent.id.clone(),
+            kind: asked.kind,
+            still: false,
+        };
+        self.games.insert(game.id.clone(), sitter);
+        self.list_at.get_or_insert(now + self.pace.reconcile);
+        out.push(AccountEffect::Play(game));
+    }
+
+    fn note_begun(&self, game: &GameInfo, asked: &GameOrigin) {
+        self.memory.started(&StartedGame {
+            game: game.id.clone(),
+            opponent: game.opponent.id.clone(),
+            is_bot: asked.kind.is_bot(),
+            origin: asked.origin,
+            arena: is_arena(game),
+            rematch: asked.rematch,
+        });
+    }
+
+    /// Whether a game that nobody has asked for is one too many and can still be called off: before
+    /// our first move, and not in an arena, where that would lose it.
+    fn has_no_seat_for(&self, game: &GameInfo, now: Instant) -> bool {
+        let kind = OpponentKind::of(Some(&game.opponent));
+        let can_be_called_off = !game.has_moved && !is_arena(game);
+        let takes_seat = !is_parked(game);
+        self.surplus.has_settled(now)
+            && can_be_called_off
+            && takes_seat
+            && !self.surplus.tried.contains(&game.id)
+            && self.plan().room(kind, self.tally()) == 0
+    }
+
+    fn call_off(&mut self, game: Box<GameInfo>, now: Instant, out: &mut Vec<AccountEffect>) {
+        tracing::warn!(game = %game.id, "one game too many: calling it off");
+        // What was called off long ago does not come back; what is remembered has an end.
+        if self.surplus.tried.len() >= LIST_CAP {
+            self.surplus.tried.clear();
+        }
+        self.surplus.tried.insert(game.id.clone());
+        out.push(AccountEffect::Abort(game.id.clone()));
+        let until = now + self.pace.again * 2;
+        self.surplus.leaving.insert(game.id.clone(), (game, until));
+    }
+
+    /// What became of calling a game off. If it goes on, it is played.
+    pub(super) fn aborted(
+        &mut self,
+        id: &GameId,
+        answer: &CallOutcome,
+        now: Instant,
+        out: &mut Vec<AccountEffect>,
+    ) {
+        let Some((game, _)) = self.surplus.leaving.remove(id) else {
+            return;
+        };
+        if !matches!(answer, CallOutcome::Done | CallOutcome::Gone) {
+            let asked = GameOrigin::nobody(OpponentKind::of(Some(&game.opponent)));
+            self.play(game, &asked, now, out);
+        }
+    }
+
+    pub(super) fn tick_surplus(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
+        for game in self.surplus.overdue(now) {
+            let asked = GameOrigin::nobody(OpponentKind::of(Some(&game.opponent)));
+            self.play(Box::new(game), &asked, now, out);
+        }
+    }
+
+    pub(super) fn finished(&mut self, game: &GameInfo, now: Instant, out: &mut Vec<AccountEffect>) {
+        if let Some(permit) = self.permits.remove(&game.id.as_challenge()) {
+            // It ended before it was seen to begin: it was begun all the same. After the next list
+            // it is looked up.
+            self.note_begun(game, &GameOrigin::of(&permit));
+            let soon = now + self.pace.again;
+            self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
+        }
+        self.outgoing_is_gone(&game.id.as_challenge());
+        self.surplus.leaving.remove(&game.id);
+        if self.games.contains(&game.id) || self.parked.over(&game.id) {
+            out.push(AccountEffect::SaidOver(game.id.clone()));
+        }
+    }
+
+    pub(super) fn left(&mut self, game: &GameId, seen: bool, now: Instant) {
+        self.games.remove(game);
+        self.parked.remove(game);
+        if seen {
+            self.ended.push(game.clone());
+        } else {
+            self.list_at = now.checked_add(self.pace.again);
+        }
+    }
+
+    /// Asks for the list now, and plans the next look. There is one while nothing runs, too: a
+    /// stream that lives may have lost the line that told of a game. Where games are parked and
+    /// nothing else runs, the operator says how often.
+    pub(super) fn ask_for_list(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
+        let usual = self.pace.reconcile;
+        let pause = match self.parked.poll(&self.settings.correspondence) {
+            Some(poll) if self.is_empty() => poll,
+            Some(poll) => poll.min(usual),
+            None => usual,
+        };
+        self.list_at = now.checked_add(pause);
+        if !out.contains(&AccountEffect::List) {
+            self.list_asked = Some(now);
+            self.ended.clear();
+            out.push(AccountEffect::List);
+        }
+    }
+
+    /// The next look at the list is a moment away, or nearer.
+    pub(super) fn list_soon(&mut self, now: Instant) {
+        let soon = now + self.pace.again;
+        self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
+    }
+
+    /// After a burst of lines the list is wanted: some may have been dropped.
+    pub(super) fn note_line(&mut self, now: Instant) {
+        self.lines.push_back(now);
+        if self.lines.len() < CROWD {
+            return;
+        }
+        let first = self.lines.pop_front();
+        if first.is_some_and(|first| now - first <= self.pace.burst) {
+            self.lines.clear();
+            self.list_soon(now);
+        }
+    }
+
+    /// Whether a list of running games shows all there are.
+    pub fn is_whole(games: &[GameInfo]) -> bool {
+        games.len() < LIST_CAP
+    }
+
+    /// Whether a game runs here or is about to, so that its end will be seen.
+    pub fn minds(&self, game: &GameId) -> bool {
+        self.games.contains(game)
+            || self.parked.contains(game)
+            || self.surplus.leaving.contains_key(game)
+            || self.permits.holds(&game.as_challenge())
+    }
+
+    /// The list of running games: what we missed is taken up, what is not on it is looked at, and
+    /// permits without a game are void.
+    pub(super) fn compare(
+        &mut self,
+        games: Vec<GameInfo>,
+        now: Instant,
+        out: &mut Vec<AccountEffect>,
+    ) {
+        let is_whole = Self::is_whole(&games);
+        if is_whole {
+            let listed: BTreeSet<_> = games.iter().map(|game| &game.id).collect();
+            let missing = self.games.ids().filter(|id| !listed.contains(id));
+            out.extend(missing.cloned().map(AccountEffect::SaidOver));
+            let gone = self.parked.ids().filter(|id| !listed.contains(id));
+            let gone: Vec<GameId> = gone.cloned().collect();
+            let visited = gone.into_iter().filter(|id| self.parked.over(id));
+            out.extend(visited.map(AccountEffect::SaidOver));
+        }
+        for game in games {
+            if self.ended.contains(&game.id) {
+                continue;
+            }
+            self.started(Box::new(game), now, out);
+        }
+        if is_whole {
+            let answered_before = self
+                .list_asked
+                .and_then(|at| at.checked_sub(self.pace.again));
+            for void in self.permits.not_listed(answered_before) {
+                self.release_game(&void);
+            }
+        }
+        if !is_whole {
+            // More run than it shows. The most urgent stand first, so that the next one shows others.
+            self.list_soon(now);
+        }
+        // The stream tells the running games at its opening too: those lines may still be coming.
+        let settles = now + self.pace.again;
+        self.surplus.settled.get_or_insert(settles);
+    }
+}

@@ -1,0 +1,172 @@
+//! Seats: how many there are, who may have them, and who has them.
+//!
+//! Data and counting only. A game of days a move takes no seat: it is parked.
+
+use std::collections::BTreeMap;
+
+use crate::lichess::{GameId, Player, UserId};
+
+/// The two kinds of opponents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OpponentKind {
+    /// A person, known or nameless.
+    Human,
+    /// A bot account.
+    Bot,
+}
+
+impl OpponentKind {
+    /// The kind of a player.
+    pub fn of(player: Option<&Player>) -> Self {
+        if player.is_some_and(Player::is_bot) {
+            Self::Bot
+        } else {
+            Self::Human
+        }
+    }
+
+    /// Whether it is a bot.
+    pub fn is_bot(self) -> bool {
+        self == Self::Bot
+    }
+}
+
+/// Seats as the operator set them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SlotLimits {
+    /// All of them.
+    pub(super) all: usize,
+    /// Those of them that bots never get.
+    pub(super) for_humans: usize,
+}
+
+/// Seats taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SlotUsage {
+    pub(super) all: usize,
+    pub(super) bots: usize,
+}
+
+impl SlotUsage {
+    pub(super) fn add(&mut self, kind: OpponentKind) {
+        self.all += 1;
+        self.bots += usize::from(kind.is_bot());
+    }
+}
+
+impl SlotLimits {
+    /// How many more of this kind may sit down.
+    pub(super) fn room(self, kind: OpponentKind, taken: SlotUsage) -> usize {
+        let free = self.all.saturating_sub(taken.all);
+        match kind {
+            OpponentKind::Human => free,
+            OpponentKind::Bot => {
+                let for_bots = self.all.saturating_sub(self.for_humans);
+                free.min(for_bots.saturating_sub(taken.bots))
+            }
+        }
+    }
+}
+
+/// Who sits at a game.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ActiveGame {
+    pub(super) opponent: Option<UserId>,
+    pub(super) kind: OpponentKind,
+    /// Nothing happens in the game any more: it has a player and no seat.
+    pub(super) still: bool,
+}
+
+/// The games that have a player.
+#[derive(Debug, Default)]
+pub(super) struct ActiveGames(BTreeMap<GameId, ActiveGame>);
+
+impl ActiveGames {
+    pub(super) fn insert(&mut self, id: GameId, sitter: ActiveGame) {
+        self.0.insert(id, sitter);
+    }
+
+    pub(super) fn remove(&mut self, id: &GameId) {
+        self.0.remove(id);
+    }
+
+    /// Whether a game stands still.
+    pub(super) fn stand(&mut self, id: &GameId, still: bool) {
+        if let Some(sitter) = self.0.get_mut(id) {
+            sitter.still = still;
+        }
+    }
+
+    pub(super) fn contains(&self, id: &GameId) -> bool {
+        self.0.contains_key(id)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = &GameId> {
+        self.0.keys()
+    }
+
+    pub(super) fn count(&self, tally: &mut SlotUsage) {
+        let seated = self.0.values().filter(|sitter| !sitter.still);
+        seated.for_each(|sitter| tally.add(sitter.kind));
+    }
+
+    /// Games with this opponent.
+    pub(super) fn with(&self, opponent: &UserId) -> u32 {
+        let theirs = |sitter: &&ActiveGame| sitter.opponent.as_ref() == Some(opponent);
+        u32::try_from(self.0.values().filter(theirs).count()).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(all: usize, bots: usize) -> SlotUsage {
+        SlotUsage { all, bots }
+    }
+
+    #[test]
+    fn a_game_that_stands_still_has_no_seat_until_it_goes_on() {
+        let (id, mut games) = (GameId::new("g1"), ActiveGames::default());
+        let sitter = ActiveGame {
+            opponent: None,
+            kind: OpponentKind::Bot,
+            still: false,
+        };
+        games.insert(id.clone(), sitter);
+        let mut taken = |still| {
+            games.stand(&id, still);
+            let mut tally = SlotUsage::default();
+            games.count(&mut tally);
+            tally.all
+        };
+        assert_eq!([taken(false), taken(true), taken(false)], [1, 0, 1]);
+    }
+
+    #[test]
+    fn bots_never_get_what_is_kept_for_humans() {
+        let plan = SlotLimits {
+            all: 4,
+            for_humans: 1,
+        };
+        assert_eq!(plan.room(OpponentKind::Bot, tally(0, 0)), 3);
+        assert_eq!(plan.room(OpponentKind::Bot, tally(3, 3)), 0);
+        assert_eq!(plan.room(OpponentKind::Human, tally(3, 3)), 1);
+        assert_eq!(plan.room(OpponentKind::Bot, tally(2, 0)), 2);
+        assert_eq!(plan.room(OpponentKind::Human, tally(9, 0)), 0);
+    }
+
+    #[test]
+    fn a_house_for_humans_alone_has_no_room_for_bots() {
+        let plan = SlotLimits {
+            all: 2,
+            for_humans: 5,
+        };
+        assert_eq!(plan.room(OpponentKind::Bot, SlotUsage::default()), 0);
+        assert_eq!(plan.room(OpponentKind::Human, SlotUsage::default()), 2);
+    }
+}

@@ -1,0 +1,271 @@
+//! The lobby itself, and what it does about the news.
+//!
+//! It is told the time and whatever happened, and says what is to be done, in order. It has no
+//! socket, no clock and no task, so lists of events test it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::accepted::AcceptedChallenges;
+use super::challenge_queue::ChallengeQueue;
+use super::correspondence::CorrespondenceGames;
+use super::event::{AccountEffect, AccountEvent};
+use super::outgoing_challenge::OutgoingChallenge;
+use super::running_games::ExcessGames;
+use super::slots::{ActiveGames, OpponentKind, SlotLimits, SlotUsage};
+use crate::bot::challenge_policy::Availability;
+use crate::bot::player_lists::PlayerLists;
+use crate::bot::settings::{BotTiming, Settings};
+use crate::bot::state::BotState;
+use crate::lichess::{Event, GameId, GameInfo, UserId};
+
+/// The state of the account as far as games are concerned.
+#[derive(Debug)]
+pub struct AccountState {
+    pub(super) me: UserId,
+    pub(super) settings: Arc<Settings>,
+    pub(super) lists: Arc<PlayerLists>,
+    pub(super) pace: BotTiming,
+    pub(super) memory: BotState,
+    pub(super) rating: Option<i32>,
+    pub(super) permits: AcceptedChallenges,
+    pub(super) queue: ChallengeQueue,
+    pub(super) games: ActiveGames,
+    pub(super) parked: CorrespondenceGames,
+    pub(super) outgoing: Option<OutgoingChallenge>,
+    pub(super) surplus: ExcessGames,
+    /// When the list of running games is wanted next.
+    pub(super) list_at: Option<Instant>,
+    /// When the last lines of the event stream came.
+    pub(super) lines: VecDeque<Instant>,
+    /// When the list under way was asked for.
+    pub(super) list_asked: Option<Instant>,
+    /// Games whose end was seen since then: a list on its way may still show them.
+    pub(super) ended: Vec<GameId>,
+    draining: bool,
+    paused: bool,
+    alarm: bool,
+}
+
+impl AccountState {
+    /// An empty lobby, with what is remembered of the time before.
+    pub fn new(me: UserId, settings: Arc<Settings>, pace: BotTiming, memory: BotState) -> Self {
+        Self {
+            me,
+            lists: Arc::new(PlayerLists::named(&settings.challenge)),
+            settings,
+            pace,
+            memory,
+            rating: None,
+            permits: AcceptedChallenges::default(),
+            queue: ChallengeQueue::default(),
+            games: ActiveGames::default(),
+            parked: CorrespondenceGames::default(),
+            outgoing: None,
+            surplus: ExcessGames::default(),
+            list_at: None,
+            lines: VecDeque::new(),
+            list_asked: None,
+            ended: Vec::new(),
+            draining: false,
+            paused: false,
+            alarm: false,
+        }
+    }
+
+    /// Seats taken: games, challenges accepted, and the challenge of our own.
+    pub fn taken(&self) -> usize {
+        self.tally().all
+    }
+
+    /// Those of them that bots have.
+    pub fn taken_by_bots(&self) -> usize {
+        self.tally().bots
+    }
+
+    /// Games that have a player.
+    pub fn running(&self) -> usize {
+        self.games.ids().count()
+    }
+
+    /// Games of days a move, whoever is to move.
+    pub fn parked(&self) -> usize {
+        self.parked.len()
+    }
+
+    /// Whether this is a game of days a move.
+    pub fn is_parked(&self, game: &GameId) -> bool {
+        self.parked.contains(game)
+    }
+
+    /// Our rating in atomic, as far as it is known.
+    pub fn rating(&self) -> Option<i32> {
+        self.rating
+    }
+
+    /// Challenges that wait for a seat.
+    pub fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether nothing runs and nothing is about to. Parked games do not count unless somebody sits
+    /// at one.
+    pub fn is_empty(&self) -> bool {
+        self.games.is_empty()
+            && !self.parked.is_visited()
+            && self.permits.is_empty()
+            && self.outgoing.is_none()
+            && self.surplus.is_empty()
+    }
+
+    /// When [`News::Tick`] is wanted.
+    pub fn wake_at(&self) -> Option<Instant> {
+        let outgoing = self.outgoing.as_ref().and_then(OutgoingChallenge::wake_at);
+        [
+            self.list_at,
+            self.permits.wake_at(),
+            self.queue.wake_at(),
+            self.surplus.wake_at(),
+            outgoing,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    /// Takes in what happened and says what is to be done about it, in order.
+    pub fn apply(&mut self, news: AccountEvent, now: Instant) -> Vec<AccountEffect> {
+        let mut out = Vec::new();
+        match news {
+            AccountEvent::Opened => self.ask_for_list(now, &mut out),
+            AccountEvent::Away => {
+                self.ask_for_list(now, &mut out);
+                out.push(AccountEffect::Waiting);
+            }
+            AccountEvent::Event(event) => {
+                self.note_line(now);
+                self.event(event, now, &mut out);
+            }
+            AccountEvent::Waiting(challenges) => {
+                for challenge in challenges {
+                    self.challenged(challenge, None, now, &mut out);
+                }
+            }
+            AccountEvent::Running(games) => self.compare(games, now, &mut out),
+            AccountEvent::NoList => self.list_at = now.checked_add(self.pace.again * 2),
+            AccountEvent::Accepted { id, answer } => self.accepted(&id, &answer, now, &mut out),
+            AccountEvent::Canceled { id, answer } => self.canceled(&id, &answer, now, &mut out),
+            AccountEvent::Aborted { game, answer } => self.aborted(&game, &answer, now, &mut out),
+            AccountEvent::Left { game, seen } => self.left(&game, seen, now),
+            AccountEvent::Parked(game) => self.parked.waits(&game),
+            AccountEvent::Standstill { game, stands } => self.games.stand(&game, stands),
+            AccountEvent::Settings(settings) => self.settings = settings,
+            AccountEvent::Lists(lists) => self.lists = lists,
+            AccountEvent::Rating(rating) => self.rating = Some(rating),
+            AccountEvent::Pause => self.close(|lobby| lobby.paused = true, &mut out),
+            AccountEvent::Resume => self.paused = false,
+            AccountEvent::Alarm(alarm) => self.close(|lobby| lobby.alarm = alarm, &mut out),
+            AccountEvent::Drain => self.close(|lobby| lobby.draining = true, &mut out),
+            AccountEvent::Tick => self.tick(now, &mut out),
+        }
+        self.seat(now, &mut out);
+        self.visit_parked(now, &mut out);
+        out
+    }
+
+    fn close(&mut self, how: impl FnOnce(&mut Self), out: &mut Vec<AccountEffect>) {
+        how(self);
+        if self.is_closed() {
+            self.take_back(out);
+        }
+    }
+
+    fn event(&mut self, event: Event, now: Instant, out: &mut Vec<AccountEffect>) {
+        match event {
+            Event::GameStart(game) => {
+                self.learn_rating(&game);
+                self.started(game, now, out);
+            }
+            Event::GameFinish(game) => {
+                self.learn_rating(&game);
+                self.finished(&game, now, out);
+            }
+            Event::Challenge { challenge, compat } => self.challenged(*challenge, compat, now, out),
+            Event::ChallengeCanceled(challenge) | Event::ChallengeDeclined(challenge) => {
+                self.withdrawn(&challenge.id);
+            }
+            Event::Unknown { .. } => {}
+        }
+    }
+
+    /// Each game tells our rating when it begins, and what it did to it when it ends.
+    fn learn_rating(&mut self, game: &GameInfo) {
+        if let Some(rating) = game.rating {
+            self.rating = Some(rating.saturating_add(game.rating_diff.unwrap_or(0)));
+        }
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
+        let until = now + self.pace.permit;
+        for permit in self.permits.due(now, until) {
+            out.push(permit.accept());
+        }
+        let grace = now + self.pace.again * 2;
+        let (gone, expired) = self.permits.expire(now, grace);
+        for permit in &gone {
+            self.release_game(permit);
+        }
+        self.tick_outgoing(now, out);
+        self.tick_surplus(now, out);
+        if expired || self.list_at.is_some_and(|at| at <= now) {
+            self.ask_for_list(now, out);
+        }
+    }
+
+    /// Sits down where it is our turn. At the end of the day such games can wait.
+    fn visit_parked(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
+        if !self.draining {
+            out.extend(self.parked.next_visits(now));
+        }
+    }
+
+    /// Whether nothing new is taken at all.
+    pub(super) fn is_closed(&self) -> bool {
+        self.draining || self.paused || self.alarm
+    }
+
+    pub(super) fn plan(&self) -> SlotLimits {
+        SlotLimits {
+            all: self.settings.challenge.concurrency,
+            for_humans: self.settings.challenge.reserved_for_humans,
+        }
+    }
+
+    pub(super) fn tally(&self) -> SlotUsage {
+        let mut tally = SlotUsage::default();
+        self.games.count(&mut tally);
+        self.permits.count(&mut tally);
+        if let Some(outgoing) = &self.outgoing {
+            outgoing.count(&mut tally);
+        }
+        tally
+    }
+
+    /// Whether another game with an opponent of this kind may begin.
+    pub(super) fn openness(&self, kind: OpponentKind) -> Availability {
+        if self.draining {
+            Availability::Draining
+        } else if self.alarm {
+            Availability::Alarm
+        } else if self.paused {
+            Availability::Paused
+        } else if kind.is_bot() && !self.memory.may_accept_bot().is_granted() {
+            Availability::BotsSpent
+        } else if self.plan().room(kind, self.tally()) == 0 {
+            Availability::Full
+        } else {
+            Availability::Open
+        }
+    }
+}

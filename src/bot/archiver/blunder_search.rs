@@ -1,0 +1,263 @@
+//! Which move cost a game: what to search next, and what the answers mean. Pure.
+//!
+//! Our positions are looked at from the last to the first, each valued with the best play that a search
+//! finds. Where the value falls across one of our moves, that move gave it away. Of a lost game the
+//! latest moment counts at which it was not lost yet; of a drawn one the greatest fall from better
+//! than level.
+
+use crate::archive::{GameRecord, Mistake, ScoreRecord};
+use crate::engine::SearchResult;
+use crate::lichess::Side;
+use crate::rules::Game;
+
+/// At or above this a game is not lost yet, in centipawns.
+const HOLDS: i32 = -100;
+/// At or above this a game is better than level.
+const BETTER: i32 = 150;
+/// A smaller fall is no mistake.
+const FALL: i32 = 150;
+/// Beyond this all values are alike.
+const DECIDED: i32 = 1000;
+/// Positions that are looked at in one game.
+const MOST: usize = 80;
+/// Moves of a line that are kept.
+const LINE: usize = 8;
+
+/// The inquiry into one game.
+#[derive(Debug)]
+pub(super) struct BlunderSearch {
+    game: Game,
+    us: Side,
+    lost: bool,
+    flagged: bool,
+    /// The ply of the position to be searched next; none when all is known.
+    next: Option<usize>,
+    /// What the position after our move at the next ply is worth to us, and what follows there.
+    after: Option<Eval>,
+    searched: usize,
+    found: Option<(i32, Mistake)>,
+}
+
+/// What a position is worth to us, and the line from there.
+#[derive(Clone, Debug)]
+struct Eval {
+    score: ScoreRecord,
+    line: Vec<String>,
+}
+
+impl BlunderSearch {
+    /// Into a game of ours that was not won; none if it cannot be replayed.
+    pub(super) fn new(record: &GameRecord) -> Option<Self> {
+        let us = record.us?;
+        let ending = record.ending.as_ref()?;
+        let moves: Vec<&str> = record.moves.iter().map(|made| made.uci.as_str()).collect();
+        let game = Game::from_uci_moves(&moves.join(" ")).ok()?;
+        let last = (0..game.ply())
+            .rev()
+            .find(|ply| GameRecord::mover(*ply) == us);
+        // The position after our last move comes first, if it is on the board.
+        let next = last.map(|last| last + 1);
+        Some(Self {
+            game,
+            us,
+            lost: ending.winner == Some(us.other()),
+            flagged: ending.status.is_time_forfeit(),
+            next,
+            after: None,
+            searched: 0,
+            found: None,
+        })
+    }
+
+    /// The game up to the position that is to be searched next.
+    pub(super) fn next(&self) -> Option<Game> {
+        let ply = self.next?;
+        let mut game = self.game.clone();
+        game.takeback(self.game.ply() - ply);
+        Some(game)
+    }
+
+    /// How many positions have been searched.
+    pub(super) fn searched(&self) -> usize {
+        self.searched
+    }
+
+    /// What a search made of the position asked for.
+    pub(super) fn answer(&mut self, thought: &SearchResult) {
+        let Some(ply) = self.next else { return };
+        self.searched += 1;
+        let position = self.game.positions()[ply];
+        let score = ScoreRecord::from(thought.score);
+        let ours = GameRecord::mover(ply) == self.us;
+        let worth = Eval {
+            score: if ours { score } else { score.turned() },
+            line: position.san_line(thought.line.iter().copied().take(LINE)),
+        };
+        if ours {
+            self.weigh(ply, thought, &worth);
+        }
+        self.after = Some(worth);
+        let step = if ours { 2 } else { 1 };
+        let decided = self.lost && self.found.is_some() && self.holds();
+        let rest = ply.checked_sub(step);
+        self.next = rest.filter(|_| !decided && self.searched < MOST);
+    }
+
+    /// Whether the position just valued was not lost yet: what came before is of no account.
+    fn holds(&self) -> bool {
+        self.after
+            .as_ref()
+            .is_some_and(|worth| capped(worth.score) >= HOLDS)
+    }
+
+    /// Whether our move at `ply` gave something away.
+    fn weigh(&mut self, ply: usize, thought: &SearchResult, before: &Eval) {
+        let (Some(after), Some(better)) = (&self.after, thought.best) else {
+            return;
+        };
+        let position = self.game.positions()[ply];
+        let played = self.game.moves()[ply];
+        let fall = capped(before.score) - capped(after.score);
+        let matters = self.lost || capped(before.score) >= BETTER;
+        if better == played || fall < FALL || !matters {
+            return;
+        }
+        let known = self.found.as_ref().map(|(fall, _)| *fall);
+        // Of a lost game the latest moment that held counts, whatever was given away before.
+        let counts = match known {
+            None => true,
+            Some(_) if self.lost && capped(before.score) >= HOLDS => true,
+            Some(known) => fall > known,
+        };
+        if !counts {
+            return;
+        }
+        let mistake = Mistake {
+            ply,
+            played: position.san(played),
+            before: before.score,
+            after: after.score,
+            better: position.san(better),
+            better_uci: better.to_string(),
+            depth: thought.depth,
+            line: before.line.clone(),
+            refutation: after.line.clone(),
+        };
+        self.found = Some((fall, mistake));
+    }
+
+    /// The move that cost the point, if a single one did.
+    pub(super) fn mistake(self) -> Option<Mistake> {
+        let (_, mistake) = self.found?;
+        // Whoever falls on the clock in a fair position lost by that.
+        let fair = capped(mistake.after) >= HOLDS;
+        (!(self.flagged && fair)).then_some(mistake)
+    }
+}
+
+fn capped(score: ScoreRecord) -> i32 {
+    score.centipawns().clamp(-DECIDED, DECIDED)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::archive::{EndingRecord, MoveRecord};
+    use crate::engine::{Score, StopReason};
+    use crate::lichess::Status;
+
+    const MOVES: &str = "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1g1 f8d6 f3d4 d6h2";
+
+    fn record(winner: Option<Side>, status: Status) -> GameRecord {
+        GameRecord {
+            us: Some(Side::White),
+            moves: MOVES.split(' ').map(MoveRecord::bare).collect(),
+            ending: Some(EndingRecord {
+                status,
+                winner,
+                at: 1,
+            }),
+            ..GameRecord::default()
+        }
+    }
+
+    /// Values White's positions so, by ply; asks until all is known and says which plies were asked.
+    fn inquire(record: &GameRecord, value: impl Fn(usize) -> i32) -> (Vec<usize>, Option<Mistake>) {
+        let mut inquiry = BlunderSearch::new(record).unwrap();
+        let mut asked = Vec::new();
+        while let Some(game) = inquiry.next() {
+            let ply = game.ply();
+            asked.push(ply);
+            let white = value(ply);
+            let best = game.position().legal_moves().first().copied();
+            inquiry.answer(&SearchResult {
+                best,
+                ponder: None,
+                score: Score::Cp(if ply.is_multiple_of(2) { white } else { -white }),
+                depth: 7,
+                seldepth: 9,
+                nodes: 1,
+                time: Duration::ZERO,
+                line: best.into_iter().collect(),
+                ranking: Vec::new(),
+                by_tables: false,
+                ended: StopReason::Time,
+            });
+        }
+        (asked, inquiry.mistake())
+    }
+
+    #[test]
+    fn the_last_moment_at_which_a_lost_game_held_is_found() {
+        let lost = record(Some(Side::Black), Status::VariantEnd);
+        let (asked, mistake) = inquire(&lost, |ply| if ply >= 8 { -900 } else { -20 });
+        assert_eq!(asked, [9, 8, 6], "no further back than needed");
+        let mistake = mistake.unwrap();
+        assert_eq!((mistake.ply, mistake.played.as_str()), (6, "O-O"));
+        assert_eq!(mistake.before, ScoreRecord::Cp(-20));
+        assert_eq!(mistake.after, ScoreRecord::Cp(-900));
+        assert_eq!((mistake.line.len(), mistake.refutation.len()), (1, 1));
+    }
+
+    #[test]
+    fn a_game_lost_on_the_clock_alone_has_no_losing_move() {
+        for status in Status::TIME_FORFEITS {
+            let lost = record(Some(Side::Black), status);
+            let (_, mistake) = inquire(&lost, |ply| if ply >= 6 { 100 } else { 400 });
+            assert_eq!(mistake, None, "{status:?}");
+        }
+    }
+
+    #[test]
+    fn of_a_draw_the_move_that_let_the_win_go_counts() {
+        let drawn = record(None, Status::Draw);
+        let values = [0, 0, 30, 30, 600, 500, 450, 20, 10, 0];
+        let (asked, mistake) = inquire(&drawn, |ply| values[ply]);
+        assert_eq!(asked.last(), Some(&0), "all of it is looked at");
+        assert_eq!(mistake.unwrap().ply, 6);
+        let (_, level) = inquire(&drawn, |ply| if ply > 4 { -300 } else { 0 });
+        assert_eq!(level, None, "a lucky draw cost nothing");
+    }
+
+    #[test]
+    fn a_game_lost_from_the_start_blames_its_greatest_fall() {
+        let lost = record(Some(Side::Black), Status::Resign);
+        let values = [-200, -200, -200, -200, -250, -600, -600, -900, -900, -900];
+        let (_, mistake) = inquire(&lost, |ply| values[ply]);
+        assert_eq!(mistake.unwrap().ply, 4);
+    }
+
+    #[test]
+    fn what_cannot_be_replayed_is_left_alone() {
+        let mut odd = record(Some(Side::Black), Status::Resign);
+        odd.moves[3].uci = "zzzz".to_owned();
+        assert!(BlunderSearch::new(&odd).is_none());
+        let empty = GameRecord {
+            moves: Vec::new(),
+            ..record(Some(Side::Black), Status::Resign)
+        };
+        assert!(BlunderSearch::new(&empty).unwrap().next().is_none());
+    }
+}

@@ -1,0 +1,258 @@
+//! Searches lost and drawn games again, while nothing is played and only then.
+//!
+//! The moment a game begins the search is dropped; what was found so far waits for the next quiet
+//! hour. Its searches use what others leave of the cores. A game of which one fails is given up: an
+//! answer that is none must not count as one, and no game may keep the others from their turn.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures::FutureExt;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use super::blunder_search::BlunderSearch;
+use super::{millis, now};
+use crate::archive::{ArchiveError, GameRecord, Millis, ReviewRecord, Writer};
+use crate::bot::event_log::EventLog;
+use crate::bot::supervisor::panic_message;
+use crate::engine::{Engine, Limits, Pool, Search, SearchResult, StopReason};
+use crate::rules::Game;
+
+/// Games that began earlier are not looked at again.
+const RECENT: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Of so many that were dropped so while nothing was played, their game is given up.
+const MOST_DROPPED: u32 = 3;
+
+/// When and how long games are looked at again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnalysisRules {
+    /// How long each position is searched.
+    pub time: Duration,
+    /// A search that says nothing for so many of its times is dropped. In the background it gets
+    /// only what others leave of the cores.
+    pub patience: u32,
+    /// How long nothing must have been played.
+    pub idle: Duration,
+    /// How long is waited after there was nothing to do.
+    pub again: Duration,
+}
+
+impl Default for AnalysisRules {
+    fn default() -> Self {
+        Self {
+            time: Duration::from_secs(1),
+            patience: 30,
+            idle: Duration::from_secs(20),
+            again: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Reviews for as long as the archive is kept.
+pub(super) async fn review(clerk: Writer, chronicle: EventLog, pool: Pool, rules: AnalysisRules) {
+    let reviewer = GameAnalyzer {
+        clerk,
+        chronicle,
+        pool,
+        rules,
+    };
+    loop {
+        reviewer.wait_for_quiet().await;
+        let since = now().saturating_sub(millis(RECENT));
+        match reviewer.one(since).await {
+            Ok(true) => {}
+            Ok(false) => tokio::time::sleep(reviewer.rules.again).await,
+            Err(error) => {
+                tracing::debug!(%error, "no game is reviewed");
+                tokio::time::sleep(reviewer.rules.again).await;
+            }
+        }
+    }
+}
+
+struct GameAnalyzer {
+    clerk: Writer,
+    chronicle: EventLog,
+    pool: Pool,
+    rules: AnalysisRules,
+}
+
+impl GameAnalyzer {
+    /// Looks at one game; false if there is none left.
+    async fn one(&self, since: Millis) -> Result<bool, ArchiveError> {
+        if self.chronicle.troubles().borrow().is_some() {
+            // What is found could not be kept.
+            return Ok(false);
+        }
+        let next = self.clerk.ask(move |disk| disk.next_unreviewed(since));
+        let Some(game) = next.await? else {
+            return Ok(false);
+        };
+        // One that cannot be looked at shall not keep the others from their turn.
+        let looked = AssertUnwindSafe(self.look_at(&game)).catch_unwind().await;
+        let review = looked.unwrap_or_else(|panic| {
+            let reason = panic_message(panic.as_ref());
+            tracing::error!(game = game.id, reason, "the review of a game failed");
+            let mut review = blank(&game);
+            review.given_up = true;
+            review
+        });
+        let found = review.describe();
+        self.clerk
+            .ask(move |disk| disk.keep_review(&review))
+            .await?;
+        self.chronicle.reviewed(&game.id);
+        tracing::info!(
+            game = game.id,
+            result = game.result(),
+            found,
+            "a game was looked at again"
+        );
+        Ok(true)
+    }
+
+    async fn look_at(&self, game: &GameRecord) -> ReviewRecord {
+        let mut review = blank(game);
+        let Some(mut inquiry) = BlunderSearch::new(game) else {
+            return review;
+        };
+        let mut engine = None;
+        let mut dropped = 0;
+        while let Some(position) = inquiry.next() {
+            let lease = engine.get_or_insert_with(|| self.pool.lease());
+            match self.search(lease, &position).await {
+                PositionAnalysis::Found(thought) => inquiry.answer(&thought),
+                PositionAnalysis::Interrupted => {
+                    engine = None;
+                    self.wait_for_quiet().await;
+                }
+                PositionAnalysis::Silent if dropped + 1 < MOST_DROPPED => {
+                    dropped += 1;
+                    engine = None;
+                }
+                PositionAnalysis::Silent | PositionAnalysis::Failed => {
+                    review.given_up = true;
+                    break;
+                }
+            }
+        }
+        review.positions = inquiry.searched();
+        if !review.given_up {
+            review.mistake = inquiry.mistake();
+        }
+        review
+    }
+
+    async fn search(&self, engine: &Engine, game: &Game) -> PositionAnalysis {
+        let limits = Limits {
+            movetime: Some(self.rules.time),
+            background: true,
+            ..Limits::default()
+        };
+        let search = engine.think(game, limits);
+        let patience = self.rules.time.saturating_mul(self.rules.patience);
+        tokio::select! {
+            thought = timeout(patience, answer(&search)) => PositionAnalysis::of(thought.ok().flatten()),
+            () = self.wait_for_games() => PositionAnalysis::Interrupted,
+        }
+    }
+
+    /// Until a game runs.
+    async fn wait_for_games(&self) {
+        let mut changes = self.chronicle.changes();
+        while self.chronicle.running().is_empty() {
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Until nothing has been played for a while.
+    async fn wait_for_quiet(&self) {
+        let mut changes = self.chronicle.changes();
+        loop {
+            while !self.chronicle.running().is_empty() {
+                if changes.changed().await.is_err() {
+                    return;
+                }
+            }
+            if timeout(self.rules.idle, self.wait_for_games())
+                .await
+                .is_err()
+            {
+                return;
+            }
+        }
+    }
+}
+
+/// A game of which nothing is known yet.
+fn blank(game: &GameRecord) -> ReviewRecord {
+    ReviewRecord {
+        game: game.id.clone(),
+        at: now(),
+        program: concat!("megaton ", env!("CARGO_PKG_VERSION")).to_owned(),
+        positions: 0,
+        mistake: None,
+        given_up: false,
+    }
+}
+
+/// What came of a search.
+#[derive(Debug)]
+enum PositionAnalysis {
+    /// An answer.
+    Found(Box<SearchResult>),
+    /// It failed; what it said is only some legal move.
+    Failed,
+    /// Nothing, for far too long, or nothing that was searched.
+    Silent,
+    /// A game began.
+    Interrupted,
+}
+
+impl PositionAnalysis {
+    fn of(thought: Option<SearchResult>) -> Self {
+        match thought {
+            Some(thought) if thought.ended == StopReason::Failed => Self::Failed,
+            // It was given no core in its time: what it says is a guess.
+            Some(thought) if thought.depth == 0 && thought.ended != StopReason::NoMove => {
+                Self::Silent
+            }
+            Some(thought) => Self::Found(Box::new(thought)),
+            None => Self::Silent,
+        }
+    }
+}
+
+/// The answer of a search, without keeping a thread waiting for it.
+async fn answer(search: &Search) -> Option<SearchResult> {
+    let (hand_over, answer) = oneshot::channel();
+    search.on_done(Box::new(move |thought| {
+        // Nobody waits any more: a game began.
+        let _ = hand_over.send(thought);
+    }));
+    answer.await.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{EngineOptions, SingleThread};
+
+    #[test]
+    fn an_answer_that_nobody_searched_is_none() {
+        let options = EngineOptions {
+            hash_mb: 1,
+            ..EngineOptions::default()
+        };
+        let mut solo = SingleThread::new(&options);
+        let mut think = |game: &Game, nodes| Some(solo.think(game, &Limits::nodes(nodes)));
+        let looked = |thought| matches!(PositionAnalysis::of(thought), PositionAnalysis::Found(_));
+        assert!(!looked(think(&Game::new(), 1)), "a guess");
+        assert!(looked(think(&Game::new(), 3000)));
+        let over = Game::from_uci_moves("g1f3 f7f6 f3d4 a7a6 d4e6 a6a5 e6d8").unwrap();
+        assert!(looked(think(&over, 1)), "there is nothing to search");
+    }
+}

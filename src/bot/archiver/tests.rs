@@ -1,0 +1,517 @@
+//! The scribe at work on a real file.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Mutex, mpsc};
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::archive::{
+    ArchiveEntry, ArchiveReader, ChallengeRecord, ChallengeVerdict, Database, Direction,
+    EndingRecord, FILE_NAME, Filter, GameRecord, MoveRecord, Order, PlayerRecord, ScoreRecord,
+    TimeControlRecord, dates,
+};
+use crate::bot::event_log::{Header, SearchInfoSlot};
+use crate::bot::game::Ending;
+use crate::engine::{Dtz, EngineOptions, Evaluator, TablebaseProbe, Tablebases, Wdl};
+use crate::lichess::{GameEvent, GameFull, GameId, Side, Speed, Status};
+use crate::rules::{Game, Position};
+
+const ID: &str = "abcdefgh";
+/// Longer than anything here takes; a hang ends there.
+const GUARD: Duration = Duration::from_secs(60);
+
+fn rules() -> ArchiveRules {
+    ArchiveRules {
+        retry: Duration::from_millis(20),
+        revive: Duration::from_millis(5),
+        review: AnalysisRules {
+            time: Duration::from_millis(5),
+            // However busy the cores are.
+            patience: u32::MAX,
+            idle: Duration::from_millis(1),
+            again: Duration::from_millis(20),
+        },
+        ..ArchiveRules::from(&config::Archive::default())
+    }
+}
+
+fn pool() -> Pool {
+    Pool::new(&EngineOptions {
+        hash_mb: 1,
+        evaluator: Evaluator::classical(),
+        ..EngineOptions::default()
+    })
+}
+
+async fn start(folder: &Path, chronicle: &EventLog) -> Archiver {
+    let path = folder.join(FILE_NAME);
+    let scribe = Archiver::start(&path, chronicle, &pool(), &rules()).await;
+    scribe.expect("a thread")
+}
+
+fn full(moves: &str) -> GameFull {
+    let line = format!(
+        r#"{{"type":"gameFull","id":"{ID}","variant":{{"key":"atomic"}},"speed":"blitz",
+        "white":{{"id":"me","name":"Me"}},"black":{{"id":"foe","name":"Foe"}},
+        "clock":{{"initial":180000,"increment":2000}},
+        "state":{{"moves":"{moves}","wtime":180000,"btime":180000,"status":"started"}}}}"#
+    );
+    match GameEvent::from_line(&line).unwrap().value {
+        GameEvent::Full(full) => *full,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn open(chronicle: &EventLog, moves: &str) {
+    let full = full(moves);
+    let game = Game::from_uci_moves(moves).unwrap();
+    let header = Header::of(&GameId::new(ID), &full).unwrap();
+    chronicle.opened(
+        header,
+        Side::White,
+        &game,
+        &full.state,
+        &SearchInfoSlot::default(),
+    );
+}
+
+fn lose(chronicle: &EventLog) {
+    chronicle.over(&Ending {
+        game: GameId::new(ID),
+        status: Some(Status::Resign),
+        winner: Some(Side::Black),
+        us: Some(Side::White),
+        opponent: "Foe".to_owned(),
+        plies: 2,
+        fen: String::new(),
+    });
+}
+
+/// Looks into the file until it shows what is waited for.
+async fn until<T>(folder: &Path, look: impl Fn(&ArchiveReader) -> Option<T>) -> T {
+    let path = folder.join(FILE_NAME);
+    let looking = async {
+        loop {
+            let found = ArchiveReader::open(&path)
+                .ok()
+                .and_then(|library| look(&library));
+            if let Some(found) = found {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(GUARD, looking)
+        .await
+        .expect("it comes to that")
+}
+
+#[tokio::test]
+async fn a_game_is_kept_as_it_goes_and_goes_on_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let chronicle = EventLog::default();
+    let scribe = start(folder.path(), &chronicle).await;
+    open(&chronicle, "g1f3");
+    chronicle.note("limited", "too fast", Some(&GameId::new(ID)));
+    let kept = until(folder.path(), |library| library.game(ID).ok()?).await;
+    assert_eq!((kept.moves.len(), kept.ending.is_some()), (1, false));
+    // Nothing is said good-bye to, as after a kill.
+    drop((scribe, chronicle));
+    let chronicle = EventLog::default();
+    let scribe = start(folder.path(), &chronicle).await;
+    open(&chronicle, "g1f3 f7f6");
+    lose(&chronicle);
+    scribe.finish().await;
+    let library = ArchiveReader::open(&folder.path().join(FILE_NAME)).unwrap();
+    let ended = library.game(ID).unwrap().unwrap();
+    assert_eq!((ended.moves.len(), ended.result()), (2, "0-1"));
+    assert_eq!(ended.joined, kept.joined, "one record");
+    assert_eq!(ended.moves[0].clock, Some(180_000), "known from before");
+    let games = library.games(&Filter::default(), Order::Newest, 9, None);
+    assert_eq!(games.unwrap().len(), 1);
+    assert_eq!(library.events(9).unwrap()[0].kind, "limited");
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_an_alarm_is_left_as_it_is_and_costs_nothing_once_it_is_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let rubbish = b"no archive at all".repeat(500);
+    fs::write(folder.path().join(FILE_NAME), &rubbish).unwrap();
+    cannot_be_used(&folder, "is damaged").await;
+}
+
+#[tokio::test]
+async fn a_file_of_a_later_version_is_an_alarm_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(FILE_NAME);
+    drop(Database::open(&path, 1).unwrap());
+    let later = "INSERT INTO schema (version, at) VALUES (99, 0)";
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute(later, []).unwrap();
+    drop(db);
+    cannot_be_used(&folder, "99").await;
+}
+
+/// A bot whose archive is such a file plays on, says so, leaves it as it is, and keeps the game once
+/// somebody has put it away.
+async fn cannot_be_used(folder: &TempDir, said: &str) {
+    let path = folder.path().join(FILE_NAME);
+    let before = fs::read(&path).unwrap();
+    let chronicle = EventLog::default();
+    let mut troubles = chronicle.troubles();
+    let scribe = start(folder.path(), &chronicle).await;
+    let trouble = troubles.borrow_and_update().clone().expect("an alarm");
+    assert!(trouble.contains(said), "{trouble}");
+    open(&chronicle, "g1f3");
+    lose(&chronicle);
+    tokio::time::timeout(GUARD, troubles.changed())
+        .await
+        .expect("tried again")
+        .unwrap();
+    assert!(
+        troubles
+            .borrow()
+            .as_ref()
+            .unwrap()
+            .contains("One game waits")
+    );
+    assert_eq!(fs::read(&path).unwrap(), before, "left as it is");
+    fs::rename(&path, folder.path().join("away.db")).unwrap();
+    let kept = until(folder.path(), |library| library.game(ID).ok()?).await;
+    assert_eq!(kept.result(), "0-1");
+    let over = troubles.wait_for(Option::is_none);
+    tokio::time::timeout(GUARD, over)
+        .await
+        .expect("over")
+        .unwrap();
+    scribe.finish().await;
+}
+
+#[tokio::test]
+async fn a_folder_that_is_not_there_stops_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let chronicle = EventLog::default();
+    let scribe = start(&folder.path().join("gone"), &chronicle).await;
+    assert!(chronicle.troubles().borrow().is_some());
+    open(&chronicle, "g1f3");
+    tokio::time::timeout(GUARD, scribe.finish())
+        .await
+        .expect("it ends");
+}
+
+#[tokio::test]
+async fn lost_games_are_looked_at_again_while_nothing_is_played() {
+    let folder = tempfile::tempdir().unwrap();
+    // A queen ahead, White castles into an explosion: whatever the depth, that move lost it.
+    let moves = "e2e3 e7e6 a2a3 d8h4 g1f3 a7a6 f3h4 f8d6 f1e2 a6a5 e1g1 d6h2";
+    let record = GameRecord {
+        id: ID.to_owned(),
+        us: Some(Side::White),
+        joined: now(),
+        moves: moves.split(' ').map(MoveRecord::bare).collect(),
+        ending: Some(EndingRecord {
+            status: Status::VariantEnd,
+            winner: Some(Side::Black),
+            at: now(),
+        }),
+        ..GameRecord::default()
+    };
+    let clerk = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
+    let won = GameRecord {
+        id: "wonbyus1".to_owned(),
+        us: Some(Side::Black),
+        ..record.clone()
+    };
+    let games = [record, won].map(|game| ArchiveEntry::Game(Arc::new(game)));
+    clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
+    let chronicle = EventLog::default();
+    let mut rules = rules();
+    // However busy the cores are, a search begins in that time.
+    rules.review.time = Duration::from_millis(200);
+    let path = folder.path().join(FILE_NAME);
+    let scribe = Archiver::start(&path, &chronicle, &pool(), &rules).await;
+    let review = until(folder.path(), |library| library.review(ID).ok()?).await;
+    assert_eq!(review.positions, 2, "{review:?}");
+    let mistake = review.mistake.clone().expect("a losing move");
+    assert_eq!(mistake.played, "O-O");
+    assert_eq!(mistake.after, ScoreRecord::Mate(-1), "{review:?}");
+    assert!(review.describe().contains(&mistake.better));
+    let library = ArchiveReader::open(&folder.path().join(FILE_NAME)).unwrap();
+    assert_eq!(library.review("wonbyus1").unwrap(), None);
+    scribe.unwrap().finish().await;
+}
+
+/// Tables at which a search fails, or hangs until the other end is gone.
+#[derive(Debug)]
+enum Broken {
+    Fails,
+    Hangs(Mutex<mpsc::Receiver<()>>),
+}
+
+impl TablebaseProbe for Broken {
+    fn most_men(&self) -> usize {
+        32
+    }
+
+    fn wdl(&self, _position: &Position) -> Option<Wdl> {
+        None
+    }
+
+    fn dtz(&self, _position: &Position) -> Option<Dtz> {
+        match self {
+            Self::Fails => panic!("an injected fault"),
+            Self::Hangs(end) => {
+                // The other end says nothing; that it is gone is enough.
+                let _ = end.lock().unwrap().recv();
+                None
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_game_of_which_a_search_fails_is_given_up_and_keeps_nobody_from_a_turn() {
+    let (release, end) = mpsc::channel();
+    let hangs = Broken::Hangs(Mutex::new(end));
+    for (broken, release) in [(Broken::Fails, None), (hangs, Some(release))] {
+        let folder = tempfile::tempdir().unwrap();
+        let clerk = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
+        // No castling any more, so that the tables are asked about the root.
+        let lost = |id: &str| {
+            let moves = "e2e3 e7e6 e1e2 e8e7 a2a3 a7a6";
+            ArchiveEntry::Game(Arc::new(GameRecord {
+                id: id.to_owned(),
+                us: Some(Side::White),
+                joined: now(),
+                moves: moves.split(' ').map(MoveRecord::bare).collect(),
+                ending: Some(EndingRecord {
+                    status: Status::Resign,
+                    winner: Some(Side::Black),
+                    at: now(),
+                }),
+                ..GameRecord::default()
+            }))
+        };
+        let games = [lost("lostgam1"), lost("lostgam2")];
+        clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
+        let chronicle = EventLog::default();
+        let pool = Pool::new(&EngineOptions {
+            hash_mb: 1,
+            evaluator: Evaluator::classical(),
+            tables: Some(Tablebases::new(Arc::new(broken))),
+            ..EngineOptions::default()
+        });
+        let path = folder.path().join(FILE_NAME);
+        let mut rules = rules();
+        rules.review.patience = 30;
+        let scribe = Archiver::start(&path, &chronicle, &pool, &rules).await;
+        for id in ["lostgam1", "lostgam2"] {
+            let review = until(folder.path(), |library| library.review(id).ok()?).await;
+            assert!(review.given_up && review.mistake.is_none(), "{review:?}");
+            assert!(review.describe().starts_with("given up"), "{review:?}");
+        }
+        drop(release);
+        scribe.unwrap().finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_day_is_summed_up_in_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let clerk = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
+    let game = |id: &str, winner, status| {
+        let mut game = GameRecord {
+            id: id.to_owned(),
+            us: Some(Side::White),
+            speed: crate::lichess::Speed::Blitz,
+            joined: 1000,
+            moves: vec![MoveRecord {
+                lag: Some(90),
+                ..MoveRecord::bare("g1f3")
+            }],
+            ending: Some(EndingRecord {
+                status,
+                winner,
+                at: 2000,
+            }),
+            ..GameRecord::default()
+        };
+        game.white.rating_diff = Some(-4);
+        ArchiveEntry::Game(Arc::new(game))
+    };
+    let games = [
+        game("one", Some(Side::White), Status::VariantEnd),
+        game("two", Some(Side::Black), Status::OutOfTime),
+        game("three", Some(Side::Black), Status::Timeout),
+    ];
+    clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
+    let day = clerk.ask(|disk| disk.day(0, 5000)).await.unwrap();
+    assert_eq!(
+        day.to_string(),
+        "blitz +1 =0 -2 (-12 points); longest way of a move 90 ms; 2 lost on the clock"
+    );
+    let empty = clerk.ask(|disk| disk.day(5000, 6000)).await.unwrap();
+    assert_eq!(empty.to_string(), "no games");
+}
+
+#[tokio::test]
+async fn a_day_whose_end_nobody_saw_is_summed_up_at_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(FILE_NAME);
+    let ended = now() - 3 * dates::DAY;
+    let lost = ArchiveEntry::Game(Arc::new(GameRecord {
+        id: ID.to_owned(),
+        us: Some(Side::White),
+        joined: ended,
+        ending: Some(EndingRecord {
+            status: Status::Resign,
+            winner: Some(Side::Black),
+            at: ended,
+        }),
+        ..GameRecord::default()
+    }));
+    let clerk = Writer::start(&path).unwrap();
+    clerk.ask(move |disk| disk.commit(&[lost])).await.unwrap();
+    let mut rules = rules();
+    rules.settings.review = false;
+    rules.upkeep.look = Duration::from_millis(10);
+    let scribe = Archiver::start(&path, &EventLog::default(), &pool(), &rules).await;
+    let scribe = scribe.expect("a thread");
+    let kept = until(folder.path(), |library| {
+        let mut events = library.events(9).ok()?.into_iter();
+        events.find(|event| event.kind == "summary")
+    });
+    let kept = kept.await.text;
+    assert!(kept.starts_with(&dates::date(ended)), "{kept}");
+    assert!(kept.contains(" +0 =0 -1"), "{kept}");
+    let mut days = scribe.days();
+    let told = tokio::time::timeout(GUARD, days.wait_for(Option::is_some));
+    let told = told.await.expect("in time").unwrap().clone();
+    assert_eq!(told.as_deref(), Some(kept.as_str()));
+    scribe.finish().await;
+}
+
+/// A clock that fails when it is looked at first.
+fn stumbling() -> SystemTime {
+    static LOOKS: AtomicU32 = AtomicU32::new(0);
+    assert!(
+        LOOKS.fetch_add(1, Ordering::Relaxed) > 0,
+        "an injected fault"
+    );
+    SystemTime::now()
+}
+
+#[tokio::test]
+async fn an_upkeep_that_panics_is_noted_and_begins_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rules = rules();
+    rules.settings.review = false;
+    rules.upkeep.look = Duration::from_millis(10);
+    rules.upkeep.settle = Duration::ZERO;
+    rules.clock = stumbling;
+    let path = folder.path().join(FILE_NAME);
+    let clerk = Writer::start(&path).unwrap();
+    let old = ArchiveEntry::Game(Arc::new(GameRecord {
+        id: ID.to_owned(),
+        joined: 5,
+        ending: Some(EndingRecord {
+            status: Status::Aborted,
+            winner: None,
+            at: 6,
+        }),
+        ..GameRecord::default()
+    }));
+    clerk.ask(move |disk| disk.commit(&[old])).await.unwrap();
+    rules.settings.games = 30;
+    let chronicle = EventLog::default();
+    let scribe = Archiver::start(&path, &chronicle, &pool(), &rules).await;
+    // What it is there for is done.
+    until(folder.path(), |library| {
+        library.game(ID).ok()?.is_none().then_some(())
+    })
+    .await;
+    let noted = until(folder.path(), |library| {
+        let mut events = library.events(9).ok()?.into_iter();
+        events.find(|event| event.kind == "archive")
+    });
+    assert_eq!(
+        noted.await.text,
+        "the upkeep of the archive failed and begins anew"
+    );
+    scribe.unwrap().finish().await;
+}
+
+#[tokio::test]
+async fn a_challenge_that_lapsed_while_nobody_was_there_waits_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(FILE_NAME);
+    let challenge = |id: &str, at, verdict| {
+        ArchiveEntry::Challenge(Arc::new(ChallengeRecord {
+            id: id.to_owned(),
+            at,
+            direction: Direction::In,
+            user: PlayerRecord::default(),
+            rated: true,
+            variant: "atomic".to_owned(),
+            speed: Speed::Blitz,
+            control: TimeControlRecord::Unlimited,
+            color: None,
+            verdict,
+            reason: None,
+            rule: None,
+            why: None,
+            settled: None,
+        }))
+    };
+    let challenges = [
+        challenge("lapsed01", 5, ChallengeVerdict::Waiting),
+        challenge("taken002", 6, ChallengeVerdict::Accepted),
+        challenge("waits003", now() + 60_000, ChallengeVerdict::Waiting),
+    ];
+    let clerk = Writer::start(&path).unwrap();
+    clerk
+        .ask(move |disk| disk.commit(&challenges))
+        .await
+        .unwrap();
+    start(folder.path(), &EventLog::default())
+        .await
+        .finish()
+        .await;
+    let library = ArchiveReader::open(&path).unwrap();
+    let expected = [
+        ChallengeVerdict::Canceled,
+        ChallengeVerdict::Accepted,
+        ChallengeVerdict::Waiting,
+    ];
+    let told = until(folder.path(), |library| {
+        let told = library.challenges(9).ok()?;
+        let verdicts: Vec<ChallengeVerdict> = told.iter().rev().map(|it| it.verdict).collect();
+        (verdicts == expected).then_some(told)
+    });
+    let told = told.await;
+    let lapsed = &told[2];
+    assert_eq!(lapsed.why.as_deref(), Some("lapsed while the bot was away"));
+    assert!(lapsed.settled.is_some() && told[1].settled.is_none());
+    // One that still waits is told again by the server.
+    let game = GameRecord {
+        id: "lapsed01".to_owned(),
+        joined: 70,
+        ..GameRecord::default()
+    };
+    let begun = ArchiveEntry::Game(Arc::new(game));
+    clerk.ask(move |disk| disk.commit(&[begun])).await.unwrap();
+    let told = library.challenges(9).unwrap();
+    let taken = (told[2].verdict, told[2].why.clone(), told[2].settled);
+    let expected = (ChallengeVerdict::Accepted, None, Some(70));
+    assert_eq!(taken, expected, "it was taken meanwhile");
+    let again = challenge("lapsed01", 9, ChallengeVerdict::Waiting);
+    clerk.ask(move |disk| disk.commit(&[again])).await.unwrap();
+    let told = library.challenges(9).unwrap();
+    assert_eq!(
+        (told[2].verdict, told[2].why.clone()),
+        (ChallengeVerdict::Waiting, None)
+    );
+}

@@ -1,0 +1,279 @@
+//! From the chronicle to the file: everything that changed, a moment later.
+//!
+//! One batch at a time. What could not be kept stays in the chronicle and is in the next batch: games
+//! whole, so that none is ever kept in part. A panic is an alarm, and the work begins anew behind the
+//! last batch that was kept.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures::FutureExt;
+use tokio_util::sync::CancellationToken;
+
+use crate::archive::{ArchiveEntry, ArchiveError, Writer};
+use crate::bot::event_log::{Changes, EventLog};
+use crate::bot::supervisor::{RestartBackoff, panic_message};
+
+/// Changes that come within so short a time are kept together.
+const TOGETHER: Duration = Duration::from_millis(150);
+/// After the first try that failed; doubles with each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// A disk that says nothing for so long is said to be slow.
+const SLOW: Duration = Duration::from_secs(10);
+
+/// Whoever keeps what changes.
+#[derive(Debug)]
+pub(super) struct ArchiveWriter {
+    chronicle: EventLog,
+    clerk: Writer,
+    /// The longest from one try to the next at a file that cannot be written.
+    retry: Duration,
+    stop: CancellationToken,
+    /// Everything up to this version is kept: what outlives a panic, so that nothing is kept twice.
+    kept: AtomicU64,
+    /// What was lost, as far as it was said.
+    lost: AtomicU64,
+}
+
+impl ArchiveWriter {
+    pub(super) fn new(
+        chronicle: EventLog,
+        clerk: Writer,
+        retry: Duration,
+        stop: CancellationToken,
+    ) -> Self {
+        Self {
+            chronicle,
+            clerk,
+            retry,
+            stop,
+            kept: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
+        }
+    }
+
+    /// Keeps what changes until told to stop, and then what is left, through panics too.
+    pub(super) async fn keep(&self) {
+        self.outlive(|| self.work()).await;
+    }
+
+    /// Lives as often as it takes. Whoever is told to stop tries once more.
+    async fn outlive<F: Future<Output = ()>>(&self, mut live: impl FnMut() -> F) {
+        let mut revival = RestartBackoff::new(FIRST_PAUSE.min(self.retry));
+        loop {
+            let last = self.stop.is_cancelled();
+            let Err(panic) = AssertUnwindSafe(live()).catch_unwind().await else {
+                return;
+            };
+            let reason = panic_message(panic.as_ref()).to_owned();
+            drop(panic);
+            if last {
+                tracing::error!(reason, "the last of them are not archived");
+                return;
+            }
+            tracing::error!(reason, "whoever keeps the archive failed and begins anew");
+            self.chronicle.set_trouble(Some(fault(&reason)));
+            tokio::select! {
+                () = self.stop.cancelled() => {}
+                () = revival.wait() => {}
+            }
+        }
+    }
+
+    /// One life. A file that cannot be written is tried again soon, and less and less often.
+    async fn work(&self) {
+        let Self {
+            chronicle, stop, ..
+        } = self;
+        let mut told = chronicle.changes();
+        let mut pause = FIRST_PAUSE.min(self.retry);
+        // What happened before this began is news too.
+        told.mark_changed();
+        loop {
+            let stopping = tokio::select! {
+                biased;
+                () = stop.cancelled() => true,
+                _ = told.changed() => {
+                    tokio::select! {
+                        () = stop.cancelled() => {}
+                        () = tokio::time::sleep(TOGETHER) => {}
+                    }
+                    false
+                }
+            };
+            told.mark_unchanged();
+            let changes = chronicle.since(self.kept.load(Ordering::Relaxed));
+            self.count_lost(changes.lost);
+            let waiting = changes.games.len();
+            let version = changes.version;
+            match self.commit(changes).await {
+                Ok(()) => {
+                    self.kept.store(version, Ordering::Relaxed);
+                    pause = FIRST_PAUSE.min(self.retry);
+                    chronicle.settle(version);
+                    chronicle.set_trouble(None);
+                }
+                Err(error) => {
+                    tracing::debug!(%error, waiting, "the archive is not written");
+                    chronicle.set_trouble(Some(trouble(&error, waiting)));
+                    if stopping {
+                        tracing::error!(%error, games = waiting, "the last of them are not archived");
+                        return;
+                    }
+                    tokio::select! {
+                        () = stop.cancelled() => {}
+                        () = tokio::time::sleep(pause) => {}
+                    }
+                    pause = (pause * 2).min(self.retry);
+                    told.mark_changed();
+                }
+            }
+            if stopping {
+                return;
+            }
+        }
+    }
+
+    /// Says how much was lost since that was last said.
+    fn count_lost(&self, lost: u64) {
+        let said = self.lost.swap(lost, Ordering::Relaxed);
+        if lost > said {
+            tracing::error!(lost = lost - said, "not kept in the archive, for good");
+        }
+    }
+
+    /// Keeps a batch. A disk that does not answer is said to be slow, and waited for.
+    async fn commit(&self, changes: Changes) -> Result<(), ArchiveError> {
+        let (chronicle, clerk) = (&self.chronicle, &self.clerk);
+        let entries = entries(changes);
+        // In trouble an empty batch shows whether the file can be used again.
+        if entries.is_empty() && chronicle.troubles().borrow().is_none() {
+            return Ok(());
+        }
+        let mut commit = Box::pin(clerk.ask(move |disk| disk.commit(&entries)));
+        if let Ok(outcome) = tokio::time::timeout(SLOW, &mut commit).await {
+            return outcome;
+        }
+        chronicle.set_trouble(Some(slow(clerk.path())));
+        commit.await
+    }
+}
+
+fn entries(changes: Changes) -> Vec<ArchiveEntry> {
+    let games = changes.games.into_iter().map(ArchiveEntry::Game);
+    let challenges = changes.challenges.into_iter().map(ArchiveEntry::Challenge);
+    let events = changes.events.into_iter();
+    games
+        .chain(challenges)
+        .chain(events.map(ArchiveEntry::Event))
+        .collect()
+}
+
+/// What an operator is told about a file that cannot be used.
+pub(super) fn trouble(error: &ArchiveError, waiting: usize) -> String {
+    let kept = match waiting {
+        0 => String::new(),
+        1 => " One game waits in memory.".to_owned(),
+        games => format!(" {games} games wait in memory."),
+    };
+    format!("games are not archived: {error}.{kept} The bot plays on.")
+}
+
+/// What an operator is told about a fault of our own.
+fn fault(reason: &str) -> String {
+    format!(
+        "games are not archived: whoever keeps them failed ({reason}) and begins anew. The bot plays on."
+    )
+}
+
+/// What an operator is told about a disk that does not answer.
+pub(super) fn slow(path: &Path) -> String {
+    let path = path.display();
+    format!(
+        "games are not archived yet: the disk of {path} does not answer, or a large file of an earlier \
+         format is brought up to date. The bot plays on."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::{ArchiveReader, FILE_NAME};
+
+    #[tokio::test]
+    async fn a_keeper_that_panics_is_an_alarm_and_loses_and_doubles_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE_NAME);
+        let (chronicle, stop) = (EventLog::default(), CancellationToken::new());
+        let clerk = Writer::start(&path).unwrap();
+        let retry = Duration::from_millis(20);
+        let keeper = ArchiveWriter::new(chronicle.clone(), clerk, retry, stop.clone());
+        chronicle.note("game", "kept in the first life", None);
+        let mut lives = 0;
+        let surviving = keeper.outlive(|| {
+            lives += 1;
+            let life = lives;
+            let (keeper, chronicle) = (&keeper, &chronicle);
+            async move {
+                if life > 1 {
+                    return keeper.work().await;
+                }
+                let kept = async {
+                    while keeper.kept.load(Ordering::Relaxed) == 0 {
+                        tokio::task::yield_now().await;
+                    }
+                };
+                tokio::select! {
+                    () = keeper.work() => {}
+                    () = kept => {}
+                }
+                chronicle.note("game", "not kept any more", None);
+                panic!("an injected fault");
+            }
+        });
+        let watched = async {
+            let mut troubles = chronicle.troubles();
+            let raised = troubles.wait_for(Option::is_some).await.unwrap().clone();
+            assert!(raised.unwrap().contains("failed (an injected fault)"));
+            troubles.wait_for(Option::is_none).await.unwrap();
+            chronicle.note("game", "kept at the end", None);
+            stop.cancel();
+        };
+        let guard = Duration::from_secs(60);
+        let both = async { tokio::join!(surviving, watched) };
+        tokio::time::timeout(guard, both).await.expect("it ends");
+        let events = ArchiveReader::open(&path).unwrap().events(9).unwrap();
+        let told: Vec<&str> = events.iter().rev().map(|it| it.text.as_str()).collect();
+        assert_eq!(
+            told,
+            [
+                "kept in the first life",
+                "not kept any more",
+                "kept at the end"
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn a_keeper_that_panics_whenever_it_lives_ends_when_it_is_told_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let stop = CancellationToken::new();
+        let clerk = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
+        let chronicle = EventLog::default();
+        let hour = Duration::from_secs(3600);
+        let keeper = ArchiveWriter::new(chronicle.clone(), clerk, hour, stop.clone());
+        let mut lives = 0;
+        keeper
+            .outlive(|| {
+                lives += 1;
+                stop.cancel();
+                async { panic!("an injected fault") }
+            })
+            .await;
+        assert_eq!(lives, 2, "once more after it was told to");
+        assert!(chronicle.troubles().borrow().is_some());
+    }
+}

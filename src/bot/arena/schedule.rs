@@ -1,0 +1,574 @@
+//! The arenas ahead and those we are in: when one is joined, and how often we say we are there.
+//!
+//! Pure: it is told what happened and says what is to be done. A bot is paired only while the server
+//! believes that it is there, which it does for a minute after each join; so the join is repeated
+//! while no game of the arena runs, and never more often than the server allows.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::eligibility::{Eligibility, admits, suits};
+use super::event::{ArenaEffect, ArenaEvent, JoinOutcome};
+use crate::config;
+use crate::lichess::{Arena, GameId, GameInfo, JoinOptions, Side, Status};
+
+/// The list of tournaments is asked for so often, in seconds.
+const LIST_EVERY: u32 = 600;
+/// An arena that we know or are in is looked at again after so many seconds.
+const LOOK_EVERY: u32 = 300;
+/// It is joined so many seconds before it begins.
+const JOIN_BEFORE: u32 = 30;
+/// While idle in it we say that we are there every so many seconds; the server believes it for 60.
+const PRESENT_EVERY: u32 = 40;
+/// Two joins are never nearer to each other: 24 in ten minutes, where the server allows 30.
+const LEAST_BETWEEN: u32 = 25;
+/// What was refused is tried again after so many seconds, so many times.
+const REFUSED_WAIT: u32 = 60;
+const MOST_REFUSALS: u32 = 3;
+/// After a ban nothing is joined for so many seconds.
+const BAN: u32 = 3600;
+/// Arenas ahead that are kept in mind.
+const MOST_AHEAD: usize = 32;
+
+/// Who wants us in an arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ArenaRequest {
+    /// The rules of the config.
+    Rules,
+    /// The operator, by its id.
+    Named,
+    /// A game of it has begun: somebody joined it for us.
+    Found,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ArenaState {
+    /// Nothing is known of it yet.
+    Unknown,
+    /// It is joined when it is about to begin.
+    Ahead,
+    /// We are in.
+    In,
+    /// We are leaving it.
+    Leaving,
+}
+
+#[derive(Debug)]
+struct PlannedArena {
+    wanted: ArenaRequest,
+    stage: ArenaState,
+    entrance: JoinOptions,
+    begins: Option<Instant>,
+    ends: Option<Instant>,
+    /// The next join, unless a game of it runs.
+    next: Instant,
+    /// The next look at it.
+    look: Instant,
+    joined: Option<Instant>,
+    games: BTreeSet<GameId>,
+    /// A call about it is under way.
+    calling: bool,
+    failures: u32,
+    closed: bool,
+}
+
+impl PlannedArena {
+    fn new(wanted: ArenaRequest, entrance: JoinOptions, now: Instant) -> Self {
+        Self {
+            wanted,
+            stage: ArenaState::Unknown,
+            entrance,
+            begins: None,
+            ends: None,
+            next: now,
+            look: now,
+            joined: None,
+            games: BTreeSet::new(),
+            calling: false,
+            failures: 0,
+            closed: false,
+        }
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        self.ends.is_some_and(|ends| ends <= now)
+    }
+}
+
+/// The arenas that matter to us.
+#[derive(Debug)]
+pub struct ArenaSchedule {
+    rules: Arc<config::Arena>,
+    us: Eligibility,
+    /// A second of the server.
+    second: Duration,
+    plans: BTreeMap<String, PlannedArena>,
+    /// Those that are not joined again: we left, were put out, or it is over.
+    shut: BTreeSet<String>,
+    list_at: Instant,
+    listing: bool,
+    banned: Option<Instant>,
+    open: bool,
+    chance: fastrand::Rng,
+}
+
+impl ArenaSchedule {
+    /// An empty calendar; `second` is as long as one of the server's.
+    pub fn new(
+        rules: Arc<config::Arena>,
+        us: Eligibility,
+        second: Duration,
+        seed: u64,
+        now: Instant,
+    ) -> Self {
+        let mut calendar = Self {
+            rules,
+            us,
+            second,
+            plans: BTreeMap::new(),
+            shut: BTreeSet::new(),
+            list_at: now,
+            listing: false,
+            banned: None,
+            open: true,
+            chance: fastrand::Rng::with_seed(seed),
+        };
+        calendar.plan_named(now);
+        calendar
+    }
+
+    /// Other rules from now on. Arenas we are in are not left because of them.
+    pub fn set_rules(&mut self, rules: Arc<config::Arena>, now: Instant) {
+        self.rules = rules;
+        self.plans.retain(|_, plan| {
+            plan.wanted != ArenaRequest::Rules || plan.stage != ArenaState::Ahead
+        });
+        self.list_at = now;
+        self.plan_named(now);
+    }
+
+    /// Our rating has changed.
+    pub fn set_rating(&mut self, rating: i32) {
+        self.us.rating = Some(rating);
+    }
+
+    /// Those that the config names.
+    fn plan_named(&mut self, now: Instant) {
+        let rules = Arc::clone(&self.rules);
+        for arena in &rules.ids {
+            let entrance = JoinOptions {
+                team: arena.team.clone(),
+                ..JoinOptions::default()
+            };
+            if !self.shut.contains(&arena.id) {
+                let plan = PlannedArena::new(ArenaRequest::Named, entrance, now);
+                self.plans.entry(arena.id.clone()).or_insert(plan);
+            }
+        }
+    }
+
+    /// Whether anything may be joined; what we are in is left when it may not.
+    pub fn set_open(&mut self, open: bool, now: Instant) -> Vec<ArenaEffect> {
+        let mut out = Vec::new();
+        if open && !self.open {
+            self.list_at = now;
+            self.plan_named(now);
+        }
+        self.open = open;
+        if !open {
+            let ids: Vec<_> = self.plans.keys().cloned().collect();
+            for id in ids {
+                self.part(&id, &mut out);
+            }
+        }
+        out
+    }
+
+    /// Joins an arena because the operator says so; nothing while none may be joined.
+    pub fn join(
+        &mut self,
+        id: &str,
+        entrance: JoinOptions,
+        now: Instant,
+    ) -> Option<Vec<ArenaEffect>> {
+        if !self.open {
+            return None;
+        }
+        self.shut.remove(id);
+        let plan = self
+            .plans
+            .entry(id.to_owned())
+            .or_insert_with(|| PlannedArena::new(ArenaRequest::Named, JoinOptions::default(), now));
+        plan.wanted = ArenaRequest::Named;
+        plan.entrance = entrance;
+        plan.failures = 0;
+        (plan.look, plan.next) = (now, now);
+        Some(self.hear(ArenaEvent::Tick, now, SystemTime::now()))
+    }
+
+    /// Leaves an arena because the operator says so. Says whether we had anything to do with it.
+    pub fn leave(&mut self, id: &str) -> Option<Vec<ArenaEffect>> {
+        let mut out = Vec::new();
+        self.shut.insert(id.to_owned());
+        self.plans.contains_key(id).then(|| {
+            self.part(id, &mut out);
+            out
+        })
+    }
+
+    fn part(&mut self, id: &str, out: &mut Vec<ArenaEffect>) {
+        let Some(plan) = self.plans.get_mut(id) else {
+            return;
+        };
+        match plan.stage {
+            ArenaState::Leaving => {}
+            // What is under way must not overtake us: a join that comes last would bring us in again.
+            _ if plan.calling => {
+                plan.stage = ArenaState::Leaving;
+                plan.failures = 0;
+            }
+            ArenaState::In => {
+                plan.stage = ArenaState::Leaving;
+                plan.failures = 0;
+                plan.calling = true;
+                out.push(ArenaEffect::Leave(id.to_owned()));
+            }
+            ArenaState::Unknown | ArenaState::Ahead => {
+                self.plans.remove(id);
+            }
+        }
+    }
+
+    /// How many arenas we are in.
+    pub fn playing(&self) -> usize {
+        let in_it = self
+            .plans
+            .values()
+            .filter(|plan| plan.stage == ArenaState::In);
+        in_it.count()
+    }
+
+    /// How many we are in or on our way into.
+    fn engaged(&self) -> usize {
+        let entering = |plan: &&PlannedArena| plan.stage == ArenaState::Ahead && plan.calling;
+        self.playing() + self.plans.values().filter(entering).count()
+    }
+
+    /// Every arena that matters, in words.
+    pub fn describe(&self) -> Vec<String> {
+        let words = |(id, plan): (&String, &PlannedArena)| {
+            let stage = match plan.stage {
+                ArenaState::Unknown => "being looked at",
+                ArenaState::Ahead => "ahead",
+                ArenaState::In => "playing",
+                ArenaState::Leaving => "leaving",
+            };
+            format!("{id}: {stage}")
+        };
+        self.plans.iter().map(words).collect()
+    }
+
+    /// When [`Heard::Tick`] is wanted.
+    pub fn wake_at(&self) -> Option<Instant> {
+        let list = (self.open && self.rules.auto && !self.listing).then_some(self.list_at);
+        let plans = self.plans.values().filter(|plan| !plan.calling);
+        let plans = plans.flat_map(|plan| match plan.stage {
+            ArenaState::Ahead => [self.due(plan).filter(|_| self.open), plan.ends],
+            ArenaState::In if plan.games.is_empty() && !plan.closed => {
+                [Some(plan.next.min(plan.look)), plan.ends]
+            }
+            ArenaState::In if plan.games.is_empty() => [Some(plan.look), plan.ends],
+            ArenaState::In | ArenaState::Unknown => [Some(plan.look), None],
+            ArenaState::Leaving => [Some(plan.next), None],
+        });
+        list.into_iter().chain(plans.flatten()).min()
+    }
+
+    /// When an arena ahead is to be joined; nothing while there is no room for it.
+    fn due(&self, plan: &PlannedArena) -> Option<Instant> {
+        let full = self.engaged() >= self.rules.most as usize && plan.wanted == ArenaRequest::Rules;
+        let before = self.second * JOIN_BEFORE;
+        let at = plan.begins.and_then(|begins| begins.checked_sub(before));
+        let at = at.map_or(plan.next, |at| at.max(plan.next));
+        (!full).then(|| self.banned.map_or(at, |until| at.max(until)))
+    }
+
+    /// Takes in what happened and says what is to be done about it.
+    pub fn hear(&mut self, heard: ArenaEvent, now: Instant, wall: SystemTime) -> Vec<ArenaEffect> {
+        let mut out = Vec::new();
+        match heard {
+            ArenaEvent::Tick => {}
+            ArenaEvent::Listed(arenas) => self.listed(&arenas, now, wall),
+            ArenaEvent::NotListed(wait) => {
+                self.listing = false;
+                self.list_at = now + wait.unwrap_or_default().max(self.second * LOOK_EVERY);
+            }
+            ArenaEvent::Shown(arena) => self.shown(&arena, now, wall),
+            ArenaEvent::NotShown(id, gone) => self.not_shown(&id, gone, now),
+            ArenaEvent::Joined(id, joined) => self.joined(&id, joined, now, &mut out),
+            ArenaEvent::Left(id, done) => self.left(&id, done, now),
+            ArenaEvent::Began(game) => self.began(&game, now),
+            ArenaEvent::Ended(game) => self.ended(&game),
+            ArenaEvent::Over(game) => self.over(&game, now),
+        }
+        self.pass(now, &mut out);
+        out
+    }
+
+    /// What time brings.
+    fn pass(&mut self, now: Instant, out: &mut Vec<ArenaEffect>) {
+        let shut = &mut self.shut;
+        self.plans.retain(|id, plan| {
+            let done = plan.is_over(now) && plan.games.is_empty() && !plan.calling;
+            if done {
+                shut.insert(id.clone());
+            }
+            !done
+        });
+        if self.open && self.rules.auto && !self.listing && self.list_at <= now {
+            self.listing = true;
+            out.push(ArenaEffect::List);
+        }
+        // The next to begin goes first, where only one more can be joined.
+        let mut ids: Vec<_> = self
+            .plans
+            .iter()
+            .map(|(id, plan)| (plan.begins, id.clone()))
+            .collect();
+        ids.sort();
+        for (_, id) in ids {
+            self.attend(&id, now, out);
+        }
+    }
+
+    /// Does about one arena what is due.
+    fn attend(&mut self, id: &str, now: Instant, out: &mut Vec<ArenaEffect>) {
+        let due = self.plans.get(id).and_then(|plan| self.due(plan));
+        let Some(plan) = self.plans.get_mut(id).filter(|plan| !plan.calling) else {
+            return;
+        };
+        let show = plan.look <= now;
+        let duty = match plan.stage {
+            ArenaState::Ahead if self.open && due.is_some_and(|due| due <= now) => {
+                Some(ArenaEffect::Join(id.to_owned(), plan.entrance.clone()))
+            }
+            ArenaState::In | ArenaState::Unknown if show => Some(ArenaEffect::Show(id.to_owned())),
+            ArenaState::In if plan.games.is_empty() && plan.next <= now && !plan.closed => {
+                Some(ArenaEffect::Join(id.to_owned(), plan.entrance.clone()))
+            }
+            ArenaState::Leaving if plan.next <= now || plan.failures == 0 => {
+                Some(ArenaEffect::Leave(id.to_owned()))
+            }
+            _ => None,
+        };
+        let Some(mut duty) = duty else {
+            return;
+        };
+        plan.calling = true;
+        if let ArenaEffect::Join(_, entrance) = &mut duty {
+            entrance.pair_me = plan.begins.is_none_or(|begins| begins <= now);
+            plan.joined = Some(now);
+        }
+        out.push(duty);
+    }
+
+    fn listed(&mut self, arenas: &[Arena], now: Instant, wall: SystemTime) {
+        self.listing = false;
+        self.list_at = now + (self.second * LIST_EVERY).mul_f64(1.0 + self.chance.f64() / 10.0);
+        if !self.open || !self.rules.auto {
+            return;
+        }
+        for arena in arenas {
+            let (begins, ends) = times(arena, self.second, now, wall);
+            if let Some(plan) = self.plans.get_mut(&arena.id) {
+                (plan.begins, plan.ends) = (begins.or(plan.begins), ends.or(plan.ends));
+                continue;
+            }
+            let at = wall + begins.map_or(Duration::ZERO, |at| at.saturating_duration_since(now));
+            let wanted = suits(arena, &self.rules, at)
+                .and_then(|()| admits(arena, None, false, &self.us))
+                .is_ok();
+            if wanted && !self.shut.contains(&arena.id) && self.plans.len() < MOST_AHEAD {
+                tracing::info!(arena = %arena.id, name = %arena.name, "an arena to join");
+                let mut plan = PlannedArena::new(ArenaRequest::Rules, JoinOptions::default(), now);
+                plan.stage = ArenaState::Ahead;
+                // The list has just told all about it.
+                plan.look = now + self.second * LOOK_EVERY;
+                (plan.begins, plan.ends) = (begins, ends);
+                self.plans.insert(arena.id.clone(), plan);
+            }
+        }
+    }
+
+    fn shown(&mut self, arena: &Arena, now: Instant, wall: SystemTime) {
+        let Some(plan) = self.plans.get_mut(&arena.id) else {
+            return;
+        };
+        plan.calling = false;
+        plan.look = now + self.second * LOOK_EVERY;
+        (plan.begins, plan.ends) = times(arena, self.second, now, wall);
+        plan.closed = arena.pairings_closed;
+        if arena.is_finished {
+            plan.ends = Some(now);
+        }
+        if plan.stage != ArenaState::Unknown {
+            return;
+        }
+        let entrance = &plan.entrance;
+        let (team, password) = (entrance.team.as_deref(), entrance.password.is_some());
+        match admits(arena, team, password, &self.us) {
+            Ok(()) => plan.stage = ArenaState::Ahead,
+            Err(why) => {
+                tracing::warn!(arena = %arena.id, name = %arena.name, %why, "cannot join");
+                self.shut.insert(arena.id.clone());
+                self.plans.remove(&arena.id);
+            }
+        }
+    }
+
+    fn not_shown(&mut self, id: &str, gone: bool, now: Instant) {
+        let Some(plan) = self.plans.get_mut(id) else {
+            return;
+        };
+        plan.calling = false;
+        plan.look = now + self.second * LOOK_EVERY;
+        if gone && plan.games.is_empty() {
+            tracing::warn!(arena = id, "there is no such arena");
+            self.forget(id);
+        }
+    }
+
+    fn joined(&mut self, id: &str, joined: JoinOutcome, now: Instant, out: &mut Vec<ArenaEffect>) {
+        let present = self.second * PRESENT_EVERY;
+        let present = present.mul_f64(0.9 + self.chance.f64() / 5.0);
+        let wait = self.second * REFUSED_WAIT;
+        let Some(plan) = self.plans.get_mut(id) else {
+            return;
+        };
+        plan.calling = false;
+        if plan.stage == ArenaState::Leaving {
+            // It was to be left while we came in.
+            plan.calling = true;
+            out.push(ArenaEffect::Leave(id.to_owned()));
+            return;
+        }
+        match joined {
+            JoinOutcome::Done => {
+                if plan.stage != ArenaState::In {
+                    tracing::info!(arena = id, "joined the arena");
+                }
+                plan.stage = ArenaState::In;
+                plan.failures = 0;
+                plan.look = plan.look.max(now + present);
+                let begins = plan.begins.filter(|begins| *begins > now);
+                let least = now + self.second * LEAST_BETWEEN;
+                plan.next = begins.map_or(now + present, |begins| begins.max(least));
+            }
+            JoinOutcome::Lost => plan.next = now + self.second * LEAST_BETWEEN,
+            JoinOutcome::Limited(pause) => plan.next = now + pause.max(present),
+            JoinOutcome::Refused(why) => {
+                plan.failures += 1;
+                plan.next = now + wait;
+                tracing::warn!(arena = id, why, "the arena does not take us");
+                if plan.failures >= MOST_REFUSALS {
+                    self.forget(id);
+                }
+            }
+            JoinOutcome::Banned => {
+                tracing::error!(arena = id, "this account may not play in arenas");
+                self.banned = Some(now + self.second * BAN);
+                self.forget(id);
+            }
+            JoinOutcome::Gone => self.forget(id),
+        }
+    }
+
+    fn left(&mut self, id: &str, done: bool, now: Instant) {
+        let Some(plan) = self.plans.get_mut(id) else {
+            return;
+        };
+        plan.calling = false;
+        plan.failures += 1;
+        plan.next = now + self.second;
+        if done || plan.failures > MOST_REFUSALS {
+            tracing::info!(arena = id, "left the arena");
+            self.plans.remove(id);
+        }
+    }
+
+    /// A game has begun. An arena that we know nothing of was joined by somebody for us.
+    fn began(&mut self, game: &GameInfo, now: Instant) {
+        let Some(id) = &game.tournament else {
+            return;
+        };
+        if !self.plans.contains_key(id) && self.open && !self.shut.contains(id) {
+            tracing::info!(arena = %id, "playing in an arena that was joined elsewhere");
+            let mut plan = PlannedArena::new(ArenaRequest::Found, JoinOptions::default(), now);
+            plan.stage = ArenaState::In;
+            self.plans.insert(id.clone(), plan);
+        }
+        if let Some(plan) = self.plans.get_mut(id) {
+            plan.games.insert(game.id.clone());
+        }
+    }
+
+    /// Whoever does not start is put out, and should not come back.
+    fn ended(&mut self, game: &GameInfo) {
+        let Some(id) = &game.tournament else {
+            return;
+        };
+        let theirs = game.color.map(Side::other);
+        if game.status == Some(Status::NoStart) && game.winner == theirs && theirs.is_some() {
+            tracing::error!(arena = %id, game = %game.id, "put out of the arena: no first move in time");
+            self.forget(id);
+        }
+    }
+
+    fn over(&mut self, game: &GameId, now: Instant) {
+        let (least, second) = (self.second * LEAST_BETWEEN, self.second);
+        for plan in self.plans.values_mut() {
+            if plan.games.remove(game) {
+                let joined = plan.joined.map_or(now, |at| at + least);
+                plan.next = joined.max(now + second);
+            }
+        }
+    }
+
+    fn forget(&mut self, id: &str) {
+        self.plans.remove(id);
+        self.shut.insert(id.to_owned());
+    }
+}
+
+/// When an arena begins and ends by our own clock; the server's count goes before its calendar. Its
+/// seconds are as long as it counts them.
+fn times(
+    arena: &Arena,
+    second: Duration,
+    now: Instant,
+    wall: SystemTime,
+) -> (Option<Instant>, Option<Instant>) {
+    let after = |at: Instant, count: Duration| {
+        let seconds = u32::try_from(count.as_secs()).ok()?;
+        at.checked_add(second.checked_mul(seconds)?)
+    };
+    let on_calendar = || match arena.starts_at?.duration_since(wall) {
+        Ok(ahead) => now.checked_add(ahead),
+        Err(behind) => now.checked_sub(behind.duration()),
+    };
+    let begins = match arena.to_start {
+        Some(wait) => after(now, wait),
+        None => on_calendar(),
+    };
+    let ends = match arena.to_end {
+        Some(rest) => after(now, rest),
+        None => begins
+            .zip(arena.length)
+            .and_then(|(at, length)| after(at, length)),
+    };
+    (begins, ends)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! Arenas at work: the calls that the calendar wants, and what came of them.
+//!
+//! Each call is made once; the calendar decides about the next. It never waits for anything but its
+//! own calls.
+
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use futures::future::BoxFuture;
+use futures::stream::{FuturesUnordered, StreamExt};
+
+use super::eligibility::Eligibility;
+use super::event::{ArenaEffect, ArenaEvent, JoinOutcome};
+use super::schedule::ArenaSchedule;
+use crate::bot::account::AccountEvent;
+use crate::bot::settings::Settings;
+use crate::lichess::{Account, Client, Error, Event, JoinOptions};
+
+/// The calendar and its calls.
+pub(in crate::bot) struct ArenaService {
+    client: Client,
+    calendar: ArenaSchedule,
+    calls: FuturesUnordered<BoxFuture<'static, ArenaEvent>>,
+}
+
+impl ArenaService {
+    pub(in crate::bot) fn new(client: Client, account: &Account, settings: &Settings) -> Self {
+        let rules = Arc::new(settings.arena.clone());
+        let us = Eligibility::of(account, SystemTime::now());
+        let second = client.timing().minute / 60;
+        let calendar = ArenaSchedule::new(rules, us, second, fastrand::u64(..), Instant::now());
+        Self {
+            client,
+            calendar,
+            calls: FuturesUnordered::new(),
+        }
+    }
+
+    /// Other rules from now on.
+    pub(in crate::bot) fn set_settings(&mut self, settings: &Settings) {
+        let rules = Arc::new(settings.arena.clone());
+        self.calendar.set_rules(rules, Instant::now());
+    }
+
+    /// Whether anything may be joined; what we are in is left when it may not.
+    pub(in crate::bot) fn set_open(&mut self, open: bool) {
+        let duties = self.calendar.set_open(open, Instant::now());
+        self.carry_out(duties);
+    }
+
+    /// Joins an arena because the operator says so. Says whether any may be joined now.
+    pub(in crate::bot) fn join(&mut self, id: &str, entrance: JoinOptions) -> bool {
+        let duties = self.calendar.join(id, entrance, Instant::now());
+        let open = duties.is_some();
+        self.carry_out(duties.unwrap_or_default());
+        open
+    }
+
+    /// Leaves it because the operator says so. Says whether there was anything to leave.
+    pub(in crate::bot) fn leave(&mut self, id: &str) -> bool {
+        let duties = self.calendar.leave(id);
+        let known = duties.is_some();
+        self.carry_out(duties.unwrap_or_default());
+        known
+    }
+
+    /// How many arenas we are in.
+    pub(in crate::bot) fn playing(&self) -> usize {
+        self.calendar.playing()
+    }
+
+    /// Every arena that matters, in words.
+    pub(in crate::bot) fn describe(&self) -> Vec<String> {
+        self.calendar.describe()
+    }
+
+    /// When [`Heard::Tick`] is wanted.
+    pub(in crate::bot) fn wake_at(&self) -> Option<Instant> {
+        self.calendar.wake_at()
+    }
+
+    /// Whether no call is under way.
+    pub(in crate::bot) fn is_idle(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// What comes of its calls; nothing while none is under way. May be dropped at any await.
+    pub(in crate::bot) async fn next(&mut self) -> Option<ArenaEvent> {
+        self.calls.next().await
+    }
+
+    /// What the lobby's news are to arenas.
+    pub(in crate::bot) fn heard(news: &AccountEvent) -> ArenaEvent {
+        match news {
+            AccountEvent::Event(Event::GameStart(game)) => ArenaEvent::Began(game.clone()),
+            AccountEvent::Event(Event::GameFinish(game)) => ArenaEvent::Ended(game.clone()),
+            AccountEvent::Left { game, .. } => ArenaEvent::Over(game.clone()),
+            _ => ArenaEvent::Tick,
+        }
+    }
+
+    /// Takes in what happened.
+    pub(in crate::bot) fn hear(&mut self, heard: ArenaEvent) {
+        let duties = self.calendar.hear(heard, Instant::now(), SystemTime::now());
+        self.carry_out(duties);
+    }
+
+    /// Our rating has changed.
+    pub(in crate::bot) fn set_rating(&mut self, rating: i32) {
+        self.calendar.set_rating(rating);
+    }
+
+    fn carry_out(&mut self, duties: Vec<ArenaEffect>) {
+        for duty in duties {
+            let client = self.client.clone();
+            self.calls.push(match duty {
+                ArenaEffect::List => Box::pin(list(client)),
+                ArenaEffect::Show(id) => Box::pin(show(client, id)),
+                ArenaEffect::Join(id, entrance) => Box::pin(join(client, id, entrance)),
+                ArenaEffect::Leave(id) => Box::pin(leave(client, id)),
+            });
+        }
+    }
+}
+
+async fn list(client: Client) -> ArenaEvent {
+    match client.arenas().await {
+        Ok(arenas) => {
+            ArenaEvent::Listed(arenas.started.into_iter().chain(arenas.created).collect())
+        }
+        Err(error) => {
+            tracing::debug!(%error, "cannot list the tournaments");
+            ArenaEvent::NotListed(error.wait())
+        }
+    }
+}
+
+async fn show(client: Client, id: String) -> ArenaEvent {
+    match client.arena(&id).await {
+        Ok(arena) => ArenaEvent::Shown(Box::new(arena)),
+        Err(error) => {
+            tracing::debug!(arena = id, %error, "cannot look at the arena");
+            ArenaEvent::NotShown(id, matches!(error, Error::Gone { .. }))
+        }
+    }
+}
+
+async fn join(client: Client, id: String, entrance: JoinOptions) -> ArenaEvent {
+    let outcome = client.join_arena(&id, &entrance).await;
+    tracing::debug!(arena = id, pair_me = entrance.pair_me, ?outcome, "joining");
+    ArenaEvent::Joined(id, joined(outcome))
+}
+
+/// What the answer to a join means.
+fn joined(outcome: Result<(), Error>) -> JoinOutcome {
+    match outcome {
+        Ok(()) => JoinOutcome::Done,
+        Err(Error::RateLimited { wait, .. }) => JoinOutcome::Limited(wait.unwrap_or_default()),
+        Err(error) if error.is_forbidden() => JoinOutcome::Banned,
+        Err(Error::Refused { body, .. }) => JoinOutcome::Refused(body.message),
+        Err(Error::Gone { .. }) => JoinOutcome::Gone,
+        Err(Error::Transient { .. } | Error::Protocol { .. }) => JoinOutcome::Lost,
+    }
+}
+
+async fn leave(client: Client, id: String) -> ArenaEvent {
+    let outcome = client.leave_arena(&id).await;
+    if let Err(error) = &outcome
+        && !error.is_rate_limited()
+    {
+        tracing::warn!(arena = id, %error, "cannot leave the arena");
+    }
+    // Where nothing is to be left, it is done too.
+    let again = outcome.is_err_and(|error| error.is_transient() || error.wait().is_some());
+    ArenaEvent::Left(id, !again)
+}

@@ -1,0 +1,244 @@
+//! Which games are looked up, when, and when that is given up. Pure.
+//!
+//! A game that the server does not know is asked for a few times, since a fresh one may not be on
+//! every machine of theirs yet; after that there never was one. Everything else that fails is tried
+//! again at growing intervals, and after that at the next start, for a week.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use crate::bot::settings::BotTiming;
+use crate::bot::state::UnfinishedGame;
+use crate::lichess::GameId;
+use crate::store::Timestamp;
+
+/// How often a game is asked for in one run.
+const MOST_TRIES: u32 = 10;
+/// How often in all the server may know nothing of it.
+const MOST_UNKNOWN: u32 = 3;
+/// What is older than this is given up for good.
+const LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// What a look-up brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LookupOutcome {
+    /// The game as it ended; or one that is none of ours.
+    Settled,
+    /// It goes on.
+    Running,
+    /// There is no such game.
+    Nothing,
+    /// No answer that could be understood, and perhaps a wait that was advised.
+    Failed(Option<Duration>),
+}
+
+/// What becomes of a game that is not settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NextLookup {
+    /// It is settled, or tried again later.
+    Stay,
+    /// It is left for the next start.
+    Leave,
+    /// It is given up for good.
+    Forget,
+}
+
+/// The games to be looked up.
+#[derive(Debug)]
+pub(super) struct RetryQueue {
+    first: Duration,
+    longest: Duration,
+    entries: BTreeMap<GameId, RetryEntry>,
+}
+
+#[derive(Debug)]
+struct RetryEntry {
+    since: Timestamp,
+    /// When it is asked for; not at all any more in this run if none.
+    due: Option<Instant>,
+    tries: u32,
+    unknown: u32,
+}
+
+impl RetryQueue {
+    pub(super) fn new(pace: &BotTiming) -> Self {
+        Self {
+            first: pace.again * 2,
+            longest: pace.reconcile,
+            entries: BTreeMap::new(),
+        }
+    }
+
+    /// These are the games that are still to be counted and do not run, and no others.
+    pub(super) fn set(&mut self, missing: Vec<UnfinishedGame>, now: Instant) {
+        let before = std::mem::take(&mut self.entries);
+        let mut before: BTreeMap<_, _> = before.into_iter().collect();
+        for UnfinishedGame { game, since } in missing {
+            let entry = before.remove(&game).unwrap_or(RetryEntry {
+                since,
+                due: Some(now),
+                tries: 0,
+                unknown: 0,
+            });
+            self.entries.insert(game, entry);
+        }
+    }
+
+    /// The game to be asked for now: of those that are due, the oldest.
+    pub(super) fn next(&mut self, now: Instant) -> Option<GameId> {
+        let due = self.entries.iter_mut();
+        let due = due.filter(|(_, entry)| entry.due.is_some_and(|at| at <= now));
+        let (game, entry) = due.min_by_key(|(_, entry)| entry.since)?;
+        entry.due = None;
+        entry.tries += 1;
+        Some(game.clone())
+    }
+
+    /// When the next one is due.
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        self.entries.values().filter_map(|entry| entry.due).min()
+    }
+
+    /// What came of asking for a game.
+    pub(super) fn answered(
+        &mut self,
+        game: &GameId,
+        found: LookupOutcome,
+        now: Instant,
+        today: Timestamp,
+    ) -> NextLookup {
+        let Some(entry) = self.entries.get_mut(game) else {
+            return NextLookup::Stay;
+        };
+        let advised = match found {
+            LookupOutcome::Settled => {
+                self.entries.remove(game);
+                return NextLookup::Stay;
+            }
+            LookupOutcome::Failed(advised) => advised,
+            LookupOutcome::Running => None,
+            LookupOutcome::Nothing => {
+                entry.unknown += 1;
+                None
+            }
+        };
+        let old = today.since(entry.since) >= LIFE && found != LookupOutcome::Running;
+        if entry.unknown >= MOST_UNKNOWN || old {
+            self.entries.remove(game);
+            return NextLookup::Forget;
+        }
+        if entry.tries >= MOST_TRIES {
+            return NextLookup::Leave;
+        }
+        let doubled = self.first * 2_u32.pow(entry.tries.saturating_sub(1).min(16));
+        let wait = doubled.min(self.longest).max(advised.unwrap_or_default());
+        entry.due = now.checked_add(wait);
+        NextLookup::Stay
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn open(game: &str, since: u64) -> UnfinishedGame {
+        UnfinishedGame {
+            game: GameId::new(game),
+            since: Timestamp::from_millis(since),
+        }
+    }
+
+    fn agenda(games: &[(&str, u64)]) -> (RetryQueue, Instant) {
+        let mut agenda = RetryQueue::new(&BotTiming::default());
+        let now = Instant::now();
+        let missing = games.iter().map(|(game, since)| open(game, *since));
+        agenda.set(missing.collect(), now);
+        (agenda, now)
+    }
+
+    fn ask(agenda: &mut RetryQueue, found: LookupOutcome, now: Instant) -> NextLookup {
+        let game = agenda.next(now).expect("one is due");
+        agenda.answered(&game, found, now, Timestamp::from_millis(1000))
+    }
+
+    #[test]
+    fn the_oldest_is_asked_for_first_and_each_once() {
+        let (mut agenda, now) = agenda(&[("a", 30), ("b", 10), ("c", 20)]);
+        let order: Vec<_> = std::iter::from_fn(|| agenda.next(now)).collect();
+        assert_eq!(order, ["b", "c", "a"].map(GameId::new));
+        assert_eq!(agenda.wake_at(), None);
+        for game in &order {
+            let today = Timestamp::from_millis(100);
+            let next = agenda.answered(game, LookupOutcome::Settled, now, today);
+            assert_eq!(next, NextLookup::Stay);
+        }
+        assert!(agenda.entries.is_empty());
+    }
+
+    #[test]
+    fn a_game_that_nobody_knows_is_given_up_after_three_looks() {
+        let (mut agenda, mut now) = agenda(&[("a", 0)]);
+        for wait in [10, 20] {
+            assert_eq!(
+                ask(&mut agenda, LookupOutcome::Nothing, now),
+                NextLookup::Stay
+            );
+            assert_eq!(agenda.wake_at(), Some(now + SECOND * wait));
+            now += SECOND * wait;
+        }
+        assert_eq!(
+            ask(&mut agenda, LookupOutcome::Nothing, now),
+            NextLookup::Forget
+        );
+        assert_eq!(agenda.wake_at(), None);
+    }
+
+    #[test]
+    fn a_server_in_trouble_is_asked_less_and_less_and_then_at_the_next_start() {
+        let (mut agenda, mut now) = agenda(&[("a", 0)]);
+        let mut waits = Vec::new();
+        let left = loop {
+            let next = ask(&mut agenda, LookupOutcome::Failed(None), now);
+            let Some(due) = agenda.wake_at() else {
+                break next;
+            };
+            waits.push((due - now).as_secs());
+            now = due;
+        };
+        assert_eq!(left, NextLookup::Leave);
+        assert_eq!(waits, [10, 20, 40, 80, 160, 300, 300, 300, 300]);
+        // The next list changes nothing about that.
+        agenda.set(vec![open("a", 0)], now);
+        assert_eq!(agenda.next(now), None);
+    }
+
+    #[test]
+    fn an_advised_wait_is_honoured() {
+        let (mut agenda, now) = agenda(&[("a", 0)]);
+        ask(&mut agenda, LookupOutcome::Failed(Some(SECOND * 60)), now);
+        assert_eq!(agenda.wake_at(), Some(now + SECOND * 60));
+    }
+
+    #[test]
+    fn what_is_a_week_old_and_cannot_be_had_is_given_up_unless_it_runs() {
+        for (found, expected) in [
+            (LookupOutcome::Failed(None), NextLookup::Forget),
+            (LookupOutcome::Running, NextLookup::Stay),
+        ] {
+            let (mut agenda, now) = agenda(&[("a", 0)]);
+            let game = agenda.next(now).unwrap();
+            let later = Timestamp::from_millis(0) + LIFE;
+            assert_eq!(agenda.answered(&game, found, now, later), expected);
+        }
+    }
+
+    #[test]
+    fn a_game_that_is_counted_or_played_meanwhile_is_not_asked_for() {
+        let (mut agenda, now) = agenda(&[("a", 0), ("b", 1)]);
+        agenda.set(vec![open("b", 1)], now);
+        assert_eq!(agenda.next(now), Some(GameId::new("b")));
+        assert_eq!(agenda.next(now), None);
+    }
+}

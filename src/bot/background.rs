@@ -1,0 +1,117 @@
+//! What runs beside the porter: the lists are kept fresh, and alarms are raised about what is
+//! remembered: a file that cannot be written, and rests of the rating guard, those of an earlier run
+//! too.
+//!
+//! It raises and clears; what is kept and who may be played is decided elsewhere. Each part that
+//! fails begins anew by itself.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::alerts::{AlertKind, Alerts};
+use super::player::BotContext;
+use super::player_lists::{ListRefresher, PlayerLists};
+use super::rating_guard::Pause;
+use super::settings::Settings;
+use super::state::BotState;
+use super::supervisor::{RestartBackoff, panic_message, restart_on_panic};
+use crate::store::StoreError;
+
+/// Begins all of it; it ends when what comes back is dropped.
+pub(super) fn start(
+    house: &BotContext,
+    keeper: ListRefresher,
+    rules: watch::Receiver<Arc<Settings>>,
+    lists: watch::Sender<Arc<PlayerLists>>,
+) -> JoinSet<()> {
+    let pause = house.pace.again;
+    let mut tasks = JoinSet::new();
+    tasks.spawn(keep_lists(keeper, rules, lists, RestartBackoff::new(pause)));
+    // The memory itself would keep the file open beyond the bot's end.
+    if let Some(troubles) = house.memory.store().troubles() {
+        let alarms = house.alarms.clone();
+        let minding = move || mind_store(alarms.clone(), troubles.clone());
+        tasks.spawn(restart_on_panic("the alarm of the memory", pause, minding));
+    }
+    let (alarms, troubles) = (house.alarms.clone(), house.listeners.chronicle().troubles());
+    let minding = move || mind_archive(alarms.clone(), troubles.clone());
+    tasks.spawn(restart_on_panic("the alarm of the archive", pause, minding));
+    tasks
+}
+
+/// The names that are known stay known through a failure.
+async fn keep_lists(
+    mut keeper: ListRefresher,
+    mut rules: watch::Receiver<Arc<Settings>>,
+    lists: watch::Sender<Arc<PlayerLists>>,
+    mut revival: RestartBackoff,
+) {
+    loop {
+        let life = AssertUnwindSafe(keeper.run(&mut rules, &lists)).catch_unwind();
+        let Err(panic) = life.await else { return };
+        let reason = panic_message(panic.as_ref());
+        tracing::error!(reason, "the keeper of the lists failed and begins anew");
+        revival.wait().await;
+    }
+}
+
+/// Says loudly that the rating guard has stepped in.
+pub(super) fn say_tripped(alarms: &Alerts, tripped: Vec<Pause>) {
+    for Pause { until, reason, .. } in tripped {
+        let day = until.date();
+        let text = format!("no rated games until {day} {until} UTC: {reason}");
+        alarms.raise(AlertKind::Guard, text);
+    }
+}
+
+/// Says what an earlier run left: rests of the rating guard that still last.
+pub(super) fn say_rests(alarms: &Alerts, memory: &BotState) {
+    let rests = memory.rated_rests().into_iter();
+    let tripped = rests.map(|(scope, rest)| Pause {
+        scope,
+        until: rest.span.until,
+        reason: rest.reason,
+    });
+    say_tripped(alarms, tripped.collect());
+}
+
+/// Minds the file for as long as the bot runs.
+async fn mind_store(alarms: Alerts, mut troubles: watch::Receiver<Option<StoreError>>) {
+    loop {
+        let trouble = troubles.borrow_and_update().clone();
+        match trouble {
+            Some(error) => {
+                let text = format!("what must be remembered is in memory only: {error}");
+                alarms.raise(AlertKind::Store, text);
+            }
+            None => {
+                alarms.clear(AlertKind::Store);
+            }
+        }
+        if troubles.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Minds the archive for as long as the bot runs: what it cannot keep is an alarm, no more.
+async fn mind_archive(alarms: Alerts, mut troubles: watch::Receiver<Option<String>>) {
+    loop {
+        let trouble = troubles.borrow_and_update().clone();
+        match trouble {
+            Some(text) => {
+                alarms.raise(AlertKind::Archive, text);
+            }
+            None => {
+                alarms.clear(AlertKind::Archive);
+            }
+        }
+        if troubles.changed().await.is_err() {
+            return;
+        }
+    }
+}

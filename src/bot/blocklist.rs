@@ -1,0 +1,131 @@
+//! Accounts that the operator blocked by command, kept across restarts.
+//!
+//! They are a note in what the bot remembers: the config is the operator's own file, which no
+//! command writes to. The set is small; whoever keeps long lists keeps them in files.
+
+use std::collections::BTreeSet;
+
+use super::state::BotState;
+use crate::lichess::UserId;
+
+/// The key of the note.
+const NOTE: &str = "operator.blocked";
+/// No more are blocked by command.
+const MOST: usize = 500;
+
+/// Whoever is blocked by command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Blocklist(BTreeSet<UserId>);
+
+/// What there is to say against a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum BlocklistError {
+    #[error("that is no account name: 2 to 30 letters, digits, _ and -")]
+    NoName,
+    #[error("it is blocked already")]
+    Already,
+    #[error("it is not blocked by command; lists of the config are changed there")]
+    NotBlocked,
+    #[error("{MOST} are blocked by command: keep a list in a file, see [challenge] block")]
+    TooMany,
+}
+
+impl Blocklist {
+    /// Those that are remembered.
+    pub(super) fn remembered(memory: &BotState) -> Self {
+        let note = memory.note(NOTE).unwrap_or_default();
+        Self(note.split_whitespace().map(UserId::new).collect())
+    }
+
+    /// Blocks one more.
+    pub(super) fn add(&mut self, name: &str, memory: &BotState) -> Result<UserId, BlocklistError> {
+        let user = read(name)?;
+        if self.0.contains(&user) {
+            return Err(BlocklistError::Already);
+        }
+        if self.0.len() >= MOST {
+            return Err(BlocklistError::TooMany);
+        }
+        self.0.insert(user.clone());
+        self.keep(memory);
+        Ok(user)
+    }
+
+    /// Blocks one less.
+    pub(super) fn remove(
+        &mut self,
+        name: &str,
+        memory: &BotState,
+    ) -> Result<UserId, BlocklistError> {
+        let user = read(name)?;
+        if !self.0.remove(&user) {
+            return Err(BlocklistError::NotBlocked);
+        }
+        self.keep(memory);
+        Ok(user)
+    }
+
+    /// All of them.
+    pub(super) fn users(&self) -> impl Iterator<Item = &UserId> {
+        self.0.iter()
+    }
+
+    fn keep(&self, memory: &BotState) {
+        let names: Vec<&str> = self.0.iter().map(UserId::as_str).collect();
+        memory.set_note(NOTE, (!names.is_empty()).then(|| names.join(" ")));
+    }
+}
+
+fn read(name: &str) -> Result<UserId, BlocklistError> {
+    UserId::typed(name).ok_or(BlocklistError::NoName)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_blocked_stays_so_until_told_otherwise() {
+        let memory = BotState::nowhere();
+        let mut blocked = Blocklist::remembered(&memory);
+        assert_eq!(
+            blocked.add("Blast_Cap", &memory).unwrap().as_str(),
+            "blast_cap"
+        );
+        assert_eq!(
+            blocked.add("@BLAST_CAP", &memory),
+            Err(BlocklistError::Already)
+        );
+        blocked.add("nuke", &memory).unwrap();
+        let mut later = Blocklist::remembered(&memory);
+        assert_eq!(later, blocked);
+        assert_eq!(later.users().count(), 2);
+        later.remove("Nuke", &memory).unwrap();
+        assert_eq!(
+            later.remove("nuke", &memory),
+            Err(BlocklistError::NotBlocked)
+        );
+        later.remove("blast_cap", &memory).unwrap();
+        assert_eq!(memory.note(NOTE), None);
+    }
+
+    #[test]
+    fn what_is_no_name_is_not_blocked() {
+        let memory = BotState::nowhere();
+        let mut blocked = Blocklist::default();
+        for bad in ["", "x", "two names", "a\nb", "ünï", &"x".repeat(31)] {
+            assert_eq!(
+                blocked.add(bad, &memory),
+                Err(BlocklistError::NoName),
+                "{bad}"
+            );
+        }
+        for number in 0..MOST {
+            blocked.add(&format!("bot{number}"), &memory).unwrap();
+        }
+        assert_eq!(
+            blocked.add("one-more", &memory),
+            Err(BlocklistError::TooMany)
+        );
+    }
+}

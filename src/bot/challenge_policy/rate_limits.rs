@@ -1,0 +1,71 @@
+//! The rules about how often: at once, in a short time, in a row, in a day.
+//!
+//! All of them pass by themselves, so the challenger is told "later".
+
+use super::context::{Availability, ChallengeContext, OpponentHistory};
+use super::rule::{ChallengeRule, Violation};
+use crate::config::Visitors;
+use crate::lichess::{Challenge, DeclineReason};
+
+/// What speaks against one more game with this challenger.
+pub(super) fn objections(
+    challenge: &Challenge,
+    rules: &Visitors,
+    past: OpponentHistory,
+    out: &mut Vec<Violation>,
+) {
+    let mut limit = |rule, have: u32, most: u32, key: &str| {
+        if have >= most {
+            let detail = format!("{have}, {key} = {most}");
+            out.push(Violation::new(rule, DeclineReason::Later, detail));
+        }
+    };
+    limit(
+        ChallengeRule::AtOnce,
+        past.at_once,
+        rules.at_once,
+        "at_once",
+    );
+    limit(
+        ChallengeRule::Repeats,
+        past.lately,
+        rules.repeats,
+        "repeats",
+    );
+    if challenge.rematch_of.is_some() {
+        limit(
+            ChallengeRule::Rematches,
+            past.rematches,
+            rules.rematches,
+            "rematches",
+        );
+    }
+    limit(ChallengeRule::PerDay, past.today, rules.per_day, "per_day");
+    limit(
+        ChallengeRule::TotalPerDay,
+        past.kind_today,
+        rules.total_per_day,
+        "total_per_day",
+    );
+    if past.rests {
+        let detail = "rests for [game] abort_rest";
+        out.push(Violation::new(
+            ChallengeRule::NoShows,
+            DeclineReason::Later,
+            detail,
+        ));
+    }
+}
+
+/// What speaks against any more game at this moment.
+pub(super) fn house(standing: &ChallengeContext<'_>) -> Option<Violation> {
+    let rule = match standing.open {
+        Availability::Open => return None,
+        Availability::Full => ChallengeRule::NoSeat,
+        Availability::BotsSpent => ChallengeRule::BotsSpent,
+        Availability::Draining => ChallengeRule::Draining,
+        Availability::Paused => ChallengeRule::Paused,
+        Availability::Alarm => ChallengeRule::Alarm,
+    };
+    Some(Violation::new(rule, DeclineReason::Later, ""))
+}

@@ -1,0 +1,292 @@
+//! Every reason for which a challenge is not taken, in the order of their weight.
+//!
+//! When several apply, one reason is sent: the one that spares the challenger a useless second try.
+//! First what no other challenge would change: who they are (the kind before the name, because
+//! "bots only" tells more than "no"). Whoever is told "not this variant" and comes back with
+//! atomic, only to hear "no bots", was sent round for nothing. Then what another challenge would
+//! change, the greatest change first: variant, time, mode, colour, special rules. Last what time
+//! alone changes: too often today, no free seat.
+
+use std::fmt;
+
+use crate::lichess::DeclineReason;
+
+/// Why a challenge is not taken. The earlier one weighs more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ChallengeRule {
+    /// We sent it ourselves.
+    OurOwn,
+    /// It is for somebody else.
+    NotForUs,
+    /// It waits for no answer any more.
+    Closed,
+    /// The challenger is a bot, and bots are not played.
+    NoBots,
+    /// The challenger is no bot, and only bots are played.
+    NoHumans,
+    /// The challenger is on a block list.
+    Blocked,
+    /// There is an allow list, and the challenger is not on it.
+    NotAllowed,
+    /// The challenger's rating is too low, or unknown where a least one is asked for.
+    RatingTooLow,
+    /// The challenger's rating is too high.
+    RatingTooHigh,
+    /// The challenger's rating is too far from ours.
+    RatingTooFar,
+    /// The challenger's rating is provisional or unknown.
+    Provisional,
+    /// Another variant than atomic.
+    Variant,
+    /// Another start than the usual one.
+    StartPosition,
+    /// Lichess lets no bot play so short a game.
+    UltraBullet,
+    /// A way of timing that this program does not know.
+    UnknownTime,
+    /// Games of days a move are not played.
+    NoCorrespondence,
+    /// Games without any limit of time are not played.
+    NoUnlimited,
+    /// Too few days a move.
+    FewDays,
+    /// Too many days a move.
+    ManyDays,
+    /// Too little time at the start.
+    ShortBase,
+    /// Too much time at the start.
+    LongBase,
+    /// Too little time added a move.
+    SmallIncrement,
+    /// Too much time added a move.
+    LargeIncrement,
+    /// Not among the time controls that are listed.
+    TimeNotListed,
+    /// The game would last too long.
+    LongGame,
+    /// Bullet without an increment.
+    BulletWithoutIncrement,
+    /// Rated atomic needs a clock.
+    RatedWithoutClock,
+    /// Rated games are not played.
+    NoRated,
+    /// Casual games are not played.
+    NoCasual,
+    /// Rated play rests after too many losses.
+    RatedRests,
+    /// We would get the other colour.
+    Color,
+    /// It comes with special rules that we do not play by.
+    SpecialRules,
+    /// Lichess says that a bot cannot play it.
+    Incompatible,
+    /// Enough games with this opponent at this moment.
+    AtOnce,
+    /// Enough challenges of this opponent in a short time.
+    Repeats,
+    /// Enough rematches in a row.
+    Rematches,
+    /// Enough games with this opponent today.
+    PerDay,
+    /// Enough games of this kind today.
+    TotalPerDay,
+    /// They left us waiting for their first move too often today.
+    NoShows,
+    /// The program is about to end.
+    Draining,
+    /// The operator has paused it.
+    Paused,
+    /// Something is wrong that an operator has to look at.
+    Alarm,
+    /// The day's games against bots are used up, or accepting bots rests.
+    BotsSpent,
+    /// Every seat is taken.
+    NoSeat,
+}
+
+impl ChallengeRule {
+    /// Every rule, the weightiest first.
+    pub const ALL: &'static [Self] = &[
+        Self::OurOwn,
+        Self::NotForUs,
+        Self::Closed,
+        Self::NoBots,
+        Self::NoHumans,
+        Self::Blocked,
+        Self::NotAllowed,
+        Self::RatingTooLow,
+        Self::RatingTooHigh,
+        Self::RatingTooFar,
+        Self::Provisional,
+        Self::Variant,
+        Self::StartPosition,
+        Self::UltraBullet,
+        Self::UnknownTime,
+        Self::NoCorrespondence,
+        Self::NoUnlimited,
+        Self::FewDays,
+        Self::ManyDays,
+        Self::ShortBase,
+        Self::LongBase,
+        Self::SmallIncrement,
+        Self::LargeIncrement,
+        Self::TimeNotListed,
+        Self::LongGame,
+        Self::BulletWithoutIncrement,
+        Self::RatedWithoutClock,
+        Self::NoRated,
+        Self::NoCasual,
+        Self::RatedRests,
+        Self::Color,
+        Self::SpecialRules,
+        Self::Incompatible,
+        Self::AtOnce,
+        Self::Repeats,
+        Self::Rematches,
+        Self::PerDay,
+        Self::TotalPerDay,
+        Self::NoShows,
+        Self::Draining,
+        Self::Paused,
+        Self::Alarm,
+        Self::BotsSpent,
+        Self::NoSeat,
+    ];
+
+    /// What it says, in a sentence.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::OurOwn => "it is our own challenge",
+            Self::NotForUs => "it is for somebody else",
+            Self::Closed => "it waits for no answer any more",
+            Self::NoBots => "bots are not played",
+            Self::NoHumans => "only bots are played",
+            Self::Blocked => "the challenger is blocked",
+            Self::NotAllowed => "the challenger is not on the allow list",
+            Self::RatingTooLow => "the challenger's rating is too low",
+            Self::RatingTooHigh => "the challenger's rating is too high",
+            Self::RatingTooFar => "the challenger's rating is too far from ours",
+            Self::Provisional => "the challenger's rating is provisional",
+            Self::Variant => "only atomic is played",
+            Self::StartPosition => "only the usual start is played",
+            Self::UltraBullet => "Lichess lets no bot play so short a game",
+            Self::UnknownTime => "the way of timing is unknown",
+            Self::NoCorrespondence => "games of days a move are not played",
+            Self::NoUnlimited => "games without a limit of time are not played",
+            Self::FewDays => "too few days a move",
+            Self::ManyDays => "too many days a move",
+            Self::ShortBase => "too little time at the start",
+            Self::LongBase => "too much time at the start",
+            Self::SmallIncrement => "too little time added a move",
+            Self::LargeIncrement => "too much time added a move",
+            Self::TimeNotListed => "the time control is not among those listed",
+            Self::LongGame => "the game would last too long",
+            Self::BulletWithoutIncrement => "bullet is played with an increment only",
+            Self::RatedWithoutClock => "Lichess rates atomic with a clock only",
+            Self::NoRated => "rated games are not played",
+            Self::NoCasual => "casual games are not played",
+            Self::RatedRests => "rated play rests after too many losses",
+            Self::Color => "we would get the other colour",
+            Self::SpecialRules => "it comes with special rules that are not accepted",
+            Self::Incompatible => "Lichess says that a bot cannot play it",
+            Self::AtOnce => "enough games with this opponent at this moment",
+            Self::Repeats => "enough challenges of this opponent in a short time",
+            Self::Rematches => "enough rematches in a row",
+            Self::PerDay => "enough games with this opponent today",
+            Self::TotalPerDay => "enough games of this kind today",
+            Self::NoShows => "they left us waiting for their first move too often",
+            Self::Draining => "the program is about to end",
+            Self::Paused => "the operator has paused it",
+            Self::Alarm => "something is wrong that the operator has to look at",
+            Self::BotsSpent => "Lichess lets us begin no game against a bot now",
+            Self::NoSeat => "every seat is taken",
+        }
+    }
+
+    /// Whether it is one of those about time, which speak with one voice.
+    pub(super) fn is_about_time(self) -> bool {
+        (Self::UltraBullet..=Self::BulletWithoutIncrement).contains(&self)
+    }
+}
+
+impl fmt::Display for ChallengeRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.sentence())
+    }
+}
+
+/// A rule that speaks against a challenge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which.
+    pub rule: ChallengeRule,
+    /// What the challenger would be told if it were the only one.
+    pub reason: DeclineReason,
+    /// What was asked for and what is accepted, with the key of the config; may be empty.
+    pub detail: String,
+}
+
+impl Violation {
+    pub(super) fn new(
+        rule: ChallengeRule,
+        reason: DeclineReason,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self {
+            rule,
+            reason,
+            detail: detail.into(),
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.rule.sentence())?;
+        if self.detail.is_empty() {
+            return Ok(());
+        }
+        write!(f, " ({})", self.detail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_rules_is_whole_and_in_order() {
+        assert!(ChallengeRule::ALL.is_sorted());
+        assert_eq!(ChallengeRule::ALL.first(), Some(&ChallengeRule::OurOwn));
+        assert_eq!(ChallengeRule::ALL.last(), Some(&ChallengeRule::NoSeat));
+        // The numbers of a field-less enum run from 0.
+        let last = ChallengeRule::NoSeat as usize;
+        assert_eq!(ChallengeRule::ALL.len(), last + 1);
+    }
+
+    #[test]
+    fn no_two_rules_say_the_same() {
+        let mut sentences: Vec<_> = ChallengeRule::ALL
+            .iter()
+            .map(|rule| rule.sentence())
+            .collect();
+        sentences.sort_unstable();
+        sentences.dedup();
+        assert_eq!(sentences.len(), ChallengeRule::ALL.len());
+    }
+
+    #[test]
+    fn an_objection_says_what_was_asked_for() {
+        let bare = Violation::new(ChallengeRule::NoSeat, DeclineReason::Later, "");
+        assert_eq!(bare.to_string(), "every seat is taken");
+        let told = Violation::new(
+            ChallengeRule::LongBase,
+            DeclineReason::TooSlow,
+            "60 s, at most 30",
+        );
+        assert_eq!(
+            told.to_string(),
+            "too much time at the start (60 s, at most 30)"
+        );
+    }
+}

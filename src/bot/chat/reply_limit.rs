@@ -1,0 +1,78 @@
+//! How often anybody is answered: so many lines in a while for one user, and for all in a game.
+//!
+//! Whoever asks more is not told so, or a flood would be answered with another.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use crate::lichess::UserId;
+
+/// Answers to one user in a while.
+const MOST_A_USER: usize = 4;
+/// Answers in one game in a while.
+const MOST_A_GAME: usize = 10;
+/// A while, in pauses between two lines.
+const PAUSES: u32 = 20;
+/// The shortest pause that counts.
+const LEAST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The answers of one game in the last while.
+#[derive(Debug)]
+pub(super) struct ReplyLimit {
+    window: Duration,
+    answers: VecDeque<(Instant, UserId)>,
+}
+
+impl ReplyLimit {
+    pub(super) fn new(pause: Duration) -> Self {
+        Self {
+            window: pause.max(LEAST_PAUSE) * PAUSES,
+            answers: VecDeque::new(),
+        }
+    }
+
+    /// Whether this user is answered now; if so it counts.
+    pub(super) fn admits(&mut self, user: &UserId, now: Instant) -> bool {
+        let window = self.window;
+        let is_old = |at: Instant| now.saturating_duration_since(at) >= window;
+        while self.answers.front().is_some_and(|(at, _)| is_old(*at)) {
+            self.answers.pop_front();
+        }
+        let theirs = self.answers.iter().filter(|(_, who)| who == user).count();
+        let admitted = theirs < MOST_A_USER && self.answers.len() < MOST_A_GAME;
+        if admitted {
+            self.answers.push_back((now, user.clone()));
+        }
+        admitted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_and_a_game_have_so_many_answers_in_a_while() {
+        let mut flood = ReplyLimit::new(Duration::from_secs(3));
+        let now = Instant::now();
+        let mut asked = |name: &str, at| {
+            let user = UserId::new(name);
+            (0..100).filter(|_| flood.admits(&user, at)).count()
+        };
+        assert_eq!(asked("a", now), 4);
+        assert_eq!(asked("b", now), 4);
+        assert_eq!(asked("c", now), 2, "the game's ten");
+        assert_eq!(asked("d", now + Duration::from_secs(59)), 0);
+        assert_eq!(asked("a", now + Duration::from_secs(60)), 4);
+    }
+
+    #[test]
+    fn a_thousand_users_cost_no_memory() {
+        let mut flood = ReplyLimit::new(Duration::ZERO);
+        let now = Instant::now();
+        for n in 0..1000 {
+            flood.admits(&UserId::new(&format!("user{n}")), now);
+        }
+        assert!(flood.answers.len() <= MOST_A_GAME);
+    }
+}

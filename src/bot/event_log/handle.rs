@@ -1,0 +1,376 @@
+//! The handle of the chronicle.
+//!
+//! Whoever plays calls and goes on; whoever reads copies. No call waits for a reader, a disk or a
+//! search.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use tokio::sync::watch;
+
+use super::header::{self, Header, epoch};
+use super::record_builder::MoveNote;
+use super::search_info::SearchInfoSlot;
+use super::state::{Changes, LiveGame, LogState};
+use crate::archive::{ChallengeRecord, ChallengeVerdict, EventRecord, GameRecord, Millis};
+use crate::bot::account::{AcceptOutcome, Decline};
+use crate::bot::events::BotEvent;
+use crate::bot::game::{Ending, MovePlayed};
+use crate::lichess::{
+    Challenge, ChallengeId, ChallengeStatus, ExportedGame, GameId, GameState, Side, UserId,
+};
+use crate::rules::Game;
+
+/// Games of which it is remembered that they were looked at again just now.
+const MOST_REVIEWED: usize = 16;
+
+/// What happens, in memory. Clones share it.
+#[derive(Clone, Default)]
+pub struct EventLog(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    book: Mutex<LogState>,
+    changes: watch::Sender<u64>,
+    thoughts: watch::Sender<u64>,
+    trouble: watch::Sender<Option<String>>,
+    reviewed: Mutex<VecDeque<(String, Millis)>>,
+}
+
+impl fmt::Debug for EventLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chronicle").finish_non_exhaustive()
+    }
+}
+
+/// For those who read.
+impl EventLog {
+    /// The games under way, each with its clocks and the search under way.
+    pub fn running(&self) -> Vec<LiveGame> {
+        let book = self.book();
+        let (mut games, desks) = (book.running(), book.desks());
+        drop(book);
+        for game in &mut games {
+            let desk = desks.iter().find(|(id, _)| *id == game.record.id);
+            // What was thought of moves made since is in their records.
+            let made = game.record.moves.len();
+            let thinking = desk.and_then(|(_, desk)| desk.read());
+            game.thinking = thinking.filter(|thinking| thinking.ply >= made);
+        }
+        games
+    }
+
+    /// A game that runs or ended lately.
+    pub fn game(&self, id: &str) -> Option<Arc<GameRecord>> {
+        self.book().game(id)
+    }
+
+    /// Games that ended lately, the latest first: a few dozen at least, if there were so many.
+    pub fn recent(&self) -> Vec<Arc<GameRecord>> {
+        self.book().recent()
+    }
+
+    /// The latest challenges, newest first.
+    pub fn challenges(&self, most: usize) -> Vec<Arc<ChallengeRecord>> {
+        self.book().challenges.latest(most)
+    }
+
+    /// The latest events, newest first.
+    pub fn events(&self, most: usize) -> Vec<Arc<EventRecord>> {
+        self.book().events.latest(most)
+    }
+
+    /// Counts what changes in games, challenges and events. Told at every change: a reader that is
+    /// slow sees the latest number only.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.0.changes.subscribe()
+    }
+
+    /// Counts what searches report on their way. They do so only while such a receiver is held when
+    /// they begin.
+    pub fn thoughts(&self) -> watch::Receiver<u64> {
+        self.0.thoughts.subscribe()
+    }
+
+    /// What changed after a version, each game whole.
+    pub fn since(&self, version: u64) -> Changes {
+        self.book().since(version)
+    }
+
+    /// From now on somebody keeps what ended until it is safe; this is what it knows of games that
+    /// had not ended.
+    pub fn archive(&self, unfinished: Vec<GameRecord>) {
+        self.book().archive(unfinished);
+    }
+
+    /// Everything up to this version is safe.
+    pub fn settle(&self, version: u64) {
+        self.book().settle(version);
+    }
+
+    /// Why nothing is kept at present, if so; the bot makes an alarm of it.
+    pub fn set_trouble(&self, trouble: Option<String>) {
+        self.0.trouble.send_if_modified(|known| {
+            let news = *known != trouble;
+            *known = trouble;
+            news
+        });
+    }
+
+    /// The same, for whoever says it.
+    pub fn troubles(&self) -> watch::Receiver<Option<String>> {
+        self.0.trouble.subscribe()
+    }
+
+    /// A game that is over was looked at again, and what was found is kept.
+    pub fn reviewed(&self, game: &str) {
+        let mut reviewed = self.lock_reviewed();
+        if reviewed.len() >= MOST_REVIEWED {
+            reviewed.pop_front();
+        }
+        reviewed.push_back((game.to_owned(), now()));
+        drop(reviewed);
+        self.change(|_, _| {});
+    }
+
+    /// The games that were looked at again last, each with its moment.
+    pub fn reviews(&self) -> Vec<(String, Millis)> {
+        self.lock_reviewed().iter().cloned().collect()
+    }
+
+    fn lock_reviewed(&self) -> MutexGuard<'_, VecDeque<(String, Millis)>> {
+        let reviewed = &self.0.reviewed;
+        reviewed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something happened that an operator may want to look up later.
+    pub fn note(&self, kind: &str, text: impl Into<String>, game: Option<&GameId>) {
+        let event = EventRecord {
+            at: now(),
+            kind: kind.to_owned(),
+            text: text.into(),
+            game: game.map(ToString::to_string),
+        };
+        self.change(|book, _| {
+            let revision = book.next();
+            book.events.push(event, revision);
+        });
+    }
+}
+
+/// For those who play.
+impl EventLog {
+    /// The stream of a game is open.
+    pub(in crate::bot) fn opened(
+        &self,
+        header: Header,
+        us: Side,
+        game: &Game,
+        state: &GameState,
+        desk: &SearchInfoSlot,
+    ) {
+        self.change(|book, now| book.opened(header, us, game, state, desk, now));
+    }
+
+    /// A move stands.
+    pub(in crate::bot) fn moved(&self, game: &GameId, moved: &MovePlayed, note: MoveNote) {
+        self.change(|book, now| book.moved(game.as_str(), moved, note, now));
+    }
+
+    /// A state was read, and this is the list now.
+    pub(in crate::bot) fn stated(&self, id: &GameId, game: &Game, state: &GameState) {
+        self.change(|book, now| book.stated(id.as_str(), game, state, now));
+    }
+
+    /// A game is over, or out of sight.
+    pub(in crate::bot) fn over(&self, ending: &Ending) {
+        self.change(|book, now| book.over(ending, now));
+    }
+
+    /// A game ended while nobody looked; `game` is it on our board.
+    pub(in crate::bot) fn missed(&self, export: &ExportedGame, us: Side, game: &Game) {
+        self.change(|book, now| book.missed(header::exported(export, us, game, now), game));
+    }
+
+    /// What a game did to our rating, and to theirs where that is known.
+    pub(in crate::bot) fn rated(&self, game: &GameId, ours: i32, theirs: Option<i32>) {
+        self.change(|book, _| book.rated(game.as_str(), ours, theirs));
+    }
+
+    /// Nobody sits at a game any more.
+    pub(in crate::bot) fn leave(&self, game: &GameId) {
+        self.change(|book, _| book.leave(game.as_str()));
+    }
+
+    /// Whether anybody looks at what searches report, and where to count it.
+    pub(in crate::bot) fn audience(&self) -> Option<watch::Sender<u64>> {
+        let thoughts = &self.0.thoughts;
+        (thoughts.receiver_count() > 0).then(|| thoughts.clone())
+    }
+
+    /// A challenge is there. Told again whenever the stream opens.
+    pub(in crate::bot) fn challenged(&self, challenge: &Challenge, me: &UserId) {
+        let record = header::challenge(challenge, me, now());
+        self.change(|book, _| {
+            let revision = book.next();
+            if book.challenges.find(|it| it.id == record.id).is_none() {
+                book.challenges.push(record, revision);
+            }
+        });
+    }
+
+    /// The challenger was told that we decline.
+    pub(in crate::bot) fn declined(&self, refusal: &Decline) {
+        self.refused(refusal, ChallengeVerdict::Declined, "");
+    }
+
+    /// We declined, and the challenger was not told: for this reason.
+    pub(in crate::bot) fn unsent(&self, refusal: &Decline, trouble: &str) {
+        self.refused(refusal, ChallengeVerdict::Failed, trouble);
+    }
+
+    /// It was gone before we declined it.
+    pub(in crate::bot) fn gone(&self, refusal: &Decline) {
+        self.settle_challenge(&refusal.id, true, |it| {
+            it.verdict = ChallengeVerdict::Canceled;
+            it.why = Some("it was gone before it was declined".to_owned());
+        });
+    }
+
+    fn refused(&self, refusal: &Decline, verdict: ChallengeVerdict, trouble: &str) {
+        let why = [refusal.why.as_str(), trouble];
+        let why: Vec<&str> = why.into_iter().filter(|part| !part.is_empty()).collect();
+        // Where the refusal did not arrive, it may have been taken back meanwhile.
+        let only_waiting = verdict != ChallengeVerdict::Declined;
+        self.settle_challenge(&refusal.id, only_waiting, |it| {
+            it.verdict = verdict;
+            it.reason = Some(refusal.reason.to_string());
+            it.rule = refusal.rule.map(|rule| format!("{rule:?}"));
+            it.why = Some(why.join("; ")).filter(|why| !why.is_empty());
+        });
+    }
+
+    /// What the server said to an acceptance.
+    pub(in crate::bot) fn accepted(&self, id: &ChallengeId, answer: &AcceptOutcome) {
+        let (verdict, why) = match answer {
+            AcceptOutcome::Done => (ChallengeVerdict::Accepted, None),
+            AcceptOutcome::Refused => (
+                ChallengeVerdict::Failed,
+                Some("Lichess refused the acceptance"),
+            ),
+            AcceptOutcome::Gone => (
+                ChallengeVerdict::Canceled,
+                Some("it was gone before it was taken"),
+            ),
+            // Tried again, or declined, which says why.
+            _ => return,
+        };
+        self.settle_challenge(id, false, |it| {
+            it.verdict = verdict;
+            it.why = why.map(str::to_owned);
+        });
+    }
+
+    /// A challenge was taken back or declined, by whomever.
+    pub(in crate::bot) fn withdrawn(&self, challenge: &Challenge) {
+        let verdict = match challenge.status {
+            ChallengeStatus::Declined => ChallengeVerdict::Declined,
+            _ => ChallengeVerdict::Canceled,
+        };
+        let reason = challenge.decline_reason;
+        self.settle_challenge(&challenge.id, true, |it| {
+            it.verdict = verdict;
+            it.reason = reason.map(|reason| reason.to_string());
+        });
+    }
+
+    /// A game begins: the challenge it grew out of was taken.
+    pub(in crate::bot) fn began(&self, game: &GameId) {
+        let id = game.as_challenge();
+        self.settle_challenge(&id, false, |it| it.verdict = ChallengeVerdict::Accepted);
+    }
+
+    /// Says what became of a challenge: of one that was accepted nothing more, and where `only_waiting`
+    /// is said, nothing of one that is settled.
+    fn settle_challenge(
+        &self,
+        id: &ChallengeId,
+        only_waiting: bool,
+        change: impl FnOnce(&mut ChallengeRecord),
+    ) {
+        self.change(|book, now| {
+            let revision = book.next();
+            let fits = |it: &ChallengeRecord| it.id == id.as_str();
+            let is_settled = |it: &ChallengeRecord| match it.verdict {
+                ChallengeVerdict::Accepted => true,
+                verdict => only_waiting && verdict != ChallengeVerdict::Waiting,
+            };
+            if book.challenges.find(fits).is_some_and(is_settled) {
+                return;
+            }
+            book.challenges.change(fits, revision, |it| {
+                change(it);
+                it.settled = Some(now);
+            });
+        });
+    }
+
+    /// News that everybody is told, as far as they are worth a line.
+    pub(in crate::bot) fn hear(&self, event: &BotEvent) {
+        match event {
+            BotEvent::Online => self.note("online", "the event stream is open", None),
+            BotEvent::Offline { reason } => self.note("offline", reason.clone(), None),
+            BotEvent::Alarm { kind, text } => {
+                self.note("alarm", format!("{}: {text}", kind.as_str()), None);
+            }
+            BotEvent::AlarmOver { kind } => {
+                self.note("alarm-over", kind.as_str(), None);
+            }
+            BotEvent::StreamLost { game, reason } => {
+                self.note("stream", format!("lost: {reason}"), Some(game));
+            }
+            BotEvent::PlayerFailed { game, reason } => {
+                let text = format!("the player failed and sits down again: {reason}");
+                self.note("engine", text, Some(game));
+            }
+            BotEvent::PorterFailed { reason } => {
+                let text = format!("the porter failed and begins anew: {reason}");
+                self.note("porter", text, None);
+            }
+            BotEvent::EngineFailed { reason } => {
+                self.note("engine", format!("it fails its test: {reason}"), None);
+            }
+            BotEvent::Accepted { .. }
+            | BotEvent::Declined { .. }
+            | BotEvent::Joined { .. }
+            | BotEvent::Moved { .. }
+            | BotEvent::Overhead { .. }
+            | BotEvent::Odd { .. }
+            | BotEvent::Finished { .. } => {}
+        }
+    }
+
+    /// Changes the book at this moment and tells those who wait for changes.
+    fn change(&self, change: impl FnOnce(&mut LogState, Millis)) {
+        let now = now();
+        let version = {
+            let mut book = self.book();
+            change(&mut book, now);
+            book.version += 1;
+            book.version
+        };
+        self.0
+            .changes
+            .send_modify(|told| *told = version.max(*told));
+    }
+
+    fn book(&self) -> MutexGuard<'_, LogState> {
+        self.0.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn now() -> Millis {
+    epoch(SystemTime::now())
+}

@@ -1,0 +1,393 @@
+//! What stands behind the chronicle's lock: games that run, games that ended, challenges, events.
+//!
+//! Plain data with plain functions; moments come in as data. Everything here is short: players write
+//! while they hold the lock.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+use super::header::Header;
+use super::record_builder::{self, MoveNote};
+use super::ring_buffer::RingBuffer;
+use super::search_info::{SearchInfo, SearchInfoSlot};
+use crate::archive::{
+    ChallengeRecord, Direction, EndingRecord, EventRecord, GameRecord, Millis, Origin,
+};
+use crate::bot::game::{Ending, MovePlayed};
+use crate::lichess::{GameState, Side};
+use crate::rules::Game;
+
+/// Challenges and events at hand.
+const RING: usize = 1024;
+/// Ended games that stay at hand in any case.
+pub(super) const RECENT: usize = 32;
+/// Ended games that may wait for the archive.
+pub(super) const MOST_WAITING: usize = 1000;
+/// Games that go on while nobody sits at them.
+const MOST_AWAY: usize = 1000;
+
+/// A running game, for a page or a terminal.
+#[derive(Clone, Debug, Serialize)]
+pub struct LiveGame {
+    /// The game so far.
+    #[serde(serialize_with = "whole")]
+    pub record: Arc<GameRecord>,
+    /// The clocks as last stated; that of the side to move runs since then.
+    pub clocks: Clocks,
+    /// The search under way; where nobody looked when it began, nothing.
+    pub thinking: Option<SearchInfo>,
+}
+
+/// Both clocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Clocks {
+    /// White's.
+    pub white: Option<Millis>,
+    /// Black's.
+    pub black: Option<Millis>,
+    /// When the server stated them.
+    pub stated: Millis,
+}
+
+/// What changed since somebody last looked.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// Everything up to this version is in here or was before.
+    pub version: u64,
+    /// Games that changed, each whole.
+    pub games: Vec<Arc<GameRecord>>,
+    /// Challenges that changed, oldest first.
+    pub challenges: Vec<Arc<ChallengeRecord>>,
+    /// New events, oldest first.
+    pub events: Vec<Arc<EventRecord>>,
+    /// How many games, challenges and events were forgotten before anybody kept them, in all.
+    pub lost: u64,
+}
+
+impl Changes {
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.games.is_empty() && self.challenges.is_empty() && self.events.is_empty()
+    }
+}
+
+/// A game and when it last changed.
+#[derive(Debug)]
+struct LoggedGame {
+    record: Arc<GameRecord>,
+    revision: u64,
+    clocks: Clocks,
+    desk: SearchInfoSlot,
+    seated: bool,
+}
+
+/// What stands behind the lock.
+#[derive(Debug)]
+pub(super) struct LogState {
+    pub(super) version: u64,
+    games: BTreeMap<String, LoggedGame>,
+    /// The oldest first.
+    ended: VecDeque<LoggedGame>,
+    /// Games that had not ended when the program did, as the archive has them.
+    known: HashMap<String, GameRecord>,
+    pub(super) challenges: RingBuffer<ChallengeRecord>,
+    pub(super) events: RingBuffer<EventRecord>,
+    /// Whether somebody keeps what ended.
+    archived: bool,
+    settled: u64,
+    lost: u64,
+}
+
+impl Default for LogState {
+    fn default() -> Self {
+        Self {
+            version: 0,
+            games: BTreeMap::new(),
+            ended: VecDeque::new(),
+            known: HashMap::new(),
+            challenges: RingBuffer::new(RING),
+            events: RingBuffer::new(RING),
+            archived: false,
+            settled: 0,
+            lost: 0,
+        }
+    }
+}
+
+impl LogState {
+    /// The version that a change under way makes.
+    pub(super) fn next(&self) -> u64 {
+        self.version + 1
+    }
+
+    /// Somebody keeps what ended, and says what is safe; this is what it knows of games under way.
+    pub(super) fn archive(&mut self, unfinished: Vec<GameRecord>) {
+        self.archived = true;
+        let known = unfinished.into_iter().map(|game| (game.id.clone(), game));
+        self.known.extend(known);
+    }
+
+    /// The stream of a game is open: this is what it says.
+    pub(super) fn opened(
+        &mut self,
+        Header(header): Header,
+        us: Side,
+        game: &Game,
+        state: &GameState,
+        desk: &SearchInfoSlot,
+        now: Millis,
+    ) {
+        let revision = self.next();
+        let known = self.known.remove(&header.id);
+        let origin = self.origin(&header);
+        let page = self.page(&header.id, known.as_ref(), now);
+        let record = Arc::make_mut(&mut page.record);
+        let old = std::mem::replace(record, header);
+        record.us = Some(us);
+        record.joined = old.joined;
+        record.program = old.program.clone().or(record.program.take());
+        record.origin = match old.origin {
+            Origin::Unknown => origin,
+            known => known,
+        };
+        for side in [Side::White, Side::Black] {
+            let diff = old.player(side).rating_diff;
+            let player = record.player_mut(side);
+            player.rating_diff = player.rating_diff.or(diff);
+        }
+        record.moves = old.moves;
+        record_builder::follow(record, game, known.as_ref());
+        record_builder::clocks(record, state, now);
+        page.clocks = clocks(state, now);
+        page.desk = desk.clone();
+        page.seated = true;
+        page.revision = revision;
+    }
+
+    /// The page of a game, a fresh one if there is none; an ended one is opened again.
+    fn page(&mut self, id: &str, known: Option<&GameRecord>, now: Millis) -> &mut LoggedGame {
+        let back = self.ended.iter().position(|page| page.record.id == id);
+        let back = back.and_then(|place| self.ended.remove(place));
+        self.games.entry(id.to_owned()).or_insert_with(|| {
+            back.unwrap_or_else(|| LoggedGame {
+                record: Arc::new(known.cloned().unwrap_or_else(|| GameRecord {
+                    joined: now,
+                    ..GameRecord::default()
+                })),
+                revision: 0,
+                clocks: Clocks::default(),
+                desk: SearchInfoSlot::default(),
+                seated: true,
+            })
+        })
+    }
+
+    /// How a game came about: the challenge it grew out of has its id.
+    fn origin(&self, header: &GameRecord) -> Origin {
+        if header.origin != Origin::Unknown {
+            return header.origin;
+        }
+        let challenge = self.challenges.find(|it| it.id == header.id);
+        match challenge.map(|challenge| challenge.direction) {
+            Some(Direction::In) => Origin::Incoming,
+            Some(Direction::Out) => Origin::Outgoing,
+            None => Origin::Unknown,
+        }
+    }
+
+    /// A move stands.
+    pub(super) fn moved(&mut self, id: &str, moved: &MovePlayed, note: MoveNote, now: Millis) {
+        let revision = self.next();
+        if let Some(page) = self.games.get_mut(id)
+            && record_builder::add(Arc::make_mut(&mut page.record), moved, note, now)
+        {
+            page.revision = revision;
+        }
+    }
+
+    /// A state was read: clocks, and moves that were taken back or never told.
+    pub(super) fn stated(&mut self, id: &str, game: &Game, state: &GameState, now: Millis) {
+        let revision = self.next();
+        let Some(page) = self.games.get_mut(id) else {
+            return;
+        };
+        page.clocks = clocks(state, now);
+        if !record_builder::is_level(&page.record, game)
+            && record_builder::follow(Arc::make_mut(&mut page.record), game, None)
+        {
+            page.revision = revision;
+        }
+    }
+
+    /// A game is over. One whose end nobody told goes on as far as anybody knows.
+    pub(super) fn over(&mut self, ending: &Ending, now: Millis) {
+        let revision = self.next();
+        let id = ending.game.as_str();
+        let Some(status) = ending.status else {
+            return self.leave(id);
+        };
+        let Some(mut page) = self.games.remove(id) else {
+            return;
+        };
+        let record = Arc::make_mut(&mut page.record);
+        record.ending = Some(EndingRecord {
+            status,
+            winner: ending.winner,
+            at: now,
+        });
+        page.revision = revision;
+        self.end(page);
+    }
+
+    /// A game that ended while nobody looked. What was known of its moves stays.
+    pub(super) fn missed(&mut self, mut record: GameRecord, game: &Game) {
+        let revision = self.next();
+        let known = self.known.remove(&record.id);
+        let page = self.games.remove(&record.id);
+        let old = page.map(|page| Arc::unwrap_or_clone(page.record)).or(known);
+        if let Some(mut old) = old {
+            record_builder::follow(&mut old, game, None);
+            old.ending = record.ending.take();
+            for side in [Side::White, Side::Black] {
+                let diff = record.player(side).rating_diff;
+                old.player_mut(side).rating_diff = diff;
+            }
+            record = old;
+        }
+        self.end(LoggedGame {
+            record: Arc::new(record),
+            revision,
+            clocks: Clocks::default(),
+            desk: SearchInfoSlot::default(),
+            seated: false,
+        });
+    }
+
+    fn end(&mut self, mut page: LoggedGame) {
+        page.desk.done();
+        page.seated = false;
+        self.ended.push_back(page);
+        self.forget();
+    }
+
+    /// Forgets ended games that are safe elsewhere, and the oldest of too many that are not.
+    fn forget(&mut self) {
+        let most = if self.archived { MOST_WAITING } else { RECENT };
+        while self.ended.len() > RECENT {
+            let oldest = self.ended.front().map_or(0, |page| page.revision);
+            let unsafe_yet = self.archived && oldest > self.settled;
+            if unsafe_yet && self.ended.len() <= most {
+                break;
+            }
+            self.ended.pop_front();
+            self.lost += u64::from(unsafe_yet);
+        }
+    }
+
+    /// What the game did to our rating, and to theirs where that is known. It is told on another
+    /// stream, before the end or after.
+    pub(super) fn rated(&mut self, id: &str, ours: i32, theirs: Option<i32>) {
+        let revision = self.next();
+        let ended = self.ended.iter_mut().rev();
+        let page = self.games.get_mut(id).or_else(|| {
+            let mut ended = ended;
+            ended.find(|page| page.record.id == id)
+        });
+        let Some(page) = page else { return };
+        if let Some(us) = page.record.us {
+            let record = Arc::make_mut(&mut page.record);
+            record.player_mut(us).rating_diff = Some(ours);
+            let opponent = record.player_mut(us.other());
+            opponent.rating_diff = theirs.or(opponent.rating_diff);
+            page.revision = revision;
+        }
+    }
+
+    /// Nobody sits at a game any more; it may be taken up again.
+    pub(super) fn leave(&mut self, id: &str) {
+        if let Some(page) = self.games.get_mut(id) {
+            page.seated = false;
+            page.desk.done();
+        }
+        let away = self.games.iter().filter(|(_, page)| !page.seated);
+        let (count, oldest) = (away.clone().count(), away.min_by_key(|(_, it)| it.revision));
+        if count > MOST_AWAY
+            && let Some(oldest) = oldest.map(|(id, _)| id.clone())
+        {
+            self.games.remove(&oldest);
+        }
+    }
+
+    /// The games at which somebody sits, those that began first in front.
+    pub(super) fn running(&self) -> Vec<LiveGame> {
+        let seated = self.games.values().filter(|page| page.seated);
+        let mut games: Vec<LiveGame> = seated.map(live).collect();
+        games.sort_by_key(|game| game.record.began());
+        games
+    }
+
+    /// The desks of these games: read without the lock.
+    pub(super) fn desks(&self) -> Vec<(String, SearchInfoSlot)> {
+        let seated = self.games.iter().filter(|(_, page)| page.seated);
+        seated
+            .map(|(id, page)| (id.clone(), page.desk.clone()))
+            .collect()
+    }
+
+    /// Games that ended, the latest first, as far as they are at hand.
+    pub(super) fn recent(&self) -> Vec<Arc<GameRecord>> {
+        let ended = self.ended.iter().rev();
+        ended.map(|page| Arc::clone(&page.record)).collect()
+    }
+
+    /// A game, running or ended lately.
+    pub(super) fn game(&self, id: &str) -> Option<Arc<GameRecord>> {
+        let ended = || self.ended.iter().find(|page| page.record.id == id);
+        let page = self.games.get(id).or_else(ended)?;
+        Some(Arc::clone(&page.record))
+    }
+
+    /// What changed after a version.
+    pub(super) fn since(&self, version: u64) -> Changes {
+        let pages = self.games.values().chain(self.ended.iter());
+        let changed = pages.filter(|page| page.revision > version);
+        Changes {
+            version: self.version,
+            games: changed.map(|page| Arc::clone(&page.record)).collect(),
+            challenges: self.challenges.since(version),
+            events: self.events.since(version),
+            lost: self.lost + self.challenges.lost() + self.events.lost(),
+        }
+    }
+
+    /// Everything up to this version is safe elsewhere.
+    pub(super) fn settle(&mut self, version: u64) {
+        self.settled = self.settled.max(version);
+        self.challenges.settle(version);
+        self.events.settle(version);
+        self.forget();
+    }
+}
+
+fn whole<S: Serializer>(record: &Arc<GameRecord>, serializer: S) -> Result<S::Ok, S::Error> {
+    record.serialize(serializer)
+}
+
+fn live(page: &LoggedGame) -> LiveGame {
+    LiveGame {
+        record: Arc::clone(&page.record),
+        clocks: page.clocks,
+        thinking: None,
+    }
+}
+
+fn clocks(state: &GameState, now: Millis) -> Clocks {
+    let (white, black) = record_builder::shown(&state.time);
+    Clocks {
+        white,
+        black,
+        stated: now,
+    }
+}

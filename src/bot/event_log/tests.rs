@@ -1,0 +1,431 @@
+//! The chronicle as players and readers use it.
+
+use std::time::Duration;
+
+use super::*;
+use crate::archive::{ChallengeVerdict, GameRecord, Origin, Outcome, ScoreRecord, Source};
+use crate::bot::account::{Decline, OpponentKind};
+use crate::bot::game::{Ending, MovePlayed};
+use crate::engine::{Score, SearchResult, StopReason};
+use crate::lichess::{
+    BySide, DeclineReason, ExportedGame, GameEvent, GameFull, GameId, GameState, Player, Side,
+    Speed, Status, UserId, Variant,
+};
+use crate::rules::Game;
+
+const ID: &str = "abcdefgh";
+
+fn full(moves: &str, tournament: &str) -> GameFull {
+    let line = format!(
+        r#"{{"type":"gameFull","id":"{ID}","variant":{{"key":"atomic"}},"speed":"blitz",
+        "rated":true,"createdAt":1800000000000,"white":{{"id":"me","name":"Me","title":"BOT","rating":2000}},
+        "black":{{"id":"foe","name":"Foe","rating":1900}},"clock":{{"initial":180000,"increment":2000}}{tournament},
+        "initialFen":"startpos","state":{{"moves":"{moves}","wtime":180000,"btime":180000,"status":"started"}}}}"#
+    );
+    match GameEvent::from_line(&line).unwrap().value {
+        GameEvent::Full(full) => *full,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn state(moves: &str, white: u64, black: u64) -> GameState {
+    GameState {
+        time: BySide {
+            white: Some(Duration::from_millis(white)),
+            black: Some(Duration::from_millis(black)),
+        },
+        ..full(moves, "").state
+    }
+}
+
+fn open(chronicle: &EventLog, moves: &str) {
+    let full = full(moves, "");
+    let game = Game::from_uci_moves(moves).unwrap();
+    let header = Header::of(&GameId::new(ID), &full).unwrap();
+    chronicle.opened(
+        header,
+        Side::White,
+        &game,
+        &full.state,
+        &SearchInfoSlot::default(),
+    );
+}
+
+/// The last of `moves` comes live, thought about if it is White's.
+fn play(chronicle: &EventLog, moves: &str, clocks: (u64, u64)) {
+    play_by(chronicle, moves, clocks, |_| {});
+}
+
+/// The same with another thought.
+fn play_by(
+    chronicle: &EventLog,
+    moves: &str,
+    clocks: (u64, u64),
+    change: impl FnOnce(&mut SearchResult),
+) {
+    let game = Game::from_uci_moves(moves).unwrap();
+    let ply = game.ply() - 1;
+    let ours = ply.is_multiple_of(2);
+    let played = game.moves()[ply];
+    let state = state(moves, clocks.0, clocks.1);
+    let mut thought = ours.then(|| SearchResult {
+        best: Some(played),
+        ponder: None,
+        score: Score::Cp(30),
+        depth: 9,
+        seldepth: 14,
+        nodes: 4000,
+        time: Duration::from_millis(700),
+        line: vec![played],
+        ranking: Vec::new(),
+        by_tables: false,
+        ended: StopReason::Time,
+    });
+    if let Some(thought) = &mut thought {
+        change(thought);
+    }
+    let made = MovePlayed {
+        ply,
+        before: game.positions()[ply],
+        played,
+        ours,
+        thought,
+        clocks: state.time,
+    };
+    let note = MoveNote {
+        ply: ply + 1,
+        live: true,
+        lag: ours.then(|| Duration::from_millis(80)),
+        safe: false,
+    };
+    chronicle.moved(&GameId::new(ID), &made, note);
+    chronicle.stated(&GameId::new(ID), &game, &state);
+}
+
+fn ending(status: Option<Status>) -> Ending {
+    Ending {
+        game: GameId::new(ID),
+        status,
+        winner: status.map(|_| Side::White),
+        us: Some(Side::White),
+        opponent: "Foe".to_owned(),
+        plies: 0,
+        fen: String::new(),
+    }
+}
+
+#[test]
+fn a_game_is_written_down_with_clocks_thoughts_and_lag() {
+    let chronicle = EventLog::default();
+    open(&chronicle, "");
+    play(&chronicle, "g1f3", (180_000, 180_000));
+    play(&chronicle, "g1f3 f7f6", (180_000, 180_000));
+    play(&chronicle, "g1f3 f7f6 e2e3", (179_000, 180_000));
+    let live = chronicle.running();
+    let game = &live[0].record;
+    assert_eq!(
+        (game.began(), game.black.rating),
+        (1_800_000_000_000, Some(1900))
+    );
+    let last = &game.moves[2];
+    assert_eq!(
+        (last.uci.as_str(), last.san.as_deref()),
+        ("e2e3", Some("e3"))
+    );
+    assert_eq!((last.clock, last.spent), (Some(179_000), Some(3000)));
+    assert_eq!(
+        (last.score, last.depth),
+        (Some(ScoreRecord::Cp(30)), Some(9))
+    );
+    assert_eq!((last.source, last.lag), (Source::Engine, Some(80)));
+    assert_eq!(game.moves[1].source, Source::Unknown);
+    assert_eq!(live[0].clocks.white, Some(179_000));
+    chronicle.over(&ending(Some(Status::VariantEnd)));
+    assert!(chronicle.running().is_empty());
+    let ended = chronicle.game(ID).unwrap();
+    assert_eq!(ended.our_outcome(), Some(Outcome::Win));
+    chronicle.rated(&GameId::new(ID), 6, Some(-5));
+    // Whoever looks it up later may know of ours alone.
+    chronicle.rated(&GameId::new(ID), 6, None);
+    let rated = &chronicle.recent()[0];
+    assert_eq!(rated.white.rating_diff, Some(6));
+    assert_eq!(rated.black.rating_diff, Some(-5));
+}
+
+#[test]
+fn a_move_that_tables_gave_is_told_from_one_that_was_searched_for() {
+    let chronicle = EventLog::default();
+    open(&chronicle, "");
+    // One of several moves is left, and nothing is searched.
+    play_by(&chronicle, "g1f3", (180_000, 180_000), |thought| {
+        thought.by_tables = true;
+        thought.ended = StopReason::OnlyMove;
+        thought.score = Score::Cp(0);
+        thought.depth = 0;
+    });
+    play(&chronicle, "g1f3 f7f6", (180_000, 180_000));
+    // A win that tables know, some moves on.
+    play_by(
+        &chronicle,
+        "g1f3 f7f6 e2e3",
+        (179_000, 180_000),
+        |thought| {
+            thought.score = Score::Cp(29_980);
+        },
+    );
+    let game = chronicle.game(ID).unwrap();
+    let [first, .., last] = &game.moves[..] else {
+        panic!("{game:?}");
+    };
+    assert_eq!((first.source, first.depth), (Source::Table, None));
+    assert_eq!(first.score, Some(ScoreRecord::Cp(0)), "it is known");
+    assert_eq!(last.source, Source::Engine);
+    assert_eq!(last.score, Some(ScoreRecord::Cp(29_980)));
+}
+
+#[test]
+fn moves_taken_back_are_gone_and_moves_missed_are_there() {
+    let chronicle = EventLog::default();
+    open(&chronicle, "");
+    play(&chronicle, "g1f3", (180_000, 180_000));
+    play(&chronicle, "g1f3 f7f6", (180_000, 180_000));
+    let shorter = Game::from_uci_moves("g1f3").unwrap();
+    let id = GameId::new(ID);
+    chronicle.stated(&id, &shorter, &state("g1f3", 180_000, 180_000));
+    assert_eq!(chronicle.running()[0].record.moves.len(), 1);
+    // The stream was away meanwhile.
+    open(&chronicle, "g1f3 e7e6 e2e3");
+    let game = chronicle.game(ID).unwrap();
+    assert_eq!(game.opening(9), "g1f3 e7e6 e2e3");
+    assert_eq!(
+        game.moves[0].score,
+        Some(ScoreRecord::Cp(30)),
+        "still known"
+    );
+    assert_eq!(game.moves[2].clock, Some(180_000));
+    assert_eq!(game.moves[1].clock, None, "nobody saw it");
+}
+
+#[test]
+fn a_reader_takes_what_changed_each_game_whole() {
+    let chronicle = EventLog::default();
+    let mut told = chronicle.changes();
+    open(&chronicle, "");
+    play(&chronicle, "g1f3", (180_000, 180_000));
+    assert!(told.has_changed().unwrap());
+    let first = chronicle.since(0);
+    assert_eq!(
+        (first.games.len(), first.version),
+        (1, *told.borrow_and_update())
+    );
+    assert!(chronicle.since(first.version).is_empty());
+    play(&chronicle, "g1f3 f7f6", (180_000, 180_000));
+    chronicle.note("limited", "429", Some(&GameId::new(ID)));
+    let second = chronicle.since(first.version);
+    assert_eq!((second.games[0].moves.len(), second.events.len()), (2, 1));
+}
+
+#[test]
+fn what_an_earlier_run_knew_of_a_game_stays_in_it() {
+    let before = EventLog::default();
+    open(&before, "");
+    play(&before, "g1f3", (180_000, 180_000));
+    let kept = GameRecord::clone(&before.game(ID).unwrap());
+    let chronicle = EventLog::default();
+    chronicle.archive(vec![kept.clone()]);
+    open(&chronicle, "g1f3 f7f6");
+    let game = chronicle.game(ID).unwrap();
+    assert_eq!(game.moves[0].score, Some(ScoreRecord::Cp(30)));
+    assert_eq!((game.moves.len(), game.joined), (2, kept.joined));
+}
+
+#[test]
+fn ended_games_wait_for_the_archive_and_are_forgotten_once_safe() {
+    let run = |archived: bool, games: usize| {
+        let chronicle = EventLog::default();
+        if archived {
+            chronicle.archive(Vec::new());
+        }
+        for number in 0..games {
+            let id = GameId::new(format!("game{number}"));
+            let header = Header::of(&id, &full("", "")).unwrap();
+            let state = state("", 1, 1);
+            chronicle.opened(
+                header,
+                Side::White,
+                &Game::new(),
+                &state,
+                &SearchInfoSlot::default(),
+            );
+            chronicle.over(&Ending {
+                game: id,
+                ..ending(Some(Status::Resign))
+            });
+        }
+        chronicle
+    };
+    assert_eq!(run(false, 100).recent().len(), state::RECENT);
+    let chronicle = run(true, 100);
+    assert_eq!(chronicle.recent().len(), 100);
+    let all = chronicle.since(0);
+    chronicle.settle(all.version);
+    assert_eq!(chronicle.recent().len(), state::RECENT);
+    assert_eq!(chronicle.since(0).lost, 0);
+    let too_many = run(true, state::MOST_WAITING + 7);
+    assert_eq!(
+        too_many.since(0).lost,
+        7,
+        "and it is known that they are lost"
+    );
+}
+
+#[test]
+fn a_game_that_ended_unseen_keeps_what_was_seen_of_it() {
+    let chronicle = EventLog::default();
+    open(&chronicle, "");
+    play(&chronicle, "g1f3", (180_000, 180_000));
+    chronicle.over(&ending(None));
+    assert!(
+        chronicle.game(ID).unwrap().ending.is_none(),
+        "nobody saw it"
+    );
+    let player = |name: &str, diff| Player {
+        id: Some(UserId::new(name)),
+        rating_diff: Some(diff),
+        ..Player::default()
+    };
+    let export = ExportedGame {
+        id: GameId::new(ID),
+        variant: Variant::Atomic,
+        speed: Speed::Blitz,
+        rated: true,
+        clock: None,
+        days_per_turn: None,
+        status: Some(Status::OutOfTime),
+        winner: Some(Side::Black),
+        players: BySide {
+            white: player("me", -9),
+            black: player("foe", 9),
+        },
+        moves: "Nf3 f6".to_owned(),
+        initial_fen: None,
+        created_at: None,
+        last_move_at: None,
+        arena: false,
+    };
+    let game = Game::from_uci_moves("g1f3 f7f6").unwrap();
+    chronicle.missed(&export, Side::White, &game);
+    let ended = chronicle.game(ID).unwrap();
+    assert_eq!((ended.result(), ended.white.rating_diff), ("0-1", Some(-9)));
+    assert_eq!(ended.moves.len(), 2);
+    assert_eq!(ended.moves[0].score, Some(ScoreRecord::Cp(30)));
+    assert_eq!(ended.control.to_string(), "3+2");
+}
+
+#[test]
+fn a_challenge_keeps_its_verdict_and_names_the_game_it_became() {
+    use crate::bot::account::AcceptOutcome;
+    use crate::lichess::Challenge;
+
+    let chronicle = EventLog::default();
+    let me = UserId::new("me");
+    let challenge = |id: &str, from: &str| {
+        let json = format!(
+            r#"{{"id":"{id}","status":"created","challenger":{{"id":"{from}","name":"{from}"}},
+            "destUser":{{"id":"other","name":"Other"}},"variant":{{"key":"atomic"}},"rated":true,
+            "speed":"blitz","timeControl":{{"type":"clock","limit":180,"increment":2}},"color":"white"}}"#
+        );
+        Challenge::from_json(&json).unwrap().value
+    };
+    let theirs = challenge(ID, "foe");
+    chronicle.challenged(&theirs, &me);
+    chronicle.challenged(&theirs, &me);
+    chronicle.accepted(&theirs.id, &AcceptOutcome::Done);
+    chronicle.withdrawn(&theirs);
+    let ours = challenge("ours", "me");
+    chronicle.challenged(&ours, &me);
+    let known = chronicle.challenges(9);
+    assert_eq!(known.len(), 2, "each once");
+    assert_eq!(
+        known[1].verdict,
+        ChallengeVerdict::Accepted,
+        "and it stays so"
+    );
+    assert_eq!(
+        (known[1].color, known[0].color),
+        (Some(Side::Black), Some(Side::White))
+    );
+    assert_eq!(known[0].user.name, "Other");
+    let refusal = Decline {
+        id: ours.id.clone(),
+        reason: DeclineReason::Later,
+        from: OpponentKind::Human,
+        challenger: "Other".to_owned(),
+        rule: None,
+        why: "no seat".to_owned(),
+    };
+    let gone = EventLog::default();
+    gone.challenged(&ours, &me);
+    gone.gone(&refusal);
+    let settled = gone.challenges(1).remove(0);
+    assert_eq!(settled.verdict, ChallengeVerdict::Canceled);
+    gone.unsent(&refusal, "too late");
+    assert_eq!(gone.challenges(1).remove(0), settled, "not even its time");
+    chronicle.unsent(&refusal, "too many waited");
+    let told = |chronicle: &EventLog| {
+        let latest = chronicle.challenges(1).remove(0);
+        (latest.verdict, latest.why.clone())
+    };
+    let why = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        told(&chronicle),
+        (ChallengeVerdict::Failed, why("no seat; too many waited")),
+        "nobody is said to be declined who was not told"
+    );
+    chronicle.declined(&refusal);
+    assert_eq!(
+        told(&chronicle),
+        (ChallengeVerdict::Declined, why("no seat"))
+    );
+    chronicle.unsent(&refusal, "again");
+    assert_eq!(
+        told(&chronicle).0,
+        ChallengeVerdict::Declined,
+        "it was told once"
+    );
+    open(&chronicle, "");
+    assert_eq!(chronicle.game(ID).unwrap().origin, Origin::Incoming);
+}
+
+#[test]
+fn a_search_reports_only_where_somebody_looks() {
+    use crate::engine::{EngineOptions, Evaluator, Limits, Pool};
+
+    let chronicle = EventLog::default();
+    assert!(chronicle.audience().is_none());
+    let mut news = chronicle.thoughts();
+    let pool = Pool::new(&EngineOptions {
+        hash_mb: 1,
+        evaluator: Evaluator::classical(),
+        ..EngineOptions::default()
+    });
+    let desk = SearchInfoSlot::default();
+    let full = full("", "");
+    let header = Header::of(&GameId::new(ID), &full).unwrap();
+    chronicle.opened(header, Side::White, &Game::new(), &full.state, &desk);
+    let reporter = desk.reporter(&Game::new(), false, chronicle.audience().unwrap());
+    let engine = pool.lease();
+    engine
+        .think_with(&Game::new(), Limits::depth(4), reporter)
+        .wait();
+    assert!(news.has_changed().unwrap());
+    news.mark_unchanged();
+    let thinking = chronicle.running()[0].thinking.clone().unwrap();
+    assert_eq!((thinking.depth, thinking.ply), (4, 0));
+    assert_eq!(thinking.line.len(), thinking.san.len());
+    play(&chronicle, "g1f3", (180_000, 180_000));
+    assert!(
+        chronicle.running()[0].thinking.is_none(),
+        "the move is made"
+    );
+}

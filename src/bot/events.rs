@@ -1,0 +1,155 @@
+//! What the bot tells those who listen: a terminal, a page, an archive.
+//!
+//! A listener can never hold the bot up: the channel has an end, and whoever reads too slowly loses
+//! the oldest news.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::broadcast;
+
+use super::alerts::AlertKind;
+use super::challenge_policy::ChallengeRule;
+use super::event_log::EventLog;
+use super::game::{Anomaly, Ending, MovePlayed};
+use crate::lichess::{ChallengeId, DeclineReason, GameId, Side};
+
+/// News kept for the slowest listener.
+const CAPACITY: usize = 1024;
+
+/// Something that happened to the bot.
+#[derive(Clone, Debug)]
+pub enum BotEvent {
+    /// The event stream is open: the bot can be challenged.
+    Online,
+    /// The event stream, which was open, is lost.
+    Offline {
+        /// Why.
+        reason: String,
+    },
+    /// Something is wrong that an operator should look at.
+    Alarm {
+        /// What it is about.
+        kind: AlertKind,
+        /// What is wrong, and what to do.
+        text: String,
+    },
+    /// It is well again.
+    AlarmOver {
+        /// What it was about.
+        kind: AlertKind,
+    },
+    /// A challenge was taken.
+    Accepted {
+        /// Which.
+        challenge: ChallengeId,
+    },
+    /// A challenge was declined.
+    Declined {
+        /// Which.
+        challenge: ChallengeId,
+        /// What the challenger was told.
+        reason: DeclineReason,
+        /// Which rule decided; none when the server did.
+        rule: Option<ChallengeRule>,
+    },
+    /// A game was taken up, new or under way.
+    Joined {
+        /// Which.
+        game: GameId,
+        /// The opponent's name.
+        opponent: String,
+        /// Our colour.
+        us: Option<Side>,
+        /// How many moves had been made.
+        ply: usize,
+    },
+    /// A move stands on the server's list.
+    Moved {
+        /// In which game.
+        game: GameId,
+        /// The move.
+        moved: Arc<MovePlayed>,
+    },
+    /// What an own move cost on the clock beside our thinking.
+    Overhead {
+        /// How much.
+        cost: Duration,
+    },
+    /// Something in a game is not as it should be; the game goes on.
+    Odd {
+        /// In which game.
+        game: GameId,
+        /// What.
+        oddity: Anomaly,
+    },
+    /// The stream of a game, which was open, is lost.
+    StreamLost {
+        /// Of which game.
+        game: GameId,
+        /// Why.
+        reason: String,
+    },
+    /// The player of a game failed, and sits down again.
+    PlayerFailed {
+        /// In which game.
+        game: GameId,
+        /// What it said.
+        reason: String,
+    },
+    /// The task that answers the door failed, and begins anew; games go on.
+    PorterFailed {
+        /// What it said.
+        reason: String,
+    },
+    /// The engine fails its test.
+    EngineFailed {
+        /// What it did instead.
+        reason: String,
+    },
+    /// A game is over.
+    Finished {
+        /// How.
+        ending: Arc<Ending>,
+    },
+}
+
+/// Those who listen. Clones tell the same ones.
+#[derive(Clone, Debug)]
+pub struct EventBus {
+    news: broadcast::Sender<BotEvent>,
+    chronicle: EventLog,
+}
+
+impl EventBus {
+    /// Nobody listens yet.
+    pub fn new() -> Self {
+        Self {
+            news: broadcast::Sender::new(CAPACITY),
+            chronicle: EventLog::default(),
+        }
+    }
+
+    /// Everything that happens from now on. A receiver that lags is told how much it lost.
+    pub fn subscribe(&self) -> broadcast::Receiver<BotEvent> {
+        self.news.subscribe()
+    }
+
+    /// The full record of what happens, which no reader can miss anything of.
+    pub fn chronicle(&self) -> &EventLog {
+        &self.chronicle
+    }
+
+    /// Tells whoever is there; never waits.
+    pub(super) fn tell(&self, event: BotEvent) {
+        self.chronicle.hear(&event);
+        // Nobody listening is no error.
+        let _ = self.news.send(event);
+    }
+}
+
+impl Default for EventBus {
+    fn default() -> Self {
+        Self::new()
+    }
+}

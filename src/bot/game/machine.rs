@@ -1,0 +1,450 @@
+//! The table: one game, from the lines of its stream to what is to be done.
+//!
+//! Every line is taken as the whole truth about the game; nothing is patched. Only a line that says
+//! less than we know (a move list we cannot read, or one that lacks moves although no takeback was
+//! granted: a line that comes late or twice) is not believed, and the stream is opened anew.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::event::{Anomaly, Ending, GameEffect, GameInput, MovePlayed, Notification, RequestId};
+use super::move_list::{MoveListChange, PlayedMoves};
+use super::opening_variety::PastLines;
+use super::params::{GameParams, GameSetup, LastState, UnconfirmedMove};
+use super::pending_move::PendingMove;
+use super::policy::{Glance, Manners};
+use super::ponder::Pondering;
+use super::watchdog::Watchdog;
+use crate::bot::clock::{ClockKind, ClockState};
+use crate::bot::overhead::Latency;
+use crate::bot::settings::{BotTiming, Settings};
+use crate::engine::SearchResult;
+use crate::lichess::{GameFull, GameState, Side, Variant};
+use crate::rules::{Game, Move, Position};
+
+/// Refusals to open the stream, in a row, after which the game is given up.
+const MOST_REFUSALS: u32 = 4;
+/// Plies during which no clock runs: the first move of each side.
+pub(super) const FIRST_PLIES: usize = 2;
+
+/// The state of one game.
+#[derive(Debug)]
+pub struct GameMachine {
+    pub(super) seat: GameParams,
+    pub(super) settings: Arc<Settings>,
+    pub(super) pace: BotTiming,
+    pub(super) record: PlayedMoves,
+    pub(super) setting: Option<GameSetup>,
+    pub(super) shown: Option<LastState>,
+    pub(super) owed: Option<PendingMove>,
+    pub(super) manners: Manners,
+    pub(super) last_ticket: RequestId,
+    pub(super) pondering: Option<Pondering>,
+    pub(super) lag: Latency,
+    pub(super) promise: Option<UnconfirmedMove>,
+    pub(super) beaten: PastLines,
+    /// When the game was made, by the server's clock put beside ours.
+    pub(super) made: Option<Instant>,
+    trusted: bool,
+    ended: bool,
+    refusals: u32,
+    pub(super) watch: Watchdog,
+}
+
+impl GameMachine {
+    /// An empty table for one game.
+    pub fn new(seat: GameParams, settings: Arc<Settings>, pace: BotTiming) -> Self {
+        Self::resume(seat, settings, pace, None)
+    }
+
+    /// A table set up anew: should the promised move still be owed, it is that one.
+    pub fn resume(
+        seat: GameParams,
+        settings: Arc<Settings>,
+        pace: BotTiming,
+        promise: Option<UnconfirmedMove>,
+    ) -> Self {
+        Self {
+            promise,
+            manners: Manners::new(seat.past),
+            seat,
+            settings,
+            pace,
+            record: PlayedMoves::new(),
+            setting: None,
+            shown: None,
+            owed: None,
+            last_ticket: 0,
+            pondering: None,
+            lag: Latency::default(),
+            beaten: PastLines::default(),
+            made: None,
+            trusted: true,
+            ended: false,
+            refusals: 0,
+            watch: Watchdog::default(),
+        }
+    }
+
+    /// What is known of the way to the server from here on.
+    pub fn expect_lag(&mut self, lag: Latency) {
+        self.lag = lag;
+    }
+
+    /// The server says that the game was made then.
+    pub fn made_at(&mut self, at: Option<Instant>) {
+        self.made = at;
+    }
+
+    /// The game as far as it is known: what a search is to think about.
+    pub fn game(&self) -> &Game {
+        self.record.game()
+    }
+
+    /// How many moves have been made.
+    pub fn ply(&self) -> usize {
+        self.record.ply()
+    }
+
+    /// Whether the game is over for us: nothing will be asked any more.
+    pub fn is_over(&self) -> bool {
+        self.ended
+    }
+
+    /// Whether the game can do without us for hours: no clock runs, it is the opponent's turn, and
+    /// nothing is left to be seen to.
+    pub fn may_be_left(&self) -> bool {
+        let unclocked = self.setting.as_ref().is_some_and(|s| !s.clocked);
+        let settled = self.owed.is_none() && self.trusted && !self.manners.refuses();
+        unclocked && settled && self.shown.is_some() && !self.ended && !self.is_our_turn()
+    }
+
+    /// Our colour, once known.
+    pub fn us(&self) -> Option<Side> {
+        self.setting.as_ref().map(|setting| setting.us)
+    }
+
+    /// The opponent's name, once known.
+    pub fn opponent(&self) -> Option<&str> {
+        self.setting.as_ref().map(|s| s.opponent.as_str())
+    }
+
+    /// What the first line of the stream told, once it has been read.
+    pub fn setting(&self) -> Option<&GameSetup> {
+        self.setting.as_ref()
+    }
+
+    /// The game and our place at it.
+    pub fn seat(&self) -> &GameParams {
+        &self.seat
+    }
+
+    /// The last state believed.
+    pub fn shown_state(&self) -> Option<&GameState> {
+        self.shown.as_ref().map(|shown| &shown.state)
+    }
+
+    /// The move that was sent for the ply at hand and is not shown yet.
+    pub fn frozen(&self) -> Option<Move> {
+        self.owed.as_ref().and_then(PendingMove::frozen)
+    }
+
+    /// What another table would have to keep to.
+    pub fn promise(&self) -> Option<UnconfirmedMove> {
+        let frozen = self.frozen().map(|played| UnconfirmedMove {
+            after: self.record.game().moves().to_vec(),
+            played,
+        });
+        frozen.or_else(|| self.promise.clone())
+    }
+
+    /// Whether the game can bear such a wait without its stream. On a clock hardly: who holds no
+    /// stream counts as gone, and the opponent may claim after ten seconds at the earliest.
+    pub fn affords(&self, wait: Duration, now: Instant) -> bool {
+        self.reading().is_some_and(|reading| match reading.kind {
+            ClockKind::Unclocked => reading.affords(wait, &self.pace, now),
+            ClockKind::Running | ClockKind::Standing => wait <= self.pace.again,
+        })
+    }
+
+    /// When [`Input::Tick`] is wanted.
+    pub fn wake_at(&self) -> Option<Instant> {
+        if self.ended {
+            return None;
+        }
+        let owed = self.owed.as_ref().and_then(PendingMove::wake_at);
+        [owed, self.manners.wake_at(), self.watch.wake_at()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Takes in what happened and says what is to be done about it, in order.
+    pub fn apply(&mut self, input: GameInput, now: Instant) -> Vec<GameEffect> {
+        let mut out = Vec::new();
+        if self.ended {
+            return out;
+        }
+        match input {
+            GameInput::Full { full, opened, at } => self.full(*full, opened, at, now, &mut out),
+            GameInput::State { state, at } => self.state(*state, None, at, now, &mut out),
+            GameInput::Gone(absence) => self.absence(absence, now, &mut out),
+            GameInput::NoStream => self.no_stream(&mut out),
+            GameInput::SaidOver => self.look_after(self.pace.settle, now),
+            GameInput::Thought { ticket, thought } => self.thought(ticket, thought, now, &mut out),
+            GameInput::BestSoFar { ticket, best } => self.best_so_far(ticket, best, now, &mut out),
+            GameInput::Posted { ticket, answer } => self.posted(ticket, &answer, now, &mut out),
+            GameInput::Asked { request, answer } => self.asked(request, &answer, now, &mut out),
+            GameInput::Tick => self.tick(now, &mut out),
+        }
+        out
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+        self.owed_tick(now, out);
+        self.manners_tick(now, out);
+        self.watch_tick(now, out);
+    }
+
+    fn full(
+        &mut self,
+        full: GameFull,
+        opened: Instant,
+        at: Instant,
+        now: Instant,
+        out: &mut Vec<GameEffect>,
+    ) {
+        self.refusals = 0;
+        let first = self.setting.is_none();
+        let Some(us) = self.seat.side_in(&full) else {
+            out.push(GameEffect::Note(Anomaly::NotSeated));
+            return self.leave(out);
+        };
+        self.setting = Some(GameSetup::of(&full, us));
+        let variant = match full.variant {
+            Variant::Unknown => self.seat.variant,
+            told => told,
+        };
+        let ours = matches!(variant, Variant::Atomic | Variant::Unknown) && full.starts_as_usual();
+        if !ours {
+            return self.give_up(&full.state, now, out);
+        }
+        self.state(full.state, Some(opened), at, now, out);
+        if first && !self.ended {
+            out.push(GameEffect::Tell(Notification::Joined));
+        }
+    }
+
+    /// A game of another kind: nothing on its board is read.
+    fn give_up(&mut self, state: &GameState, now: Instant, out: &mut Vec<GameEffect>) {
+        if state.status.is_over() {
+            return self.finish(state, out);
+        }
+        self.refuse_game(now, out);
+    }
+
+    /// A state: from a later line, or from the first line of an opening asked for at `opened`.
+    fn state(
+        &mut self,
+        state: GameState,
+        opened: Option<Instant>,
+        at: Instant,
+        now: Instant,
+        out: &mut Vec<GameEffect>,
+    ) {
+        if self.setting.is_none() || self.manners.refuses() {
+            if state.status.is_over() {
+                self.finish(&state, out);
+            }
+            return;
+        }
+        if opened.is_none() && self.record.is_ahead_of(&state.moves) && !self.grants_now() {
+            out.push(GameEffect::Note(Anomaly::Shrunk {
+                known: self.record.ply(),
+                told: state.moves.split_ascii_whitespace().count(),
+            }));
+            return self.distrust(&state, opened, now, out);
+        }
+        let before = *self.record.game().position();
+        let known = self.record.ply();
+        let first = self.shown.is_none();
+        let change = match self.record.update(&state.moves) {
+            Ok(change) => change,
+            Err(foreign) => {
+                out.push(GameEffect::Note(foreign.into()));
+                return self.distrust(&state, opened, now, out);
+            }
+        };
+        self.trusted = true;
+        self.watch.rest();
+        let ending = state.status.is_over().then(|| state.clone());
+        let expected = self.left_at(now);
+        let opening = opened.is_some();
+        self.shown = Some(LastState { state, at, opening });
+        let thought = self.settle_owed(change, out);
+        if ending.is_none() {
+            if change == MoveListChange::Same {
+                self.check_clock(expected, now, out);
+            }
+            self.go_on(change, opened, now, out);
+            if change == MoveListChange::Grown(1) && !self.is_our_turn() {
+                let reply = thought.as_ref().and_then(|thought| thought.ponder);
+                self.start_pondering(reply, now, out);
+            }
+        }
+        if let (MoveListChange::Grown(_), false) = (change, first) {
+            self.tell_moves(known, before, thought, out);
+        }
+        if let Some(state) = ending {
+            self.finish(&state, out);
+        }
+    }
+
+    /// After a state that does not end the game.
+    fn go_on(
+        &mut self,
+        change: MoveListChange,
+        opened: Option<Instant>,
+        now: Instant,
+        out: &mut Vec<GameEffect>,
+    ) {
+        if self.is_our_turn() {
+            self.owe(opened, now, out);
+        } else {
+            if change != MoveListChange::Same {
+                self.stop_pondering(out);
+            }
+            self.watch_opponent(now);
+        }
+        let glance = Glance {
+            change,
+            opened: opened.is_some(),
+            now,
+        };
+        self.mind_manners(glance, out);
+    }
+
+    /// A list that is not believed: nothing is sent on the strength of the old one until there is
+    /// one that is.
+    fn distrust(
+        &mut self,
+        state: &GameState,
+        opened: Option<Instant>,
+        now: Instant,
+        out: &mut Vec<GameEffect>,
+    ) {
+        if state.status.is_over() {
+            return self.finish(state, out);
+        }
+        self.trusted = false;
+        self.pause_owed(now, out);
+        if opened.is_none() {
+            out.push(GameEffect::Reopen);
+        }
+        // A fresh opening that cannot be read either is not asked for again at once.
+        self.look_again(now);
+    }
+
+    fn no_stream(&mut self, out: &mut Vec<GameEffect>) {
+        self.refusals += 1;
+        if self.refusals >= MOST_REFUSALS {
+            out.push(GameEffect::Note(Anomaly::Vanished));
+            self.leave(out);
+        }
+    }
+
+    /// Whether it is our turn on the list as it stands.
+    pub(super) fn is_our_turn(&self) -> bool {
+        let white_to_move = self.record.ply().is_multiple_of(2);
+        self.us()
+            .is_some_and(|us| white_to_move == (us == Side::White))
+    }
+
+    /// Whether the last list was believed.
+    pub(in crate::bot) fn is_trusted(&self) -> bool {
+        self.trusted
+    }
+
+    /// Our clock as the last state shows it.
+    pub(super) fn reading(&self) -> Option<ClockState> {
+        let setting = self.setting.as_ref()?;
+        let shown = self.shown.as_ref()?;
+        let kind = if !setting.clocked {
+            ClockKind::Unclocked
+        } else if self.record.ply() < FIRST_PLIES {
+            ClockKind::Standing
+        } else {
+            ClockKind::Running
+        };
+        Some(ClockState {
+            left: shown.state.time(setting.us),
+            increment: shown.state.increment(setting.us),
+            at: shown.at,
+            kind,
+            expires_in: shown.state.expiration.map(|expiration| expiration.left()),
+        })
+    }
+
+    pub(super) fn next_ticket(&mut self) -> RequestId {
+        self.last_ticket += 1;
+        self.last_ticket
+    }
+
+    /// Tells of the moves that are new on the list after the `known` ones.
+    fn tell_moves(
+        &self,
+        known: usize,
+        before: Position,
+        mut thought: Option<SearchResult>,
+        out: &mut Vec<GameEffect>,
+    ) {
+        let (Some(us), Some(shown)) = (self.us(), &self.shown) else {
+            return;
+        };
+        let mut position = before;
+        for (ply, &played) in self.record.game().moves().iter().enumerate().skip(known) {
+            let after = position.play(played);
+            let ours = ply.is_multiple_of(2) == (us == Side::White);
+            out.push(GameEffect::Tell(Notification::Moved(Box::new(
+                MovePlayed {
+                    ply,
+                    before: position,
+                    played,
+                    ours,
+                    thought: if ours { thought.take() } else { None },
+                    clocks: shown.state.time,
+                },
+            ))));
+            position = after;
+        }
+    }
+
+    fn finish(&mut self, state: &GameState, out: &mut Vec<GameEffect>) {
+        self.end(Some(state), out);
+    }
+
+    /// Gives a game up that the server does not let us see.
+    fn leave(&mut self, out: &mut Vec<GameEffect>) {
+        self.end(None, out);
+    }
+
+    fn end(&mut self, state: Option<&GameState>, out: &mut Vec<GameEffect>) {
+        self.stop_pondering(out);
+        if self.owed.take().is_some_and(|owed| owed.is_thinking()) {
+            out.push(GameEffect::StopThinking);
+        }
+        self.ended = true;
+        if let Some(state) = state {
+            self.note_no_show(state.status, out);
+        }
+        out.push(GameEffect::Finish(Ending {
+            game: self.seat.game.clone(),
+            status: state.map(|state| state.status),
+            winner: state.and_then(|state| state.winner),
+            us: self.us().or(self.seat.color),
+            opponent: self.opponent().unwrap_or("unknown").to_owned(),
+            plies: self.record.ply(),
+            fen: self.record.game().position().fen(),
+        }));
+    }
+}

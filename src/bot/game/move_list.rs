@@ -1,0 +1,253 @@
+//! The move list of the server, and our board behind it.
+//!
+//! The list is the truth: it is whole each time, it can skip plies and it can shrink. Replaying what
+//! is known already would cost time on the path of a move, so a list that only grew is continued;
+//! any other is replayed from the start. A list that cannot be replayed changes nothing here.
+
+use thiserror::Error;
+
+use crate::rules::{Game, Move};
+
+/// The moves of one game and the position they lead to.
+#[derive(Clone, Debug)]
+pub struct PlayedMoves {
+    text: String,
+    game: Game,
+}
+
+/// What a list did to the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MoveListChange {
+    /// The same moves as before.
+    Same,
+    /// So many moves more.
+    Grown(usize),
+    /// Moves were taken back or replaced; so many are left of the old ones.
+    Rewritten {
+        /// The length of the common beginning.
+        kept: usize,
+    },
+}
+
+/// A list that no atomic game can have.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("no legal move at ply {ply}: {token:?}")]
+pub struct IllegalMove {
+    /// How many moves before it were fine.
+    pub ply: usize,
+    /// The move as it was written, cut to a reasonable length.
+    pub token: String,
+}
+
+impl PlayedMoves {
+    /// A game without moves.
+    pub fn new() -> Self {
+        Self {
+            text: String::new(),
+            game: Game::new(),
+        }
+    }
+
+    /// The game as it stands.
+    pub fn game(&self) -> &Game {
+        &self.game
+    }
+
+    /// How many moves have been made.
+    pub fn ply(&self) -> usize {
+        self.game.moves().len()
+    }
+
+    /// The list as it was last read.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether a list lacks moves that we know of: taken back, or the list is an old one.
+    pub fn is_ahead_of(&self, moves: &str) -> bool {
+        moves.split_ascii_whitespace().count() < self.ply()
+    }
+
+    /// Takes the list of a state over.
+    ///
+    /// # Errors
+    /// When the list cannot be replayed; the record stays as it is.
+    pub fn update(&mut self, moves: &str) -> Result<MoveListChange, IllegalMove> {
+        let moves = moves.trim_ascii();
+        if moves == self.text {
+            return Ok(MoveListChange::Same);
+        }
+        match self.continuation(moves) {
+            Some(rest) => self.grow(rest, moves),
+            None => self.replay(moves),
+        }
+    }
+
+    /// What follows the list we know, when `moves` begins with it.
+    fn continuation<'a>(&self, moves: &'a str) -> Option<&'a str> {
+        let rest = moves.strip_prefix(self.text.as_str())?;
+        (self.text.is_empty() || rest.starts_with(' ')).then_some(rest)
+    }
+
+    fn grow(&mut self, rest: &str, moves: &str) -> Result<MoveListChange, IllegalMove> {
+        let before = self.ply();
+        let mut grown = None;
+        let mut count = 0;
+        for token in rest.split_ascii_whitespace() {
+            // One new move is the rule: it is tried before anything is copied.
+            if count == 0 && rest.trim_ascii() == token {
+                push(&mut self.game, token)?;
+            } else {
+                push(grown.get_or_insert_with(|| self.game.clone()), token)?;
+            }
+            count += 1;
+        }
+        if let Some(grown) = grown {
+            self.game = grown;
+        }
+        moves.clone_into(&mut self.text);
+        debug_assert_eq!(self.ply(), before + count, "every token is a move");
+        Ok(if count == 0 {
+            MoveListChange::Same
+        } else {
+            MoveListChange::Grown(count)
+        })
+    }
+
+    fn replay(&mut self, moves: &str) -> Result<MoveListChange, IllegalMove> {
+        let mut game = Game::new();
+        for token in moves.split_ascii_whitespace() {
+            push(&mut game, token)?;
+        }
+        let kept = common(self.game.moves(), game.moves());
+        let change = if kept == self.ply() && kept == game.moves().len() {
+            MoveListChange::Same
+        } else if kept == self.ply() {
+            MoveListChange::Grown(game.moves().len() - kept)
+        } else {
+            MoveListChange::Rewritten { kept }
+        };
+        self.game = game;
+        moves.clone_into(&mut self.text);
+        Ok(change)
+    }
+}
+
+impl Default for PlayedMoves {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn push(game: &mut Game, token: &str) -> Result<(), IllegalMove> {
+    let ply = game.moves().len();
+    match game.push_uci(token) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(IllegalMove {
+            ply,
+            token: token.chars().take(12).collect(),
+        }),
+    }
+}
+
+fn common(old: &[Move], new: &[Move]) -> usize {
+    old.iter().zip(new).take_while(|(a, b)| a == b).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(moves: &str) -> PlayedMoves {
+        let mut record = PlayedMoves::new();
+        record.update(moves).unwrap();
+        record
+    }
+
+    #[test]
+    fn an_empty_list_holds_no_move() {
+        let mut record = PlayedMoves::new();
+        assert_eq!(record.update(""), Ok(MoveListChange::Same));
+        assert_eq!(record.update("  "), Ok(MoveListChange::Same));
+        assert_eq!(record.ply(), 0);
+    }
+
+    #[test]
+    fn a_list_grows_by_one_or_by_several() {
+        let mut record = record("g1f3");
+        assert_eq!(record.update("g1f3 f7f6"), Ok(MoveListChange::Grown(1)));
+        assert_eq!(
+            record.update("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1h1"),
+            Ok(MoveListChange::Grown(5))
+        );
+        assert_eq!(record.ply(), 7);
+        assert_eq!(
+            record.update("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1h1"),
+            Ok(MoveListChange::Same)
+        );
+    }
+
+    #[test]
+    fn both_spellings_of_castling_are_one_move() {
+        let mut rook = record("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1h1");
+        let king = record("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1g1");
+        assert_eq!(rook.game().moves(), king.game().moves());
+        assert_eq!(
+            rook.update("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1g1"),
+            Ok(MoveListChange::Same)
+        );
+    }
+
+    #[test]
+    fn a_list_can_shrink_and_be_replaced() {
+        let mut record = record("g1f3 f7f6 e2e3 e7e6");
+        assert_eq!(
+            record.update("g1f3 f7f6 e2e3"),
+            Ok(MoveListChange::Rewritten { kept: 3 })
+        );
+        assert_eq!(
+            record.update("g1f3 e7e6"),
+            Ok(MoveListChange::Rewritten { kept: 1 })
+        );
+        assert_eq!(record.update(""), Ok(MoveListChange::Rewritten { kept: 0 }));
+        assert_eq!(record.ply(), 0);
+    }
+
+    #[test]
+    fn a_record_is_ahead_of_shorter_lists_only() {
+        let record = record("g1f3 f7f6 e2e3");
+        assert!(record.is_ahead_of("") && record.is_ahead_of("g1f3  f7f6 "));
+        for list in ["g1f3 f7f6 e2e3", "g1f3 e7e6 d2d4", "g1f3 f7f6 e2e3 e7e6"] {
+            assert!(!record.is_ahead_of(list), "{list}");
+        }
+    }
+
+    #[test]
+    fn a_foreign_move_changes_nothing() {
+        let mut record = record("g1f3");
+        for bad in [
+            "g1f3 e2e4",
+            "g1f3 f7f6 zz",
+            "g1f3 f7f6 e2e3 \u{1f4a5}",
+            "a1a8",
+        ] {
+            let error = record.update(bad).unwrap_err();
+            assert!(error.ply <= 3, "{error}");
+            assert_eq!((record.text(), record.ply()), ("g1f3", 1), "{bad}");
+        }
+        let long = "x".repeat(500);
+        assert!(record.update(&long).unwrap_err().token.len() < 20);
+    }
+
+    #[test]
+    fn nothing_follows_an_explosion() {
+        let mut record = record("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1h1 f8d6 f3d4 d6h2");
+        assert_eq!(record.ply(), 10);
+        assert!(record.game().position().legal_moves().is_empty());
+        assert!(
+            record
+                .update(&format!("{} a2a3", record.text().to_owned()))
+                .is_err()
+        );
+    }
+}

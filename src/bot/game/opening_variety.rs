@@ -1,0 +1,143 @@
+//! Off the beaten track: a rated game between bots that repeats one of the pair's last two games
+//! does not count, so our moves leave both of them while another move is about as good.
+//!
+//! Only the choice between moves that a search has weighed: it costs no time, and never a win that
+//! is at hand nor more than the operator allows.
+
+use super::machine::GameMachine;
+use super::move_list::PlayedMoves;
+use crate::engine::{Ranked, Score, SearchResult, StopReason};
+use crate::rules::Move;
+
+/// Lines weighed beside those that earlier games took.
+const SPARE_LINES: usize = 3;
+
+/// Earlier games of the pair.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PastLines {
+    lines: Vec<Vec<Move>>,
+    seed: u64,
+}
+
+impl GameMachine {
+    /// Earlier games of this pair by their first moves in UCI, and what draws the choice among
+    /// other moves.
+    pub fn avoid<'a>(&mut self, openings: impl IntoIterator<Item = &'a str>, seed: u64) {
+        let moves = |opening: &str| {
+            let mut record = PlayedMoves::new();
+            record.update(opening).ok()?;
+            Some(record.game().moves().to_vec())
+        };
+        self.beaten = PastLines {
+            lines: openings.into_iter().filter_map(moves).collect(),
+            seed,
+        };
+    }
+
+    /// How many lines a search of the present position is to weigh.
+    pub(super) fn lines_to_weigh(&self) -> usize {
+        match self.beaten_moves().len() {
+            0 => 1,
+            beaten => beaten + SPARE_LINES,
+        }
+    }
+
+    /// The moves that would repeat an earlier game up to here and one move further.
+    fn beaten_moves(&self) -> Vec<Move> {
+        let rules = &self.settings.variety;
+        let (moves, ply) = (self.record.game().moves(), self.ply());
+        let counts = self
+            .setting
+            .as_ref()
+            .is_some_and(|setting| setting.rated && setting.opponent_is_bot);
+        if !rules.enabled || !counts || ply >= rules.plies as usize {
+            return Vec::new();
+        }
+        let mut beaten = Vec::new();
+        for line in &self.beaten.lines {
+            if let Some(next) = line.get(ply)
+                && line.starts_with(moves)
+                && !beaten.contains(next)
+            {
+                beaten.push(*next);
+            }
+        }
+        beaten
+    }
+
+    /// A thought with another move where the best one is beaten and another is about as good.
+    pub(super) fn vary(&self, thought: SearchResult, refused: &[Move]) -> SearchResult {
+        let decided = thought.score.is_win() || thought.score.is_loss();
+        if thought.ranking.is_empty() || decided || thought.ended == StopReason::Failed {
+            return thought;
+        }
+        let beaten = self.beaten_moves();
+        if thought.best.is_none_or(|best| !beaten.contains(&best)) {
+            return thought;
+        }
+        let others = self.about_as_good(&thought, &beaten, refused);
+        let Some(Ranked { mv, score }) = self.draw(&others) else {
+            return thought;
+        };
+        SearchResult {
+            best: Some(mv),
+            ponder: None,
+            score,
+            line: vec![mv],
+            ..thought
+        }
+    }
+
+    /// The moves that may be played instead, each with the centipawns it costs.
+    fn about_as_good(
+        &self,
+        thought: &SearchResult,
+        beaten: &[Move],
+        refused: &[Move],
+    ) -> Vec<(Ranked, i32)> {
+        let loss = i32::try_from(self.settings.variety.loss).unwrap_or(i32::MAX);
+        // The ranking may be an iteration behind: the better word on the best move is held to.
+        let ranked = thought.ranking.first().map(|first| first.score);
+        let best = ranked.into_iter().chain([thought.score]);
+        let best = best.map(Score::centipawns).max().unwrap_or_default();
+        let position = self.record.game().position();
+        let free = |ranked: &&Ranked| {
+            !beaten.contains(&ranked.mv)
+                && !refused.contains(&ranked.mv)
+                && !ranked.score.is_loss()
+                && position.is_legal(ranked.mv)
+        };
+        let costs = thought.ranking.iter().filter(free).map(|ranked| {
+            let cost = best.saturating_sub(ranked.score.centipawns());
+            (*ranked, cost)
+        });
+        costs.filter(|(_, cost)| *cost <= loss).collect()
+    }
+
+    /// One of these: the less it costs, the likelier. The same for the same seed, game and ply.
+    fn draw(&self, moves: &[(Ranked, i32)]) -> Option<Ranked> {
+        let loss = i64::from(self.settings.variety.loss);
+        let weight = |cost: i32| (loss + 1 - i64::from(cost)).max(1).unsigned_abs();
+        let sum: u64 = moves.iter().map(|(_, cost)| weight(*cost)).sum();
+        if sum == 0 {
+            return None;
+        }
+        let mut left = self.chance().u64(..sum);
+        for (ranked, cost) in moves {
+            match left.checked_sub(weight(*cost)) {
+                Some(rest) => left = rest,
+                None => return Some(*ranked),
+            }
+        }
+        None
+    }
+
+    fn chance(&self) -> fastrand::Rng {
+        let id = self.seat.game.as_str().bytes();
+        // FNV, because it stays the same from build to build.
+        let hash = id.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        fastrand::Rng::with_seed(self.beaten.seed ^ hash ^ ((self.ply() as u64) << 48))
+    }
+}

@@ -1,0 +1,143 @@
+//! Games that do not begin: the opponent owes the first move.
+//!
+//! Nobody else watches over the first move of a challenge: without an abort the seat would be lost
+//! for a day. Arenas watch themselves, and games without a clock have time. An abort is possible
+//! while fewer than two moves were made; one that is refused means that we missed a move.
+
+use std::time::{Duration, Instant};
+
+use super::Glance;
+use crate::bot::game::event::GameRequest;
+use crate::bot::game::event::{CallOutcome, GameEffect, Persist};
+use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
+use crate::bot::game::move_list::MoveListChange;
+use crate::lichess::Status;
+
+/// How often an abort is tried before the game is left to itself.
+const MOST_ABORTS: u32 = 5;
+/// How often it may be refused before the server is believed.
+const MOST_REFUSALS: u32 = 2;
+
+/// What is remembered about it.
+#[derive(Debug, Default)]
+pub(super) struct AbortPolicy {
+    wait: Option<FirstMoveWait>,
+    refused: u32,
+    /// We asked for an abort because the opponent did not move.
+    gave_up_waiting: bool,
+    /// Nothing helps: the game can be neither played nor aborted.
+    stuck: bool,
+}
+
+/// An abort to come.
+#[derive(Clone, Copy, Debug)]
+struct FirstMoveWait {
+    at: Instant,
+    tries: u32,
+}
+
+impl AbortPolicy {
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        self.wait.map(|wait| wait.at)
+    }
+
+    pub(super) fn is_stuck(&self) -> bool {
+        self.stuck
+    }
+}
+
+impl GameMachine {
+    /// Whether the game can be aborted as far as we see.
+    fn is_abortable(&self) -> bool {
+        let arena = self.setting.as_ref().is_none_or(|setting| setting.arena);
+        !arena && self.ply() < FIRST_PLIES && !self.is_over()
+    }
+
+    /// Waits for the opponent's first move as long as the operator does.
+    pub(super) fn watch_first_move(&mut self, glance: Glance) {
+        let Some(setting) = &self.setting else { return };
+        let bot = setting.opponent_is_bot;
+        let watched = setting.clocked && self.is_abortable();
+        let theirs = !self.is_our_turn();
+        let rules = &self.settings.game;
+        let patience = if bot {
+            rules.abort_bots
+        } else {
+            rules.abort_humans
+        };
+        let since = self.waited_since(patience, glance);
+        let first_move = &mut self.manners.first_move;
+        if glance.change != MoveListChange::Same {
+            first_move.refused = 0;
+            first_move.stuck = false;
+        }
+        if !watched {
+            first_move.wait = None;
+            return;
+        }
+        let waits = first_move.wait.is_some() && glance.change == MoveListChange::Same;
+        if waits || first_move.stuck {
+            return;
+        }
+        first_move.wait = since
+            .checked_add(patience)
+            .filter(|_| theirs)
+            .map(|at| FirstMoveWait { at, tries: 0 });
+    }
+
+    /// Since when the opponent has been owing the first move. A game that we find under way, after
+    /// a restart, has waited already: before any move as long as we have known of it. What the
+    /// server says of the game's age, by a clock that may differ from ours, and the age of a game
+    /// in which we have moved count for half of our patience at most.
+    fn waited_since(&self, patience: Duration, glance: Glance) -> Instant {
+        let now = glance.now;
+        if !glance.opened {
+            return now;
+        }
+        let begun = self.seat.past.begun;
+        let told = [self.made, begun].into_iter().flatten().min();
+        let least = now.checked_sub(patience / 2).unwrap_or(now);
+        let told = told.map(|at| at.max(least));
+        let known = begun.filter(|_| self.ply() == 0);
+        [told, known].into_iter().flatten().fold(now, Instant::min)
+    }
+
+    /// What became of an abort.
+    pub(super) fn first_move_asked(&mut self, answer: &CallOutcome, out: &mut Vec<GameEffect>) {
+        let first_move = &mut self.manners.first_move;
+        if !matches!(answer, CallOutcome::Refused { .. }) || first_move.wait.take().is_none() {
+            return;
+        }
+        first_move.refused += 1;
+        if first_move.refused >= MOST_REFUSALS {
+            first_move.stuck = true;
+        } else {
+            // Too late to abort: there must be a move that we have not seen.
+            out.push(GameEffect::Reopen);
+        }
+    }
+
+    pub(super) fn first_move_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+        let again = now.checked_add(self.pace.again);
+        let first_move = &mut self.manners.first_move;
+        let Some(wait) = first_move.wait.as_mut().filter(|wait| wait.at <= now) else {
+            return;
+        };
+        wait.tries += 1;
+        if let Some(again) = again.filter(|_| wait.tries <= MOST_ABORTS) {
+            wait.at = again;
+            first_move.gave_up_waiting = true;
+            out.push(GameEffect::Ask(GameRequest::Abort));
+        } else {
+            first_move.wait = None;
+            first_move.stuck = true;
+        }
+    }
+
+    /// The game has ended: whether it is one of those that the opponent never began.
+    pub(in crate::bot::game) fn note_no_show(&self, status: Status, out: &mut Vec<GameEffect>) {
+        if status == Status::Aborted && self.manners.first_move.gave_up_waiting {
+            out.push(GameEffect::Remember(Persist::NoShow));
+        }
+    }
+}

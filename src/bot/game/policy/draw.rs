@@ -1,0 +1,191 @@
+//! Draws: the opponent's offers are answered once each, ours are few.
+//!
+//! An offer that appears on their turn is answered at once, in words; on ours the move answers, with
+//! our consent or without. A flag in a state is no exact truth: it can outlive its offer, so it
+//! counts when it appears and only until our next move stands. An offer of ours cannot be taken
+//! back, ends the game at once against a bare king, and saves an opponent whose flag falls: none is
+//! made where that would cost us anything.
+
+use std::time::Instant;
+
+use super::Glance;
+use super::retry::Retry;
+use crate::bot::game::event::{CallOutcome, DrawOffer, GameEffect, GameRequest, Persist};
+use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
+use crate::bot::game::move_list::MoveListChange;
+use crate::lichess::Side;
+
+/// The server ignores an offer that follows another of ours within so many plies.
+const PLIES_BETWEEN_OFFERS: usize = 20;
+/// An offer stands while the opponent thinks: it must have so much more than little time.
+const STANDING: u32 = 2;
+
+/// What is remembered about draws.
+#[derive(Debug)]
+pub(super) struct DrawPolicy {
+    /// Their flag in the last state.
+    flag: bool,
+    /// Their offer that waits for an answer, and the length of the list when it was made.
+    pending: Option<usize>,
+    accepting: Option<Retry>,
+    /// Our offers so far.
+    made: u32,
+    /// The length of the list at our last one.
+    last: Option<usize>,
+}
+
+impl DrawPolicy {
+    pub(super) fn new(made: u32) -> Self {
+        Self {
+            flag: false,
+            pending: None,
+            accepting: None,
+            made,
+            last: None,
+        }
+    }
+
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        self.accepting.and_then(|accepting| accepting.wake_at())
+    }
+}
+
+/// How many of the first `plies` moves are those of `side`.
+fn moves_of(side: Side, plies: usize) -> usize {
+    match side {
+        Side::White => plies.div_ceil(2),
+        Side::Black => plies / 2,
+    }
+}
+
+impl GameMachine {
+    /// Their flag in the state just read.
+    pub(super) fn draw_flag(&mut self, glance: Glance, out: &mut Vec<GameEffect>) {
+        let (Some(setting), Some(shown)) = (&self.setting, &self.shown) else {
+            return;
+        };
+        let us = setting.us;
+        let flag = shown.state.offers_draw(us.other());
+        let (ply, our_turn) = (self.ply(), self.is_our_turn());
+        let draws = &mut self.manners.draws;
+        if draws.made > 0 && draws.last.is_none() {
+            // After a restart nobody knows when the last one was made.
+            draws.last = Some(ply);
+        }
+        let appeared = flag && !draws.flag;
+        draws.flag = flag;
+        let answered = |&seen: &usize| moves_of(us, ply) > moves_of(us, seen);
+        let rewritten = matches!(glance.change, MoveListChange::Rewritten { .. });
+        if !flag || rewritten || draws.pending.as_ref().is_some_and(answered) {
+            draws.pending = None;
+            draws.accepting = None;
+        }
+        // The state that shows our move may still carry the offer which that move declined.
+        let declined_by_move = matches!(glance.change, MoveListChange::Grown(_)) && !our_turn;
+        if !appeared || rewritten || (declined_by_move && !glance.opened) {
+            return;
+        }
+        draws.pending = Some(ply);
+        if !our_turn {
+            self.answer_draw(out);
+        }
+    }
+
+    /// An explicit answer, on their turn.
+    fn answer_draw(&mut self, out: &mut Vec<GameEffect>) {
+        if self.accepts_draw() {
+            self.manners.draws.accepting = Some(Retry::begun());
+            out.push(GameEffect::Ask(GameRequest::AcceptDraw));
+        } else {
+            self.manners.draws.pending = None;
+            out.push(GameEffect::Ask(GameRequest::DeclineDraw));
+        }
+    }
+
+    /// Whether the move about to be sent goes with a draw: our consent to theirs, or an offer.
+    pub(in crate::bot::game) fn draw_with_move(
+        &mut self,
+        now: Instant,
+        out: &mut Vec<GameEffect>,
+    ) -> DrawOffer {
+        let agrees = self.manners.draws.pending.is_some() && self.accepts_draw();
+        if agrees {
+            // Should their offer be gone by then, this is one of ours.
+            self.manners.draws.last = Some(self.ply());
+            return DrawOffer::Yes;
+        }
+        if !self.offers_draw(now) {
+            return DrawOffer::No;
+        }
+        let ply = self.ply();
+        let draws = &mut self.manners.draws;
+        draws.made += 1;
+        draws.last = Some(ply);
+        out.push(GameEffect::Remember(Persist::DrawOffered {
+            so_far: draws.made,
+        }));
+        DrawOffer::Yes
+    }
+
+    /// Late enough, and level or worse for some time, or clearly worse by our last look.
+    fn accepts_draw(&self) -> bool {
+        let rules = &self.settings.draw;
+        let Some(setting) = &self.setting else {
+            return false;
+        };
+        if !rules.accepts(setting.opponent_is_bot) || self.ply() < rules.ply as usize {
+            return false;
+        }
+        let opinion = &self.manners.opinion;
+        if self.is_bare(setting.us) || opinion.is_worse(rules.score) {
+            return true;
+        }
+        let steady = opinion.rows.no_better >= rules.moves.max(1);
+        steady && !self.opponent_is_short(self.pace.short_clock)
+    }
+
+    /// Late enough, level for some time, within the budget, and with nothing better in sight.
+    fn offers_draw(&self, now: Instant) -> bool {
+        let (rules, draws) = (&self.settings.draw, &self.manners.draws);
+        let Some(setting) = &self.setting else {
+            return false;
+        };
+        let willing = if setting.opponent_is_bot {
+            rules.offer_bots && !setting.opponent_is_ai
+        } else {
+            rules.offer_humans
+        };
+        let late_enough = self.ply() >= (rules.ply as usize).max(FIRST_PLIES);
+        let steady = self.manners.opinion.rows.level >= rules.moves.max(1);
+        let rested = draws
+            .last
+            .is_none_or(|last| self.ply() > last + PLIES_BETWEEN_OFFERS);
+        willing
+            && late_enough
+            && steady
+            && draws.made < rules.offers
+            && rested
+            && !self.is_bare(setting.us.other())
+            && !self.opponent_is_short(self.pace.short_clock * STANDING)
+            && !self.opponent_is_away(now)
+    }
+
+    /// What became of our consent.
+    pub(super) fn draw_asked(&mut self, answer: &CallOutcome, now: Instant) {
+        let pace = self.pace;
+        if let Some(accepting) = &mut self.manners.draws.accepting {
+            accepting.answered(answer, &pace, now);
+        }
+    }
+
+    pub(super) fn draw_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+        let draws = &mut self.manners.draws;
+        if let Some(accepting) = &mut draws.accepting
+            && accepting.is_due(now)
+            && draws.pending.is_some()
+            && !self.is_our_turn()
+        {
+            out.push(GameEffect::Ask(GameRequest::AcceptDraw));
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What our searches said of our last moves: how often in a row the game was level, no better than
+//! level, or lost.
+//!
+//! A move that was not searched says nothing about a draw, and it breaks a row of lost ones: nobody
+//! resigns on a guess. A ply counts once, however often its move was chosen anew.
+
+use std::time::Instant;
+
+use crate::bot::game::machine::GameMachine;
+use crate::engine::{Score, SearchResult, StopReason};
+
+/// So much below level, in centipawns, a draw is a gift.
+const GIFT: i64 = 150;
+
+/// What is thought of the game: kept where a game is left and taken up again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EvalHistory {
+    /// The score of the last move that was searched.
+    pub(super) score: Option<Score>,
+    /// The rows of our moves up to the last.
+    pub(super) rows: Streaks,
+    /// The ply the last row counts, and the rows before it.
+    counted: Option<(usize, Streaks)>,
+}
+
+/// Own moves in a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Streaks {
+    /// With a level score.
+    pub(super) level: u32,
+    /// With a level score or a worse one.
+    pub(super) no_better: u32,
+    /// Lost, deeply searched and on a healthy clock.
+    pub(super) lost: u32,
+}
+
+impl EvalHistory {
+    /// Whether it is of a game longer than this one: moves were taken back meanwhile.
+    pub(super) fn is_of_a_longer_game(&self, ply: usize) -> bool {
+        self.counted.is_some_and(|(counted, _)| counted > ply)
+    }
+
+    /// Whether the last search holds the game for worse than level by more than noise.
+    pub(super) fn is_worse(&self, level: u32) -> bool {
+        match self.score {
+            Some(Score::Cp(score)) => i64::from(score) <= -(i64::from(level) + GIFT),
+            Some(Score::Mate(moves)) => moves <= 0,
+            None => false,
+        }
+    }
+}
+
+impl GameMachine {
+    /// What our searches said so far, for whoever takes this game up again.
+    pub fn opinion(&self) -> EvalHistory {
+        self.manners.opinion
+    }
+
+    /// The engine's word on the move about to be sent; none for a move without a search.
+    pub(in crate::bot::game) fn weigh(&mut self, thought: Option<&SearchResult>, now: Instant) {
+        let sound = |thought: &&SearchResult| {
+            !matches!(thought.ended, StopReason::Failed | StopReason::OnlyMove)
+        };
+        let thought = thought.filter(sound);
+        let lost = thought.is_some_and(|thought| self.is_lost(thought, now));
+        let level = i64::from(self.settings.draw.score);
+        let ply = self.ply();
+        let opinion = &mut self.manners.opinion;
+        let before = match opinion.counted {
+            Some((counted, before)) if counted == ply => before,
+            _ => opinion.rows,
+        };
+        let mut rows = before;
+        if let Some(thought) = thought {
+            let score = i64::from(thought.score.centipawns());
+            rows.level = longer(rows.level, score.abs() <= level);
+            rows.no_better = longer(rows.no_better, score <= level);
+            opinion.score = Some(thought.score);
+        }
+        rows.lost = longer(rows.lost, lost);
+        opinion.rows = rows;
+        opinion.counted = Some((ply, before));
+    }
+
+    /// Whether a search proves the game lost as the operator understands it.
+    fn is_lost(&self, thought: &SearchResult, now: Instant) -> bool {
+        let rules = &self.settings.resign;
+        let low = match thought.score {
+            Score::Cp(score) => i64::from(score) <= -i64::from(rules.score),
+            Score::Mate(moves) => moves <= 0,
+        };
+        // A proof needs no depth.
+        let deep = thought.depth >= rules.depth || thought.ended == StopReason::Decided;
+        let left = self.reading().and_then(|reading| reading.left_at(now));
+        let healthy = left.is_none_or(|left| left >= self.pace.healthy_clock);
+        low && deep && healthy
+    }
+}
+
+fn longer(row: u32, more: bool) -> u32 {
+    if more { row.saturating_add(1) } else { 0 }
+}

@@ -1,0 +1,185 @@
+//! Everything on a game but its moves: offers and how they are answered, absent opponents, games
+//! that never begin, games that are lost, and games of another kind.
+//!
+//! None of this can delay or change an owed move. Each subject has its file, its memory and its part
+//! in the three moments below: a state was read, a request was answered, a timer went off.
+//!
+//! * `opinion`: what our searches said of our last moves
+//! * `draw`, `takeback`: what the opponent proposes, and our own offers of a draw
+//! * `resign`: games that are lost
+//! * `absence`: an opponent who left, and what may be claimed
+//! * `first_move`: an opponent who never begins, and games called off
+//! * `standstill`: games in which nothing happens any more
+//! * `refusal`: games of another kind
+//! * `insist`: a request that got lost is made again, a few times
+
+mod abort;
+mod draw;
+mod eval_history;
+mod opponent_gone;
+mod resign;
+mod retry;
+mod stalled_game;
+mod takeback;
+mod unsupported_game;
+
+use std::time::{Duration, Instant};
+
+use self::abort::AbortPolicy;
+use self::draw::DrawPolicy;
+pub use self::eval_history::EvalHistory;
+use self::opponent_gone::OpponentAbsence;
+use self::resign::ResignPolicy;
+use self::stalled_game::StalledGame;
+use self::takeback::TakebackPolicy;
+use self::unsupported_game::UnsupportedGame;
+use super::event::{CallOutcome, GameEffect, GameRequest};
+use super::machine::{FIRST_PLIES, GameMachine};
+use super::move_list::MoveListChange;
+use super::params::ResumeState;
+use crate::lichess::Side;
+use crate::rules::Color;
+
+/// With time added after each move, so much less of it is little.
+const INCREMENT_HELPS: u32 = 6;
+
+/// What the table remembers about all this.
+#[derive(Debug)]
+pub(in crate::bot::game) struct Manners {
+    opinion: EvalHistory,
+    draws: DrawPolicy,
+    takebacks: TakebackPolicy,
+    resigning: ResignPolicy,
+    absence: OpponentAbsence,
+    first_move: AbortPolicy,
+    standstill: StalledGame,
+    refusal: Option<UnsupportedGame>,
+}
+
+/// A state that was read, as far as manners care.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::bot::game) struct Glance {
+    /// What it did to the list.
+    pub(in crate::bot::game) change: MoveListChange,
+    /// It came with an opening: several things may have happened since the one before.
+    pub(in crate::bot::game) opened: bool,
+    /// When.
+    pub(in crate::bot::game) now: Instant,
+}
+
+impl Manners {
+    /// For a game with this past.
+    pub(in crate::bot::game) fn new(past: ResumeState) -> Self {
+        Self {
+            opinion: past.opinion,
+            draws: DrawPolicy::new(past.draw_offers),
+            takebacks: TakebackPolicy::new(past.takebacks),
+            resigning: ResignPolicy::default(),
+            absence: OpponentAbsence::default(),
+            first_move: AbortPolicy::default(),
+            standstill: StalledGame::default(),
+            refusal: None,
+        }
+    }
+
+    pub(in crate::bot::game) fn refuses(&self) -> bool {
+        self.refusal.is_some()
+    }
+
+    /// When the earliest of the timers goes off.
+    pub(in crate::bot::game) fn wake_at(&self) -> Option<Instant> {
+        [
+            self.refusal.as_ref().map(UnsupportedGame::wake_at),
+            self.first_move.wake_at(),
+            self.draws.wake_at(),
+            self.takebacks.wake_at(),
+            self.resigning.wake_at(),
+            self.absence.wake_at(),
+            self.standstill.wake_at(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+}
+
+impl GameMachine {
+    /// A state was read that does not end the game; the move it may ask for is under way already.
+    pub(in crate::bot::game) fn mind_manners(&mut self, glance: Glance, out: &mut Vec<GameEffect>) {
+        let rewritten = matches!(glance.change, MoveListChange::Rewritten { .. });
+        if rewritten || self.manners.opinion.is_of_a_longer_game(self.ply()) {
+            self.manners.opinion = EvalHistory::default();
+        }
+        self.watch_presence(glance.change);
+        self.takeback_flag(out);
+        self.draw_flag(glance, out);
+        self.watch_first_move(glance);
+        self.watch_progress(glance, out);
+        if glance.change != MoveListChange::Same && !self.is_our_turn() {
+            self.resign_if_lost(glance.now, out);
+            self.claim_if_due(glance.now, out);
+        }
+    }
+
+    /// What became of a request.
+    pub(in crate::bot::game) fn asked(
+        &mut self,
+        request: GameRequest,
+        answer: &CallOutcome,
+        now: Instant,
+        out: &mut Vec<GameEffect>,
+    ) {
+        match request {
+            GameRequest::Abort if self.manners.refuses() => self.refused_abort(answer, now, out),
+            GameRequest::Abort => self.first_move_asked(answer, out),
+            GameRequest::Resign => self.resign_asked(answer, now),
+            GameRequest::AcceptDraw => self.draw_asked(answer, now),
+            GameRequest::AcceptTakeback => self.takeback_asked(answer, now),
+            GameRequest::ClaimVictory | GameRequest::ClaimDraw => self.claim_asked(answer, now),
+            // Whether they heard our no or not: the move to come says it too.
+            GameRequest::DeclineDraw | GameRequest::DeclineTakeback => {}
+        }
+        self.standstill_tick(now, out);
+    }
+
+    /// The timers of all this.
+    pub(in crate::bot::game) fn manners_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+        self.refusal_tick(now, out);
+        self.first_move_tick(now, out);
+        self.draw_tick(now, out);
+        self.takeback_tick(now, out);
+        self.resign_tick(now, out);
+        self.absence_tick(now, out);
+        self.standstill_tick(now, out);
+    }
+
+    /// Whether a side has nothing but its king: it cannot win, not even on time.
+    fn is_bare(&self, side: Side) -> bool {
+        let color = match side {
+            Side::White => Color::White,
+            Side::Black => Color::Black,
+        };
+        self.record.game().position().by_color(color).count() == 1
+    }
+
+    /// Whether the opponent is about to lose on time: less than `little` is left, less than we
+    /// have, and no time is added to speak of.
+    fn opponent_is_short(&self, little: Duration) -> bool {
+        let (Some(setting), Some(shown)) = (&self.setting, &self.shown) else {
+            return false;
+        };
+        if !setting.clocked || self.ply() < FIRST_PLIES {
+            return false;
+        }
+        let (us, them) = (setting.us, setting.us.other());
+        let (Some(ours), Some(theirs)) = (shown.state.time(us), shown.state.time(them)) else {
+            return false;
+        };
+        let little = if shown.state.increment(them).is_zero() {
+            little
+        } else {
+            little / INCREMENT_HELPS
+        };
+        theirs < little && theirs < ours
+    }
+}

@@ -1,0 +1,149 @@
+//! An opponent who left: what may be claimed, and when.
+//!
+//! The server counts down and says so about every five seconds; at nought the game may be claimed
+//! while it is the opponent's turn. Whoever comes back early is not announced: the messages just
+//! stop, so news gets old. A nought heard on our turn is used once our move stands. A yes proves
+//! nothing, and some games cannot be claimed at all: after a few in vain it is left at that.
+
+use std::time::Instant;
+
+use super::retry::limited;
+use crate::bot::game::event::{CallOutcome, GameEffect, GameRequest};
+use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
+use crate::bot::game::move_list::MoveListChange;
+use crate::lichess::OpponentGone;
+
+/// Claims answered with a yes that ended nothing, after which no more are made.
+const MOST_IN_VAIN: u32 = 3;
+/// Claims refused or lost, after which no more are made.
+const MOST_FAILED: u32 = 12;
+
+/// What is known of the opponent's presence.
+#[derive(Debug, Default)]
+pub(super) struct OpponentAbsence {
+    /// When the opponent was last said to be away.
+    heard: Option<Instant>,
+    /// When it was last said that the game may be claimed now.
+    nought: Option<Instant>,
+    claims: ClaimPolicy,
+}
+
+/// The claims of one absence.
+#[derive(Debug, Default)]
+struct ClaimPolicy {
+    under_way: bool,
+    in_vain: u32,
+    failed: u32,
+    /// No claim before this moment: the server checks only now and then.
+    not_before: Option<Instant>,
+    /// The next one even without another word from the server.
+    at: Option<Instant>,
+}
+
+impl OpponentAbsence {
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        self.claims.at
+    }
+}
+
+impl ClaimPolicy {
+    fn are_worth_it(&self, now: Instant) -> bool {
+        !self.under_way
+            && self.in_vain < MOST_IN_VAIN
+            && self.failed < MOST_FAILED
+            && self.not_before.is_none_or(|at| at <= now)
+    }
+}
+
+impl GameMachine {
+    /// The opponent left, is still away, or came back.
+    pub(in crate::bot::game) fn absence(
+        &mut self,
+        absence: OpponentGone,
+        now: Instant,
+        out: &mut Vec<GameEffect>,
+    ) {
+        if !absence.gone {
+            self.manners.absence = OpponentAbsence::default();
+            return;
+        }
+        let due = absence.claim_win_in.is_some_and(|left| left.is_zero());
+        let known = &mut self.manners.absence;
+        known.heard = Some(now);
+        known.nought = due.then_some(now);
+        self.claim_if_due(now, out);
+    }
+
+    /// Whether the opponent was away when we last heard, not long ago.
+    pub(super) fn opponent_is_away(&self, now: Instant) -> bool {
+        self.is_fresh(self.manners.absence.heard, now)
+    }
+
+    fn is_fresh(&self, heard: Option<Instant>, now: Instant) -> bool {
+        heard.is_some_and(|at| now.saturating_duration_since(at) <= self.pace.absence)
+    }
+
+    /// A move of theirs brings them back.
+    pub(super) fn watch_presence(&mut self, change: MoveListChange) {
+        let only_ours = change == MoveListChange::Grown(1) && !self.is_our_turn();
+        if change != MoveListChange::Same && !only_ours {
+            self.manners.absence = OpponentAbsence::default();
+        }
+    }
+
+    /// Claims the game if it may be claimed now: the win, or the draw where we cannot win.
+    pub(super) fn claim_if_due(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+        let Some(setting) = &self.setting else { return };
+        let claimable = setting.clocked
+            && self.ply() >= FIRST_PLIES
+            && self.is_trusted()
+            && !self.is_our_turn()
+            && !self.manners.refuses()
+            && self.is_fresh(self.manners.absence.nought, now);
+        if !claimable || !self.manners.absence.claims.are_worth_it(now) {
+            return;
+        }
+        let request = if self.is_bare(setting.us) {
+            GameRequest::ClaimDraw
+        } else {
+            GameRequest::ClaimVictory
+        };
+        let claims = &mut self.manners.absence.claims;
+        claims.under_way = true;
+        claims.at = None;
+        out.push(GameEffect::Ask(request));
+    }
+
+    /// What became of a claim. One that worked is followed by the end of the game.
+    pub(super) fn claim_asked(&mut self, answer: &CallOutcome, now: Instant) {
+        let again = self.pace.again;
+        let (soonest, again) = match answer {
+            CallOutcome::Limited { wait } => {
+                let wait = limited(*wait, &self.pace);
+                (wait, wait.max(again))
+            }
+            _ => (again / 2, again),
+        };
+        let claims = &mut self.manners.absence.claims;
+        claims.under_way = false;
+        match answer {
+            CallOutcome::Done => claims.in_vain += 1,
+            CallOutcome::Lost
+            | CallOutcome::Limited { .. }
+            | CallOutcome::Refused { .. }
+            | CallOutcome::Gone => {
+                claims.failed += 1;
+            }
+        }
+        claims.not_before = now.checked_add(soonest);
+        claims.at = now.checked_add(again);
+    }
+
+    pub(super) fn absence_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+        let claims = &mut self.manners.absence.claims;
+        if claims.at.is_some_and(|at| at <= now) {
+            claims.at = None;
+            self.claim_if_due(now, out);
+        }
+    }
+}

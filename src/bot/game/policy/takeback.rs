@@ -1,0 +1,101 @@
+//! Takebacks: granted as often as the operator allows, in casual games only; else an explicit no.
+//!
+//! A grant changes nothing here: it is the shorter list that stops a search. Nothing is granted
+//! while a move of ours is on its way, for that move ends the proposal, and a late yes would be a
+//! proposal of our own.
+
+use std::time::Instant;
+
+use super::retry::Retry;
+use crate::bot::game::event::{CallOutcome, GameEffect, GameRequest, Persist};
+use crate::bot::game::machine::GameMachine;
+
+/// What is remembered about takebacks.
+#[derive(Debug)]
+pub(super) struct TakebackPolicy {
+    /// Their flag in the last state.
+    flag: bool,
+    granting: Option<Retry>,
+    /// How many were granted in this game.
+    granted: u32,
+}
+
+impl TakebackPolicy {
+    pub(super) fn new(granted: u32) -> Self {
+        Self {
+            flag: false,
+            granting: None,
+            granted,
+        }
+    }
+
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        self.granting.and_then(|granting| granting.wake_at())
+    }
+}
+
+impl GameMachine {
+    /// Their flag in the state just read; it counts when it appears.
+    pub(super) fn takeback_flag(&mut self, out: &mut Vec<GameEffect>) {
+        let (Some(setting), Some(shown)) = (&self.setting, &self.shown) else {
+            return;
+        };
+        let flag = shown.state.proposes_takeback(setting.us.other());
+        let appeared = flag && !self.manners.takebacks.flag;
+        self.manners.takebacks.flag = flag;
+        if !flag {
+            self.manners.takebacks.granting = None;
+        }
+        if !appeared {
+            return;
+        }
+        if !self.grants_takeback() {
+            out.push(GameEffect::Ask(GameRequest::DeclineTakeback));
+            return;
+        }
+        let takebacks = &mut self.manners.takebacks;
+        takebacks.granted += 1;
+        takebacks.granting = Some(Retry::begun());
+        let so_far = takebacks.granted;
+        out.push(GameEffect::Ask(GameRequest::AcceptTakeback));
+        out.push(GameEffect::Remember(Persist::TakebackGranted { so_far }));
+    }
+
+    fn grants_takeback(&self) -> bool {
+        let Some(setting) = &self.setting else {
+            return false;
+        };
+        let rules = &self.settings.takeback;
+        let most = if setting.opponent_is_bot {
+            rules.bots
+        } else {
+            rules.humans
+        };
+        !setting.rated
+            && !setting.arena
+            && self.frozen().is_none()
+            && self.manners.takebacks.granted < most
+    }
+
+    /// Whether a takeback that we granted is still to be carried out.
+    pub(in crate::bot::game) fn grants_now(&self) -> bool {
+        self.manners.takebacks.granting.is_some()
+    }
+
+    pub(super) fn takeback_asked(&mut self, answer: &CallOutcome, now: Instant) {
+        let pace = self.pace;
+        if let Some(granting) = &mut self.manners.takebacks.granting {
+            granting.answered(answer, &pace, now);
+        }
+    }
+
+    pub(super) fn takeback_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+        let sent = self.frozen().is_some();
+        if let Some(granting) = &mut self.manners.takebacks.granting
+            && granting.is_due(now)
+            && !sent
+        {
+            out.push(GameEffect::Ask(GameRequest::AcceptTakeback));
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Games of another kind: they are aborted, or where that is refused resigned.
+//!
+//! Nothing on their board is read. A server that lets us do neither is asked ever more rarely.
+
+use std::time::Instant;
+
+use crate::bot::game::delivery_policy::grown;
+use crate::bot::game::event::{Anomaly, CallOutcome, GameEffect, GameRequest};
+use crate::bot::game::machine::GameMachine;
+
+/// Requests after which nothing seems to help.
+const MANY: u32 = 6;
+
+/// A game that is given up because it is of another kind.
+#[derive(Debug)]
+pub(super) struct UnsupportedGame {
+    request: GameRequest,
+    at: Instant,
+    tries: u32,
+}
+
+impl UnsupportedGame {
+    pub(super) fn wake_at(&self) -> Instant {
+        self.at
+    }
+
+    pub(super) fn is_stuck(&self) -> bool {
+        self.tries > MANY
+    }
+}
+
+impl GameMachine {
+    /// A game of another kind.
+    pub(in crate::bot::game) fn refuse_game(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+        if !self.manners.refuses() {
+            out.push(GameEffect::Note(Anomaly::NotOurs));
+            self.ask_to_leave(GameRequest::Abort, now, out);
+        }
+    }
+
+    fn ask_to_leave(&mut self, request: GameRequest, now: Instant, out: &mut Vec<GameEffect>) {
+        let tries = self
+            .manners
+            .refusal
+            .as_ref()
+            .map_or(0, |refusal| refusal.tries)
+            + 1;
+        let at = now + grown(self.pace.again, tries.saturating_sub(MANY / 2));
+        self.manners.refusal = Some(UnsupportedGame { request, at, tries });
+        out.push(GameEffect::Ask(request));
+    }
+
+    /// What became of the abort of such a game.
+    pub(super) fn refused_abort(
+        &mut self,
+        answer: &CallOutcome,
+        now: Instant,
+        out: &mut Vec<GameEffect>,
+    ) {
+        if matches!(answer, CallOutcome::Refused { .. }) {
+            self.ask_to_leave(GameRequest::Resign, now, out);
+        }
+    }
+
+    pub(super) fn refusal_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+        if let Some(refusal) = &self.manners.refusal
+            && refusal.at <= now
+        {
+            let request = refusal.request;
+            self.ask_to_leave(request, now, out);
+        }
+    }
+}

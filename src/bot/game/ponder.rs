@@ -1,0 +1,74 @@
+//! Thinking on the opponent's time, where the operator wants it.
+//!
+//! Only after the first moves, only on a clock, only on the reply expected, and never on a position
+//! that ends the game. Such a search uses what running clocks leave of the cores; when another move
+//! is played, or none any more, it ends.
+
+use std::time::Instant;
+
+use super::event::{GameEffect, RequestId};
+use super::machine::{FIRST_PLIES, GameMachine};
+use crate::bot::allot::ponder;
+use crate::rules::{Game, Move, RepetitionRule};
+
+/// A search on a position that is not on the board yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pondering {
+    ticket: RequestId,
+    /// The reply it counts on, and its place in the list.
+    reply: Move,
+    ply: usize,
+}
+
+impl GameMachine {
+    /// The opponent is to move, and the reply expected is this.
+    pub(super) fn start_pondering(
+        &mut self,
+        reply: Option<Move>,
+        now: Instant,
+        out: &mut Vec<GameEffect>,
+    ) {
+        let ply = self.record.ply();
+        let (Some(reply), Some(reading)) = (reply, self.reading()) else {
+            return;
+        };
+        if !self.settings.ponder || ply < FIRST_PLIES || !goes_on(self.record.game(), reply) {
+            return;
+        }
+        let limits = ponder(&reading, &self.lag, &self.settings, &self.pace, now);
+        let Some(limits) = limits else { return };
+        let ticket = self.next_ticket();
+        self.pondering = Some(Pondering { ticket, reply, ply });
+        out.push(GameEffect::Ponder {
+            ticket,
+            reply,
+            limits,
+        });
+    }
+
+    /// The number of the search that pondered on the position at hand, if one did.
+    pub(super) fn ponder_hit(&mut self) -> Option<RequestId> {
+        let pondering = self.pondering.take()?;
+        let moves = self.record.game().moves();
+        let is_hit = moves.len() == pondering.ply + 1 && moves.last() == Some(&pondering.reply);
+        is_hit.then_some(pondering.ticket)
+    }
+
+    /// What was pondered on is of no use any more.
+    pub(super) fn stop_pondering(&mut self, out: &mut Vec<GameEffect>) {
+        if self.pondering.take().is_some() {
+            out.push(GameEffect::StopThinking);
+        }
+    }
+}
+
+/// Whether the reply is legal and leaves us something to think about.
+fn goes_on(game: &Game, reply: Move) -> bool {
+    if !game.position().is_legal(reply) {
+        return false;
+    }
+    let mut after = game.clone();
+    after.push(reply);
+    let over = after.outcome(RepetitionRule::Threefold).is_some();
+    !over && after.position().legal_moves().len() > 1
+}

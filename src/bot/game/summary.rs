@@ -1,0 +1,34 @@
+//! What is remembered of a game once it is over.
+//!
+//! Plain data out of the table; who keeps it is not the table's affair.
+
+use super::event::Ending;
+use super::machine::GameMachine;
+use crate::lichess::Status;
+use crate::store::{FinishedGame, Timestamp};
+
+/// The half-moves that the server compares to find out that a game repeats another.
+pub const OPENING: usize = 20;
+
+impl GameMachine {
+    /// The game that ended so at this moment; none if its end was not seen.
+    pub fn summary(&self, ending: &Ending, at: Timestamp) -> Option<FinishedGame> {
+        let status = ending.status.filter(|status| Status::is_over(*status))?;
+        let setting = self.setting.as_ref();
+        let opening = self.record.game().moves().iter().take(OPENING);
+        let opening: Vec<String> = opening.map(ToString::to_string).collect();
+        Some(FinishedGame {
+            game: ending.game.clone(),
+            opponent: setting.and_then(|setting| setting.opponent_id.clone()),
+            is_bot: setting.is_some_and(|setting| setting.opponent_is_bot),
+            rated: setting.is_some_and(|setting| setting.rated),
+            color: ending.us,
+            winner: ending.winner,
+            status: status.as_str().to_owned(),
+            plies: u32::try_from(ending.plies).unwrap_or(u32::MAX),
+            opening: opening.join(" "),
+            rating_diff: None,
+            at,
+        })
+    }
+}

@@ -1,0 +1,244 @@
+//! The calls of matchmaking: each is made once, and what came of it is told.
+//!
+//! Nothing is decided here and nothing is repeated. A challenge is kept alive by its stream until
+//! its fate is known; the stream is given up when it breaks, and the event stream tells the rest.
+
+use futures::future::BoxFuture;
+use futures::stream::{FuturesUnordered, StreamExt};
+
+use super::challenge_request::ChallengeRequest;
+use super::event::{MatchmakingEvent, NotCreated};
+use crate::bot::state::{BotState, DurableWrite, QuotaCall as Asking};
+use crate::lichess::{
+    Challenge, ChallengeStream, ChallengeUpdate, Client, Disconnect, Error, Timestamped, UserId,
+};
+
+/// As many bots as the server lists.
+const MOST_BOTS: u32 = 512;
+
+/// What a call came to.
+enum ChallengeOutcome {
+    Heard(MatchmakingEvent),
+    /// A challenge stands; its stream goes on.
+    Stands(Box<Challenge>, Box<ChallengeStream>),
+}
+
+/// Makes the calls.
+pub(super) struct MatchmakingCalls {
+    client: Client,
+    memory: BotState,
+    me: UserId,
+    calls: FuturesUnordered<BoxFuture<'static, ChallengeOutcome>>,
+}
+
+impl MatchmakingCalls {
+    pub(super) fn new(client: Client, memory: BotState, me: UserId) -> Self {
+        Self {
+            client,
+            memory,
+            me,
+            calls: FuturesUnordered::new(),
+        }
+    }
+
+    /// What comes next; nothing while no call is under way. May be dropped at any await.
+    pub(super) async fn next(&mut self) -> Option<MatchmakingEvent> {
+        match self.calls.next().await? {
+            ChallengeOutcome::Heard(heard) => Some(heard),
+            ChallengeOutcome::Stands(challenge, stream) => {
+                self.calls.push(Box::pin(fate(stream)));
+                Some(MatchmakingEvent::Created(challenge))
+            }
+        }
+    }
+
+    /// Asks for the bots online.
+    pub(super) fn list(&mut self) {
+        let (client, me) = (self.client.clone(), self.me.clone());
+        self.calls.push(Box::pin(async move {
+            ChallengeOutcome::Heard(match list(&client, &me).await {
+                Ok(heard) => heard,
+                Err(error) => {
+                    tracing::debug!(%error, "cannot list the bots online");
+                    MatchmakingEvent::NotListed(error.wait())
+                }
+            })
+        }));
+    }
+
+    /// Asks where these users are.
+    pub(super) fn look(&mut self, users: Vec<UserId>) {
+        let client = self.client.clone();
+        self.calls.push(Box::pin(async move {
+            ChallengeOutcome::Heard(match client.presence(&users).await {
+                Ok(seen) => MatchmakingEvent::Seen(seen),
+                Err(error) => {
+                    tracing::debug!(%error, "cannot see who is there");
+                    MatchmakingEvent::NotSeen
+                }
+            })
+        }));
+    }
+
+    /// Makes a challenge, once what it spends is on disk.
+    pub(super) fn create(&mut self, offer: ChallengeRequest, written: DurableWrite) {
+        let (client, memory) = (self.client.clone(), self.memory.clone());
+        self.calls.push(Box::pin(async move {
+            written.await;
+            match open(&client, &offer).await {
+                Ok((challenge, stream)) => ChallengeOutcome::Stands(challenge, stream),
+                Err(loss) => {
+                    if let Disconnect::Unopened(error) = &loss {
+                        memory.refused(Asking::Challenge, error, Some(&offer.to));
+                    }
+                    tracing::info!(user = %offer.to, %loss, "no challenge");
+                    ChallengeOutcome::Heard(MatchmakingEvent::NotCreated(why(&loss)))
+                }
+            }
+        }));
+    }
+
+    /// Asks for our pending challenges.
+    pub(super) fn find(&mut self) {
+        let client = self.client.clone();
+        self.calls.push(Box::pin(async move {
+            let found = client.challenges().await;
+            if let Err(error) = &found {
+                tracing::debug!(%error, "cannot look for the challenge");
+            }
+            ChallengeOutcome::Heard(MatchmakingEvent::Found(
+                found.ok().map(|found| found.outgoing),
+            ))
+        }));
+    }
+
+    /// Says that a seat could not be had.
+    pub(super) fn no_seat(&mut self) {
+        let heard = MatchmakingEvent::NotCreated(NotCreated::NoSeat);
+        self.calls
+            .push(Box::pin(std::future::ready(ChallengeOutcome::Heard(heard))));
+    }
+}
+
+async fn list(client: &Client, me: &UserId) -> Result<MatchmakingEvent, Error> {
+    let mut bots = client.online_bots(MOST_BOTS).await?;
+    if !bots.iter().any(|bot| bot.id == *me) {
+        // Our rating is needed to find its like; without it the last one known has to do.
+        bots.extend(client.account().await.ok());
+    }
+    Ok(MatchmakingEvent::Listed(bots))
+}
+
+/// The challenge and its stream, once the server has said that it stands.
+async fn open(
+    client: &Client,
+    offer: &ChallengeRequest,
+) -> Result<(Box<Challenge>, Box<ChallengeStream>), Disconnect> {
+    let mut stream = client.keep_challenge(&offer.to, &offer.options()).await?;
+    let time = client.timing().call;
+    let first = tokio::time::timeout(time, stream.next())
+        .await
+        .map_err(|_| Disconnect::Silent(time))??;
+    match first.event {
+        ChallengeUpdate::Created(challenge) => Ok((challenge, Box::new(stream))),
+        // Its end before its beginning: the event stream knows more.
+        ChallengeUpdate::Done(_) => Err(Disconnect::Ended),
+    }
+}
+
+/// Keeps a challenge alive until its fate is known.
+async fn fate(mut stream: Box<ChallengeStream>) -> ChallengeOutcome {
+    loop {
+        match stream.next().await {
+            Ok(Timestamped {
+                event: ChallengeUpdate::Done(status),
+                ..
+            }) => return ChallengeOutcome::Heard(MatchmakingEvent::Done(status)),
+            Ok(_) => {}
+            Err(loss) => {
+                tracing::debug!(%loss, "a challenge of ours is no longer kept alive");
+                return ChallengeOutcome::Heard(MatchmakingEvent::Tick);
+            }
+        }
+    }
+}
+
+/// What a challenge that did not come about teaches.
+fn why(loss: &Disconnect) -> NotCreated {
+    let Disconnect::Unopened(error) = loss else {
+        return NotCreated::Lost;
+    };
+    let day = error
+        .rate_limit()
+        .is_some_and(|limit| limit.key.as_deref().is_some_and(is_about_bots));
+    match error {
+        Error::RateLimited { .. } | Error::Refused { .. } if day => NotCreated::DaySpent,
+        Error::RateLimited { wait, .. } => NotCreated::Limited(wait.unwrap_or_default()),
+        Error::Refused { .. } if error.is_unauthorized() => NotCreated::Unauthorized,
+        Error::Refused { .. } if error.is_forbidden() => NotCreated::Forbidden,
+        Error::Refused { .. } | Error::Gone { .. } => NotCreated::Refused(error.to_string()),
+        Error::Transient { .. } | Error::Protocol { .. } => NotCreated::Lost,
+    }
+}
+
+fn is_about_bots(key: &str) -> bool {
+    key.starts_with("bot.vsBot")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::lichess::{ErrorBody, RateLimit};
+
+    #[test]
+    fn what_came_of_a_challenge_is_told_by_the_class_of_the_answer() {
+        let day = || {
+            Box::new(ErrorBody {
+                rate_limit: Some(RateLimit {
+                    key: Some("bot.vsBot.day".to_owned()),
+                    wait: None,
+                }),
+                ..ErrorBody::default()
+            })
+        };
+        let limited = |wait, body| Error::RateLimited { wait, body };
+        let refused = |status, body| Error::Refused { status, body };
+        let said = |words: &str| NotCreated::Refused(words.to_owned());
+        let minute = Some(Duration::from_secs(60));
+        let transient = Error::Transient {
+            reached: true,
+            status: None,
+            reason: String::new(),
+        };
+        for (error, expected) in [
+            (limited(minute, day()), NotCreated::DaySpent),
+            (refused(400, day()), NotCreated::DaySpent),
+            (
+                limited(minute, Box::default()),
+                NotCreated::Limited(Duration::from_secs(60)),
+            ),
+            (
+                refused(400, Box::default()),
+                said("refused with status 400: "),
+            ),
+            (refused(401, Box::default()), NotCreated::Unauthorized),
+            (refused(403, Box::default()), NotCreated::Forbidden),
+            (
+                Error::Gone {
+                    body: Box::default(),
+                },
+                said("gone: "),
+            ),
+            (transient, NotCreated::Lost),
+        ] {
+            assert_eq!(
+                why(&Disconnect::Unopened(error.clone())),
+                expected,
+                "{error:?}"
+            );
+        }
+        assert_eq!(why(&Disconnect::Ended), NotCreated::Lost);
+    }
+}

@@ -1,0 +1,121 @@
+//! What is asked of whom. Plain data.
+
+use std::time::Duration;
+
+use crate::config::Profile;
+use crate::lichess::{ChallengeOptions, ColorChoice, Speed, TimeControl, UserId, Variant};
+
+use crate::bot::quota::ChallengeTarget;
+
+/// Who wants a challenge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Initiator {
+    /// The rules of the config.
+    Rules,
+    /// The operator, by command.
+    Operator,
+}
+
+/// A challenge to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChallengeRequest {
+    /// Who is asked.
+    pub to: UserId,
+    /// What kind of account that is.
+    pub target: ChallengeTarget,
+    /// What is asked for.
+    pub profile: Profile,
+    /// The colour we want.
+    pub color: ColorChoice,
+    /// Who wants it.
+    pub origin: Initiator,
+}
+
+impl ChallengeRequest {
+    /// The speed of the game.
+    pub fn speed(&self) -> Speed {
+        speed_of(self.profile.base, self.profile.increment)
+    }
+
+    /// The words of the call.
+    pub fn options(&self) -> ChallengeOptions {
+        ChallengeOptions {
+            rated: self.profile.rated,
+            time_control: TimeControl::Clock {
+                limit: self.profile.base,
+                increment: self.profile.increment,
+            },
+            color: self.color,
+            variant: Variant::Atomic,
+            rules: Vec::new(),
+            credits: self.target.credits(),
+        }
+    }
+
+    /// The same with the colours turned round; a colour left to the server stays so.
+    #[must_use]
+    pub fn turned(&self) -> Self {
+        let color = match self.color {
+            ColorChoice::White => ColorChoice::Black,
+            ColorChoice::Black => ColorChoice::White,
+            other => other,
+        };
+        Self {
+            color,
+            ..self.clone()
+        }
+    }
+}
+
+/// The speed class of a clock, as the server counts: forty moves long.
+pub fn speed_of(base: Duration, increment: Duration) -> Speed {
+    match base.as_secs() + 40 * increment.as_secs() {
+        0..30 => Speed::UltraBullet,
+        30..180 => Speed::Bullet,
+        180..480 => Speed::Blitz,
+        480..1500 => Speed::Rapid,
+        1500..21_600 => Speed::Classical,
+        _ => Speed::Correspondence,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn speeds_are_those_of_the_server() {
+        let speed =
+            |base, increment| speed_of(Duration::from_secs(base), Duration::from_secs(increment));
+        for (base, increment, expected) in [
+            (15, 0, Speed::UltraBullet),
+            (30, 0, Speed::Bullet),
+            (0, 1, Speed::Bullet),
+            (120, 1, Speed::Bullet),
+            (180, 0, Speed::Blitz),
+            (300, 3, Speed::Blitz),
+            (480, 0, Speed::Rapid),
+            (900, 10, Speed::Rapid),
+            (1500, 0, Speed::Classical),
+            (10_800, 180, Speed::Classical),
+            (10_800, 300, Speed::Correspondence),
+        ] {
+            assert_eq!(speed(base, increment), expected, "{base}+{increment}");
+        }
+    }
+
+    #[test]
+    fn a_challenge_says_what_the_profile_says() {
+        let offer = ChallengeRequest {
+            to: UserId::new("nukeengine"),
+            target: ChallengeTarget::Human,
+            profile: Profile::default(),
+            color: ColorChoice::White,
+            origin: Initiator::Rules,
+        };
+        let options = offer.options();
+        assert_eq!((options.rated, options.credits), (true, 5));
+        assert_eq!(offer.turned().color, ColorChoice::Black);
+        assert_eq!(offer.turned().turned(), offer);
+    }
+}

@@ -1,0 +1,233 @@
+//! Who is left in peace, and how long: what is learned from a refusal.
+//!
+//! A rest is for one opponent and, where the reason says so, only for some speeds or for rated or
+//! casual games: who finds a game too fast may like a slower one. Pure: the memory keeps the rests,
+//! doubles those that repeat themselves, and lets none be forgotten by a restart.
+
+use std::time::Duration;
+
+use crate::lichess::{DeclineReason, Speed, UserId};
+
+/// The speeds of real-time games, the fastest first.
+const SPEEDS: [Speed; 4] = [Speed::Bullet, Speed::Blitz, Speed::Rapid, Speed::Classical];
+/// A refusal for good is believed this many times longer than one for the moment.
+const LONG: u32 = 24;
+/// One without a reason; "later" is as many times shorter.
+const MIDDLING: u32 = 6;
+
+/// What an attempt came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptOutcome {
+    /// They said no.
+    Declined(DeclineReason),
+    /// They said nothing.
+    Silent,
+    /// The server does not let us ask them.
+    Barred,
+    /// They played, and are left to others for so long.
+    Played(Duration),
+}
+
+/// A rest to be kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cooldown {
+    /// The name under which it is kept.
+    pub key: String,
+    /// How long it is the first time; doubled with each repetition.
+    pub first: Duration,
+    /// The longest it gets.
+    pub most: Duration,
+    /// Why.
+    pub reason: &'static str,
+}
+
+/// What a rest is about: everything with this opponent, or only some games.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CooldownScope {
+    All,
+    Speed(Speed),
+    Mode(bool),
+    Game(Speed, bool),
+}
+
+impl CooldownScope {
+    fn key(self, opponent: &UserId) -> String {
+        let (speed, rated) = match self {
+            Self::All => (None, None),
+            Self::Speed(speed) => (Some(speed), None),
+            Self::Mode(rated) => (None, Some(rated)),
+            Self::Game(speed, rated) => (Some(speed), Some(rated)),
+        };
+        let speed = speed.map_or("*", Speed::as_str);
+        let mode = rated.map_or("*", |rated| if rated { "rated" } else { "casual" });
+        format!("challenge {opponent} {speed} {mode}")
+    }
+}
+
+/// The rests that stand in the way of such a game.
+pub fn keys(opponent: &UserId, speed: Speed, rated: bool) -> [String; 4] {
+    [
+        CooldownScope::All,
+        CooldownScope::Speed(speed),
+        CooldownScope::Mode(rated),
+        CooldownScope::Game(speed, rated),
+    ]
+    .map(|about| about.key(opponent))
+}
+
+/// All rests that an opponent can have.
+pub fn all_keys(opponent: &UserId) -> Vec<String> {
+    let mut keys = Vec::new();
+    for speed in SPEEDS {
+        for rated in [true, false] {
+            keys.extend(self::keys(opponent, speed, rated));
+        }
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+/// What an attempt at such a game teaches; `first` and `most` are the operator's lengths.
+pub fn lesson(
+    opponent: &UserId,
+    speed: Speed,
+    rated: bool,
+    verdict: AttemptOutcome,
+    (first, most): (Duration, Duration),
+) -> Vec<Cooldown> {
+    let (abouts, length) = about(speed, rated, verdict, first);
+    let fixed = matches!(verdict, AttemptOutcome::Played(_));
+    abouts
+        .into_iter()
+        .map(|about| Cooldown {
+            key: about.key(opponent),
+            first: length,
+            most: if fixed { length } else { most },
+            reason: reason(verdict),
+        })
+        .collect()
+}
+
+fn about(
+    speed: Speed,
+    rated: bool,
+    verdict: AttemptOutcome,
+    first: Duration,
+) -> (Vec<CooldownScope>, Duration) {
+    let at = SPEEDS.iter().position(|it| *it == speed);
+    let as_fast = || SPEEDS[..at.map_or(0, |at| at + 1)].iter();
+    let as_slow = || SPEEDS[at.unwrap_or(SPEEDS.len())..].iter();
+    let speeds =
+        |speeds: std::slice::Iter<'_, Speed>| speeds.copied().map(CooldownScope::Speed).collect();
+    let (middling, long) = (first.saturating_mul(MIDDLING), first.saturating_mul(LONG));
+    match verdict {
+        AttemptOutcome::Declined(reason) => match reason {
+            DeclineReason::NoBot | DeclineReason::Variant | DeclineReason::Standard => {
+                (vec![CooldownScope::All], long)
+            }
+            DeclineReason::TooFast => (speeds(as_fast()), long),
+            DeclineReason::TooSlow => (speeds(as_slow()), long),
+            DeclineReason::TimeControl => (vec![CooldownScope::Speed(speed)], long),
+            // The reason names what they want instead, so it is the other they refuse.
+            DeclineReason::Rated => (vec![CooldownScope::Mode(false)], long),
+            DeclineReason::Casual => (vec![CooldownScope::Mode(true)], long),
+            DeclineReason::Later => (vec![CooldownScope::All], first / MIDDLING),
+            DeclineReason::Generic | DeclineReason::OnlyBot | DeclineReason::Unknown => {
+                (vec![CooldownScope::Game(speed, rated)], middling)
+            }
+        },
+        AttemptOutcome::Silent => (vec![CooldownScope::All], first),
+        AttemptOutcome::Barred => (vec![CooldownScope::All], long),
+        AttemptOutcome::Played(wait) => (vec![CooldownScope::All], wait),
+    }
+}
+
+fn reason(verdict: AttemptOutcome) -> &'static str {
+    match verdict {
+        AttemptOutcome::Declined(reason) => reason.as_str(),
+        AttemptOutcome::Silent => "no answer",
+        AttemptOutcome::Barred => "refused by the server",
+        AttemptOutcome::Played(_) => "played",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+    const WEEK: Duration = Duration::from_secs(604_800);
+
+    fn learned(verdict: AttemptOutcome) -> Vec<Cooldown> {
+        let them = UserId::new("NukeEngine");
+        lesson(&them, Speed::Blitz, true, verdict, (HOUR, WEEK))
+    }
+
+    /// Which of bullet, blitz, rapid and classical may be asked after it, rated or casual.
+    fn open(verdict: AttemptOutcome, rated: bool) -> String {
+        let learned = learned(verdict);
+        let closed = |speed| {
+            let keys = keys(&UserId::new("nukeengine"), speed, rated);
+            learned.iter().any(|rest| keys.contains(&rest.key))
+        };
+        let mark = |speed| if closed(speed) { '-' } else { 'x' };
+        SPEEDS.into_iter().map(mark).collect()
+    }
+
+    #[test]
+    fn a_reason_closes_what_it_is_about_and_nothing_else() {
+        for (reason, rated, casual) in [
+            ("nobot", "----", "----"),
+            ("variant", "----", "----"),
+            ("standard", "----", "----"),
+            ("later", "----", "----"),
+            ("toofast", "--xx", "--xx"),
+            ("tooslow", "x---", "x---"),
+            ("timecontrol", "x-xx", "x-xx"),
+            ("rated", "xxxx", "----"),
+            ("casual", "----", "xxxx"),
+            ("generic", "x-xx", "xxxx"),
+            ("onlybot", "x-xx", "xxxx"),
+            ("novelty", "x-xx", "xxxx"),
+        ] {
+            let verdict = AttemptOutcome::Declined(DeclineReason::from_word(reason));
+            assert_eq!(open(verdict, true), rated, "{reason}, rated");
+            assert_eq!(open(verdict, false), casual, "{reason}, casual");
+        }
+    }
+
+    #[test]
+    fn a_refusal_for_good_is_believed_longer_than_one_for_the_moment() {
+        let minutes = |verdict| learned(verdict)[0].first.as_secs() / 60;
+        assert_eq!(minutes(AttemptOutcome::Declined(DeclineReason::Later)), 10);
+        assert_eq!(minutes(AttemptOutcome::Silent), 60);
+        assert_eq!(
+            minutes(AttemptOutcome::Declined(DeclineReason::Generic)),
+            6 * 60
+        );
+        assert_eq!(
+            minutes(AttemptOutcome::Declined(DeclineReason::NoBot)),
+            24 * 60
+        );
+        assert_eq!(minutes(AttemptOutcome::Barred), 24 * 60);
+    }
+
+    #[test]
+    fn what_has_a_length_of_its_own_is_never_doubled() {
+        let rest = &learned(AttemptOutcome::Played(HOUR * 3))[0];
+        assert_eq!((rest.first, rest.most), (HOUR * 3, HOUR * 3));
+        assert_eq!(learned(AttemptOutcome::Silent)[0].most, WEEK);
+    }
+
+    #[test]
+    fn forgiving_forgets_all_that_can_be_learned() {
+        let all = all_keys(&UserId::new("nukeengine"));
+        assert_eq!(all.len(), 15);
+        for reason in DeclineReason::ALL {
+            for rest in learned(AttemptOutcome::Declined(*reason)) {
+                assert!(all.contains(&rest.key), "{rest:?}");
+            }
+        }
+    }
+}

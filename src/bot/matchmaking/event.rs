@@ -1,0 +1,124 @@
+//! What matchmaking is told and what it wants done. Data only.
+
+use std::time::{Duration, Instant};
+
+use super::challenge_request::ChallengeRequest;
+use super::cooldown::Cooldown;
+use crate::bot::quota::{ChallengeTarget, Permit};
+use crate::lichess::{
+    Account, Challenge, ChallengeId, ChallengeStatus, Event, GameId, Presence, UserId,
+};
+use crate::store::Timestamp;
+
+/// What others know: lists, guard, ledger.
+pub trait Directory {
+    /// Whether something rests under this key.
+    fn rests(&self, key: &str) -> bool;
+    /// Whether this account is never to be challenged.
+    fn avoids(&self, user: &UserId) -> bool;
+    /// Whether rated games with this account are allowed now.
+    fn may_rate(&self, user: &UserId) -> bool;
+    /// Whether the budget allows such a challenge now.
+    fn may_challenge(&self, target: ChallengeTarget) -> Permit;
+    /// Games a day that may be asked for.
+    fn budget(&self) -> u32;
+}
+
+/// The circumstances of a moment.
+#[expect(
+    missing_debug_implementations,
+    reason = "it borrows what cannot be shown"
+)]
+#[derive(Clone, Copy)]
+pub struct MatchContext<'a> {
+    /// The moment.
+    pub now: Instant,
+    /// The same by the calendar.
+    pub moment: Timestamp,
+    /// Seats that a challenge of ours may take.
+    pub spare: usize,
+    /// Games that run.
+    pub games: usize,
+    /// Whether a challenge of ours holds a seat.
+    pub held: bool,
+    /// What others know.
+    pub folk: &'a dyn Directory,
+}
+
+/// Why there is no challenge.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotCreated {
+    /// Nobody knows: no answer, or one that cannot be understood.
+    #[error("the answer was lost, and it does not stand")]
+    Lost,
+    /// There was no seat, or it could not be written down.
+    #[error("there was no seat for it")]
+    NoSeat,
+    /// Such calls pause for so long.
+    #[error("Lichess wants none for {} s", .0.as_secs())]
+    Limited(Duration),
+    /// The day's games against bots are used up, ours or theirs.
+    #[error("the day's games against bots are spent, ours or theirs")]
+    DaySpent,
+    /// The server does not let us ask this user, in its words.
+    #[error("{0}")]
+    Refused(String),
+    /// The token or the account may not challenge.
+    #[error("the token or the account may not challenge anybody")]
+    Forbidden,
+    /// The token is not accepted at all: the alarm about it says when to go on.
+    #[error("the token is not accepted")]
+    Unauthorized,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum MatchmakingEvent {
+    /// Time has passed, or seats have changed.
+    Tick,
+    /// The bots that are online, and perhaps our own account.
+    Listed(Vec<Account>),
+    /// They could not be had; such calls pause for so long.
+    NotListed(Option<Duration>),
+    /// Where the users that were looked at are.
+    Seen(Vec<Presence>),
+    /// That could not be had.
+    NotSeen,
+    /// The server has made our challenge.
+    Created(Box<Challenge>),
+    /// It has not.
+    NotCreated(NotCreated),
+    /// Our pending challenges, after an answer was lost; nothing if they could not be had.
+    Found(Option<Vec<Challenge>>),
+    /// What became of our challenge, by its own stream.
+    Done(ChallengeStatus),
+    /// A line of the event stream.
+    Event(Event),
+    /// A game is over.
+    GameOver,
+}
+
+/// Something to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MatchmakingEffect {
+    /// Ask for the bots online.
+    List,
+    /// Ask where these users are.
+    Look(Vec<UserId>),
+    /// Take a seat and make this challenge.
+    Create(Box<ChallengeRequest>),
+    /// Ask for our pending challenges.
+    Find,
+    /// Our challenge has this id.
+    Held(ChallengeId),
+    /// Withdraw it.
+    Withdraw,
+    /// It is gone: give the seat back.
+    Release,
+    /// Keep a rest.
+    Rest(Cooldown),
+    /// Say that this user is not challenged, though the operator wants it, and why.
+    Unasked(UserId, String),
+    /// Forget the rests of this user: they have accepted, and this is the game where it has begun.
+    Forgive(UserId, Option<GameId>),
+}

@@ -1,0 +1,270 @@
+//! One attempt after the other: the rules of looking for a game.
+//!
+//! Pure: it is told what happened and says what is to be done. One attempt is under way at a time,
+//! and each ends in a game, in a refusal that is learned from, or in a challenge withdrawn. It never
+//! repeats a creation whose answer was lost, and never asks while anybody waits to come in.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::challenge_request::ChallengeRequest;
+use super::cooldown::AttemptOutcome;
+use super::event::{MatchContext, MatchmakingEffect, MatchmakingEvent, NotCreated};
+use super::manual_challenge::{MOST_ORDERS, ManualChallenge, ManualChallengeError};
+use super::online_bots::OnlineBots;
+use crate::config::Matchmaking;
+use crate::lichess::{ChallengeId, DeclineReason, UserId};
+
+/// How far an attempt has come.
+#[derive(Debug)]
+pub(super) enum AttemptState {
+    Idle,
+    Listing,
+    Looking(Vec<ChallengeRequest>),
+    /// The creation is under way; the id is known when the echo was quicker.
+    Creating {
+        offer: ChallengeRequest,
+        id: Option<ChallengeId>,
+    },
+    /// The answer was lost; the challenge may stand or not.
+    Lost {
+        offer: ChallengeRequest,
+        until: Instant,
+    },
+    Pending {
+        offer: ChallengeRequest,
+        id: ChallengeId,
+        until: Instant,
+    },
+    /// Declined; the reason may still come.
+    Declined {
+        offer: ChallengeRequest,
+        id: ChallengeId,
+        until: Instant,
+    },
+    /// Being withdrawn; the lobby sees to it.
+    Withdrawn {
+        offer: ChallengeRequest,
+        id: ChallengeId,
+        verdict: Option<AttemptOutcome>,
+    },
+}
+
+/// The second game of a pair.
+#[derive(Debug)]
+pub(super) struct GamePair {
+    pub(super) offer: ChallengeRequest,
+    pub(super) until: Instant,
+}
+
+/// Looks for games.
+#[derive(Debug)]
+pub struct Matchmaker {
+    pub(super) me: UserId,
+    pub(super) rules: Arc<Matchmaking>,
+    pub(super) pool: OnlineBots,
+    pub(super) state: AttemptState,
+    /// Since when no game has begun or ended.
+    pub(super) quiet_since: Instant,
+    pub(super) next: Instant,
+    pub(super) pair: Option<GamePair>,
+    pub(super) orders: VecDeque<ManualChallenge>,
+    pub(super) last: Option<ChallengeRequest>,
+    /// Profiles that the server made casual although they are rated.
+    pub(super) unratable: Vec<String>,
+    pub(super) open: bool,
+    pub(super) chance: fastrand::Rng,
+    /// Nothing to wait for but a seat or the end of a game.
+    pub(super) crowded: bool,
+}
+
+impl Matchmaker {
+    /// Nothing has been tried yet; `seed` is where chance starts.
+    pub fn new(me: UserId, rules: Arc<Matchmaking>, seed: u64, now: Instant) -> Self {
+        Self {
+            me,
+            pool: OnlineBots::default(),
+            rules,
+            state: AttemptState::Idle,
+            quiet_since: now,
+            next: now,
+            pair: None,
+            orders: VecDeque::new(),
+            last: None,
+            unratable: Vec::new(),
+            open: true,
+            chance: fastrand::Rng::with_seed(seed),
+            crowded: false,
+        }
+    }
+
+    /// Other rules from now on; what is under way goes on by the old ones.
+    pub fn set_rules(&mut self, rules: Arc<Matchmaking>) {
+        self.unratable.clear();
+        self.rules = rules;
+    }
+
+    /// Whether anything new may be asked for. What is open is withdrawn when it may not.
+    pub fn set_open(&mut self, open: bool) -> Vec<MatchmakingEffect> {
+        self.open = open;
+        if open {
+            return Vec::new();
+        }
+        let dropped = self.orders.drain(..);
+        let mut out: Vec<MatchmakingEffect> = dropped
+            .map(|order| MatchmakingEffect::Unasked(order.user, "nothing new is taken".to_owned()))
+            .collect();
+        self.pair = None;
+        self.withdraw(None, &mut out);
+        out
+    }
+
+    /// Takes an order of the operator.
+    ///
+    /// # Errors
+    /// When it cannot be taken; says why.
+    pub fn order(&mut self, order: ManualChallenge) -> Result<(), ManualChallengeError> {
+        if !self.open {
+            return Err(ManualChallengeError::Closed);
+        }
+        if order.user == self.me {
+            return Err(ManualChallengeError::Ourselves);
+        }
+        if self.orders.len() >= MOST_ORDERS {
+            return Err(ManualChallengeError::TooMany);
+        }
+        self.orders.push_back(order);
+        Ok(())
+    }
+
+    /// Challenges the last opponent again, with the colours turned round.
+    ///
+    /// # Errors
+    /// When nobody has been challenged yet, or as for [`Maker::order`].
+    pub fn rechallenge(&mut self) -> Result<UserId, ManualChallengeError> {
+        let last = self
+            .last
+            .as_ref()
+            .ok_or(ManualChallengeError::Nobody)?
+            .turned();
+        let user = last.to.clone();
+        self.order(ManualChallenge {
+            user: last.to,
+            profile: last.profile,
+            color: last.color,
+        })?;
+        Ok(user)
+    }
+
+    /// The operator wants no challenge out: orders that wait and the second game of a pair are
+    /// dropped, and what is open is withdrawn. Says how many orders there were.
+    pub fn recall(&mut self) -> (usize, Vec<MatchmakingEffect>) {
+        let dropped = self.orders.len();
+        self.orders.clear();
+        self.pair = None;
+        let mut out = Vec::new();
+        self.withdraw(None, &mut out);
+        (dropped, out)
+    }
+
+    /// What it is doing, for the operator.
+    pub fn describe(&self) -> String {
+        match &self.state {
+            AttemptState::Idle if !self.open => "closed".to_owned(),
+            AttemptState::Idle if !self.rules.enabled && self.orders.is_empty() => "off".to_owned(),
+            AttemptState::Idle => match self.orders.front() {
+                Some(order) => format!("waiting to challenge {}", order.user),
+                None => "waiting".to_owned(),
+            },
+            AttemptState::Listing | AttemptState::Looking(_) => {
+                "looking for an opponent".to_owned()
+            }
+            AttemptState::Creating { offer, .. }
+            | AttemptState::Lost { offer, .. }
+            | AttemptState::Pending { offer, .. } => format!("challenging {}", offer.to),
+            AttemptState::Declined { offer, .. } | AttemptState::Withdrawn { offer, .. } => {
+                format!("done with {}", offer.to)
+            }
+        }
+    }
+
+    /// When [`Heard::Tick`] is wanted, beside whenever seats change.
+    pub fn wake_at(&self) -> Option<Instant> {
+        match &self.state {
+            AttemptState::Idle if self.crowded || !self.wants_any() => None,
+            AttemptState::Idle => Some(self.idle_until()),
+            AttemptState::Pending { until, .. }
+            | AttemptState::Lost { until, .. }
+            | AttemptState::Declined { until, .. } => Some(*until),
+            AttemptState::Listing
+            | AttemptState::Looking(_)
+            | AttemptState::Creating { .. }
+            | AttemptState::Withdrawn { .. } => None,
+        }
+    }
+
+    pub(super) fn wants_any(&self) -> bool {
+        self.open && (self.rules.enabled || !self.orders.is_empty())
+    }
+
+    pub(super) fn idle_until(&self) -> Instant {
+        if self.orders.is_empty() && self.pair.is_none() {
+            self.next.max(self.quiet_since + self.rules.idle)
+        } else {
+            self.next
+        }
+    }
+
+    /// Takes in what happened and says what is to be done about it, in order.
+    pub fn hear(
+        &mut self,
+        heard: MatchmakingEvent,
+        around: &MatchContext<'_>,
+    ) -> Vec<MatchmakingEffect> {
+        let mut out = Vec::new();
+        match heard {
+            MatchmakingEvent::Tick => {}
+            MatchmakingEvent::Listed(accounts) => self.listed(&accounts, around),
+            MatchmakingEvent::NotListed(wait) => self.not_listed(wait, around.now),
+            MatchmakingEvent::Seen(seen) => self.seen(&seen, around, &mut out),
+            MatchmakingEvent::NotSeen => self.fail(around.now),
+            MatchmakingEvent::Created(challenge) => self.created(&challenge, around, &mut out),
+            MatchmakingEvent::NotCreated(why) => self.not_created(&why, around, &mut out),
+            MatchmakingEvent::Found(found) => self.found(found.as_deref(), around, &mut out),
+            MatchmakingEvent::Done(status) => self.done(status, around, &mut out),
+            MatchmakingEvent::Event(event) => self.event(&event, around, &mut out),
+            MatchmakingEvent::GameOver => self.quiet_since = around.now,
+        }
+        self.pass(around, &mut out);
+        out
+    }
+
+    /// What time and the lobby bring.
+    fn pass(&mut self, around: &MatchContext<'_>, out: &mut Vec<MatchmakingEffect>) {
+        self.crowded = false;
+        match &self.state {
+            AttemptState::Pending { until, .. } if *until <= around.now => {
+                self.withdraw(Some(AttemptOutcome::Silent), out);
+            }
+            // Its seat was wanted by somebody who came to us: that is not their fault.
+            AttemptState::Pending { .. } if !around.held => self.conclude(None, out),
+            AttemptState::Withdrawn { verdict, .. } if !around.held => {
+                let verdict = *verdict;
+                self.conclude(verdict, out);
+            }
+            AttemptState::Declined { until, .. } if *until <= around.now => {
+                let unknown = AttemptOutcome::Declined(DeclineReason::Unknown);
+                self.conclude(Some(unknown), out);
+            }
+            AttemptState::Lost { until, .. } if *until <= around.now => {
+                self.fall_through(&NotCreated::Lost, None, out);
+            }
+            AttemptState::Idle => self.begin(around, out),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,604 @@
+//! Matchmaking, told the time: attempts from the list to the game, and everything between.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, UNIX_EPOCH};
+
+use super::*;
+use crate::bot::matchmaking::challenge_request::Initiator;
+use crate::bot::matchmaking::cooldown::all_keys;
+use crate::bot::matchmaking::event::{Directory, NotCreated};
+use crate::bot::quota::{ChallengeTarget, Denied, Permit};
+use crate::bot::state::{BotState, StateRules};
+use crate::config::Profile;
+use crate::lichess::{
+    Account, Challenge, ChallengeStatus, ColorChoice, Event, Perf, Player, Presence,
+};
+use crate::store::{Store, Timestamp};
+
+mod anything;
+mod listing;
+mod orders;
+
+const MINUTE: Duration = Duration::from_secs(60);
+const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+
+fn me() -> UserId {
+    UserId::new("Megaton")
+}
+
+fn user(name: &str) -> UserId {
+    UserId::new(name)
+}
+
+/// Nobody is avoided and everything is allowed, unless said otherwise.
+struct Town {
+    memory: BotState,
+    avoided: Vec<&'static str>,
+    unrated: Vec<&'static str>,
+    barred: Option<(Timestamp, Denied)>,
+}
+
+impl Directory for Town {
+    fn rests(&self, key: &str) -> bool {
+        self.memory.resting(key).is_some()
+    }
+
+    fn avoids(&self, user: &UserId) -> bool {
+        self.avoided.contains(&user.as_str())
+    }
+
+    fn may_rate(&self, user: &UserId) -> bool {
+        !self.unrated.contains(&user.as_str())
+    }
+
+    fn may_challenge(&self, _: ChallengeTarget) -> Permit {
+        match self.barred {
+            Some((at, why)) => Permit::Later { at, why },
+            None => Permit::Granted,
+        }
+    }
+
+    fn budget(&self) -> u32 {
+        50
+    }
+}
+
+/// A maker with a clock, a town around it and a lobby of one seat.
+struct World {
+    maker: Matchmaker,
+    begun: Instant,
+    passed: Duration,
+    town: Town,
+    spare: usize,
+    games: usize,
+    held: bool,
+    bots: Vec<(&'static str, i32)>,
+    offline: Vec<&'static str>,
+    rests_kept: usize,
+    clock: Arc<AtomicU64>,
+}
+
+impl World {
+    fn new(rules: Matchmaking) -> Self {
+        let begun = Instant::now();
+        let clock = Arc::new(AtomicU64::new(START.as_millis()));
+        let told = Arc::clone(&clock);
+        let (store, kept) = Store::nowhere();
+        let time = move || UNIX_EPOCH + Duration::from_millis(told.load(Ordering::Relaxed));
+        let memory = BotState::with_clock(store, kept, StateRules::default(), Arc::new(time));
+        Self {
+            maker: Matchmaker::new(me(), Arc::new(rules), 7, begun),
+            begun,
+            passed: Duration::ZERO,
+            town: Town {
+                memory,
+                avoided: Vec::new(),
+                unrated: Vec::new(),
+                barred: None,
+            },
+            spare: 1,
+            games: 0,
+            held: false,
+            bots: vec![("near", 2010), ("far", 2250), ("weak", 1700)],
+            offline: Vec::new(),
+            rests_kept: 0,
+            clock,
+        }
+    }
+
+    fn enabled() -> Self {
+        Self::new(Matchmaking {
+            enabled: true,
+            ..Matchmaking::default()
+        })
+    }
+
+    fn hear(&mut self, heard: MatchmakingEvent) -> Vec<MatchmakingEffect> {
+        let moment = START + self.passed;
+        self.clock.store(moment.as_millis(), Ordering::Relaxed);
+        let around = MatchContext {
+            now: self.begun + self.passed,
+            moment,
+            spare: self.spare,
+            games: self.games,
+            held: self.held,
+            folk: &self.town,
+        };
+        let mut duties = self.maker.hear(heard, &around);
+        for duty in &duties {
+            match duty {
+                MatchmakingEffect::Create(_) => (self.held, self.spare) = (true, 0),
+                MatchmakingEffect::Release => (self.held, self.spare) = (false, 1),
+                MatchmakingEffect::Rest(rest) => {
+                    self.rests_kept += 1;
+                    let reason = Some(rest.reason);
+                    self.town
+                        .memory
+                        .cool(&rest.key, rest.first, rest.most, reason);
+                }
+                MatchmakingEffect::Forgive(user, _) => {
+                    for key in all_keys(user) {
+                        self.town.memory.warm_up(&key);
+                    }
+                }
+                _ => {}
+            }
+        }
+        duties.retain(|duty| {
+            !matches!(
+                duty,
+                MatchmakingEffect::Rest(_) | MatchmakingEffect::Forgive(..)
+            )
+        });
+        duties
+    }
+
+    fn pass(&mut self, time: Duration) -> Vec<MatchmakingEffect> {
+        self.passed += time;
+        self.hear(MatchmakingEvent::Tick)
+    }
+
+    /// What comes of the answer to a look-up; nothing if something else is to be done.
+    fn answer(&mut self, duties: &[MatchmakingEffect]) -> Option<Vec<MatchmakingEffect>> {
+        Some(match duties {
+            [MatchmakingEffect::List] => {
+                let listed = accounts(&self.bots);
+                self.hear(MatchmakingEvent::Listed(listed))
+            }
+            [MatchmakingEffect::Look(users)] => {
+                let seen = users
+                    .iter()
+                    .map(|id| Presence {
+                        id: id.clone(),
+                        title: Some("BOT".to_owned()),
+                        online: !self.offline.contains(&id.as_str()),
+                        playing: false,
+                    })
+                    .collect();
+                self.hear(MatchmakingEvent::Seen(seen))
+            }
+            _ => return None,
+        })
+    }
+
+    /// Answers look-ups until something else is to be done; says what, if anything.
+    fn until_something(&mut self, mut duties: Vec<MatchmakingEffect>) -> Vec<MatchmakingEffect> {
+        while let Some(next) = self.answer(&duties) {
+            duties = next;
+        }
+        duties
+    }
+
+    /// Passes time until a challenge is to be made.
+    fn next_offer(&mut self) -> ChallengeRequest {
+        for _ in 0..100_000 {
+            let duties = self.pass(Duration::from_secs(10));
+            if let [MatchmakingEffect::Create(offer)] = self.until_something(duties).as_slice() {
+                return (**offer).clone();
+            }
+        }
+        panic!("no challenge in eleven days");
+    }
+
+    /// Whether a challenge is made within this time.
+    fn offers_within(&mut self, time: Duration) -> bool {
+        let end = self.passed + time;
+        while self.passed < end {
+            let duties = self.pass(Duration::from_secs(10));
+            if let [MatchmakingEffect::Create(_)] = self.until_something(duties).as_slice() {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn decline(&mut self, offer: &ChallengeRequest, reason: &str) {
+        self.hear(MatchmakingEvent::Created(Box::new(challenge("c", offer))));
+        let mut declined = challenge("c", offer);
+        declined.decline_reason = Some(DeclineReason::from_word(reason));
+        let event = Event::ChallengeDeclined(Box::new(declined));
+        assert_eq!(
+            self.hear(MatchmakingEvent::Event(event)),
+            [MatchmakingEffect::Release]
+        );
+    }
+
+    fn accept(&mut self, offer: &ChallengeRequest) {
+        self.hear(MatchmakingEvent::Created(Box::new(challenge("c", offer))));
+        self.held = false;
+        let event = Event::GameStart(Box::new(game("c", &offer.to)));
+        assert_eq!(self.hear(MatchmakingEvent::Event(event)), []);
+        self.spare = 1;
+    }
+}
+
+fn accounts(bots: &[(&str, i32)]) -> Vec<Account> {
+    let account = |name: &str, rating| Account {
+        id: user(name),
+        username: name.to_owned(),
+        title: Some("BOT".to_owned()),
+        perfs: HashMap::from([(
+            "atomic".to_owned(),
+            Perf {
+                games: 10,
+                rating: Some(rating),
+                ..Perf::default()
+            },
+        )]),
+        games: None,
+        created_at: None,
+        bio: None,
+        disabled: false,
+        tos_violation: false,
+    };
+    let others = bots.iter().map(|(name, rating)| account(name, *rating));
+    others.chain([account("megaton", 2000)]).collect()
+}
+
+fn challenge(id: &str, offer: &ChallengeRequest) -> Challenge {
+    let player = |id: &UserId| {
+        Some(Player {
+            id: Some(id.clone()),
+            ..Player::default()
+        })
+    };
+    Challenge {
+        id: ChallengeId::new(id),
+        status: ChallengeStatus::Created,
+        challenger: player(&me()),
+        dest_user: player(&offer.to),
+        variant: crate::lichess::Variant::Atomic,
+        rated: offer.profile.rated,
+        speed: offer.speed(),
+        time_control: crate::lichess::TimeControl::Unknown,
+        color: offer.color,
+        final_color: None,
+        direction: None,
+        initial_fen: None,
+        rematch_of: None,
+        rules: Vec::new(),
+        decline_reason: None,
+        open: false,
+    }
+}
+
+fn game(id: &str, opponent: &UserId) -> crate::lichess::GameInfo {
+    let line = format!(
+        r#"{{"type":"gameStart","game":{{"gameId":"{id}","id":"{id}","color":"white",
+        "opponent":{{"id":"{opponent}","username":"{opponent}"}},"variant":{{"key":"atomic"}},
+        "speed":"blitz","rated":true}}}}"#
+    );
+    match Event::from_line(&line).unwrap().value {
+        Event::GameStart(game) => *game,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn it_is_off_unless_turned_on() {
+    let mut world = World::new(Matchmaking::default());
+    assert!(!world.offers_within(MINUTE * 60 * 24));
+    assert_eq!(world.maker.wake_at(), None);
+}
+
+#[test]
+fn after_an_idle_while_the_nearest_is_challenged_with_white() {
+    let mut world = World::enabled();
+    assert_eq!(world.pass(MINUTE * 4), []);
+    let duties = world.pass(MINUTE);
+    assert_eq!(duties, [MatchmakingEffect::List]);
+    let duties = world.until_something(duties);
+    let [MatchmakingEffect::Create(offer)] = duties.as_slice() else {
+        panic!("{duties:?}");
+    };
+    assert_eq!(offer.to, user("near"));
+    assert_eq!(
+        (offer.color, offer.target),
+        (ColorChoice::White, ChallengeTarget::Bot)
+    );
+}
+
+#[test]
+fn nobody_is_asked_who_is_away_avoided_or_not_to_be_rated() {
+    let mut world = World::enabled();
+    world.offline = vec!["near"];
+    assert_eq!(world.next_offer().to, user("far"));
+    let mut world = World::enabled();
+    world.town.avoided = vec!["near"];
+    world.town.unrated = vec!["far"];
+    assert_eq!(world.next_offer().to, user("weak"));
+}
+
+#[test]
+fn it_waits_while_games_run_or_no_seat_is_spare() {
+    let mut world = World::enabled();
+    world.games = 1;
+    assert!(!world.offers_within(MINUTE * 30));
+    assert_eq!(world.maker.wake_at(), None, "the end of the game wakes it");
+    world.games = 0;
+    world.spare = 0;
+    assert!(!world.offers_within(MINUTE * 30));
+    world.spare = 1;
+    assert!(world.offers_within(MINUTE));
+    let mut world = World::new(Matchmaking {
+        enabled: true,
+        during_games: true,
+        ..Matchmaking::default()
+    });
+    world.games = 1;
+    assert!(world.offers_within(MINUTE * 6));
+}
+
+#[test]
+fn a_refusal_moves_on_to_the_next_after_the_spacing() {
+    let mut world = World::enabled();
+    let first = world.next_offer();
+    let asked = world.passed;
+    world.decline(&first, "later");
+    let second = world.next_offer();
+    assert_ne!(second.to, first.to);
+    assert!(world.passed >= asked + MINUTE);
+}
+
+#[test]
+fn when_all_have_said_no_nobody_is_asked_until_a_rest_is_over() {
+    let mut world = World::enabled();
+    for _ in 0..3 {
+        let offer = world.next_offer();
+        world.decline(&offer, "nobot");
+    }
+    assert!(!world.offers_within(MINUTE * 60 * 20));
+    assert!(world.offers_within(MINUTE * 60 * 5), "after a day");
+}
+
+#[test]
+fn too_fast_is_answered_with_a_slower_profile() {
+    let rapid = Profile {
+        name: "rapid".to_owned(),
+        base: Duration::from_secs(600),
+        ..Profile::default()
+    };
+    let mut world = World::new(Matchmaking {
+        enabled: true,
+        profile: vec![Profile::default(), rapid],
+        ..Matchmaking::default()
+    });
+    world.bots = vec![("near", 2000)];
+    for _ in 0..20 {
+        let offer = world.next_offer();
+        if offer.profile.name == "blitz" {
+            world.decline(&offer, "toofast");
+            assert_eq!(world.next_offer().profile.name, "rapid");
+            return;
+        }
+        world.hear(MatchmakingEvent::NotCreated(NotCreated::NoSeat));
+    }
+    panic!("the blitz profile is never drawn");
+}
+
+#[test]
+fn a_silent_challenge_is_withdrawn_and_rests() {
+    let mut world = World::enabled();
+    let offer = world.next_offer();
+    let created = MatchmakingEvent::Created(Box::new(challenge("c", &offer)));
+    assert_eq!(
+        world.hear(created),
+        [MatchmakingEffect::Held(ChallengeId::new("c"))]
+    );
+    assert_eq!(world.pass(Duration::from_secs(19)), []);
+    assert_eq!(
+        world.pass(Duration::from_secs(1)),
+        [MatchmakingEffect::Withdraw]
+    );
+    assert_eq!(world.pass(Duration::from_secs(1)), []);
+    // The lobby has withdrawn it.
+    (world.held, world.spare) = (false, 1);
+    assert_eq!(
+        world.pass(Duration::from_secs(1)),
+        [MatchmakingEffect::Release]
+    );
+    assert_ne!(world.next_offer().to, offer.to);
+}
+
+#[test]
+fn a_game_that_begins_while_the_challenge_is_withdrawn_counts() {
+    let mut world = World::enabled();
+    let offer = world.next_offer();
+    world.hear(MatchmakingEvent::Created(Box::new(challenge("c", &offer))));
+    world.pass(MINUTE);
+    let event = Event::GameStart(Box::new(game("c", &offer.to)));
+    world.hear(MatchmakingEvent::Event(event));
+    (world.held, world.spare) = (false, 1);
+    let second = world.next_offer();
+    assert_eq!((second.to, second.color), (offer.to, ColorChoice::Black));
+}
+
+#[test]
+fn an_opponent_is_met_with_both_colours_and_then_left_to_others() {
+    let mut world = World::enabled();
+    let first = world.next_offer();
+    world.accept(&first);
+    world.games = 1;
+    assert!(!world.offers_within(MINUTE * 10), "one game at a time");
+    world.games = 0;
+    // The second game does not wait for an idle while.
+    let over = world.hear(MatchmakingEvent::GameOver);
+    let duties = world.until_something(over);
+    let [MatchmakingEffect::Create(second)] = duties.as_slice() else {
+        panic!("{duties:?}");
+    };
+    assert_eq!((&second.to, second.color), (&first.to, ColorChoice::Black));
+    world.accept(second);
+    let third = world.next_offer();
+    assert_ne!(third.to, first.to);
+    assert_eq!(third.color, ColorChoice::White);
+}
+
+#[test]
+fn an_incoming_challenge_takes_the_seat_and_nobody_is_blamed() {
+    let mut world = World::enabled();
+    let offer = world.next_offer();
+    world.hear(MatchmakingEvent::Created(Box::new(challenge("c", &offer))));
+    // The lobby withdrew it and gave the seat to somebody who came.
+    (world.held, world.games) = (false, 1);
+    assert_eq!(
+        world.hear(MatchmakingEvent::Tick),
+        [MatchmakingEffect::Release]
+    );
+    assert_eq!(world.rests_kept, 0, "no rest is earned");
+    (world.games, world.spare) = (0, 1);
+    assert_eq!(world.next_offer().to, offer.to);
+}
+
+#[test]
+fn a_lost_answer_is_looked_for_and_never_repeated() {
+    let mut world = World::enabled();
+    let offer = world.next_offer();
+    let lost = MatchmakingEvent::NotCreated(NotCreated::Lost);
+    assert_eq!(world.hear(lost), [MatchmakingEffect::Find]);
+    let found = vec![challenge("c", &offer)];
+    assert_eq!(
+        world.hear(MatchmakingEvent::Found(Some(found))),
+        [MatchmakingEffect::Held(ChallengeId::new("c"))]
+    );
+    assert_eq!(world.pass(MINUTE), [MatchmakingEffect::Withdraw]);
+
+    let mut world = World::enabled();
+    world.next_offer();
+    world.hear(MatchmakingEvent::NotCreated(NotCreated::Lost));
+    assert_eq!(
+        world.hear(MatchmakingEvent::Found(Some(Vec::new()))),
+        [MatchmakingEffect::Release]
+    );
+
+    let mut world = World::enabled();
+    let offer = world.next_offer();
+    world.hear(MatchmakingEvent::NotCreated(NotCreated::Lost));
+    assert_eq!(world.hear(MatchmakingEvent::Found(None)), []);
+    let echo = Event::Challenge {
+        challenge: Box::new(challenge("c", &offer)),
+        compat: None,
+    };
+    assert_eq!(
+        world.hear(MatchmakingEvent::Event(echo)),
+        [MatchmakingEffect::Held(ChallengeId::new("c"))]
+    );
+
+    let mut world = World::enabled();
+    let offer = world.next_offer();
+    world.hear(MatchmakingEvent::NotCreated(NotCreated::Lost));
+    let event = Event::GameStart(Box::new(game("other", &offer.to)));
+    world.hear(MatchmakingEvent::Event(event));
+    (world.held, world.spare) = (false, 1);
+    let second = world.next_offer();
+    assert_eq!((second.to, second.color), (offer.to, ColorChoice::Black));
+}
+
+#[test]
+fn limits_are_waited_for_and_told_to_who_keeps_them() {
+    let hour = MINUTE * 60;
+    let mut world = World::enabled();
+    world.next_offer();
+    let limited = MatchmakingEvent::NotCreated(NotCreated::Limited(hour));
+    assert_eq!(world.hear(limited), [MatchmakingEffect::Release]);
+    assert!(!world.offers_within(MINUTE * 59));
+    let offer = world.next_offer();
+    // The memory has been told whose day it was.
+    world.town.avoided = vec!["near", "far"];
+    let spent = MatchmakingEvent::NotCreated(NotCreated::DaySpent);
+    assert_eq!(world.hear(spent), [MatchmakingEffect::Release]);
+    assert_eq!(
+        (offer.to, world.next_offer().to),
+        (user("near"), user("weak"))
+    );
+    world.hear(MatchmakingEvent::NotCreated(NotCreated::NoSeat));
+    world.town.avoided.clear();
+    world.town.barred = Some((START + world.passed + hour, Denied::Credits));
+    assert!(!world.offers_within(hour));
+}
+
+#[test]
+fn a_profile_that_the_server_makes_casual_is_left_out() {
+    let mut world = World::enabled();
+    let offer = world.next_offer();
+    let mut casual = challenge("c", &offer);
+    casual.rated = false;
+    let duties = world.hear(MatchmakingEvent::Created(Box::new(casual)));
+    assert_eq!(
+        duties,
+        [
+            MatchmakingEffect::Held(ChallengeId::new("c")),
+            MatchmakingEffect::Withdraw
+        ]
+    );
+    (world.held, world.spare) = (false, 1);
+    assert!(!world.offers_within(MINUTE * 60));
+}
+
+#[test]
+fn whoever_closes_it_withdraws_what_is_open() {
+    let mut world = World::enabled();
+    let offer = world.next_offer();
+    world.hear(MatchmakingEvent::Created(Box::new(challenge("c", &offer))));
+    assert_eq!(world.maker.set_open(false), [MatchmakingEffect::Withdraw]);
+    (world.held, world.spare) = (false, 1);
+    assert!(!world.offers_within(MINUTE * 60));
+    let order = ManualChallenge::new("x1", None, &[]).unwrap();
+    assert_eq!(world.maker.order(order), Err(ManualChallengeError::Closed));
+    world.maker.set_open(true);
+    assert!(world.offers_within(MINUTE * 60));
+}
+
+#[test]
+fn profiles_are_drawn_by_weight_and_hour() {
+    let profile = |name: &str, weight, hours: &str| Profile {
+        name: name.to_owned(),
+        weight,
+        hours: hours.parse().unwrap(),
+        ..Profile::default()
+    };
+    let mut world = World::new(Matchmaking {
+        enabled: true,
+        profile: vec![
+            profile("often", 9, "0-24"),
+            profile("seldom", 1, "0-24"),
+            profile("never", 0, "0-24"),
+            profile("morning", 1000, "0-1"),
+        ],
+        ..Matchmaking::default()
+    });
+    let mut drawn: HashMap<String, u32> = HashMap::new();
+    for _ in 0..200 {
+        world.passed += Duration::from_secs(3600) * 2;
+        let offer = world.next_offer();
+        *drawn.entry(offer.profile.name.clone()).or_default() += 1;
+        world.hear(MatchmakingEvent::NotCreated(NotCreated::NoSeat));
+        (world.held, world.spare) = (false, 1);
+    }
+    assert!(drawn["often"] > drawn["seldom"], "{drawn:?}");
+    assert!(
+        drawn.contains_key("morning") && !drawn.contains_key("never"),
+        "{drawn:?}"
+    );
+}

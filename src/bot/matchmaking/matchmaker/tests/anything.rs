@@ -1,0 +1,105 @@
+//! Matchmaking, told anything in any order: its promises hold all the same.
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Pass(u64),
+    Answer(u8),
+    Seats(usize, usize),
+    Order,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (1..400_u64).prop_map(Step::Pass),
+        6 => (0..14_u8).prop_map(Step::Answer),
+        1 => (0..2_usize, 0..3_usize).prop_map(|(spare, games)| Step::Seats(spare, games)),
+        1 => Just(Step::Order),
+    ]
+}
+
+/// One of the answers that may come at any time, expected or not.
+fn answer(world: &World, kind: u8, last: &ChallengeRequest) -> MatchmakingEvent {
+    let ours = challenge("c", last);
+    match kind {
+        0 => MatchmakingEvent::Listed(accounts(&world.bots)),
+        1 => MatchmakingEvent::NotListed(None),
+        2 => MatchmakingEvent::NotSeen,
+        3 => MatchmakingEvent::Created(Box::new(ours)),
+        4 => MatchmakingEvent::NotCreated(NotCreated::Lost),
+        5 => MatchmakingEvent::NotCreated(NotCreated::Refused("no".to_owned())),
+        6 => MatchmakingEvent::NotCreated(NotCreated::Limited(MINUTE)),
+        7 => MatchmakingEvent::Found(Some(vec![ours])),
+        8 => MatchmakingEvent::Found(None),
+        9 => MatchmakingEvent::Done(ChallengeStatus::Declined),
+        10 => MatchmakingEvent::Done(ChallengeStatus::Accepted),
+        11 => MatchmakingEvent::Event(Event::ChallengeDeclined(Box::new(ours))),
+        12 => MatchmakingEvent::Event(Event::GameStart(Box::new(game("c", &last.to)))),
+        _ => MatchmakingEvent::Seen(
+            world
+                .bots
+                .iter()
+                .map(|(name, _)| Presence {
+                    id: user(name),
+                    title: None,
+                    online: true,
+                    playing: false,
+                })
+                .collect(),
+        ),
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_two_challenges_come_within_the_spacing_nor_without_a_seat(
+        steps in proptest::collection::vec(step(), 1..300),
+    ) {
+        let mut world = World::enabled();
+        let mut last = ChallengeRequest {
+            to: user("near"),
+            target: ChallengeTarget::Bot,
+            profile: Profile::default(),
+            color: ColorChoice::White,
+            origin: Initiator::Rules,
+        };
+        let mut asked: Option<Duration> = None;
+        for step in steps {
+            let seats = world.spare;
+            let duties = match step {
+                Step::Pass(seconds) => world.pass(Duration::from_secs(seconds)),
+                Step::Answer(kind) => {
+                    let heard = answer(&world, kind, &last);
+                    world.hear(heard)
+                }
+                Step::Seats(spare, games) => {
+                    (world.spare, world.games) = (spare, games);
+                    world.held = world.held && spare == 0;
+                    world.hear(MatchmakingEvent::Tick)
+                }
+                Step::Order => {
+                    let order = ManualChallenge::new("boss", None, &[]).unwrap();
+                    let _ = world.maker.order(order);
+                    world.hear(MatchmakingEvent::Tick)
+                }
+            };
+            for duty in duties {
+                if let MatchmakingEffect::Create(offer) = duty {
+                    prop_assert!(seats > 0);
+                    if let Some(before) = asked.replace(world.passed) {
+                        prop_assert!(world.passed >= before + MINUTE);
+                    }
+                    last = *offer;
+                }
+            }
+            if let Some(at) = world.maker.wake_at() {
+                // Whoever wakes it then gets on; it never asks to be woken for nothing.
+                let until = at.saturating_duration_since(world.begun + world.passed);
+                prop_assert!(until <= Duration::from_secs(2 * 3600));
+            }
+        }
+    }
+}

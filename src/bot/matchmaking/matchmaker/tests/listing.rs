@@ -1,0 +1,43 @@
+//! How often the server is asked who is online.
+
+use super::*;
+
+/// When it was asked within this time, every challenge coming to nothing.
+fn askings(world: &mut World, time: Duration) -> Vec<Duration> {
+    let mut asked = Vec::new();
+    let end = world.passed + time;
+    while world.passed < end {
+        let mut duties = world.pass(Duration::from_secs(10));
+        loop {
+            if duties == [MatchmakingEffect::List] {
+                asked.push(world.passed);
+            }
+            match world.answer(&duties) {
+                Some(next) => duties = next,
+                None => break,
+            }
+        }
+        if let [MatchmakingEffect::Create(_)] = duties.as_slice() {
+            world.hear(MatchmakingEvent::NotCreated(NotCreated::NoSeat));
+            (world.held, world.spare) = (false, 1);
+        }
+    }
+    asked
+}
+
+#[test]
+fn who_is_online_is_asked_at_most_every_half_hour() {
+    let mut world = World::enabled();
+    let asked = askings(&mut world, MINUTE * 240);
+    let apart = |pair: &[Duration]| pair[0] + MINUTE * 30 <= pair[1];
+    assert!(asked.len() >= 2 && asked.windows(2).all(apart), "{asked:?}");
+}
+
+#[test]
+fn where_nobody_is_left_it_is_asked_every_ten_minutes_at_most() {
+    let mut world = World::enabled();
+    world.bots.clear();
+    let asked = askings(&mut world, MINUTE * 240);
+    let apart = |pair: &[Duration]| pair[0] + MINUTE * 10 <= pair[1];
+    assert!(asked.len() >= 2 && asked.windows(2).all(apart), "{asked:?}");
+}

@@ -1,0 +1,100 @@
+//! What the operator asks for: it is done, it waits, or it is said why not.
+
+use super::*;
+
+#[test]
+fn an_order_passes_over_idleness_but_not_over_seats() {
+    let mut world = World::new(Matchmaking::default());
+    let order = |name: &str| ManualChallenge::new(name, None, &[Profile::default()]).unwrap();
+    world.maker.order(order("Someone")).unwrap();
+    world.spare = 0;
+    assert!(!world.offers_within(MINUTE * 10));
+    (world.spare, world.games) = (1, 3);
+    let offer = world.next_offer();
+    assert_eq!(
+        (offer.to.as_str(), offer.origin),
+        ("someone", Initiator::Operator)
+    );
+    world.accept(&offer);
+    assert!(
+        !world.offers_within(MINUTE * 60),
+        "an order is for one game"
+    );
+    assert_eq!(world.maker.rechallenge(), Ok(user("someone")));
+    assert_eq!(world.next_offer().to, user("someone"));
+    assert_eq!(
+        world.maker.order(order("MEGATON")),
+        Err(ManualChallengeError::Ourselves)
+    );
+}
+
+#[test]
+fn an_order_that_comes_to_nothing_says_why_and_one_without_a_seat_waits() {
+    let mut world = World::new(Matchmaking::default());
+    let order = || ManualChallenge::new("Someone", None, &[]).unwrap();
+    let someone = || user("someone");
+    let unasked = |why: &str| MatchmakingEffect::Unasked(someone(), why.to_owned());
+    let seen = |online| {
+        MatchmakingEvent::Seen(vec![Presence {
+            id: someone(),
+            title: None,
+            online,
+            playing: false,
+        }])
+    };
+    for (heard, why) in [
+        (MatchmakingEvent::Seen(Vec::new()), "no such account"),
+        (seen(false), "not online"),
+    ] {
+        world.maker.order(order()).unwrap();
+        assert_eq!(
+            world.pass(MINUTE),
+            [MatchmakingEffect::Look(vec![someone()])]
+        );
+        assert_eq!(world.hear(heard), [unasked(why)]);
+        assert!(!world.offers_within(MINUTE * 10), "{why}");
+    }
+    world.maker.order(order()).unwrap();
+    assert_eq!(
+        world.pass(MINUTE),
+        [MatchmakingEffect::Look(vec![someone()])]
+    );
+    world.spare = 0;
+    assert_eq!(world.hear(seen(true)), []);
+    world.spare = 1;
+    assert_eq!(
+        world.pass(MINUTE),
+        [MatchmakingEffect::Look(vec![someone()])]
+    );
+    assert_eq!(world.hear(seen(false)).len(), 1);
+    let later = START + world.passed + MINUTE * 60;
+    world.town.barred = Some((later, Denied::BotGames));
+    world.maker.order(order()).unwrap();
+    assert_eq!(world.maker.describe(), "waiting to challenge someone");
+    assert_eq!(
+        world.pass(MINUTE),
+        [MatchmakingEffect::Look(vec![someone()])]
+    );
+    let spent = unasked("the day's bot games are spent");
+    assert_eq!(world.hear(seen(true)), [spent]);
+    world.town.barred = Some((later, Denied::Pace));
+    world.maker.order(order()).unwrap();
+    assert_eq!(
+        world.pass(MINUTE),
+        [MatchmakingEffect::Look(vec![someone()])]
+    );
+    assert!(matches!(
+        world.hear(seen(true))[..],
+        [MatchmakingEffect::Create(_)]
+    ));
+    let refused = NotCreated::Refused("refused with status 400: friends only".to_owned());
+    let said = unasked("refused with status 400: friends only");
+    assert_eq!(
+        world.hear(MatchmakingEvent::NotCreated(refused)),
+        [said, MatchmakingEffect::Release]
+    );
+    world.town.barred = None;
+    world.maker.order(order()).unwrap();
+    let dropped = unasked("nothing new is taken");
+    assert_eq!(world.maker.set_open(false), [dropped]);
+}

@@ -1,0 +1,242 @@
+//! The bots that are online: who fits a profile, and who comes first.
+//!
+//! Few bots play atomic. The list is asked for rarely, and whoever was played rests until the others
+//! have had their share.
+
+use std::time::{Duration, Instant};
+
+use crate::config::{Prefer, Profile};
+use crate::lichess::{Account, UserId};
+
+/// What an account without a rating is taken for.
+const UNRATED: i32 = 1500;
+/// A pair of games with the same opponent.
+const PAIR: u32 = 2;
+/// However few fit, nobody is asked for more games than these a day.
+const MOST_A_DAY: u32 = 24;
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// A bot of the list, as far as it matters here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Who.
+    pub id: UserId,
+    /// The rating in atomic; none if it never played that.
+    pub rating: Option<i32>,
+    /// Atomic games it has played.
+    pub games: u32,
+}
+
+/// The bots that are online.
+#[derive(Clone, Debug, Default)]
+pub struct OnlineBots {
+    bots: Vec<Candidate>,
+    own: Option<i32>,
+    listed: Option<Instant>,
+}
+
+impl OnlineBots {
+    /// Takes in a new list. Closed and marked accounts, and ours, are no opponents.
+    pub fn fill(&mut self, me: &UserId, accounts: &[Account], now: Instant) {
+        let rating = |account: &Account| account.atomic().and_then(|perf| perf.rating);
+        if let Some(own) = accounts.iter().find(|account| account.id == *me) {
+            self.own = rating(own).or(self.own);
+        }
+        self.bots = accounts
+            .iter()
+            .filter(|account| account.id != *me && !account.disabled && !account.tos_violation)
+            .map(|account| Candidate {
+                id: account.id.clone(),
+                rating: rating(account),
+                games: account.atomic().map_or(0, |perf| perf.games),
+            })
+            .collect();
+        self.listed = Some(now);
+    }
+
+    /// Whether a list of this age is not there.
+    pub fn is_older(&self, age: Duration, now: Instant) -> bool {
+        self.listed
+            .is_none_or(|at| now.saturating_duration_since(at) >= age)
+    }
+
+    /// How many bots are on the list.
+    pub fn len(&self) -> usize {
+        self.bots.len()
+    }
+
+    /// Whether the list is empty.
+    pub fn is_empty(&self) -> bool {
+        self.bots.is_empty()
+    }
+
+    /// Our own rating, or what an account without one is taken for.
+    pub fn own_rating(&self) -> i32 {
+        self.own.unwrap_or(UNRATED)
+    }
+
+    /// Those a profile could be offered to, were they awake and willing.
+    fn fitting(&self, profile: &Profile, min_games: u32) -> impl Iterator<Item = &Candidate> {
+        let (least, most) = (i64::from(profile.min_rating), i64::from(profile.max_rating));
+        let own = i64::from(self.own_rating());
+        let widest = i64::from(profile.max_rating_difference);
+        self.bots.iter().filter(move |bot| {
+            let rating = i64::from(bot.rating.unwrap_or(UNRATED));
+            // Somebody who never played it can only be met where no game is asked for.
+            bot.games >= min_games
+                && (bot.rating.is_some() || min_games == 0)
+                && (least..=most).contains(&rating)
+                && (rating - own).abs() <= widest
+        })
+    }
+
+    /// Those a profile may be offered to, in the order of preference; chance among equals.
+    pub fn in_order(
+        &self,
+        profile: &Profile,
+        prefer: Prefer,
+        min_games: u32,
+        may: impl Fn(&UserId) -> bool,
+        chance: &mut fastrand::Rng,
+    ) -> Vec<UserId> {
+        let mut fitting: Vec<_> = self
+            .fitting(profile, min_games)
+            .filter(|bot| may(&bot.id))
+            .collect();
+        chance.shuffle(&mut fitting);
+        let own = self.own_rating();
+        let rating = |bot: &&Candidate| bot.rating.unwrap_or(UNRATED);
+        match prefer {
+            Prefer::Nearest => fitting.sort_by_key(|bot| (rating(bot) - own).abs()),
+            Prefer::Strongest => fitting.sort_by_key(|bot| -rating(bot)),
+            Prefer::Weakest => fitting.sort_by_key(rating),
+            Prefer::Random => {}
+        }
+        fitting.into_iter().map(|bot| bot.id.clone()).collect()
+    }
+
+    /// How long an opponent rests after `games` games, so that all that fit get their share of a
+    /// day's `budget`.
+    pub fn share_rest(
+        &self,
+        profile: &Profile,
+        min_games: u32,
+        games: u32,
+        budget: u32,
+    ) -> Duration {
+        let fitting = u32::try_from(self.fitting(profile, min_games).count()).unwrap_or(u32::MAX);
+        let share = (budget / fitting.max(1)).clamp(PAIR, MOST_A_DAY);
+        DAY * games / share
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lichess::Perf;
+
+    fn bot(name: &str, rating: i32, games: u32) -> Account {
+        let perf = Perf {
+            games,
+            rating: Some(rating),
+            ..Perf::default()
+        };
+        let played = (games > 0).then(|| ("atomic".to_owned(), perf));
+        Account {
+            id: UserId::new(name),
+            username: name.to_owned(),
+            title: Some("BOT".to_owned()),
+            perfs: played.into_iter().collect(),
+            games: None,
+            created_at: None,
+            bio: None,
+            disabled: false,
+            tos_violation: false,
+        }
+    }
+
+    fn pool() -> OnlineBots {
+        let mut pool = OnlineBots::default();
+        let closed = Account {
+            disabled: true,
+            ..bot("closed", 2000, 9)
+        };
+        let marked = Account {
+            tos_violation: true,
+            ..bot("marked", 2000, 9)
+        };
+        let bots = [
+            bot("me", 2000, 50),
+            bot("near", 2040, 9),
+            bot("strong", 2500, 9),
+            bot("weak", 1600, 9),
+            bot("fresh", 2010, 0),
+            closed,
+            marked,
+        ];
+        pool.fill(&UserId::new("Me"), &bots, Instant::now());
+        pool
+    }
+
+    fn order(profile: &Profile, prefer: Prefer, min_games: u32) -> Vec<String> {
+        let mut chance = fastrand::Rng::with_seed(1);
+        let order = pool().in_order(profile, prefer, min_games, |_| true, &mut chance);
+        order.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_preference_orders_those_that_fit() {
+        let profile = Profile::default();
+        let expected = ["near", "weak", "strong"];
+        assert_eq!(order(&profile, Prefer::Nearest, 1), expected);
+        assert_eq!(
+            order(&profile, Prefer::Strongest, 1),
+            ["strong", "near", "weak"]
+        );
+        assert_eq!(
+            order(&profile, Prefer::Weakest, 1),
+            ["weak", "near", "strong"]
+        );
+        assert_eq!(order(&profile, Prefer::Random, 1).len(), 3);
+    }
+
+    #[test]
+    fn closed_and_marked_accounts_and_ours_are_never_asked() {
+        let names = order(&Profile::default(), Prefer::Nearest, 0);
+        for nobody in ["me", "closed", "marked"] {
+            assert!(!names.iter().any(|name| name == nobody), "{names:?}");
+        }
+        assert!(names.contains(&"fresh".to_owned()), "1500 is within 600");
+    }
+
+    #[test]
+    fn the_window_and_the_difference_both_hold() {
+        let profile = |min, max, difference| Profile {
+            min_rating: min,
+            max_rating: max,
+            max_rating_difference: difference,
+            ..Profile::default()
+        };
+        let order = |profile| order(&profile, Prefer::Weakest, 1);
+        assert_eq!(order(profile(1700, 4000, 4000)), ["near", "strong"]);
+        assert_eq!(order(profile(0, 2100, 4000)), ["weak", "near"]);
+        assert_eq!(order(profile(0, 4000, 100)), ["near"]);
+    }
+
+    #[test]
+    fn experience_can_be_asked_for() {
+        assert!(order(&Profile::default(), Prefer::Nearest, 10).is_empty());
+        assert_eq!(order(&Profile::default(), Prefer::Nearest, 9).len(), 3);
+    }
+
+    #[test]
+    fn a_small_crowd_is_met_more_often_but_not_without_end() {
+        let hours = |budget| {
+            let rest = pool().share_rest(&Profile::default(), 1, 2, budget);
+            rest.as_secs() / 3600
+        };
+        assert_eq!(hours(30), 4, "ten games each: a pair every 4.8 hours");
+        assert_eq!(hours(1000), 2, "24 games each at most");
+        assert_eq!(hours(0), 24);
+    }
+}

@@ -1,0 +1,256 @@
+//! How an attempt begins: whether it is time, who is asked for what, and who is there.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::challenge_request::{ChallengeRequest, Initiator, speed_of};
+use super::cooldown::keys;
+use super::event::{MatchContext, MatchmakingEffect};
+use super::matchmaker::{AttemptState, GamePair, Matchmaker};
+use crate::bot::quota::{ChallengeTarget, Denied, Permit};
+use crate::config::Profile;
+use crate::lichess::{Account, ColorChoice, Presence, UserId};
+
+/// The list of bots is asked for again after this long.
+const LIST_AGE: Duration = Duration::from_secs(30 * 60);
+/// It is asked for earlier when nobody on it fits any more.
+const LIST_AGE_IN_NEED: Duration = Duration::from_secs(10 * 60);
+/// So many of the list are looked at together before one is asked.
+const SHORTLIST: usize = 20;
+/// When nobody was there to be asked, the next look comes after this many times the spacing.
+const NOBODY_THERE: u32 = 3;
+/// A budget that is spent is looked at again after this long at the latest.
+const LOOK_AGAIN: Duration = Duration::from_secs(600);
+
+impl Matchmaker {
+    /// Begins an attempt, if it is time for one.
+    pub(super) fn begin(&mut self, around: &MatchContext<'_>, out: &mut Vec<MatchmakingEffect>) {
+        let now = around.now;
+        if !self.wants_any() || now < self.idle_until() {
+            return;
+        }
+        let by_order = !self.orders.is_empty();
+        let busy = around.games > 0 && !self.rules.during_games && !by_order;
+        if around.spare == 0 || busy {
+            self.crowded = true;
+            return;
+        }
+        if let Some(order) = self.orders.front() {
+            let offer = ChallengeRequest {
+                to: order.user.clone(),
+                target: ChallengeTarget::Human,
+                profile: order.profile.clone(),
+                color: order.color,
+                origin: Initiator::Operator,
+            };
+            self.look_at(vec![offer], out);
+            return;
+        }
+        if let Permit::Later { at, .. } = around.folk.may_challenge(ChallengeTarget::Bot) {
+            let wait = at
+                .since(around.moment)
+                .clamp(self.rules.spacing, LOOK_AGAIN);
+            self.next = now + wait;
+            return;
+        }
+        if let Some(offer) = self.second_game(around) {
+            self.look_at(vec![offer], out);
+            return;
+        }
+        let shortlist = self.shortlist(around);
+        let age = if shortlist.is_empty() {
+            LIST_AGE_IN_NEED
+        } else {
+            LIST_AGE
+        };
+        if self.pool.is_older(age, now) {
+            self.state = AttemptState::Listing;
+            out.push(MatchmakingEffect::List);
+        } else if shortlist.is_empty() {
+            self.next = now + self.rules.spacing * NOBODY_THERE;
+        } else {
+            self.look_at(shortlist, out);
+        }
+    }
+
+    fn look_at(&mut self, offers: Vec<ChallengeRequest>, out: &mut Vec<MatchmakingEffect>) {
+        out.push(MatchmakingEffect::Look(
+            offers.iter().map(|it| it.to.clone()).collect(),
+        ));
+        self.state = AttemptState::Looking(offers);
+    }
+
+    /// The second game of a pair, if it is still wanted.
+    fn second_game(&mut self, around: &MatchContext<'_>) -> Option<ChallengeRequest> {
+        let GamePair { offer, until } = self.pair.take()?;
+        let wanted = until > around.now
+            && !around.folk.avoids(&offer.to)
+            && (!offer.profile.rated || around.folk.may_rate(&offer.to));
+        wanted.then_some(offer)
+    }
+
+    /// Whom to ask for what: a profile is drawn by weight among those that have anybody to ask.
+    fn shortlist(&mut self, around: &MatchContext<'_>) -> Vec<ChallengeRequest> {
+        let rules = Arc::clone(&self.rules);
+        let mut profiles: Vec<&Profile> = rules
+            .profile
+            .iter()
+            .filter(|it| it.weight > 0)
+            .filter(|it| it.hours.contains_second(around.moment.as_millis() / 1000))
+            .filter(|it| !self.unratable.contains(&it.name))
+            .collect();
+        while !profiles.is_empty() {
+            let drawn = self.draw(&profiles);
+            let profile = profiles.swap_remove(drawn);
+            let offers = self.offers(profile, around);
+            if !offers.is_empty() {
+                return offers;
+            }
+        }
+        Vec::new()
+    }
+
+    fn draw(&mut self, profiles: &[&Profile]) -> usize {
+        let total: u64 = profiles.iter().map(|it| u64::from(it.weight)).sum();
+        let mut at = self.chance.u64(0..total.max(1));
+        for (index, profile) in profiles.iter().enumerate() {
+            let weight = u64::from(profile.weight);
+            if at < weight {
+                return index;
+            }
+            at -= weight;
+        }
+        0
+    }
+
+    fn offers(&mut self, profile: &Profile, around: &MatchContext<'_>) -> Vec<ChallengeRequest> {
+        let speed = speed_of(profile.base, profile.increment);
+        let folk = around.folk;
+        let may = |user: &UserId| {
+            !folk.avoids(user)
+                && (!profile.rated || folk.may_rate(user))
+                && !keys(user, speed, profile.rated)
+                    .iter()
+                    .any(|key| folk.rests(key))
+        };
+        let (prefer, least) = (self.rules.prefer, self.rules.min_games);
+        let users = self
+            .pool
+            .in_order(profile, prefer, least, may, &mut self.chance);
+        let color = if self.rules.color_pairs {
+            ColorChoice::White
+        } else {
+            ColorChoice::Random
+        };
+        let offer = |to| ChallengeRequest {
+            to,
+            target: ChallengeTarget::Bot,
+            profile: profile.clone(),
+            color,
+            origin: Initiator::Rules,
+        };
+        users.into_iter().take(SHORTLIST).map(offer).collect()
+    }
+
+    pub(super) fn listed(&mut self, accounts: &[Account], around: &MatchContext<'_>) {
+        self.pool.fill(&self.me, accounts, around.now);
+        tracing::debug!(
+            bots = self.pool.len(),
+            rating = self.pool.own_rating(),
+            "bots online"
+        );
+        if matches!(self.state, AttemptState::Listing) {
+            self.state = AttemptState::Idle;
+        }
+    }
+
+    pub(super) fn not_listed(&mut self, wait: Option<Duration>, now: Instant) {
+        self.fail(now);
+        self.next = self.next.max(now + wait.unwrap_or_default());
+    }
+
+    /// A look-up came to nothing: later.
+    pub(super) fn fail(&mut self, now: Instant) {
+        if matches!(self.state, AttemptState::Listing | AttemptState::Looking(_)) {
+            self.state = AttemptState::Idle;
+            self.next = now + self.spacing();
+        }
+    }
+
+    /// The spacing, stretched by chance so that two bots do not keep step.
+    fn spacing(&mut self) -> Duration {
+        self.rules.spacing.mul_f64(1.0 + self.chance.f64() / 4.0)
+    }
+
+    /// Asks the first who is there and idle.
+    pub(super) fn seen(
+        &mut self,
+        seen: &[Presence],
+        around: &MatchContext<'_>,
+        out: &mut Vec<MatchmakingEffect>,
+    ) {
+        let AttemptState::Looking(shortlist) = &mut self.state else {
+            return;
+        };
+        let shortlist = std::mem::take(shortlist);
+        self.state = AttemptState::Idle;
+        let at = |offer: &ChallengeRequest| seen.iter().find(|it| it.id == offer.to);
+        let ordered = shortlist.first();
+        let ordered = ordered.filter(|it| it.origin == Initiator::Operator);
+        let ordered = ordered.map(|it| it.to.clone());
+        let by_order = ordered.is_some();
+        if by_order && (!self.open || around.spare == 0) {
+            // It waits for the next seat, unless all orders have been dropped.
+            self.next = around.now + self.rules.spacing;
+            return;
+        }
+        let found = shortlist.into_iter().find_map(|mut offer| {
+            let presence = at(&offer)?;
+            if by_order && presence.is_bot() {
+                offer.target = ChallengeTarget::Bot;
+            }
+            // The operator may know better who has time for two games.
+            (presence.online && (by_order || !presence.playing)).then_some(offer)
+        });
+        if by_order {
+            self.orders.pop_front();
+        }
+        let Some(offer) = found.filter(|_| self.open && around.spare > 0) else {
+            tracing::debug!(by_order, "nobody is there to be challenged");
+            if let Some(user) = ordered {
+                let known = seen.iter().any(|it| it.id == user);
+                let why = if known {
+                    "not online"
+                } else {
+                    "no such account"
+                };
+                out.push(MatchmakingEffect::Unasked(user, why.to_owned()));
+            }
+            self.next = around.now + self.rules.spacing * if by_order { 1 } else { NOBODY_THERE };
+            return;
+        };
+        if let Permit::Later { at, why } = around.folk.may_challenge(offer.target)
+            && !(by_order && why == Denied::Pace)
+        {
+            let (user, wait) = (&offer.to, at.since(around.moment));
+            tracing::warn!(%user, ?wait, why = why.as_str(), "the budget forbids a challenge");
+            if by_order {
+                out.push(MatchmakingEffect::Unasked(
+                    offer.to,
+                    why.as_str().to_owned(),
+                ));
+            }
+            self.next = around.now + self.rules.spacing;
+            return;
+        }
+        let profile = &offer.profile.name;
+        tracing::info!(user = %offer.to, profile, rated = offer.profile.rated, "challenging");
+        self.next = around.now + self.spacing();
+        self.last = Some(offer.clone());
+        self.state = AttemptState::Creating {
+            offer: offer.clone(),
+            id: None,
+        };
+        out.push(MatchmakingEffect::Create(Box::new(offer)));
+    }
+}

@@ -1,0 +1,263 @@
+//! The lists themselves, and how a text is read as one. Pure.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::config::{self, Entry};
+use crate::lichess::UserId;
+
+/// No list is longer than this.
+const MOST_NAMES: usize = 100_000;
+/// The longest line that is looked at.
+const LONGEST_LINE: usize = 200;
+
+/// The entry of those whom the operator blocked by command.
+const BY_COMMAND: &str = "megaton block";
+
+/// The names of each file and address, by the entry as it is written in the config.
+pub(super) type ListContents = HashMap<String, Arc<Vec<UserId>>>;
+
+/// Who is blocked, allowed and welcome, each with the entry that says so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlayerLists {
+    block: NameSet,
+    /// None where everybody may challenge.
+    allow: Option<NameSet>,
+    welcome: NameSet,
+    avoid: NameSet,
+}
+
+/// Names, each with the entry that it came from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct NameSet(HashMap<UserId, Arc<str>>);
+
+impl NameSet {
+    fn of(entries: &[Entry], contents: &ListContents) -> Self {
+        let mut names = HashMap::new();
+        for entry in entries {
+            let key = entry.to_string();
+            let source: Arc<str> = label(&key).into();
+            match entry {
+                Entry::Name(name) => {
+                    names.insert(UserId::new(name), source);
+                }
+                Entry::File(_) | Entry::Url(_) => {
+                    let read = contents.get(&key);
+                    for name in read.iter().flat_map(|names| names.iter()) {
+                        names
+                            .entry(name.clone())
+                            .or_insert_with(|| Arc::clone(&source));
+                    }
+                }
+            }
+        }
+        Self(names)
+    }
+
+    fn source(&self, id: &UserId) -> Option<&str> {
+        self.0.get(id).map(|source| &**source)
+    }
+}
+
+impl PlayerLists {
+    /// The names that stand in the config itself; files and addresses aside.
+    pub fn named(rules: &config::Challenge) -> Self {
+        Self::of(rules, &[], &ListContents::new())
+    }
+
+    /// All names: those of the config, and those of its files and addresses as far as they are
+    /// known.
+    pub(super) fn of(rules: &config::Challenge, avoid: &[Entry], contents: &ListContents) -> Self {
+        Self {
+            block: NameSet::of(&rules.block, contents),
+            // A list that could not be read yet allows nobody: it was made to keep others out.
+            allow: (!rules.allow.is_empty()).then(|| NameSet::of(&rules.allow, contents)),
+            welcome: NameSet::of(&rules.welcome, contents),
+            avoid: NameSet::of(avoid, contents),
+        }
+    }
+
+    /// The same lists with these accounts blocked too, whatever the config says.
+    #[must_use]
+    pub(in crate::bot) fn and_blocked<'u>(&self, users: impl Iterator<Item = &'u UserId>) -> Self {
+        let source: Arc<str> = BY_COMMAND.into();
+        let mut lists = self.clone();
+        for user in users {
+            let source = Arc::clone(&source);
+            lists.block.0.entry(user.clone()).or_insert(source);
+        }
+        lists
+    }
+
+    /// The entry that blocks this account, if one does.
+    pub fn blocked_by(&self, id: &UserId) -> Option<&str> {
+        self.block.source(id)
+    }
+
+    /// Whether this account may challenge as far as the allow list goes.
+    pub fn allows(&self, id: &UserId) -> bool {
+        let allow = self.allow.as_ref();
+        allow.is_none_or(|names| names.source(id).is_some())
+    }
+
+    /// Whether anybody may challenge, the nameless too.
+    pub fn allows_anybody(&self) -> bool {
+        self.allow.is_none()
+    }
+
+    /// Whether this account skips the rules of taste.
+    pub fn welcomes(&self, id: &UserId) -> bool {
+        self.welcome.source(id).is_some()
+    }
+
+    /// The entry for which we never challenge this account ourselves, if there is one.
+    pub fn avoided_by(&self, id: &UserId) -> Option<&str> {
+        self.block.source(id).or_else(|| self.avoid.source(id))
+    }
+
+    /// How many accounts are blocked, and how many are welcome.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.block.0.len(), self.welcome.0.len())
+    }
+}
+
+/// An entry as it is shown: an address may hold a secret behind its question mark.
+pub(super) fn label(entry: &str) -> &str {
+    let is_address = entry.contains("://");
+    entry
+        .split_once('?')
+        .filter(|_| is_address)
+        .map_or(entry, |(bare, _)| bare)
+}
+
+/// A text that is no list of names.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ListParseError {
+    /// Most of its lines are no names.
+    #[error("most lines are no account names (line {line}, for one)")]
+    Prose {
+        /// The first such line.
+        line: usize,
+    },
+    /// It has too many names.
+    #[error("more than {MOST_NAMES} names")]
+    TooLong,
+}
+
+/// Reads a text with one name a line; `#` begins a comment. A few bad lines are skipped: lists that
+/// others keep are not always clean.
+///
+/// # Errors
+/// When it is no such text at all, such as a web page.
+pub fn read_names(text: &str) -> Result<Vec<UserId>, ListParseError> {
+    let mut names = Vec::new();
+    let mut bad = Vec::new();
+    for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+        let bare = line.split('#').next().unwrap_or_default().trim();
+        if matches!(bare, "" | "@") {
+            continue;
+        }
+        let name = UserId::typed(bare).filter(|_| line.len() <= LONGEST_LINE);
+        match name {
+            Some(name) => names.push(name),
+            None => bad.push(number + 1),
+        }
+        if names.len() > MOST_NAMES {
+            return Err(ListParseError::TooLong);
+        }
+    }
+    match bad.first() {
+        Some(&line) if bad.len() > names.len() => Err(ListParseError::Prose { line }),
+        _ => Ok(names),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        let read = read_names(text).unwrap();
+        read.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_list_has_a_name_a_line_in_any_case_and_comments() {
+        let text = "\u{feff}# bots that stall\r\nBlastCap\r\n\n  nuke_engine  # slow\n@fuse-1\n";
+        assert_eq!(names(text), ["blastcap", "nuke_engine", "fuse-1"]);
+        assert_eq!(names(""), Vec::<String>::new());
+        assert_eq!(names("# nobody\n"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_few_bad_lines_are_skipped_and_a_page_is_refused() {
+        assert_eq!(names("a b c\nblastcap\nnuke\n"), ["blastcap", "nuke"]);
+        let page = "<!DOCTYPE html>\n<html><body>\n<p>Not found</p>\n</body></html>";
+        assert_eq!(read_names(page), Err(ListParseError::Prose { line: 1 }));
+        assert!(read_names(&"x".repeat(1 << 20)).is_err());
+        let endless = "someone\n".repeat(MOST_NAMES + 1);
+        assert_eq!(read_names(&endless), Err(ListParseError::TooLong));
+    }
+
+    #[test]
+    fn names_are_compared_without_regard_to_capitals() {
+        let rules = config::Challenge {
+            block: vec![Entry::Name("BlastCap".to_owned())],
+            ..config::Challenge::default()
+        };
+        let lists = PlayerLists::named(&rules);
+        assert_eq!(lists.blocked_by(&UserId::new("bLaStCaP")), Some("BlastCap"));
+        assert_eq!(lists.blocked_by(&UserId::new("other")), None);
+        assert!(lists.allows(&UserId::new("other")) && lists.allows_anybody());
+    }
+
+    #[test]
+    fn an_allow_list_that_is_not_read_yet_allows_nobody() {
+        let rules = config::Challenge {
+            allow: vec![Entry::Url("https://example.org/friends".to_owned())],
+            ..config::Challenge::default()
+        };
+        let mut contents = ListContents::new();
+        let friend = UserId::new("friend");
+        assert!(!PlayerLists::of(&rules, &[], &contents).allows(&friend));
+        let read = Arc::new(vec![friend.clone()]);
+        contents.insert("https://example.org/friends".to_owned(), read);
+        let lists = PlayerLists::of(&rules, &[], &contents);
+        assert!(lists.allows(&friend) && !lists.allows_anybody());
+        assert!(!lists.allows(&UserId::new("foe")));
+    }
+
+    #[test]
+    fn what_an_address_asks_for_is_not_shown() {
+        assert_eq!(label("https://a/b?key=secret"), "https://a/b");
+        assert_eq!(label("file:a?b"), "file:a?b");
+        let entry = "https://a/b?key=secret";
+        let rules = config::Challenge {
+            block: vec![Entry::Url(entry.to_owned())],
+            ..config::Challenge::default()
+        };
+        let foe = UserId::new("foe");
+        let contents = ListContents::from([(entry.to_owned(), Arc::new(vec![foe.clone()]))]);
+        let lists = PlayerLists::of(&rules, &[], &contents);
+        assert_eq!(lists.blocked_by(&foe), Some("https://a/b"));
+    }
+
+    #[test]
+    fn who_is_blocked_by_command_is_blocked_like_any_other() {
+        let (foe, friend) = (UserId::new("foe"), UserId::new("friend"));
+        let lists = PlayerLists::default().and_blocked([&foe].into_iter());
+        assert_eq!(lists.blocked_by(&foe), Some(BY_COMMAND));
+        assert_eq!(lists.avoided_by(&foe), Some(BY_COMMAND));
+        assert_eq!(lists.blocked_by(&friend), None);
+    }
+
+    #[test]
+    fn whom_we_avoid_may_still_challenge_us() {
+        let avoid = [Entry::Name("Slow".to_owned())];
+        let rules = config::Challenge::default();
+        let lists = PlayerLists::of(&rules, &avoid, &ListContents::new());
+        let slow = UserId::new("slow");
+        assert_eq!(lists.avoided_by(&slow), Some("Slow"));
+        assert_eq!(lists.blocked_by(&slow), None);
+    }
+}

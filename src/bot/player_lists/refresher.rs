@@ -1,0 +1,332 @@
+//! The task that reads the lists' files and addresses now and then.
+//!
+//! Before anything else the names on disk are read: files, and the last good copies of addresses. An
+//! address that cannot be read keeps its names, and that is said once until it can be read again.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::watch;
+
+use super::cache::{CachedList, ListCache};
+use super::names::{ListContents, PlayerLists, label, read_names};
+use crate::bot::settings::{BotTiming, Settings};
+use crate::config::Entry;
+use crate::lichess::{FetchError, FetchedPage, HttpFetcher, UserId};
+
+/// Most of a file that is read.
+const LONGEST_FILE: u64 = 2 << 20;
+
+/// Where the lists come from, beside the config.
+#[derive(Clone, Debug, Default)]
+pub struct ListSources {
+    /// The data folder, where copies are kept; none to keep nothing.
+    pub data: Option<PathBuf>,
+}
+
+/// How the names of one list from one place are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListState {
+    /// Which list: `block`, `allow`, `welcome` or `avoid`.
+    pub list: &'static str,
+    /// The file or address; none for the names in the config itself.
+    pub source: Option<String>,
+    /// How many names are known.
+    pub names: usize,
+    /// When it was last read; none if it has not been since the start.
+    pub read: Option<Instant>,
+    /// Why it cannot be read at present.
+    pub error: Option<String>,
+}
+
+/// What is known of the lists' files and addresses.
+#[derive(Debug)]
+pub struct ListRefresher {
+    settings: Arc<Settings>,
+    shelf: ListCache,
+    pace: BotTiming,
+    contents: ListContents,
+    /// The marks of the versions that are known, by address.
+    etags: HashMap<String, String>,
+    /// What could not be read and has been said.
+    failing: BTreeMap<String, String>,
+    /// When each was last read.
+    read: HashMap<String, Instant>,
+    states: watch::Sender<Arc<Vec<ListState>>>,
+    pages: Option<HttpFetcher>,
+}
+
+impl ListRefresher {
+    /// Reads what is on disk. Nothing is asked of the network yet.
+    pub fn new(settings: Arc<Settings>, sources: &ListSources, pace: BotTiming) -> Self {
+        let mut keeper = Self {
+            settings,
+            shelf: ListCache::new(sources.data.as_deref()),
+            pace,
+            contents: ListContents::new(),
+            etags: HashMap::new(),
+            failing: BTreeMap::new(),
+            read: HashMap::new(),
+            states: watch::Sender::new(Arc::default()),
+            pages: None,
+        };
+        keeper.read_disk();
+        keeper.tell_states();
+        keeper
+    }
+
+    /// The lists as they are known now.
+    pub fn lists(&self) -> PlayerLists {
+        let rules = &self.settings.challenge;
+        PlayerLists::of(rules, &self.settings.matchmaking.avoid, &self.contents)
+    }
+
+    /// How each list is, for those who look while it is kept.
+    pub fn states(&self) -> watch::Receiver<Arc<Vec<ListState>>> {
+        self.states.subscribe()
+    }
+
+    /// Every file and address, with the number of its names or the reason why it cannot be read.
+    pub fn state(&self) -> Vec<(String, Result<usize, String>)> {
+        let keys: BTreeSet<String> = self
+            .entries()
+            .filter(|entry| !matches!(entry, Entry::Name(_)))
+            .map(ToString::to_string)
+            .collect();
+        let state = |key: &String| match (self.failing.get(key), self.contents.get(key)) {
+            (Some(reason), _) => Err(reason.clone()),
+            (None, Some(names)) => Ok(names.len()),
+            (None, None) => Err("not fetched yet".to_owned()),
+        };
+        let states = keys.into_iter().map(|key| {
+            let state = state(&key);
+            (label(&key).to_owned(), state)
+        });
+        states.collect()
+    }
+
+    /// Asks every address once.
+    pub async fn fetch_all(&mut self) {
+        for url in self.urls() {
+            self.fetch(&url).await;
+        }
+    }
+
+    /// Keeps the lists fresh for good: reads files and addresses, tells `lists` of what changed, and
+    /// goes by the newest of `settings`. Ends when either end of those is gone.
+    pub async fn run(
+        &mut self,
+        settings: &mut watch::Receiver<Arc<Settings>>,
+        lists: &watch::Sender<Arc<PlayerLists>>,
+    ) {
+        loop {
+            self.read_disk();
+            self.tell_states();
+            tell(lists, self.lists());
+            for url in self.urls() {
+                tokio::select! {
+                    () = self.fetch(&url) => {
+                        self.tell_states();
+                        tell(lists, self.lists());
+                    }
+                    () = lists.closed() => return,
+                }
+            }
+            let pause = self.pace.lists.mul_f64(0.75 + fastrand::f64() / 2.0);
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                changed = settings.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                }
+                () = lists.closed() => return,
+            }
+            self.settings = Arc::clone(&settings.borrow_and_update());
+        }
+    }
+
+    /// The entries of each list.
+    fn by_list(&self) -> [(&'static str, &Vec<Entry>); 4] {
+        let rules = &self.settings.challenge;
+        [
+            ("block", &rules.block),
+            ("allow", &rules.allow),
+            ("welcome", &rules.welcome),
+            ("avoid", &self.settings.matchmaking.avoid),
+        ]
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.by_list().into_iter().flat_map(|(_, entries)| entries)
+    }
+
+    fn tell_states(&self) {
+        let mut states = Vec::new();
+        for (list, entries) in self.by_list() {
+            let is_name = |entry: &&Entry| matches!(entry, Entry::Name(_));
+            let names = entries.iter().filter(is_name).count();
+            if names > 0 {
+                states.push(ListState {
+                    list,
+                    source: None,
+                    names,
+                    read: None,
+                    error: None,
+                });
+            }
+            let places = entries.iter().filter(|entry| !is_name(entry));
+            states.extend(places.map(|entry| self.state_of(list, &entry.to_string())));
+        }
+        self.states.send_replace(Arc::new(states));
+    }
+
+    fn state_of(&self, list: &'static str, key: &str) -> ListState {
+        ListState {
+            list,
+            source: Some(label(key).to_owned()),
+            names: self.contents.get(key).map_or(0, |names| names.len()),
+            read: self.read.get(key).copied(),
+            error: self.failing.get(key).cloned(),
+        }
+    }
+
+    fn urls(&self) -> BTreeSet<String> {
+        let urls = self.entries().filter_map(|entry| match entry {
+            Entry::Url(url) => Some(url.clone()),
+            _ => None,
+        });
+        urls.collect()
+    }
+
+    /// Files as they are now, and of addresses the last good copy where nothing better is known.
+    fn read_disk(&mut self) {
+        let entries: Vec<Entry> = self.entries().cloned().collect();
+        for entry in entries {
+            let key = entry.to_string();
+            match entry {
+                Entry::Name(_) => {}
+                Entry::File(path) => match read_file(&path) {
+                    Ok(names) => self.learn(&key, names),
+                    Err(reason) => self.complain(&key, &reason),
+                },
+                Entry::Url(url) => {
+                    if !self.contents.contains_key(&key)
+                        && let Some(copy) = self.shelf.read(&url)
+                    {
+                        self.contents.insert(key.clone(), Arc::new(copy.names));
+                        self.etags.extend(copy.etag.map(|etag| (key, etag)));
+                    }
+                }
+            }
+        }
+    }
+
+    async fn fetch(&mut self, url: &str) {
+        match self.ask(url).await {
+            Ok(FetchedPage::Same) => self.recovered(url),
+            Ok(FetchedPage::New { text, etag }) => match read_names(&text) {
+                Ok(names) => {
+                    self.put_by(url, etag.clone(), &names);
+                    match etag {
+                        Some(etag) => self.etags.insert(url.to_owned(), etag),
+                        None => self.etags.remove(url),
+                    };
+                    self.learn(url, names);
+                }
+                Err(error) => self.complain(url, &error.to_string()),
+            },
+            Err(error) => self.complain(url, &error.to_string()),
+        }
+    }
+
+    async fn ask(&mut self, url: &str) -> Result<FetchedPage, FetchError> {
+        let pages = if let Some(pages) = &self.pages {
+            pages.clone()
+        } else {
+            let pages = HttpFetcher::new(self.pace.list_page)?;
+            self.pages.insert(pages).clone()
+        };
+        // A mark is worth something only with the names that it stands for.
+        let known = self.contents.contains_key(url);
+        let etag = self.etags.get(url).filter(|_| known);
+        pages.read(url, etag.map(String::as_str)).await
+    }
+
+    fn put_by(&self, url: &str, etag: Option<String>, names: &[UserId]) {
+        let copy = CachedList {
+            url: url.to_owned(),
+            etag,
+            names: names.to_vec(),
+        };
+        if let Err(error) = self.shelf.write(&copy) {
+            tracing::warn!(list = label(url), %error, "cannot keep a copy of the list");
+        }
+    }
+
+    fn learn(&mut self, key: &str, names: Vec<UserId>) {
+        self.recovered(key);
+        let known = self.contents.get(key);
+        if known.is_none_or(|known| **known != names) {
+            tracing::info!(
+                list = label(key),
+                names = names.len(),
+                "read a list of names"
+            );
+            self.contents.insert(key.to_owned(), Arc::new(names));
+        }
+    }
+
+    /// It was read.
+    fn recovered(&mut self, key: &str) {
+        self.read.insert(key.to_owned(), Instant::now());
+        if self.failing.remove(key).is_some() {
+            tracing::info!(list = label(key), "the list can be read again");
+        }
+    }
+
+    fn complain(&mut self, key: &str, reason: &str) {
+        let before = self.failing.insert(key.to_owned(), reason.to_owned());
+        if before.is_none() {
+            let kept = self.contents.get(key).map_or(0, |names| names.len());
+            tracing::warn!(
+                list = label(key),
+                reason,
+                kept,
+                "cannot read a list of names"
+            );
+        }
+    }
+}
+
+fn tell(lists: &watch::Sender<Arc<PlayerLists>>, fresh: PlayerLists) {
+    lists.send_if_modified(|known| {
+        let is_new = **known != fresh;
+        if is_new {
+            *known = Arc::new(fresh);
+        }
+        is_new
+    });
+}
+
+fn read_file(path: &Path) -> Result<Vec<UserId>, String> {
+    let known = fs::metadata(path).map_err(|error| error.to_string())?;
+    if !known.is_file() {
+        // A pipe would keep us waiting.
+        return Err("no file".to_owned());
+    }
+    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    let mut text = String::new();
+    let mut bounded = file.take(LONGEST_FILE + 1);
+    bounded
+        .read_to_string(&mut text)
+        .map_err(|error| error.to_string())?;
+    if text.len() as u64 > LONGEST_FILE {
+        return Err(format!("longer than {} kilobytes", LONGEST_FILE / 1024));
+    }
+    read_names(&text).map_err(|error| error.to_string())
+}

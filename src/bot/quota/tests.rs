@@ -1,0 +1,523 @@
+//! The ledger by tables and at random: never more than a limit within any 24 hours.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::{ChallengeTarget, Denied, Forecast, Permit, Quota, QuotaRules};
+use crate::lichess::UserId;
+use crate::store::{Change, Limit, LimitName, Origin, QuotaUse, Timestamp};
+
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+fn start() -> Timestamp {
+    Timestamp::from_millis(1_800_000_000_000)
+}
+
+fn ledger(rules: QuotaRules) -> Quota {
+    Quota::new(rules, Vec::new(), &[], start())
+}
+
+/// One to which the server has named the number of the rules.
+fn told(rules: QuotaRules) -> Quota {
+    Quota::new(rules, Vec::new(), &[named(rules)], start())
+}
+
+fn named(rules: QuotaRules) -> Limit {
+    Limit {
+        learned: Some((rules.bot_games, start())),
+        ..Limit::unknown(LimitName::BotGames)
+    }
+}
+
+/// Accepts bots until it is refused; how many, and the refusal.
+fn accept_all(ledger: &mut Quota, now: Timestamp) -> (u32, Permit) {
+    ledger.notice(now);
+    for n in 0..100_000 {
+        let permission = ledger.may_accept(now);
+        if !permission.is_granted() {
+            return (n, permission);
+        }
+        let key = format!("{} {n}", now.as_millis());
+        ledger.begin_game(&key, Origin::Incoming, None, now);
+    }
+    panic!("no limit");
+}
+
+#[test]
+fn an_assumed_number_sends_nobody_off_but_ends_our_own_search() {
+    let mut ledger = ledger(QuotaRules::default());
+    let now = start();
+    for n in 0..100 {
+        ledger.begin_game(&n.to_string(), Origin::Incoming, None, now);
+    }
+    assert!(ledger.may_accept(now).is_granted());
+    assert!(!ledger.may_begin(now).is_granted());
+    ledger.begin_game("one more", Origin::Incoming, None, now);
+    assert_eq!(ledger.learn_from_begun(now), None);
+    assert!(ledger.may_accept(now).is_granted());
+    ledger.games_refused(Some(HOUR), Some(101), now);
+    assert!(!ledger.may_accept(now + HOUR * 2).is_granted(), "told");
+}
+
+#[test]
+fn the_hundredth_game_is_the_last_of_its_day() {
+    let mut ledger = told(QuotaRules::default());
+    let now = start();
+    let (games, refusal) = accept_all(&mut ledger, now);
+    assert_eq!(games, 100);
+    let at = now + DAY;
+    assert_eq!(
+        refusal,
+        Permit::Later {
+            at,
+            why: Denied::BotGames
+        }
+    );
+    assert_eq!(ledger.forecast(now), Forecast::SpentUntil(at));
+    let before = at.before(Duration::from_millis(1));
+    assert_eq!(accept_all(&mut ledger, before).0, 0);
+    assert_eq!(accept_all(&mut ledger, at).0, 100);
+}
+
+#[test]
+fn a_game_set_aside_counts_until_it_is_given_back_or_can_no_longer_begin() {
+    let mut ledger = told(QuotaRules {
+        bot_games: 1,
+        incoming_share: 0,
+        ..QuotaRules::default()
+    });
+    let now = start();
+    ledger.hold_game("a", Origin::Incoming, None, now);
+    assert!(!ledger.may_accept(now).is_granted());
+    assert_eq!(ledger.release("a"), Some(Change::Unspend("a".into())));
+    assert!(ledger.may_accept(now).is_granted());
+    ledger.hold_game("b", Origin::Outgoing, None, now);
+    assert!(!ledger.may_accept(now + HOUR * 3).is_granted());
+    assert!(
+        ledger.may_accept(now + HOUR * 4).is_granted(),
+        "nobody came"
+    );
+    ledger.release("b");
+    ledger.hold_game("c", Origin::Outgoing, None, now);
+    ledger.begin_game("c", Origin::Incoming, None, now);
+    assert_eq!(ledger.release("c"), None, "what has begun is spent");
+    assert_eq!(ledger.budget(now).outgoing, 1, "it keeps who asked for it");
+    assert_eq!(
+        ledger.begin_game("c", Origin::Incoming, None, now),
+        None,
+        "told twice"
+    );
+}
+
+#[test]
+fn half_of_the_games_is_kept_for_those_who_come() {
+    let mut ledger = told(QuotaRules::default());
+    let mut now = start();
+    for n in 0..50 {
+        while !ledger.may_begin(now).is_granted() {
+            now = now + MINUTE;
+        }
+        ledger.begin_game(&n.to_string(), Origin::Outgoing, None, now);
+    }
+    assert!(
+        now.since(start()) < DAY,
+        "the share can be used within its day"
+    );
+    let why = match ledger.may_begin(now + MINUTE * 29) {
+        Permit::Later { why, .. } => why,
+        Permit::Granted => panic!("the rest is kept"),
+    };
+    assert_eq!(why, Denied::KeptForIncoming);
+    assert_eq!(accept_all(&mut ledger, now).0, 50);
+}
+
+#[test]
+fn outgoing_games_are_spread_over_the_day() {
+    let mut ledger = ledger(QuotaRules::default());
+    let mut begun = Vec::new();
+    for minute in 0..24 * 60 {
+        let now = start() + MINUTE * minute;
+        ledger.notice(now);
+        if ledger.may_begin(now).is_granted() {
+            ledger.begin_game(&minute.to_string(), Origin::Outgoing, None, now);
+            begun.push(now);
+        }
+    }
+    assert_eq!(begun.len(), 50);
+    let by_noon = begun
+        .iter()
+        .filter(|at| at.since(start()) < HOUR * 12)
+        .count();
+    assert!(
+        (25..=30).contains(&by_noon),
+        "{by_noon} of 50 in the first half"
+    );
+}
+
+#[test]
+fn the_spread_over_the_day_is_named_only_where_nothing_else_stands_in_the_way() {
+    let why = |credits| {
+        let mut ledger = ledger(QuotaRules {
+            challenge_credits: credits,
+            ..QuotaRules::default()
+        });
+        let mut reasons = Vec::new();
+        for game in 0.. {
+            match ledger.may_challenge(ChallengeTarget::Bot, start()) {
+                Permit::Later { why, .. } if why != Denied::Pace => return (game, why, reasons),
+                Permit::Later { .. } => reasons.push(game),
+                Permit::Granted => {}
+            }
+            ledger.spend_credits(ChallengeTarget::Bot, None, start());
+            ledger.hold_game(&game.to_string(), Origin::Outgoing, None, start());
+        }
+        unreachable!()
+    };
+    let (games, barred, spread) = why(200);
+    assert_eq!((games, barred), (25, Denied::CreditsAMinute));
+    assert_eq!(spread.first(), Some(&4), "two hours' worth");
+    let (games, barred, _) = why(10);
+    assert_eq!((games, barred), (10, Denied::Credits));
+}
+
+#[test]
+fn what_the_server_says_goes_before_any_count() {
+    let mut ledger = ledger(QuotaRules::default());
+    let now = start();
+    let wait = Duration::from_secs(27_594);
+    let change = ledger.games_refused(Some(wait), Some(64), now);
+    let until = now + wait + Duration::from_secs(2);
+    let refused = Permit::Later {
+        at: until,
+        why: Denied::Closed,
+    };
+    assert_eq!(ledger.may_accept(now), refused);
+    assert_eq!(ledger.may_challenge(ChallengeTarget::Bot, now), refused);
+    assert!(
+        ledger
+            .may_challenge(ChallengeTarget::Human, now)
+            .is_granted()
+    );
+    assert_eq!(ledger.most_games(now), 64);
+    assert_eq!(ledger.budget(now).closed_until, Some(until));
+    // The same after a restart.
+    let Change::Limit(limit) = change else {
+        panic!("a limit is kept")
+    };
+    let after = Quota::new(QuotaRules::default(), Vec::new(), &[limit], start());
+    assert_eq!(after.may_accept(now), refused);
+    assert!(after.may_accept(until).is_granted());
+    assert_eq!(after.most_games(until), 64);
+    assert_eq!(
+        after.most_games(now + DAY * 7),
+        100,
+        "later the usual number is tried again"
+    );
+}
+
+#[test]
+fn a_limit_is_learned_by_counting_where_the_day_was_ours_alone() {
+    for (since, games, expected) in [
+        (start().before(DAY), 60, 60),
+        // The ledger is younger than the server's day.
+        (start(), 60, 100),
+        // Too few: another program must have played.
+        (start().before(DAY), 20, 100),
+    ] {
+        let mut ledger = Quota::new(QuotaRules::default(), Vec::new(), &[], since);
+        for n in 0..games {
+            ledger.begin_game(&n.to_string(), Origin::Incoming, None, start());
+        }
+        ledger.games_refused(Some(HOUR), None, start());
+        assert_eq!(ledger.most_games(start()), expected, "{games} games");
+    }
+}
+
+#[test]
+fn a_game_that_begins_beyond_the_limit_shows_that_it_is_higher() {
+    let mut ledger = told(QuotaRules {
+        bot_games: 2,
+        ..QuotaRules::default()
+    });
+    let now = start();
+    for n in 0..2 {
+        ledger.begin_game(&n.to_string(), Origin::Incoming, None, now);
+        assert_eq!(ledger.learn_from_begun(now), None);
+    }
+    ledger.begin_game("2", Origin::Incoming, None, now);
+    assert!(ledger.learn_from_begun(now).is_some());
+    assert_eq!(ledger.most_games(now), 3);
+}
+
+#[test]
+fn credits_are_counted_by_the_minute_and_by_the_day() {
+    let mut ledger = ledger(QuotaRules {
+        challenge_credits: 60,
+        ..QuotaRules::default()
+    });
+    let mut now = start();
+    for _ in 0..5 {
+        assert!(
+            ledger
+                .may_challenge(ChallengeTarget::Human, now)
+                .is_granted()
+        );
+        ledger.spend_credits(ChallengeTarget::Human, None, now);
+    }
+    let wait = |ledger: &Quota, target, now| match ledger.may_challenge(target, now) {
+        Permit::Granted => None,
+        Permit::Later { at, why } => Some((at.since(now), why)),
+    };
+    assert_eq!(
+        wait(&ledger, ChallengeTarget::Human, now),
+        Some((MINUTE, Denied::CreditsAMinute))
+    );
+    assert_eq!(wait(&ledger, ChallengeTarget::Follower, now), None);
+    assert_eq!(
+        ledger.spend_credits(ChallengeTarget::Follower, None, now),
+        None
+    );
+    now = now + MINUTE;
+    for _ in 0..5 {
+        ledger.spend_credits(ChallengeTarget::Human, None, now);
+    }
+    now = now + MINUTE;
+    for _ in 0..2 {
+        ledger.spend_credits(ChallengeTarget::Human, None, now);
+    }
+    assert_eq!(ledger.budget(now).credits_spent, 60);
+    assert_eq!(
+        wait(&ledger, ChallengeTarget::Bot, now),
+        Some((MINUTE * (24 * 60 - 2), Denied::Credits))
+    );
+}
+
+#[test]
+fn refusals_without_a_wait_are_waited_out_ever_longer() {
+    let mut ledger = ledger(QuotaRules::default());
+    let now = start();
+    let mut waits = Vec::new();
+    for _ in 0..8 {
+        ledger.credits_refused(None, now);
+        let Permit::Later {
+            at,
+            why: Denied::Closed,
+        } = ledger.may_challenge(ChallengeTarget::Human, now)
+        else {
+            panic!("closed");
+        };
+        waits.push(at.since(now).as_secs() / 60);
+    }
+    assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
+    assert!(ledger.credits_served().is_some() && ledger.credits_served().is_none());
+}
+
+#[test]
+fn a_clock_set_back_a_year_lengthens_nothing() {
+    let mut ledger = told(QuotaRules {
+        bot_games: 2,
+        ..QuotaRules::default()
+    });
+    let wrong = start() + DAY * 365;
+    ledger.notice(wrong);
+    ledger.begin_game("a", Origin::Incoming, None, wrong);
+    ledger.begin_game("b", Origin::Incoming, None, wrong);
+    ledger.credits_refused(Some(HOUR), wrong);
+    let now = start();
+    let changes = ledger.notice(now);
+    assert_eq!(changes.len(), 3, "and it is kept: {changes:?}");
+    assert!(!ledger.may_accept(now).is_granted());
+    assert!(
+        !ledger
+            .may_challenge(ChallengeTarget::Human, now)
+            .is_granted()
+    );
+    ledger.notice(now + HOUR * 2);
+    assert!(
+        ledger
+            .may_challenge(ChallengeTarget::Human, now + HOUR * 2)
+            .is_granted()
+    );
+    ledger.notice(now + DAY);
+    assert!(ledger.may_accept(now + DAY).is_granted());
+}
+
+#[test]
+fn a_machine_that_slept_wakes_up_to_the_time_that_passed() {
+    let mut ledger = told(QuotaRules::default());
+    let now = start();
+    assert_eq!(accept_all(&mut ledger, now).0, 100);
+    ledger.games_refused(Some(HOUR), Some(100), now);
+    let awake = now + HOUR * 30;
+    let changes = ledger.notice(awake);
+    assert_eq!(changes, [Change::Prune(awake)]);
+    assert_eq!(accept_all(&mut ledger, awake).0, 100);
+    // Not more than the two hours' worth that may be saved up, however long it slept.
+    let mut ledger = self::ledger(QuotaRules::default());
+    let mut outgoing = 0;
+    while ledger.may_begin(awake).is_granted() {
+        outgoing += 1;
+        ledger.begin_game(&outgoing.to_string(), Origin::Outgoing, None, awake);
+    }
+    assert_eq!(outgoing, 4);
+}
+
+#[test]
+fn a_rematch_takes_the_place_of_what_was_set_aside() {
+    let mut ledger = ledger(QuotaRules::default());
+    let foe = UserId::new("foe");
+    ledger.hold_game("challenge", Origin::Outgoing, Some(foe.clone()), start());
+    assert_eq!(ledger.held_for(&foe), Some("challenge"));
+    assert_eq!(ledger.rename("challenge", "game").len(), 2);
+    assert_eq!(ledger.rename("nothing", "game"), []);
+    ledger.begin_game("game", Origin::Incoming, Some(foe), start());
+    let budget = ledger.budget(start());
+    assert_eq!((budget.incoming, budget.outgoing), (0, 1));
+}
+
+#[test]
+fn a_restart_within_a_moment_forgets_no_credits() {
+    let mut ledger = Quota::new(QuotaRules::default(), Vec::new(), &[], start());
+    let spent = ledger.spend_credits(ChallengeTarget::Human, None, start());
+    let Some(Change::Spend(spent)) = spent else {
+        panic!("a person's challenge costs something: {spent:?}")
+    };
+    let mut again = Quota::new(QuotaRules::default(), vec![spent.clone()], &[], start());
+    let Some(Change::Spend(second)) = again.spend_credits(ChallengeTarget::Human, None, start())
+    else {
+        panic!("it costs as much again")
+    };
+    assert_ne!(second.key, spent.key);
+    assert_eq!(again.budget(start()).credits_spent, 10);
+}
+
+/// What may happen to a ledger.
+#[derive(Clone, Debug)]
+enum Deed {
+    /// A bot asks for a game.
+    Asked,
+    /// We would like one.
+    Wanted,
+    /// Credits for a challenge.
+    Challenge(ChallengeTarget),
+    /// Time passes, in minutes.
+    Pass(u16),
+    /// The wall clock is set back, in minutes; the world's time goes on.
+    Back(u16),
+    /// The program starts again with what was kept.
+    Restart,
+    /// The server refuses.
+    Refused(Option<u16>),
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    let target = prop_oneof![
+        Just(ChallengeTarget::Bot),
+        Just(ChallengeTarget::Human),
+        Just(ChallengeTarget::Follower)
+    ];
+    prop_oneof![
+        6 => Just(Deed::Asked),
+        6 => Just(Deed::Wanted),
+        4 => target.prop_map(Deed::Challenge),
+        6 => (0_u16..400).prop_map(Deed::Pass),
+        1 => (0_u16..3000).prop_map(Deed::Back),
+        1 => Just(Deed::Restart),
+        1 => proptest::option::of(0_u16..600).prop_map(Deed::Refused),
+    ]
+}
+
+/// The most of these that lie within a window.
+fn most_within(spent: &[(Duration, u32)], window: Duration) -> u32 {
+    let from = |(start, _): &(Duration, u32)| {
+        let inside = spent
+            .iter()
+            .filter(|(at, _)| *at >= *start && *at < *start + window);
+        inside.map(|(_, amount)| amount).sum()
+    };
+    spent.iter().map(from).max().unwrap_or(0)
+}
+
+fn keep(
+    kept: &mut Vec<QuotaUse>,
+    limits: &mut Vec<Limit>,
+    changes: impl IntoIterator<Item = Change>,
+) {
+    for change in changes {
+        match change {
+            Change::Spend(spend) => {
+                kept.retain(|other| other.key != spend.key);
+                kept.push(spend);
+            }
+            Change::Unspend(key) => kept.retain(|other| other.key != key),
+            Change::Limit(limit) => {
+                limits.retain(|other| other.name != limit.name);
+                limits.push(limit);
+            }
+            _ => {}
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_limit_is_passed_within_any_day(
+        deeds in proptest::collection::vec(deed(), 1..400),
+        bot_games in 0_u32..12,
+        incoming_share in 0_u32..=100,
+    ) {
+        let rules = QuotaRules { bot_games, challenge_credits: 40, incoming_share };
+        let mut ledger = told(rules);
+        let (mut world, mut wall) = (Duration::ZERO, start());
+        let (mut kept, mut limits) = (Vec::new(), vec![named(rules)]);
+        let (mut games, mut outgoing, mut credits) = (Vec::new(), Vec::new(), Vec::new());
+        for (n, deed) in deeds.into_iter().enumerate() {
+            keep(&mut kept, &mut limits, ledger.notice(wall));
+            let key = n.to_string();
+            let mut begin = |ledger: &mut Quota, origin, changes: &mut Vec<Change>| {
+                changes.push(ledger.hold_game(&key, origin, None, wall));
+                changes.extend(ledger.begin_game(&key, origin, None, wall));
+                games.push((world, 1));
+                if origin == Origin::Outgoing {
+                    outgoing.push((world, 1));
+                }
+            };
+            let mut changes = Vec::new();
+            match deed {
+                Deed::Asked if ledger.within_the_day(wall).is_granted() => {
+                    begin(&mut ledger, Origin::Incoming, &mut changes);
+                }
+                Deed::Wanted if ledger.may_begin(wall).is_granted() => {
+                    begin(&mut ledger, Origin::Outgoing, &mut changes);
+                }
+                Deed::Challenge(target) if ledger.may_challenge(target, wall).is_granted() => {
+                    changes.extend(ledger.spend_credits(target, None, wall));
+                    credits.push((world, target.credits()));
+                }
+                Deed::Asked | Deed::Wanted | Deed::Challenge(_) => {}
+                Deed::Pass(minutes) => {
+                    world += MINUTE * u32::from(minutes);
+                    wall = wall + MINUTE * u32::from(minutes);
+                }
+                Deed::Back(minutes) => wall = wall.before(MINUTE * u32::from(minutes)),
+                Deed::Restart => {
+                    ledger = Quota::new(rules, kept.clone(), &limits, start());
+                }
+                Deed::Refused(wait) => {
+                    let wait = wait.map(|minutes| MINUTE * u32::from(minutes));
+                    changes.push(ledger.credits_refused(wait, wall));
+                }
+            }
+            keep(&mut kept, &mut limits, changes);
+            let _ = ledger.forecast(wall).to_string();
+        }
+        prop_assert!(most_within(&games, DAY) <= bot_games);
+        let share = bot_games * (100 - incoming_share) / 100;
+        prop_assert!(most_within(&outgoing, DAY) <= share);
+        prop_assert!(most_within(&credits, DAY) <= 40);
+        prop_assert!(most_within(&credits, MINUTE) <= 25);
+    }
+}

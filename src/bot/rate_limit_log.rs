@@ -1,0 +1,35 @@
+//! Writes down what the server refuses for the rate: calls of every kind, whoever made them.
+//!
+//! The first refusal is written at once. While they go on they are added up, and told ever more
+//! seldom, so that no storm of them drives out what else happened. Nobody who calls waits for it.
+
+use std::time::Duration;
+
+use super::event_log::EventLog;
+use crate::lichess::Client;
+
+/// The word for it in the chronicle.
+const KIND: &str = "limited";
+/// In a long storm it is told once in so many of the first pauses.
+const SELDOM: u32 = 4;
+
+/// Writes for as long as the bot runs: at once, and then after `pause` at the earliest.
+pub(super) async fn write_down(client: &Client, chronicle: &EventLog, pause: Duration) {
+    loop {
+        client.limited().await;
+        let mut rest = pause;
+        while write_now(client, chronicle) {
+            tokio::time::sleep(rest).await;
+            rest = (rest * 2).min(pause * SELDOM);
+        }
+    }
+}
+
+/// Writes what nobody has written yet; false if there is nothing.
+pub(super) fn write_now(client: &Client, chronicle: &EventLog) -> bool {
+    let limited = client.take_limited();
+    for it in &limited {
+        chronicle.note(KIND, it.to_string(), it.game.as_ref());
+    }
+    !limited.is_empty()
+}

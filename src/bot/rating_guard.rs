@@ -1,0 +1,508 @@
+//! The rating guard: after an abnormal run of losses no rated games for a while.
+//!
+//! Pure. It counts rated games only, against one opponent and against all, and it says so once when
+//! it steps in; what it forbids is up to those who ask [`Guard::rest`].
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use crate::lichess::{GameId, UserId};
+use crate::store::{
+    Change, FinishedGame, GameResult, GuardRow, GuardScope, RatedPause, TimeSpan, Timestamp,
+};
+
+/// The time in which rating points are summed.
+const DAY: Duration = Duration::from_secs(24 * 3600);
+/// A game costs more than that only while the rating is not settled: the first losses of a new account
+/// take up to two hundred points each (Glicko-2 from a deviation of 500) and say nothing of its play.
+/// What it gains counts: much of it is lost again before the rating stands where it belongs.
+const MOST_SETTLED: i32 = 60;
+/// Rating changes kept for that, at most.
+const MOST_CHANGES: usize = 2000;
+
+/// When the guard steps in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RatingGuardRules {
+    /// Rated losses in a row to one opponent.
+    pub opponent_losses: u32,
+    /// Rated losses in a row to anybody.
+    pub losses: u32,
+    /// Rating points lost within a day, gains deducted.
+    pub points: u32,
+    /// How long no rated games are played then.
+    pub rest: Duration,
+}
+
+impl Default for RatingGuardRules {
+    fn default() -> Self {
+        Self {
+            opponent_losses: 8,
+            losses: 15,
+            points: 150,
+            rest: DAY,
+        }
+    }
+}
+
+/// The guard has stepped in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// Against whom no rated games are played.
+    pub scope: GuardScope,
+    /// Until when.
+    pub until: Timestamp,
+    /// Why, in words.
+    pub reason: String,
+}
+
+/// What a finished game changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GuardUpdate {
+    /// What must be kept.
+    pub changes: Vec<Change>,
+    /// Where the guard has stepped in.
+    pub tripped: Vec<Pause>,
+}
+
+/// A rating that changed.
+#[derive(Clone, Debug)]
+struct RatingChange {
+    game: GameId,
+    opponent: Option<UserId>,
+    diff: i32,
+    at: Timestamp,
+}
+
+/// The guard.
+#[derive(Clone, Debug)]
+pub struct RatingGuard {
+    rules: RatingGuardRules,
+    rows: HashMap<GuardScope, GuardRow>,
+    points: VecDeque<RatingChange>,
+}
+
+impl RatingGuard {
+    /// The guard as it was kept, and the games of the last days.
+    pub fn new(rules: RatingGuardRules, rows: Vec<GuardRow>, games: &[FinishedGame]) -> Self {
+        let mut guard = Self {
+            rules,
+            rows: rows
+                .into_iter()
+                .map(|row| (row.scope.clone(), row))
+                .collect(),
+            points: VecDeque::new(),
+        };
+        for game in games {
+            guard.remember(game);
+        }
+        guard
+    }
+
+    /// Other rules from now on; a rest under way keeps its length.
+    pub fn set_rules(&mut self, rules: RatingGuardRules) {
+        self.rules = rules;
+    }
+
+    /// Why no rated game may be played with `opponent` at `now`, if none may. Without an opponent:
+    /// whether none may be played at all.
+    pub fn rest(&self, opponent: Option<&UserId>, now: Timestamp) -> Option<&RatedPause> {
+        let all = std::iter::once(GuardScope::All);
+        let one = opponent.map(|id| GuardScope::Opponent(id.clone()));
+        all.chain(one)
+            .filter_map(|scope| self.rows.get(&scope)?.rest.as_ref())
+            .find(|rest| rest.span.holds(now))
+    }
+
+    /// Every rest under way.
+    pub fn rests(&self, now: Timestamp) -> Vec<(GuardScope, RatedPause)> {
+        let resting = self.rows.values().filter_map(|row| {
+            let rest = row.rest.clone().filter(|rest| rest.span.holds(now))?;
+            Some((row.scope.clone(), rest))
+        });
+        resting.collect()
+    }
+
+    /// A game is over.
+    pub fn finished(&mut self, game: &FinishedGame, now: Timestamp) -> GuardUpdate {
+        let mut news = GuardUpdate::default();
+        if !game.rated || !game.counts() {
+            return news;
+        }
+        self.remember(game);
+        for scope in scopes(game.opponent.as_ref()) {
+            self.count(scope, game.result(), now, &mut news);
+        }
+        self.weigh(game.opponent.as_ref(), now, &mut news);
+        news
+    }
+
+    /// The server has told what a game did to our rating.
+    pub fn rated(
+        &mut self,
+        game: &GameId,
+        opponent: Option<&UserId>,
+        diff: i32,
+        now: Timestamp,
+    ) -> GuardUpdate {
+        let mut news = GuardUpdate::default();
+        let is_new = self.note(RatingChange {
+            game: game.clone(),
+            opponent: opponent.cloned(),
+            diff,
+            at: now,
+        });
+        if is_new {
+            self.weigh(opponent, now, &mut news);
+        }
+        news
+    }
+
+    /// For a clock that was set back: nothing may have begun after `now`.
+    pub fn set_back(&mut self, now: Timestamp) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for points in &mut self.points {
+            points.at = points.at.min(now);
+        }
+        for row in self.rows.values_mut() {
+            let before = row.clone();
+            row.from = row.from.min(now);
+            if let Some(rest) = &mut row.rest {
+                rest.span = rest.span.not_after(now);
+            }
+            if *row != before {
+                changes.push(Change::Guard(row.clone()));
+            }
+        }
+        changes
+    }
+
+    fn remember(&mut self, game: &FinishedGame) {
+        let Some(diff) = game.rating_diff.filter(|_| game.rated) else {
+            return;
+        };
+        self.note(RatingChange {
+            game: game.game.clone(),
+            opponent: game.opponent.clone(),
+            diff,
+            at: game.at,
+        });
+    }
+
+    /// Keeps a change; false if it is known.
+    fn note(&mut self, points: RatingChange) -> bool {
+        if self.points.iter().any(|known| known.game == points.game) {
+            return false;
+        }
+        if self.points.len() >= MOST_CHANGES {
+            self.points.pop_front();
+        }
+        self.points.push_back(points);
+        true
+    }
+
+    /// Counts losses in a row.
+    fn count(
+        &mut self,
+        scope: GuardScope,
+        result: GameResult,
+        now: Timestamp,
+        news: &mut GuardUpdate,
+    ) {
+        let (most, whom) = match &scope {
+            GuardScope::All => (self.rules.losses, "all opponents together"),
+            GuardScope::Opponent(id) => (self.rules.opponent_losses, id.as_str()),
+        };
+        let whom = whom.to_owned();
+        if self.is_resting(&scope, now) {
+            return;
+        }
+        let row = self.row(&scope);
+        let before = row.losses;
+        row.losses = match result {
+            GameResult::Loss => before + 1,
+            GameResult::Win | GameResult::Draw => 0,
+        };
+        let losses = row.losses;
+        if losses >= most.max(1) {
+            let reason = format!("{losses} rated games in a row lost to {whom}");
+            self.step_in(scope, reason, now, news);
+        } else if losses != before {
+            news.changes.push(Change::Guard(row.clone()));
+        }
+    }
+
+    /// Sums the points of a day.
+    fn weigh(&mut self, opponent: Option<&UserId>, now: Timestamp, news: &mut GuardUpdate) {
+        self.points.retain(|points| points.at + DAY > now);
+        for scope in scopes(opponent) {
+            if self.is_resting(&scope, now) {
+                continue;
+            }
+            let from = self
+                .rows
+                .get(&scope)
+                .map_or(Timestamp::default(), |r| r.from);
+            let counted = self.points.iter().filter(|points| {
+                points.at >= from
+                    && points.diff >= -MOST_SETTLED
+                    && match &scope {
+                        GuardScope::All => true,
+                        GuardScope::Opponent(id) => points.opponent.as_ref() == Some(id),
+                    }
+            });
+            let sum: i64 = counted.map(|points| i64::from(points.diff)).sum();
+            if sum <= -i64::from(self.rules.points.max(1)) {
+                let whom = match &scope {
+                    GuardScope::All => String::new(),
+                    GuardScope::Opponent(id) => format!(" to {id}"),
+                };
+                let reason = format!("{} rating points lost{whom} within a day", -sum);
+                self.step_in(scope, reason, now, news);
+            }
+        }
+    }
+
+    fn is_resting(&self, scope: &GuardScope, now: Timestamp) -> bool {
+        let rest = self.rows.get(scope).and_then(|row| row.rest.as_ref());
+        rest.is_some_and(|rest| rest.span.holds(now))
+    }
+
+    fn row(&mut self, scope: &GuardScope) -> &mut GuardRow {
+        self.rows.entry(scope.clone()).or_insert_with(|| GuardRow {
+            scope: scope.clone(),
+            losses: 0,
+            from: Timestamp::default(),
+            rest: None,
+        })
+    }
+
+    fn step_in(
+        &mut self,
+        scope: GuardScope,
+        reason: String,
+        now: Timestamp,
+        news: &mut GuardUpdate,
+    ) {
+        let span = TimeSpan::new(now, self.rules.rest);
+        let row = self.row(&scope);
+        row.losses = 0;
+        // The games that led here do not count again after the rest.
+        row.from = now + Duration::from_millis(1);
+        row.rest = Some(RatedPause {
+            span,
+            reason: reason.clone(),
+        });
+        news.changes.push(Change::Guard(row.clone()));
+        news.tripped.push(Pause {
+            scope,
+            until: span.until,
+            reason,
+        });
+    }
+}
+
+fn scopes(opponent: Option<&UserId>) -> impl Iterator<Item = GuardScope> {
+    let one = opponent.map(|id| GuardScope::Opponent(id.clone()));
+    one.into_iter().chain(std::iter::once(GuardScope::All))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lichess::Side;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn start() -> Timestamp {
+        Timestamp::from_millis(1_800_000_000_000)
+    }
+
+    fn game(
+        number: usize,
+        opponent: &str,
+        winner: Option<Side>,
+        diff: Option<i32>,
+    ) -> FinishedGame {
+        FinishedGame {
+            game: GameId::new(format!("game{number:04}")),
+            opponent: Some(UserId::new(opponent)),
+            is_bot: true,
+            rated: true,
+            color: Some(Side::White),
+            winner,
+            status: "variantEnd".into(),
+            plies: 20,
+            opening: String::new(),
+            rating_diff: diff,
+            at: start() + HOUR / 60 * number as u32,
+        }
+    }
+
+    fn guard(rules: RatingGuardRules) -> RatingGuard {
+        RatingGuard::new(rules, Vec::new(), &[])
+    }
+
+    #[test]
+    fn losses_in_a_row_to_one_opponent_stop_rated_games_with_that_one() {
+        let mut guard = guard(RatingGuardRules::default());
+        let (foe, other) = (UserId::new("foe"), UserId::new("other"));
+        let mut tripped = Vec::new();
+        for n in 0..8 {
+            assert!(tripped.is_empty());
+            let lost = game(n, "foe", Some(Side::Black), None);
+            tripped = guard.finished(&lost, lost.at).tripped;
+        }
+        let now = start() + HOUR;
+        assert_eq!(tripped.len(), 1);
+        assert_eq!(tripped[0].scope, GuardScope::Opponent(foe.clone()));
+        assert_eq!(tripped[0].reason, "8 rated games in a row lost to foe");
+        assert!(guard.rest(Some(&foe), now).is_some());
+        assert!(guard.rest(Some(&other), now).is_none() && guard.rest(None, now).is_none());
+        let after = now + DAY;
+        assert!(guard.rest(Some(&foe), after).is_none());
+        // The count begins anew.
+        let lost = game(9, "foe", Some(Side::Black), None);
+        assert!(guard.finished(&lost, after).tripped.is_empty());
+    }
+
+    #[test]
+    fn a_draw_or_a_win_ends_the_run() {
+        let mut guard = guard(RatingGuardRules {
+            opponent_losses: 2,
+            ..RatingGuardRules::default()
+        });
+        let loss = Some(Side::Black);
+        for (n, winner) in [loss, None, loss, Some(Side::White), loss]
+            .into_iter()
+            .enumerate()
+        {
+            let game = game(n, "foe", winner, None);
+            assert!(guard.finished(&game, game.at).tripped.is_empty());
+        }
+        let mut casual = game(7, "foe", loss, None);
+        casual.rated = false;
+        assert_eq!(guard.finished(&casual, casual.at), GuardUpdate::default());
+        let mut aborted = game(8, "foe", None, None);
+        aborted.status = "aborted".into();
+        assert_eq!(guard.finished(&aborted, aborted.at), GuardUpdate::default());
+        let last = game(9, "foe", loss, None);
+        assert_eq!(guard.finished(&last, last.at).tripped.len(), 1);
+    }
+
+    #[test]
+    fn losses_to_many_stop_all_rated_games() {
+        let mut guard = guard(RatingGuardRules::default());
+        let mut tripped = Vec::new();
+        for n in 0..15 {
+            let lost = game(n, &format!("foe{n}"), Some(Side::Black), None);
+            tripped = guard.finished(&lost, lost.at).tripped;
+        }
+        assert_eq!(tripped.len(), 1);
+        assert_eq!(tripped[0].scope, GuardScope::All);
+        let now = start() + HOUR;
+        assert!(guard.rest(None, now).is_some());
+        assert!(guard.rest(Some(&UserId::new("anybody")), now).is_some());
+        assert_eq!(guard.rests(now).len(), 1);
+    }
+
+    #[test]
+    fn points_are_summed_over_a_day_and_told_once() {
+        let mut guard = guard(RatingGuardRules::default());
+        let foe = UserId::new("foe");
+        for number in 1..=3 {
+            let lost = game(number, "foe", Some(Side::Black), None);
+            assert!(guard.finished(&lost, lost.at).tripped.is_empty());
+            // Told twice counts once.
+            for diff in [-50 + i32::from(number == 3), -50] {
+                let news = guard.rated(&lost.game, Some(&foe), diff, lost.at);
+                assert!(news.tripped.is_empty(), "{number}");
+            }
+        }
+        let now = start();
+        let more = GameId::new("more");
+        let tripped = guard.rated(&more, Some(&foe), -1, now + HOUR).tripped;
+        let scopes: Vec<_> = tripped.iter().map(|tripped| &tripped.scope).collect();
+        assert_eq!(
+            scopes,
+            [&GuardScope::Opponent(foe.clone()), &GuardScope::All]
+        );
+        let again = GameId::new("again");
+        let later = now + HOUR * 2;
+        assert!(
+            guard
+                .rated(&again, Some(&foe), -50, later)
+                .tripped
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn the_first_losses_of_a_new_account_stop_nothing() {
+        let mut guard = guard(RatingGuardRules::default());
+        let foe = UserId::new("foe");
+        for (n, diff) in [-162, -115, 162, -66, -60, -60, -60, -60, -60]
+            .into_iter()
+            .enumerate()
+        {
+            let id = GameId::new(format!("g{n}"));
+            let news = guard.rated(&id, Some(&foe), diff, start());
+            assert!(news.tripped.is_empty(), "{diff}");
+        }
+    }
+
+    #[test]
+    fn points_of_yesterday_do_not_count_and_gains_are_deducted() {
+        let mut guard = guard(RatingGuardRules::default());
+        let now = start();
+        let rows = [(-60, 0), (-60, 0), (30, 1), (-50, 2), (-60, 25), (-9, 25)];
+        for (n, (diff, hours)) in rows.into_iter().enumerate() {
+            let id = GameId::new(format!("g{n}"));
+            let news = guard.rated(&id, None, diff, now + HOUR * hours);
+            assert!(news.tripped.is_empty(), "{diff}");
+        }
+    }
+
+    #[test]
+    fn the_guard_comes_back_as_it_was_kept() {
+        let mut before = guard(RatingGuardRules::default());
+        let mut rows = HashMap::new();
+        for n in 0..14 {
+            let lost = game(n, &format!("foe{n}"), Some(Side::Black), None);
+            for change in before.finished(&lost, lost.at).changes {
+                if let Change::Guard(row) = change {
+                    rows.insert(row.scope.clone(), row);
+                }
+            }
+        }
+        let rows = rows.into_values().collect();
+        let mut after = RatingGuard::new(RatingGuardRules::default(), rows, &[]);
+        let lost = game(15, "foe15", Some(Side::Black), None);
+        assert_eq!(after.finished(&lost, lost.at).tripped.len(), 1);
+    }
+
+    #[test]
+    fn points_of_the_last_run_count_after_a_restart() {
+        let lost = |n, diff| game(n, &format!("foe{n}"), Some(Side::Black), Some(diff));
+        let before = [lost(1, -60), lost(2, -60), lost(4, -20)];
+        let mut after = RatingGuard::new(RatingGuardRules::default(), Vec::new(), &before);
+        let next = lost(5, -10);
+        let tripped = after.finished(&next, next.at).tripped;
+        assert_eq!(tripped.len(), 1);
+        assert_eq!(tripped[0].reason, "150 rating points lost within a day");
+    }
+
+    #[test]
+    fn a_clock_set_back_does_not_lengthen_a_rest() {
+        let mut guard = guard(RatingGuardRules {
+            losses: 1,
+            ..RatingGuardRules::default()
+        });
+        let lost = game(1, "foe", Some(Side::Black), None);
+        let wrong = lost.at + DAY * 365;
+        guard.finished(&lost, wrong);
+        let now = lost.at;
+        assert_eq!(guard.set_back(now).len(), 1);
+        assert!(guard.rest(None, now).is_some());
+        assert!(guard.rest(None, now + DAY).is_none());
+    }
+}

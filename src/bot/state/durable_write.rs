@@ -1,0 +1,240 @@
+//! Bot games and challenge credits: the ledger's calls, and how they reach the disk.
+//!
+//! What is spent is set aside in memory at once, so that two decisions in a row cannot both have the
+//! last game; the [`Writing`] that comes back is awaited before the call that spends it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+
+use super::bot_state::{BotState, Inner};
+use super::opponents::StartedGame;
+use crate::bot::quota::{Budget, ChallengeTarget, Denied, Forecast, Permit};
+use crate::lichess::{ChallengeId, Error, UserId};
+use crate::store::{Change, Origin, StoreError, TimeSpan, Timestamp};
+
+/// The name that the server gives its limit of games between bots.
+const BOT_GAMES: &str = "bot.vsBot";
+/// What an opponent's limit rests where the server names no wait.
+const UNNAMED_WAIT: Duration = Duration::from_secs(3600);
+/// The key under which accepting bots rests.
+const BOTS_REST: &str = "accept bots";
+/// How long it rests where nobody advises a wait.
+const UNADVISED_REST: Duration = Duration::from_secs(60);
+
+/// Which call the server refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum QuotaCall {
+    /// Accepting a person's challenge.
+    Accept,
+    /// Accepting a bot's.
+    AcceptBot,
+    /// Making one.
+    Challenge,
+}
+
+/// Something on its way to the disk. Done once it is there, or once it is clear that it cannot get
+/// there now: then the bot goes on with what it has in memory, and the alarm is the store's.
+#[must_use = "what is spent must be on disk before it is spent"]
+pub struct DurableWrite(BoxFuture<'static, Result<(), StoreError>>);
+
+impl DurableWrite {
+    pub(super) fn of(write: impl Future<Output = Result<(), StoreError>> + Send + 'static) -> Self {
+        Self(Box::pin(write))
+    }
+
+    /// Nothing to write.
+    pub fn none() -> Self {
+        Self::of(std::future::ready(Ok(())))
+    }
+}
+
+impl std::fmt::Debug for DurableWrite {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Writing")
+    }
+}
+
+impl Future for DurableWrite {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.0.as_mut().poll(context).map(|outcome| {
+            if let Err(error) = outcome {
+                tracing::debug!(%error, "kept in memory only");
+            }
+        })
+    }
+}
+
+impl BotState {
+    /// Whether one more challenge of a bot may be accepted.
+    pub fn may_accept_bot(&self) -> Permit {
+        match self.resting(BOTS_REST) {
+            Some(at) => Permit::Later {
+                at,
+                why: Denied::Closed,
+            },
+            None => self.look(|inner, now| inner.ledger.may_accept(now)),
+        }
+    }
+
+    /// Whether a challenge may be made.
+    pub fn may_challenge(&self, target: ChallengeTarget) -> Permit {
+        self.look(|inner, now| inner.ledger.may_challenge(target, now))
+    }
+
+    /// Where the budget stands.
+    pub fn budget(&self) -> Budget {
+        self.look(|inner, now| inner.ledger.budget(now))
+    }
+
+    /// How long the bot games last.
+    pub fn forecast(&self) -> Forecast {
+        self.look(|inner, now| inner.ledger.forecast(now))
+    }
+
+    /// Sets the game of a bot's challenge aside that is about to be accepted.
+    pub fn hold_accept(&self, challenge: &ChallengeId, opponent: &UserId) -> DurableWrite {
+        let key = challenge.as_str();
+        self.write_all_through(|inner, now, changes| {
+            let opponent = Some(opponent.clone());
+            let hold = inner.ledger.hold_game(key, Origin::Incoming, opponent, now);
+            changes.push(hold);
+        })
+    }
+
+    /// Spends the credits of a challenge about to be made, and against a bot sets its game aside.
+    /// Returns the key to name it by until the server does ([`Memory::challenge_made`]).
+    pub fn hold_challenge(
+        &self,
+        target: ChallengeTarget,
+        opponent: &UserId,
+    ) -> (String, DurableWrite) {
+        let mut key = String::new();
+        let writing = self.write_all_through(|inner, now, changes| {
+            let opponent = Some(opponent.clone());
+            inner.named += 1;
+            key = format!("challenge {} {}", now.as_millis(), inner.named);
+            changes.extend(inner.ledger.spend_credits(target, opponent.clone(), now));
+            if target == ChallengeTarget::Bot {
+                let hold = inner
+                    .ledger
+                    .hold_game(&key, Origin::Outgoing, opponent, now);
+                changes.push(hold);
+            }
+        });
+        (key, writing)
+    }
+
+    /// The server made the challenge.
+    pub fn challenge_made(&self, key: &str, id: &ChallengeId) {
+        self.change(|inner, _, changes| {
+            changes.extend(inner.ledger.rename(key, id.as_str()));
+            changes.extend(inner.ledger.credits_served());
+        });
+    }
+
+    /// Nothing comes of a challenge, ours or theirs: its game is not spent.
+    pub fn release(&self, key: &str) {
+        self.change(|inner, _, changes| changes.extend(inner.ledger.release(key)));
+    }
+
+    /// A game has begun. Told again, it counts once.
+    pub fn started(&self, started: &StartedGame) {
+        self.change(|inner, now, changes| {
+            inner.open(&started.game, now, changes);
+            let is_new = inner.people.started(started, now, changes);
+            if is_new && started.is_bot && !started.arena {
+                begin(inner, started, now, changes);
+            }
+        });
+    }
+
+    /// What a refused call teaches about limits, ours or the opponent's.
+    pub fn refused(&self, call: QuotaCall, error: &Error, opponent: Option<&UserId>) {
+        match error {
+            Error::RateLimited { wait, body } => {
+                let limit = body.rate_limit.as_ref();
+                let key = limit.and_then(|limit| limit.key.as_deref()).unwrap_or("");
+                match call {
+                    _ if key.starts_with(BOT_GAMES) => {
+                        self.bot_games_refused(*wait, number_in(&body.message));
+                    }
+                    QuotaCall::Challenge => self.credits_refused(*wait),
+                    // Each wait is the server's or the governor's, which lengthens its own.
+                    QuotaCall::AcceptBot => {
+                        let rest = wait.unwrap_or(UNADVISED_REST);
+                        self.cool(BOTS_REST, rest, rest, Some("rate limited"));
+                    }
+                    QuotaCall::Accept => {}
+                }
+            }
+            Error::Refused { body, .. } => {
+                if let (Some(limit), Some(opponent)) = (&body.rate_limit, opponent) {
+                    self.opponent_spent(opponent, limit.wait.unwrap_or(UNNAMED_WAIT));
+                }
+            }
+            Error::Transient { .. } | Error::Gone { .. } | Error::Protocol { .. } => {}
+        }
+    }
+
+    /// The server says that our bot games are spent, for so long, and perhaps their number.
+    pub fn bot_games_refused(&self, wait: Option<Duration>, said: Option<u32>) {
+        self.change(|inner, now, changes| {
+            let before = inner.ledger.most_games(now);
+            changes.push(inner.ledger.games_refused(wait, said, now));
+            let (most, forecast) = (inner.ledger.most_games(now), inner.ledger.forecast(now));
+            tracing::warn!(most, "our games against bots are spent: {forecast}");
+            if most != before {
+                tracing::warn!(
+                    before,
+                    most,
+                    "the limit of games against bots is another now"
+                );
+            }
+        });
+    }
+
+    /// The server says that there were too many challenges.
+    pub fn credits_refused(&self, wait: Option<Duration>) {
+        self.change(|inner, now, changes| changes.push(inner.ledger.credits_refused(wait, now)));
+    }
+
+    /// An opponent's own limit of bot games is spent.
+    pub fn opponent_spent(&self, opponent: &UserId, wait: Duration) {
+        self.change(|inner, now, changes| {
+            changes.push(inner.people.spent(opponent, TimeSpan::new(now, wait)));
+        });
+    }
+}
+
+/// A game against a bot has begun: under its own id, or, since a rematch may get another one, in the
+/// place of what was set aside for that opponent.
+fn begin(inner: &mut Inner, started: &StartedGame, now: Timestamp, changes: &mut Vec<Change>) {
+    let key = started.game.as_str();
+    let opponent = started.opponent.clone();
+    if started.rematch
+        && let Some(held) = opponent.as_ref().and_then(|id| inner.ledger.held_for(id))
+        && held != key
+    {
+        let held = held.to_owned();
+        changes.extend(inner.ledger.rename(&held, key));
+    }
+    let origin = started.origin.unwrap_or(Origin::Incoming);
+    changes.extend(inner.ledger.begin_game(key, origin, opponent, now));
+    changes.extend(inner.ledger.learn_from_begun(now));
+}
+
+/// The first number in a text: "You played 100 games against other bots today".
+fn number_in(text: &str) -> Option<u32> {
+    let digits = text.split(|c: char| !c.is_ascii_digit());
+    digits
+        .into_iter()
+        .find(|part| !part.is_empty())?
+        .parse()
+        .ok()
+}

@@ -1,0 +1,106 @@
+//! What happened, in the order in which it was told, each thing found by its key.
+//!
+//! Looking one thing up must not cost more the more there are: the memory's lock is held meanwhile,
+//! and every game asks several times.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
+
+/// A queue with an index.
+#[derive(Debug)]
+pub(super) struct IndexedQueue<K, T> {
+    entries: VecDeque<(K, T)>,
+    /// How many entries have gone from the front.
+    gone: usize,
+    /// Where an entry stands, those that have gone counted too.
+    places: HashMap<K, usize>,
+    most: usize,
+}
+
+impl<K: Clone + Eq + Hash, T> IndexedQueue<K, T> {
+    /// An empty one, for `most` entries.
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            entries: VecDeque::new(),
+            gone: 0,
+            places: HashMap::new(),
+            most,
+        }
+    }
+
+    pub(super) fn get(&self, key: &K) -> Option<&T> {
+        let place = self.places.get(key)? - self.gone;
+        self.entries.get(place).map(|(_, entry)| entry)
+    }
+
+    pub(super) fn get_mut(&mut self, key: &K) -> Option<&mut T> {
+        let place = self.places.get(key)? - self.gone;
+        self.entries.get_mut(place).map(|(_, entry)| entry)
+    }
+
+    /// Adds the latest; false if there is one of this key. [`Timeline::overflow`] makes room for it.
+    pub(super) fn push(&mut self, key: K, entry: T) -> bool {
+        if self.places.contains_key(&key) {
+            return false;
+        }
+        let place = self.gone + self.entries.len();
+        self.places.insert(key.clone(), place);
+        self.entries.push_back((key, entry));
+        true
+    }
+
+    /// Forgets from the front as long as that is old.
+    pub(super) fn forget(&mut self, is_old: impl Fn(&T) -> bool) {
+        while self.entries.front().is_some_and(|(_, entry)| is_old(entry)) {
+            self.pop();
+        }
+    }
+
+    /// The oldest of more than there may be, which is forgotten.
+    pub(super) fn overflow(&mut self) -> Option<T> {
+        let too_many = self.entries.len() > self.most;
+        too_many.then(|| self.pop())?
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        let (key, entry) = self.entries.pop_front()?;
+        self.places.remove(&key);
+        self.gone += 1;
+        Some(entry)
+    }
+
+    /// The oldest first.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.entries.iter().map(|(_, entry)| entry)
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut T> {
+        self.entries.iter_mut().map(|(_, entry)| entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_found_by_their_keys_until_they_are_forgotten() {
+        let mut line = IndexedQueue::new(3);
+        for (key, entry) in [("a", 1), ("b", 2), ("c", 3)] {
+            assert!(line.push(key, entry));
+        }
+        assert!(!line.push("b", 9), "known");
+        assert_eq!(line.get(&"b"), Some(&2));
+        line.forget(|&entry| entry < 2);
+        assert_eq!((line.get(&"a"), line.get(&"c")), (None, Some(&3)));
+        assert!(line.push("a", 4), "forgotten, so it is new");
+        assert_eq!(line.overflow(), None, "it is full");
+        assert!(line.push("d", 5));
+        assert_eq!(line.overflow(), Some(2), "the oldest goes");
+        assert_eq!(line.overflow(), None);
+        assert_eq!((line.get(&"b"), line.get(&"d")), (None, Some(&5)));
+        *line.get_mut(&"a").unwrap() += 10;
+        let all: Vec<_> = line.iter().copied().collect();
+        assert_eq!(all, [3, 14, 5]);
+    }
+}

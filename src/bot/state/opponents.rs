@@ -1,0 +1,372 @@
+//! Whom we met, when, and how it went.
+//!
+//! Plain data with plain functions, behind the memory's lock.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use super::indexed_queue::IndexedQueue;
+use super::unfinished_games::UnfinishedGame;
+use crate::lichess::{GameId, Side, UserId};
+use crate::store::{
+    Change, FinishedGame, GameResult, Interaction, InteractionKind, OpponentRow, Origin, State,
+    TimeSpan, Timestamp,
+};
+
+/// How long an encounter is remembered.
+const ENCOUNTERS_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
+/// How long whole results are at hand.
+const RESULTS_KEPT: Duration = Duration::from_secs(48 * 3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+/// How soon after a game's end its rating change is told, at the latest.
+const TOLD_AFTER: Duration = Duration::from_secs(30);
+/// The games of a pair that the server compares with the next one.
+const GAMES_COMPARED: usize = 2;
+/// Rating changes told before the game's end was seen.
+const MOST_EARLY: usize = 256;
+/// Encounters remembered at most: a week of 3,500 challenges a day that become games.
+const MOST_ENCOUNTERS: usize = 50_000;
+/// Whole results at hand at most.
+const MOST_RESULTS: usize = 20_000;
+
+/// A game has begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartedGame {
+    /// Which.
+    pub game: GameId,
+    /// Against whom; none for anonymous players.
+    pub opponent: Option<UserId>,
+    /// Whether that is a bot.
+    pub is_bot: bool,
+    /// Who asked for it, where that is known; otherwise it counts as incoming.
+    pub origin: Option<Origin>,
+    /// Whether it belongs to an arena, whose games nobody asked for and no limit counts.
+    pub arena: bool,
+    /// Whether it is a rematch.
+    pub rematch: bool,
+}
+
+/// What is known of an opponent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpponentRecord {
+    /// Games we won.
+    pub wins: u32,
+    /// Games drawn.
+    pub draws: u32,
+    /// Games we lost.
+    pub losses: u32,
+    /// Games begun in the last 24 hours.
+    pub games_today: u32,
+    /// Rematches in a row.
+    pub rematches_in_a_row: u32,
+    /// How often they left us waiting for their first move in the last 24 hours.
+    pub no_shows_today: u32,
+    /// The last two games, latest first.
+    pub last: Vec<KnownGame>,
+    /// Until when their own limit of bot games is spent.
+    pub spent_until: Option<Timestamp>,
+}
+
+/// How an earlier game of a pair went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownGame {
+    /// The first twenty half-moves in UCI, spaces between.
+    pub opening: String,
+    /// Our colour.
+    pub color: Side,
+    /// How it went for us.
+    pub result: GameResult,
+}
+
+/// Everybody we met.
+#[derive(Debug)]
+pub(super) struct Opponents {
+    rows: HashMap<UserId, OpponentRow>,
+    last: HashMap<UserId, Vec<KnownGame>>,
+    results: IndexedQueue<GameId, FinishedGame>,
+    encounters: IndexedQueue<(InteractionKind, String), Interaction>,
+    /// The encounters with each opponent, in order.
+    meetings: HashMap<UserId, VecDeque<(InteractionKind, Timestamp)>>,
+    /// Rating changes that came before the game's end.
+    early: VecDeque<(GameId, i32)>,
+}
+
+impl Opponents {
+    pub(super) fn new(kept: &State) -> Self {
+        let mut people = Self {
+            rows: kept
+                .opponents
+                .iter()
+                .map(|row| (row.id.clone(), row.clone()))
+                .collect(),
+            last: HashMap::new(),
+            results: IndexedQueue::new(MOST_RESULTS),
+            encounters: IndexedQueue::new(MOST_ENCOUNTERS),
+            meetings: HashMap::new(),
+            early: VecDeque::new(),
+        };
+        for met in &kept.encounters {
+            people.remember_meeting(met);
+        }
+        for game in &kept.results {
+            people.remember_line(game);
+            people.remember_result(game);
+        }
+        people
+    }
+
+    pub(super) fn record(&self, id: &UserId, now: Timestamp) -> OpponentRecord {
+        let row = self.rows.get(id);
+        let count = |kind| self.met(id, kind, DAY, now);
+        OpponentRecord {
+            wins: row.map_or(0, |row| row.wins),
+            draws: row.map_or(0, |row| row.draws),
+            losses: row.map_or(0, |row| row.losses),
+            games_today: count(InteractionKind::Started),
+            rematches_in_a_row: row.map_or(0, |row| row.rematches),
+            no_shows_today: count(InteractionKind::NoShow),
+            last: self.last.get(id).cloned().unwrap_or_default(),
+            spent_until: row
+                .and_then(|row| row.spent)
+                .filter(|span| span.holds(now))
+                .map(|span| span.until),
+        }
+    }
+
+    /// How often an opponent was met within a time of up to a week.
+    pub(super) fn met(
+        &self,
+        opponent: &UserId,
+        kind: InteractionKind,
+        within: Duration,
+        now: Timestamp,
+    ) -> u32 {
+        let met = self.meetings.get(opponent).into_iter().flatten().rev();
+        let recent = met.take_while(|(_, at)| *at + within > now);
+        recent.filter(|(other, _)| *other == kind).count() as u32
+    }
+
+    /// Games begun in the last 24 hours with bots, or with people.
+    pub(super) fn games_today(&self, with_bots: bool, now: Timestamp) -> u32 {
+        let recent = self.encounters.iter().rev();
+        let recent = recent.take_while(|met| met.at + DAY > now);
+        let wanted =
+            |met: &&Interaction| met.kind == InteractionKind::Started && met.is_bot == with_bots;
+        recent.filter(wanted).count() as u32
+    }
+
+    /// When a game began, as far as we know.
+    pub(super) fn begun(&self, game: &GameId) -> Option<Timestamp> {
+        let key = (InteractionKind::Started, game.to_string());
+        self.encounters.get(&key).map(|met| met.at)
+    }
+
+    /// Somebody was met; once for each id and kind.
+    pub(super) fn meet(&mut self, met: Interaction, changes: &mut Vec<Change>) -> bool {
+        let is_new = self.remember_meeting(&met);
+        if is_new {
+            changes.push(Change::Encounter(met));
+        }
+        is_new
+    }
+
+    fn remember_meeting(&mut self, met: &Interaction) -> bool {
+        let key = (met.kind, met.id.clone());
+        let is_new = self.encounters.push(key, met.clone());
+        if is_new {
+            let meetings = self.meetings.entry(met.opponent.clone()).or_default();
+            meetings.push_back((met.kind, met.at));
+        }
+        while let Some(old) = self.encounters.overflow() {
+            if let Some(meetings) = self.meetings.get_mut(&old.opponent) {
+                meetings.pop_front();
+            }
+        }
+        is_new
+    }
+
+    /// A game has begun; false if that was known.
+    pub(super) fn started(
+        &mut self,
+        started: &StartedGame,
+        now: Timestamp,
+        changes: &mut Vec<Change>,
+    ) -> bool {
+        let Some(opponent) = &started.opponent else {
+            return true;
+        };
+        let met = Interaction {
+            id: started.game.to_string(),
+            kind: InteractionKind::Started,
+            opponent: opponent.clone(),
+            is_bot: started.is_bot,
+            at: now,
+        };
+        let is_new = self.meet(met, changes);
+        if is_new {
+            let row = self.row(opponent, now);
+            row.rematches = if started.rematch {
+                row.rematches + 1
+            } else {
+                0
+            };
+            changes.push(Change::Opponent(row.clone()));
+        }
+        is_new
+    }
+
+    /// A game is over; the game as it is to be kept, or none if it was known.
+    pub(super) fn finished(
+        &mut self,
+        mut game: FinishedGame,
+        changes: &mut Vec<Change>,
+    ) -> Option<FinishedGame> {
+        if self.has_counted(&game.game) {
+            return None;
+        }
+        if let Some(index) = self.early.iter().position(|(id, _)| *id == game.game) {
+            let told = self.early.remove(index).map(|(_, diff)| diff);
+            game.rating_diff = game.rating_diff.or(told);
+        }
+        self.remember_line(&game);
+        if let (Some(opponent), true) = (&game.opponent, game.counts()) {
+            let row = self.row(opponent, game.at);
+            match game.result() {
+                GameResult::Win => row.wins += 1,
+                GameResult::Draw => row.draws += 1,
+                GameResult::Loss => row.losses += 1,
+            }
+            changes.push(Change::Opponent(row.clone()));
+        }
+        changes.push(Change::Result(game.clone()));
+        self.remember_result(&game);
+        Some(game)
+    }
+
+    /// Whether the end of a game was counted, as far back as whole results are at hand.
+    pub(super) fn has_counted(&self, game: &GameId) -> bool {
+        self.results.get(game).is_some()
+    }
+
+    /// What a game did to our rating; the game, if its end was seen.
+    pub(super) fn rated(
+        &mut self,
+        id: &GameId,
+        diff: i32,
+        changes: &mut Vec<Change>,
+    ) -> Option<FinishedGame> {
+        if let Some(game) = self.results.get_mut(id) {
+            if game.rating_diff == Some(diff) {
+                return None;
+            }
+            game.rating_diff = Some(diff);
+            changes.push(Change::Result(game.clone()));
+            return Some(game.clone());
+        }
+        if !self.early.iter().any(|(known, _)| known == id) {
+            self.early.push_back((id.clone(), diff));
+        }
+        if self.early.len() > MOST_EARLY {
+            self.early.pop_front();
+        }
+        None
+    }
+
+    /// Rated games whose rating change was never told, though it was due, the oldest first.
+    pub(super) fn untold_ratings(&self, now: Timestamp) -> Vec<UnfinishedGame> {
+        let untold = self.results.iter().filter(|game| is_untold(game, now));
+        let untold = untold.map(|game| UnfinishedGame {
+            game: game.game.clone(),
+            since: game.at,
+        });
+        untold.collect()
+    }
+
+    /// Whether a game is one of them.
+    pub(super) fn lacks_rating(&self, game: &GameId, now: Timestamp) -> bool {
+        let known = self.results.get(game);
+        known.is_some_and(|game| is_untold(game, now))
+    }
+
+    pub(super) fn spent(&mut self, opponent: &UserId, span: TimeSpan) -> Change {
+        let row = self.row(opponent, span.at);
+        row.spent = Some(span);
+        Change::Opponent(row.clone())
+    }
+
+    fn remember_result(&mut self, game: &FinishedGame) {
+        self.results.push(game.game.clone(), game.clone());
+        self.results.overflow();
+    }
+
+    fn remember_line(&mut self, game: &FinishedGame) {
+        let (Some(opponent), Some(color), true) = (&game.opponent, game.color, game.counts())
+        else {
+            return;
+        };
+        let lines = self.last.entry(opponent.clone()).or_default();
+        lines.insert(
+            0,
+            KnownGame {
+                opening: game.opening.clone(),
+                color,
+                result: game.result(),
+            },
+        );
+        lines.truncate(GAMES_COMPARED);
+    }
+
+    fn row(&mut self, id: &UserId, now: Timestamp) -> &mut OpponentRow {
+        let new = || OpponentRow::new(id.clone(), now);
+        let row = self.rows.entry(id.clone()).or_insert_with(new);
+        row.seen = now;
+        row
+    }
+
+    /// For a clock that was set back: nothing may have happened after `now`.
+    pub(super) fn set_back(&mut self, now: Timestamp, changes: &mut Vec<Change>) {
+        for met in self.encounters.iter_mut().filter(|met| met.at > now) {
+            met.at = now;
+            changes.push(Change::Encounter(met.clone()));
+        }
+        for (_, at) in self.meetings.values_mut().flatten() {
+            *at = now.min(*at);
+        }
+        for game in self.results.iter_mut().filter(|game| game.at > now) {
+            game.at = now;
+            changes.push(Change::Result(game.clone()));
+        }
+        for row in self.rows.values_mut() {
+            let before = (row.seen, row.spent);
+            row.seen = row.seen.min(now);
+            row.spent = row.spent.map(|span| span.not_after(now));
+            if (row.seen, row.spent) != before {
+                changes.push(Change::Opponent(row.clone()));
+            }
+        }
+    }
+
+    /// Forgets what nobody asks for any more.
+    pub(super) fn prune(&mut self, now: Timestamp) {
+        self.encounters
+            .forget(|met| met.at + ENCOUNTERS_KEPT <= now);
+        self.results.forget(|game| game.at + RESULTS_KEPT <= now);
+        self.meetings.retain(|_, meetings| {
+            meetings.retain(|(_, at)| *at + ENCOUNTERS_KEPT > now);
+            !meetings.is_empty()
+        });
+    }
+
+    /// The latest moment anything happened.
+    pub(super) fn latest(&self) -> Timestamp {
+        let met = self.encounters.iter().map(|met| met.at);
+        let ended = self.results.iter().map(|game| game.at);
+        met.chain(ended).max().unwrap_or_default()
+    }
+}
+
+/// Whether a game's rating change was never told, though it was due.
+fn is_untold(game: &FinishedGame, now: Timestamp) -> bool {
+    let age = now.since(game.at);
+    game.rated && game.counts() && game.rating_diff.is_none() && (TOLD_AFTER..DAY).contains(&age)
+}

@@ -1,0 +1,116 @@
+//! What is done about a task that panicked: it is begun anew, slower and slower while that goes on.
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::time::{Duration, Instant};
+
+use futures::FutureExt;
+
+/// The longest pause before another life, in multiples of the first.
+const LONGEST: u32 = 32;
+
+/// The lives of a task.
+#[derive(Debug)]
+pub(super) struct RestartBackoff {
+    first: Duration,
+    next: u32,
+    began: Instant,
+}
+
+impl RestartBackoff {
+    /// The task begins; `first` is the pause after its first failure, doubled with every other.
+    pub(super) fn new(first: Duration) -> Self {
+        Self {
+            first,
+            next: 1,
+            began: Instant::now(),
+        }
+    }
+
+    /// Waits until it is time for another life. One that was long forgives those before it.
+    pub(super) async fn wait(&mut self) {
+        if self.began.elapsed() > self.first * LONGEST {
+            self.next = 1;
+        }
+        tokio::time::sleep(self.first * self.next).await;
+        self.next = (self.next * 2).min(LONGEST);
+        self.began = Instant::now();
+    }
+}
+
+/// What a panic says of itself.
+pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no reason given")
+}
+
+/// Does something until it is done, and begins it anew whenever it panics: `first` is the pause after
+/// the first failure. What was under way is lost; what outlives a failure is captured by `begin`.
+pub(crate) async fn restart_on_panic<F: Future<Output = ()>>(
+    what: &str,
+    first: Duration,
+    mut begin: impl FnMut() -> F,
+) {
+    let mut revival = RestartBackoff::new(first);
+    loop {
+        // A panic of `begin` itself is one of the task.
+        let life = async { begin().await };
+        match AssertUnwindSafe(life).catch_unwind().await {
+            Ok(()) => return,
+            Err(panic) => {
+                let reason = panic_message(panic.as_ref());
+                tracing::error!(what, reason, "it failed and begins anew");
+            }
+        }
+        revival.wait().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: Duration = Duration::from_millis(50);
+
+    #[tokio::test]
+    async fn what_panics_begins_anew_slower_and_slower_until_it_is_done() {
+        let mut lives = Vec::new();
+        restart_on_panic("a test", FIRST, || {
+            lives.push(Instant::now());
+            let life = lives.len();
+            async move { assert_eq!(life, 4, "an injected fault") }
+        })
+        .await;
+        let pauses = lives.windows(2).map(|pair| pair[1] - pair[0]);
+        // However late a busy machine is, none is shorter than this.
+        for (pause, least) in pauses.zip([1, 2, 4].map(|times| FIRST * times)) {
+            assert!(pause >= least, "{pause:?} instead of {least:?}");
+        }
+        assert_eq!(lives.len(), 4);
+    }
+
+    #[tokio::test]
+    async fn a_long_life_forgives_the_failures_before_it() {
+        let mut revival = RestartBackoff::new(FIRST);
+        revival.next = LONGEST;
+        revival.began = revival.began.checked_sub(FIRST * LONGEST * 2).unwrap();
+        revival.wait().await;
+        assert_eq!(revival.next, 2, "the first pause, and twice that to come");
+    }
+
+    #[tokio::test]
+    async fn a_task_that_cannot_even_begin_is_begun_anew_too() {
+        let mut begun = 0;
+        restart_on_panic("a test", FIRST, || {
+            begun += 1;
+            assert!(begun > 1, "an injected fault");
+            std::future::ready(())
+        })
+        .await;
+        assert_eq!(begun, 2);
+    }
+}
