@@ -27,7 +27,7 @@ use megaton::bot::{
 use megaton::config::{Config, Panel};
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
-use megaton::panel::{Health, Http, MetricSources, Metrics, Reloader, SelfTest, Sources, Watch};
+use megaton::panel::{Health, Http, MetricSources, Metrics, Reloader, SelfTest, HttpSources, StatusWatch};
 use megaton::practice::resident_kilobytes;
 use megaton::rules::{Game, RepetitionRule};
 
@@ -137,7 +137,7 @@ fn open_page(
     };
     let http = Http::open(&panel)?.ok_or("no page")?;
     let url = http.url();
-    let (watch, watcher) = Watch::new(control.clone());
+    let (watch, watcher) = StatusWatch::new(control.clone());
     tokio::spawn(watcher.run());
     let (reloader, reload) = Reloader::new(None, Config::default(), control.clone());
     tokio::spawn(reloader.run());
@@ -149,7 +149,7 @@ fn open_page(
         pool: options.pool.clone(),
     });
     tokio::spawn(metrics.clone().run(options.listeners.subscribe()));
-    tokio::spawn(http.serve(Sources {
+    tokio::spawn(http.serve(HttpSources {
         control,
         reload,
         chronicle: options.listeners.chronicle().clone(),

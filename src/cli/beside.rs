@@ -12,7 +12,7 @@ use megaton::config::Config;
 use megaton::engine::Pool;
 use megaton::panel::{
     Address, Alerter, Alerts, Health, MetricSources, Metrics, Panel, Reload, Reloader, SelfTest,
-    Sources, Watch, Watcher, attend,
+    HttpSources, StatusWatch, StatusPoller, attend,
 };
 
 use tokio::sync::watch;
@@ -35,8 +35,8 @@ pub(super) struct Beside {
     control: ControlHandle,
     reload: Reload,
     reloader: Reloader,
-    watch: Watch,
-    watcher: Watcher,
+    watch: StatusWatch,
+    watcher: StatusPoller,
     selftest: SelfTest,
     health: Health,
     metrics: Metrics,
@@ -84,7 +84,7 @@ impl Beside {
         let (alerter, alerts) = Alerts::new(&config.alerts, address).map_err(Failure::failed)?;
         let (reloader, reload) = Reloader::new(path, config.clone(), control.clone());
         let reloader = reloader.noting(options.listeners.chronicle().clone());
-        let (watch, watcher) = Watch::new(control.clone());
+        let (watch, watcher) = StatusWatch::new(control.clone());
         let selftest = SelfTest::default();
         let home = config.data.home(&config.lichess);
         let health = Health::new(watch.clone(), selftest.clone(), home);
@@ -115,7 +115,7 @@ impl Beside {
     /// never the bot.
     pub(super) async fn run(self, hangups: Hangups) {
         let home = self.config.data.home(&self.config.lichess);
-        let sources = Sources {
+        let sources = HttpSources {
             control: self.control,
             reload: self.reload,
             health: self.health,
@@ -154,12 +154,12 @@ async fn reload_at(mut hangups: Hangups, reload: Reload) {
 }
 
 /// Serves the control socket, if there is to be one and it can be opened.
-async fn socket(config: Config, sources: Sources) {
+async fn socket(config: Config, sources: HttpSources) {
     let path = config.data.socket_path(&config.lichess);
     let opened = path.as_deref().map(Panel::open);
     match opened {
         Some(Ok(panel)) => {
-            let Sources {
+            let HttpSources {
                 control,
                 reload,
                 health,

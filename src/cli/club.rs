@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
 #[cfg(unix)]
-use megaton::panel::{Password, Request};
+use megaton::panel::{Secret, Request};
 
 use super::failure::Failure;
 #[cfg(unix)]
@@ -122,7 +122,7 @@ impl Joining {
     pub(super) fn execute(self) -> Result<(), Failure> {
         let request = Request::Join {
             arena: checked(self.arena)?,
-            password: self.password.map(Password),
+            password: self.password.map(Secret),
             team: self.team,
         };
         remote::tell(&self.bot, &request)

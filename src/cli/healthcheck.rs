@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use megaton::panel::{self, Report, Request};
+use megaton::panel::{self, HealthReport, Request};
 
 use super::failure::Failure;
 use super::setup::BotArgs;
@@ -48,7 +48,7 @@ impl Args {
         if well { Ok(()) } else { Err(Failure::Told) }
     }
 
-    fn report(&self) -> Result<Report, Failure> {
+    fn report(&self) -> Result<HealthReport, Failure> {
         let socket = self.bot.socket()?.ok_or_else(|| {
             Failure::setup("the config gives the bot no control socket: see [data]")
         })?;
@@ -57,7 +57,7 @@ impl Args {
         answer.health.ok_or_else(|| Failure::failed(answer.text))
     }
 
-    fn say(&self, report: &Report, well: bool) -> Result<(), Failure> {
+    fn say(&self, report: &HealthReport, well: bool) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
         if self.json {
             let text = serde_json::to_string(report).map_err(anyhow::Error::from)?;

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 
 use megaton::bot::{ControlHandle, EventLog};
 use megaton::config::{self, Config};
-use megaton::panel::{Health, Http, Reloader, SelfTest, Sources, Watch};
+use megaton::panel::{Health, Http, Reloader, SelfTest, HttpSources, StatusWatch};
 
 /// Serves the page for ever, if there is to be one and its port is free.
-pub(super) async fn serve(config: Config, sources: Sources) {
+pub(super) async fn serve(config: Config, sources: HttpSources) {
     match Http::open(&config.panel) {
         Ok(Some(http)) => {
             tracing::info!(url = http.url(), "the page is open");
@@ -37,11 +37,11 @@ pub(super) fn open_for_practice(config: &config::Panel) -> Option<Http> {
 }
 
 /// What the page of a practice needs of its bot; the state of the bot is watched from now on.
-pub(super) fn sources(control: &ControlHandle, chronicle: EventLog, server: &str) -> Sources {
-    let (watch, watcher) = Watch::new(control.clone());
+pub(super) fn sources(control: &ControlHandle, chronicle: EventLog, server: &str) -> HttpSources {
+    let (watch, watcher) = StatusWatch::new(control.clone());
     tokio::spawn(watcher.run());
     let (_, reload) = Reloader::new(None, Config::default(), control.clone());
-    Sources {
+    HttpSources {
         reload,
         control: control.clone(),
         chronicle,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use megaton::config::ColorWish;
-use megaton::panel::{self, Answer, Request};
+use megaton::panel::{self, Response, Request};
 
 use super::ask::confirm;
 use super::failure::Failure;
@@ -276,7 +276,7 @@ pub(super) fn tell(bot: &BotArgs, request: &Request) -> Result<(), Failure> {
 }
 
 /// The bot's answer; a refusal is a failure.
-fn ask(bot: &BotArgs, request: &Request) -> Result<Answer, Failure> {
+fn ask(bot: &BotArgs, request: &Request) -> Result<Response, Failure> {
     let socket = bot.socket()?.ok_or_else(|| {
         Failure::setup("the config gives the bot no control socket: see [data] folder and socket")
     })?;

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::wire::{Answer, Request};
+use super::protocol::{Response, Request};
 
 /// How long is waited for the bot.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -60,11 +60,11 @@ impl Unreachable {
 ///
 /// # Errors
 /// When there is no answer; says why.
-pub fn ask(path: &Path, request: &Request) -> Result<Answer, Unreachable> {
+pub fn ask(path: &Path, request: &Request) -> Result<Response, Unreachable> {
     exchange(path, request).map_err(|error| Unreachable::of(path, error))
 }
 
-fn exchange(path: &Path, request: &Request) -> io::Result<Answer> {
+fn exchange(path: &Path, request: &Request) -> io::Result<Response> {
     let mut socket = UnixStream::connect(path)?;
     let patience = match request {
         Request::Health {} => PATIENCE_OF_PROBES,

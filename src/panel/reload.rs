@@ -16,30 +16,30 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Reloads that may wait.
 const MOST_WAITING: usize = 4;
 
-type Outcome = Result<String, String>;
+type ReloadOutcome = Result<String, String>;
 
 /// Somebody asks for a reload.
 #[derive(Debug)]
-struct Wish {
+struct ReloadRequest {
     /// By which way it came, in a word or two.
     via: &'static str,
-    answer: oneshot::Sender<Outcome>,
+    answer: oneshot::Sender<ReloadOutcome>,
 }
 
 /// Asks for a reload. Clones ask the same task.
 #[derive(Clone, Debug)]
-pub struct Reload(mpsc::Sender<Wish>);
+pub struct Reload(mpsc::Sender<ReloadRequest>);
 
 impl Reload {
     /// Reads the config again, for somebody who asks by this way.
     ///
     /// # Errors
     /// When the old one stays; says why.
-    pub async fn now(&self, via: &'static str) -> Outcome {
+    pub async fn now(&self, via: &'static str) -> ReloadOutcome {
         let ended = || "the bot is ending".to_owned();
         let (answer, outcome) = oneshot::channel();
         self.0
-            .send(Wish { via, answer })
+            .send(ReloadRequest { via, answer })
             .await
             .map_err(|_| ended())?;
         outcome.await.map_err(|_| ended())?
@@ -53,7 +53,7 @@ pub struct Reloader {
     current: Config,
     control: ControlHandle,
     chronicle: Option<EventLog>,
-    asked: mpsc::Receiver<Wish>,
+    asked: mpsc::Receiver<ReloadRequest>,
 }
 
 impl Reloader {
@@ -79,7 +79,7 @@ impl Reloader {
 
     /// Serves until nobody can ask any more.
     pub async fn run(mut self) {
-        while let Some(Wish { via, answer }) = self.asked.recv().await {
+        while let Some(ReloadRequest { via, answer }) = self.asked.recv().await {
             let outcome = self.reload(via).await;
             if let Err(why) = &outcome {
                 tracing::error!("the config stays as it was: {why}");
@@ -93,7 +93,7 @@ impl Reloader {
         }
     }
 
-    async fn reload(&mut self, via: &'static str) -> Outcome {
+    async fn reload(&mut self, via: &'static str) -> ReloadOutcome {
         let Some(path) = self.path.clone() else {
             return Err("there is no config file: it was started with every default".to_owned());
         };

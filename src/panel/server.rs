@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 
 use super::health::Health;
 use super::reload::Reload;
-use super::wire::{Answer, LONGEST, Request};
+use super::protocol::{Response, LONGEST, Request};
 use crate::bot::ControlHandle;
 
 /// Clients served at the same time.
@@ -152,11 +152,11 @@ async fn serve(
     let mut input = BufReader::new(input.take(MOST_READ));
     tokio::time::timeout(CLIENT_TIME, input.read_until(b'\n', &mut line)).await??;
     let answer = if line.len() > LONGEST {
-        Answer::refused(format!("a request has {LONGEST} bytes at most"))
+        Response::refused(format!("a request has {LONGEST} bytes at most"))
     } else {
         match serde_json::from_slice::<Request>(&line) {
             Ok(request) => answer(request, control, reload, health).await,
-            Err(error) => Answer::refused(format!("no request that is known: {error}")),
+            Err(error) => Response::refused(format!("no request that is known: {error}")),
         }
     };
     let mut line = serde_json::to_vec(&answer)?;
@@ -174,22 +174,22 @@ pub(super) async fn answer(
     control: &ControlHandle,
     reload: &Reload,
     health: &Health,
-) -> Answer {
+) -> Response {
     if request == (Request::Health {}) {
-        return Answer {
+        return Response {
             health: Some(health.report()),
-            ..Answer::done("")
+            ..Response::done("")
         };
     }
     let Some(command) = request.command() else {
         return match reload.now(control.via()).await {
-            Ok(text) => Answer::done(text),
-            Err(why) => Answer::refused(format!("the config stays as it was: {why}")),
+            Ok(text) => Response::done(text),
+            Err(why) => Response::refused(format!("the config stays as it was: {why}")),
         };
     };
     match control.ask(command, BOT_TIME).await {
         Ok(reply) => reply.into(),
-        Err(unheard) => Answer::refused(unheard.to_string()),
+        Err(unheard) => Response::refused(unheard.to_string()),
     }
 }
 
@@ -198,10 +198,10 @@ mod tests {
     use super::*;
     use crate::bot::{Command, Reply, channel};
     use crate::config::Config;
-    use crate::panel::{Reloader, SelfTest, Watch, ask};
+    use crate::panel::{Reloader, SelfTest, StatusWatch, ask};
 
     fn well(control: &ControlHandle) -> Health {
-        let (watch, _) = Watch::new(control.clone());
+        let (watch, _) = StatusWatch::new(control.clone());
         Health::new(watch, SelfTest::default(), None)
     }
 

@@ -18,7 +18,7 @@ use megaton::bot::{
 use megaton::config::{AlertFormat, Alerts as AlertSettings, Archive};
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{Client, ClientOptions, Side, Status, Timing, Token};
-use megaton::panel::{Address, Alerts, Watch};
+use megaton::panel::{Address, Alerts, StatusWatch};
 use megaton::practice::Handle;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
@@ -201,7 +201,7 @@ async fn webhook(bot: &Bot) -> TcpListener {
     };
     let alerts = Alerts::new(&settings, Some(address.expect("an address")));
     let (alerter, alerts) = alerts.expect("it can be told");
-    let (watch, watcher) = Watch::new(bot.control.clone());
+    let (watch, watcher) = StatusWatch::new(bot.control.clone());
     tokio::spawn(watcher.run());
     tokio::spawn(alerter.tell_days(bot.scribe.days()));
     tokio::spawn(alerts.run(bot.listeners.subscribe(), watch));

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use futures::future::join_all;
-use megaton::panel::Patience;
+use megaton::panel::Timeouts;
 use megaton::practice::Event;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
@@ -83,7 +83,7 @@ async fn hung_up_on(mut client: TcpStream) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_door_blocked_by_the_slow_and_the_deaf_delays_no_move() {
     bounded(async {
-        let patience = Patience {
+        let patience = Timeouts {
             head: FOR_EVER,
             request: FOR_EVER,
             stall: FOR_EVER,
@@ -137,7 +137,7 @@ async fn a_door_blocked_by_the_slow_and_the_deaf_delays_no_move() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_is_too_slow_is_hung_up_on_and_who_reads_hears_on() {
     bounded(async {
-        let patience = Patience {
+        let patience = Timeouts {
             head: Duration::from_millis(300),
             request: Duration::from_millis(600),
             stall: Duration::from_millis(300),

@@ -13,7 +13,7 @@ use megaton::bot::{
 use megaton::config::{Config, Panel};
 use megaton::engine::{Dtz, EngineOptions, Pool, TablebaseProbe, TablebaseState, Tablebases, Wdl};
 use megaton::lichess::{ChallengeOptions, Client, ClientOptions, Timing, Token, UserId, Variant};
-use megaton::panel::{Health, Http, Patience, Reloader, SelfTest, Sources, Watch};
+use megaton::panel::{Health, Http, Timeouts, Reloader, SelfTest, HttpSources, StatusWatch};
 use megaton::practice::{Event, Handle, Options, Partner, Report, Schedule, Server, TimeControl};
 use megaton::rules::Position;
 use tempfile::TempDir;
@@ -59,14 +59,14 @@ impl House {
 
     /// With games that were kept before.
     pub(crate) async fn open_on(panel: &Panel, archive: Option<PathBuf>) -> Self {
-        Self::open_patient(panel, archive, Patience::default()).await
+        Self::open_patient(panel, archive, Timeouts::default()).await
     }
 
     /// With so much patience for those who come to the page.
     pub(crate) async fn open_patient(
         panel: &Panel,
         archive: Option<PathBuf>,
-        patience: Patience,
+        patience: Timeouts,
     ) -> Self {
         let options = Options {
             bot: Some("Megaton".to_owned()),
@@ -79,13 +79,13 @@ impl House {
         let (control, commands) = channel();
         let options = bot_options(server.url(), &token);
         let chronicle = options.listeners.chronicle().clone();
-        let (watch, watcher) = Watch::new(control.clone());
+        let (watch, watcher) = StatusWatch::new(control.clone());
         tokio::spawn(watcher.run());
         let (reloader, reload) = Reloader::new(None, Config::default(), control.clone());
         tokio::spawn(reloader.run());
         let http = Http::open(panel).unwrap().unwrap().patient(patience);
         let url = http.url();
-        tokio::spawn(http.serve(Sources {
+        tokio::spawn(http.serve(HttpSources {
             control,
             reload,
             chronicle: chronicle.clone(),

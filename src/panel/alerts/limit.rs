@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::rules::Message;
+use super::rules::AlertMessage;
 
 /// The span that messages are counted over.
 const HOUR: Duration = Duration::from_secs(3600);
@@ -21,7 +21,7 @@ const MOST_ALIKE: usize = 3;
 
 /// Whether a message goes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Passed {
+pub(super) enum LimitDecision {
     No,
     Yes {
         /// So many did not since the last one that did.
@@ -31,15 +31,15 @@ pub(super) enum Passed {
 
 /// The messages of the last hour.
 #[derive(Debug)]
-pub(super) struct Limit {
+pub(super) struct MessageLimit {
     most: usize,
-    sent: VecDeque<(Instant, Message)>,
+    sent: VecDeque<(Instant, AlertMessage)>,
     held_back: u64,
     /// The last words about what lasts, as far as they were held back.
-    untold: VecDeque<Message>,
+    untold: VecDeque<AlertMessage>,
 }
 
-impl Limit {
+impl MessageLimit {
     pub(super) fn new(most: usize) -> Self {
         Self {
             most,
@@ -49,32 +49,32 @@ impl Limit {
         }
     }
 
-    pub(super) fn pass(&mut self, message: &Message, now: Instant) -> Passed {
+    pub(super) fn pass(&mut self, message: &AlertMessage, now: Instant) -> LimitDecision {
         self.forget(now);
         self.untold.retain(|it| it.kind != message.kind);
-        let same = |(at, it): &(Instant, Message)| {
+        let same = |(at, it): &(Instant, AlertMessage)| {
             it == message && now.saturating_duration_since(*at) < QUIET
         };
-        let contrary = |it: &Message| it.kind == message.kind && it.over != message.over;
+        let contrary = |it: &AlertMessage| it.kind == message.kind && it.over != message.over;
         let mut since = self.sent.iter().rev().take_while(|(_, it)| !contrary(it));
         if since.any(same) {
-            return Passed::No;
+            return LimitDecision::No;
         }
         if !self.has_room(message) {
             self.held_back += 1;
             if message.lasts() {
                 self.untold.push_back(message.clone());
             }
-            return Passed::No;
+            return LimitDecision::No;
         }
         self.sent.push_back((now, message.clone()));
-        Passed::Yes {
+        LimitDecision::Yes {
             held_back: std::mem::take(&mut self.held_back),
         }
     }
 
     /// A last word that was held back, once there is room for it.
-    pub(super) fn overdue(&mut self, now: Instant) -> Option<Message> {
+    pub(super) fn overdue(&mut self, now: Instant) -> Option<AlertMessage> {
         self.forget(now);
         if self.sent.len() >= self.most {
             return None;
@@ -86,17 +86,17 @@ impl Limit {
     }
 
     fn forget(&mut self, now: Instant) {
-        let old = |(at, _): &(Instant, Message)| now.saturating_duration_since(*at) >= HOUR;
+        let old = |(at, _): &(Instant, AlertMessage)| now.saturating_duration_since(*at) >= HOUR;
         while self.sent.front().is_some_and(old) {
             self.sent.pop_front();
         }
     }
 
-    fn has_room(&self, message: &Message) -> bool {
+    fn has_room(&self, message: &AlertMessage) -> bool {
         if !message.lasts() {
             return self.sent.len() < self.most;
         }
-        let alike = |it: &Message| it.kind == message.kind && it.over == message.over;
+        let alike = |it: &AlertMessage| it.kind == message.kind && it.over == message.over;
         match self.sent.iter().filter(|(_, it)| alike(it)).count() {
             0 => true,
             told => told < MOST_ALIKE && self.sent.len() < self.most,
@@ -111,13 +111,13 @@ mod tests {
     #[test]
     fn beyond_the_limit_messages_are_counted_and_told_later() {
         let now = Instant::now();
-        let mut limit = Limit::new(2);
-        let message = |number: u32| Message::new("lost", format!("game {number}"));
-        let passed = |held_back| Passed::Yes { held_back };
+        let mut limit = MessageLimit::new(2);
+        let message = |number: u32| AlertMessage::new("lost", format!("game {number}"));
+        let passed = |held_back| LimitDecision::Yes { held_back };
         assert_eq!(limit.pass(&message(1), now), passed(0));
         assert_eq!(limit.pass(&message(2), now), passed(0));
-        assert_eq!(limit.pass(&message(3), now), Passed::No);
-        assert_eq!(limit.pass(&message(4), now), Passed::No);
+        assert_eq!(limit.pass(&message(3), now), LimitDecision::No);
+        assert_eq!(limit.pass(&message(4), now), LimitDecision::No);
         assert_eq!(limit.pass(&message(5), now + HOUR), passed(2));
         assert_eq!(limit.pass(&message(6), now + HOUR), passed(0));
     }
@@ -125,57 +125,57 @@ mod tests {
     #[test]
     fn the_same_words_are_not_repeated_for_a_while() {
         let now = Instant::now();
-        let mut limit = Limit::new(9);
-        let message = Message::new("deaf", "x");
-        assert_ne!(limit.pass(&message, now), Passed::No);
-        assert_eq!(limit.pass(&message, now + QUIET / 2), Passed::No);
-        let over = Message::over("deaf", "x");
+        let mut limit = MessageLimit::new(9);
+        let message = AlertMessage::new("deaf", "x");
+        assert_ne!(limit.pass(&message, now), LimitDecision::No);
+        assert_eq!(limit.pass(&message, now + QUIET / 2), LimitDecision::No);
+        let over = AlertMessage::over("deaf", "x");
         assert_ne!(
             limit.pass(&over, now + QUIET / 2),
-            Passed::No,
+            LimitDecision::No,
             "that is news"
         );
         assert_eq!(
             limit.pass(&message, now + QUIET),
-            Passed::Yes { held_back: 0 }
+            LimitDecision::Yes { held_back: 0 }
         );
     }
 
     #[test]
     fn what_comes_again_after_it_was_over_is_told_again() {
         let now = Instant::now();
-        let mut limit = Limit::new(9);
-        let (deaf, over) = (Message::new("deaf", "x"), Message::over("deaf", "y"));
-        let passed = Passed::Yes { held_back: 0 };
+        let mut limit = MessageLimit::new(9);
+        let (deaf, over) = (AlertMessage::new("deaf", "x"), AlertMessage::over("deaf", "y"));
+        let passed = LimitDecision::Yes { held_back: 0 };
         assert_eq!(limit.pass(&deaf, now), passed);
-        let aside = Message::over("token", "z");
+        let aside = AlertMessage::over("token", "z");
         assert_eq!(limit.pass(&aside, now), passed);
         assert_eq!(
             limit.pass(&deaf, now),
-            Passed::No,
+            LimitDecision::No,
             "that was about the token"
         );
         assert_eq!(limit.pass(&over, now), passed);
         assert_eq!(limit.pass(&deaf, now), passed, "it is the last word");
-        assert_eq!(limit.pass(&deaf, now), Passed::No);
+        assert_eq!(limit.pass(&deaf, now), LimitDecision::No);
         assert_eq!(limit.pass(&over, now), passed);
     }
 
     #[test]
     fn what_comes_and_goes_all_the_time_leaves_room_for_others() {
         let now = Instant::now();
-        let mut limit = Limit::new(12);
-        let (slow, over) = (Message::new("archive", "x"), Message::over("archive", "y"));
+        let mut limit = MessageLimit::new(12);
+        let (slow, over) = (AlertMessage::new("archive", "x"), AlertMessage::over("archive", "y"));
         let mut told = Vec::new();
         for turn in 0..41 {
             let message = if turn % 2 == 0 { &slow } else { &over };
             let passed = limit.pass(message, now + Duration::from_secs(turn));
-            told.push(passed != Passed::No);
+            told.push(passed != LimitDecision::No);
         }
         let count = told.iter().filter(|told| **told).count();
         assert_eq!(count, 2 * MOST_ALIKE);
-        let lost = Message::new("time", "a game is lost on time");
-        assert_ne!(limit.pass(&lost, now + HOUR / 2), Passed::No);
+        let lost = AlertMessage::new("time", "a game is lost on time");
+        assert_ne!(limit.pass(&lost, now + HOUR / 2), LimitDecision::No);
         assert_eq!(limit.overdue(now + HOUR / 2), None);
         assert_eq!(
             limit.overdue(now + HOUR + QUIET),
@@ -187,30 +187,30 @@ mod tests {
     #[test]
     fn beyond_the_limit_the_first_word_of_what_lasts_is_told_and_the_last_when_there_is_room() {
         let now = Instant::now();
-        let mut limit = Limit::new(1);
-        let engine = Message::new("engine", "x");
-        let (token, over) = (Message::new("token", "x"), Message::over("token", "y"));
-        let passed = |held_back| Passed::Yes { held_back };
+        let mut limit = MessageLimit::new(1);
+        let engine = AlertMessage::new("engine", "x");
+        let (token, over) = (AlertMessage::new("token", "x"), AlertMessage::over("token", "y"));
+        let passed = |held_back| LimitDecision::Yes { held_back };
         assert_eq!(limit.pass(&engine, now), passed(0));
-        let many = Message::new("engine", "y");
+        let many = AlertMessage::new("engine", "y");
         assert_eq!(
             limit.pass(&many, now),
-            Passed::No,
+            LimitDecision::No,
             "a fault is no lasting thing"
         );
         assert_eq!(limit.pass(&token, now), passed(1));
         assert_eq!(limit.pass(&over, now), passed(0));
-        assert_eq!(limit.pass(&token, now), Passed::No);
+        assert_eq!(limit.pass(&token, now), LimitDecision::No);
         assert_eq!(
             limit.pass(&over, now),
-            Passed::No,
+            LimitDecision::No,
             "that is what was told last"
         );
         assert_eq!(limit.overdue(now + HOUR), None);
         assert_eq!(limit.pass(&engine, now + HOUR), passed(1));
         assert_eq!(limit.pass(&token, now + HOUR), passed(0));
         assert_eq!(limit.pass(&over, now + HOUR), passed(0));
-        assert_eq!(limit.pass(&token, now + HOUR), Passed::No);
+        assert_eq!(limit.pass(&token, now + HOUR), LimitDecision::No);
         assert_eq!(limit.overdue(now + HOUR), None, "there is no room");
         assert_eq!(limit.overdue(now + 2 * HOUR), Some(token.clone()));
         assert_eq!(limit.pass(&token, now + 2 * HOUR), passed(0));

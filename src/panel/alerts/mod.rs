@@ -8,7 +8,7 @@
 
 mod address;
 mod limit;
-mod post;
+mod webhook;
 mod rules;
 
 pub use address::{Address, AddressError, WEBHOOK_VARIABLE};
@@ -19,10 +19,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use self::limit::{Limit, Passed};
-use self::post::Postman;
-use self::rules::{Message, Rules};
-use super::watch::{Seen, Watch};
+use self::limit::{MessageLimit, LimitDecision};
+use self::webhook::WebhookClient;
+use self::rules::{AlertMessage, AlertRules};
+use super::status_poller::{LastStatus, StatusWatch};
 use crate::bot::BotEvent;
 use crate::config::Alerts as Settings;
 
@@ -35,17 +35,17 @@ const MOST_WAITING: usize = 16;
 /// same place; without a webhook they go nowhere.
 #[derive(Clone, Debug)]
 pub struct Alerter {
-    messages: mpsc::Sender<Message>,
+    messages: mpsc::Sender<AlertMessage>,
     end: CancellationToken,
 }
 
 /// Tells a webhook what is wrong.
 #[derive(Debug)]
 pub struct Alerts {
-    rules: Rules,
-    limit: Limit,
-    postman: Option<Postman>,
-    handed_in: mpsc::Receiver<Message>,
+    rules: AlertRules,
+    limit: MessageLimit,
+    postman: Option<WebhookClient>,
+    handed_in: mpsc::Receiver<AlertMessage>,
     end: CancellationToken,
     /// When news were last missed, until it was looked what they were.
     missed: Option<Instant>,
@@ -57,7 +57,7 @@ impl Alerter {
     /// A message of its own, such as the summary of a day. Never waits.
     pub fn say(&self, kind: &'static str, text: impl Into<String>) {
         // Too many of them, or nobody to take them: then there is no message.
-        let _ = self.messages.try_send(Message::new(kind, text));
+        let _ = self.messages.try_send(AlertMessage::new(kind, text));
     }
 
     /// Nothing more will be said: what was handed in is brought, and [`Alerts::run`] ends.
@@ -83,15 +83,15 @@ impl Alerts {
     /// When connections cannot be set up at all.
     pub fn new(settings: &Settings, address: Option<Address>) -> Result<(Alerter, Self), String> {
         let (sender, handed_in) = mpsc::channel(MOST_WAITING);
-        let postman = address.map(|address| Postman::new(address, settings.format));
+        let postman = address.map(|address| WebhookClient::new(address, settings.format));
         let end = CancellationToken::new();
         let alerter = Alerter {
             messages: sender,
             end: end.clone(),
         };
         let alerts = Self {
-            rules: Rules::new(settings.deaf),
-            limit: Limit::new(settings.per_hour),
+            rules: AlertRules::new(settings.deaf),
+            limit: MessageLimit::new(settings.per_hour),
             postman: postman.transpose()?,
             handed_in,
             end,
@@ -103,7 +103,7 @@ impl Alerts {
 
     /// Listens for as long as there is a bot, or until [`Alerter::end`]; ends once the last message is
     /// brought, or given up.
-    pub async fn run(mut self, mut news: broadcast::Receiver<BotEvent>, watch: Watch) {
+    pub async fn run(mut self, mut news: broadcast::Receiver<BotEvent>, watch: StatusWatch) {
         let Some(postman) = self.postman.take() else {
             return;
         };
@@ -145,10 +145,10 @@ impl Alerts {
     }
 
     /// What is to be told of how the bot is, after what could not be told before.
-    fn look(&mut self, watch: &Watch) -> Vec<Message> {
+    fn look(&mut self, watch: &StatusWatch) -> Vec<AlertMessage> {
         let now = Instant::now();
-        let mut messages: Vec<Message> = self.limit.overdue(now).into_iter().collect();
-        if let Some(Seen { status, at }) = watch.seen() {
+        let mut messages: Vec<AlertMessage> = self.limit.overdue(now).into_iter().collect();
+        if let Some(LastStatus { status, at }) = watch.seen() {
             messages.extend(self.rules.look(&status, now));
             // The news that were not missed have been taken in by then.
             if self.missed.is_some_and(|missed| at >= missed + self.every) {
@@ -159,11 +159,11 @@ impl Alerts {
         messages
     }
 
-    fn send(&mut self, post: &mpsc::Sender<post::Letter>, account: &Arc<str>, message: Message) {
+    fn send(&mut self, post: &mpsc::Sender<webhook::WebhookMessage>, account: &Arc<str>, message: AlertMessage) {
         match self.limit.pass(&message, Instant::now()) {
-            Passed::No => {}
-            Passed::Yes { held_back } => {
-                let letter = post::Letter {
+            LimitDecision::No => {}
+            LimitDecision::Yes { held_back } => {
+                let letter = webhook::WebhookMessage {
                     account: Arc::clone(account),
                     message,
                     held_back,

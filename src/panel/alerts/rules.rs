@@ -9,7 +9,7 @@ use crate::lichess;
 
 /// Something to be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Message {
+pub(super) struct AlertMessage {
     /// One word for it.
     pub(super) kind: &'static str,
     /// What there is to say.
@@ -18,7 +18,7 @@ pub(super) struct Message {
     pub(super) over: bool,
 }
 
-impl Message {
+impl AlertMessage {
     pub(super) fn new(kind: &'static str, text: impl Into<String>) -> Self {
         Self {
             kind,
@@ -43,7 +43,7 @@ impl Message {
 
 /// What was told and is not over yet.
 #[derive(Debug)]
-pub(super) struct Rules {
+pub(super) struct AlertRules {
     deaf_after: Duration,
     /// Since when nobody can challenge the bot.
     closed: Option<Instant>,
@@ -53,7 +53,7 @@ pub(super) struct Rules {
     alarms: BTreeSet<&'static str>,
 }
 
-impl Rules {
+impl AlertRules {
     pub(super) fn new(deaf_after: Duration) -> Self {
         Self {
             deaf_after,
@@ -65,7 +65,7 @@ impl Rules {
     }
 
     /// Takes in news: what they give rise to.
-    pub(super) fn hear(&mut self, event: &BotEvent) -> Option<Message> {
+    pub(super) fn hear(&mut self, event: &BotEvent) -> Option<AlertMessage> {
         match event {
             BotEvent::Alarm { kind, .. } => _ = self.alarms.insert(kind.as_str()),
             BotEvent::AlarmOver { kind } => _ = self.alarms.remove(kind.as_str()),
@@ -75,14 +75,14 @@ impl Rules {
     }
 
     /// After news were missed: the alarms that began or ended among them.
-    pub(super) fn compare(&mut self, status: &Status) -> Vec<Message> {
+    pub(super) fn compare(&mut self, status: &Status) -> Vec<AlertMessage> {
         let kinds = AlertKind::ALL.iter().map(|kind| kind.as_str());
         let missed = kinds.filter_map(|kind| {
             let on = status.alarms.iter().find(|alarm| alarm.kind == kind);
             match (on, self.alarms.contains(kind)) {
                 (Some(alarm), false) => {
                     self.alarms.insert(kind);
-                    Some(Message::new(kind, alarm.text.as_str()))
+                    Some(AlertMessage::new(kind, alarm.text.as_str()))
                 }
                 (None, true) => {
                     self.alarms.remove(kind);
@@ -95,26 +95,26 @@ impl Rules {
     }
 
     /// What news give rise to.
-    fn of(event: &BotEvent) -> Option<Message> {
+    fn of(event: &BotEvent) -> Option<AlertMessage> {
         match event {
-            BotEvent::Alarm { kind, text } => Some(Message::new(kind.as_str(), text.as_str())),
+            BotEvent::Alarm { kind, text } => Some(AlertMessage::new(kind.as_str(), text.as_str())),
             BotEvent::AlarmOver { kind } => Some(over(kind.as_str())),
             BotEvent::Finished { ending } => lost_on_time(ending),
             BotEvent::PlayerFailed { game, reason } => {
                 let text = format!("in game {game}: the player failed: {reason}");
-                Some(Message::new("engine", text))
+                Some(AlertMessage::new("engine", text))
             }
             BotEvent::PorterFailed { reason } => {
                 let text = format!("the porter failed: {reason}");
-                Some(Message::new("porter", text))
+                Some(AlertMessage::new("porter", text))
             }
             BotEvent::EngineFailed { reason } => {
                 let text = format!("it fails its test: {reason}");
-                Some(Message::new("engine", text))
+                Some(AlertMessage::new("engine", text))
             }
             BotEvent::Odd { game, oddity } => match oddity {
                 Anomaly::Late | Anomaly::NoThought => {
-                    Some(Message::new("engine", format!("in game {game}: {oddity}")))
+                    Some(AlertMessage::new("engine", format!("in game {game}: {oddity}")))
                 }
                 _ => None,
             },
@@ -123,7 +123,7 @@ impl Rules {
     }
 
     /// Takes in how the bot is.
-    pub(super) fn look(&mut self, status: &Status, now: Instant) -> Vec<Message> {
+    pub(super) fn look(&mut self, status: &Status, now: Instant) -> Vec<AlertMessage> {
         let mut messages = Vec::new();
         self.listen(status, now, &mut messages);
         self.count(status, &mut messages);
@@ -131,11 +131,11 @@ impl Rules {
     }
 
     /// Whether it can be challenged at all.
-    fn listen(&mut self, status: &Status, now: Instant, out: &mut Vec<Message>) {
+    fn listen(&mut self, status: &Status, now: Instant, out: &mut Vec<AlertMessage>) {
         if status.stream.open {
             self.closed = None;
             if std::mem::take(&mut self.deaf) {
-                out.push(Message::over("deaf", "it can be challenged again"));
+                out.push(AlertMessage::over("deaf", "it can be challenged again"));
             }
             return;
         }
@@ -145,33 +145,33 @@ impl Rules {
             self.deaf = true;
             let seconds = self.deaf_after.as_secs();
             let text = format!("nobody can challenge it: no event stream for {seconds} s");
-            out.push(Message::new("deaf", text));
+            out.push(AlertMessage::new("deaf", text));
         }
     }
 
     /// Whether the day's games against bots are used up.
-    fn count(&mut self, status: &Status, out: &mut Vec<Message>) {
+    fn count(&mut self, status: &Status, out: &mut Vec<AlertMessage>) {
         let Some(ledger) = &status.ledger else { return };
         let spent = ledger.bot_games_limit > 0 && ledger.bot_games >= ledger.bot_games_limit;
         if spent && !self.spent {
             let limit = ledger.bot_games_limit;
             let text = format!("all {limit} games against bots of the last 24 hours are played");
-            out.push(Message::new("spent", text));
+            out.push(AlertMessage::new("spent", text));
         }
         self.spent = spent;
     }
 }
 
-fn over(alarm: &'static str) -> Message {
-    Message::over(alarm, format!("the alarm {alarm} is over"))
+fn over(alarm: &'static str) -> AlertMessage {
+    AlertMessage::over(alarm, format!("the alarm {alarm} is over"))
 }
 
-fn lost_on_time(ending: &Ending) -> Option<Message> {
+fn lost_on_time(ending: &Ending) -> Option<AlertMessage> {
     let on_time = ending.status.is_some_and(lichess::Status::is_time_forfeit);
     let lost = ending.winner.is_some() && ending.winner != ending.us;
     (on_time && lost).then(|| {
         let Ending { game, opponent, .. } = ending;
-        Message::new(
+        AlertMessage::new(
             "time",
             format!("game {game} against {opponent} is lost on time"),
         )
@@ -203,53 +203,53 @@ mod tests {
 
     #[test]
     fn a_game_lost_on_time_is_told_and_others_are_not() {
-        let told = Rules::of(&ending(lichess::Status::OutOfTime, Side::Black));
+        let told = AlertRules::of(&ending(lichess::Status::OutOfTime, Side::Black));
         assert_eq!(
             told.unwrap().text,
             "game q7ZxVt2B against Nuke is lost on time"
         );
         let left = ending(lichess::Status::Timeout, Side::Black);
-        assert_eq!(Rules::of(&left).unwrap().kind, "time");
+        assert_eq!(AlertRules::of(&left).unwrap().kind, "time");
         let won = ending(lichess::Status::OutOfTime, Side::White);
-        assert_eq!(Rules::of(&won), None);
+        assert_eq!(AlertRules::of(&won), None);
         let mated = ending(lichess::Status::Mate, Side::Black);
-        assert_eq!(Rules::of(&mated), None);
+        assert_eq!(AlertRules::of(&mated), None);
     }
 
     #[test]
     fn alarms_and_faults_of_the_engine_are_told() {
         let kind = AlertKind::Token;
         let text = "revoked".to_owned();
-        let told = Rules::of(&BotEvent::Alarm { kind, text });
-        assert_eq!(told, Some(Message::new("token", "revoked")));
-        assert!(Rules::of(&BotEvent::AlarmOver { kind }).unwrap().over);
+        let told = AlertRules::of(&BotEvent::Alarm { kind, text });
+        assert_eq!(told, Some(AlertMessage::new("token", "revoked")));
+        assert!(AlertRules::of(&BotEvent::AlarmOver { kind }).unwrap().over);
         let game = GameId::new("q7ZxVt2B");
         let odd = |oddity| BotEvent::Odd {
             game: game.clone(),
             oddity,
         };
-        assert_eq!(Rules::of(&odd(Anomaly::Late)).unwrap().kind, "engine");
-        assert_eq!(Rules::of(&odd(Anomaly::Stale)), None);
+        assert_eq!(AlertRules::of(&odd(Anomaly::Late)).unwrap().kind, "engine");
+        assert_eq!(AlertRules::of(&odd(Anomaly::Stale)), None);
         let reason = "broken".to_owned();
-        let told = Rules::of(&BotEvent::PlayerFailed { game, reason });
+        let told = AlertRules::of(&BotEvent::PlayerFailed { game, reason });
         let text = "in game q7ZxVt2B: the player failed: broken";
-        assert_eq!(told, Some(Message::new("engine", text)));
+        assert_eq!(told, Some(AlertMessage::new("engine", text)));
         let reason = "broken".to_owned();
-        let told = Rules::of(&BotEvent::PorterFailed { reason });
+        let told = AlertRules::of(&BotEvent::PorterFailed { reason });
         assert_eq!(
             told,
-            Some(Message::new("porter", "the porter failed: broken"))
+            Some(AlertMessage::new("porter", "the porter failed: broken"))
         );
         let reason = "it plays a2a3".to_owned();
-        let told = Rules::of(&BotEvent::EngineFailed { reason });
+        let told = AlertRules::of(&BotEvent::EngineFailed { reason });
         let text = "it fails its test: it plays a2a3";
-        assert_eq!(told, Some(Message::new("engine", text)));
+        assert_eq!(told, Some(AlertMessage::new("engine", text)));
     }
 
     #[test]
     fn a_closed_door_is_told_once_and_once_when_it_is_open_again() {
         let now = Instant::now();
-        let mut rules = Rules::new(DEAF);
+        let mut rules = AlertRules::new(DEAF);
         let closed = Status::default();
         assert!(rules.look(&closed, now).is_empty());
         assert!(rules.look(&closed, now + DEAF / 2).is_empty());
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn an_alarm_that_was_missed_is_told_with_its_end() {
-        let mut rules = Rules::new(DEAF);
+        let mut rules = AlertRules::new(DEAF);
         let alarm = |kind: AlertKind| AlertStatus {
             kind: kind.as_str().to_owned(),
             text: "see the log".to_owned(),
@@ -286,7 +286,7 @@ mod tests {
         rules.hear(&BotEvent::Alarm { kind: token, text });
         assert_eq!(rules.compare(&with(vec![alarm(token)])), [], "known");
         let told = rules.compare(&with(vec![alarm(disk)]));
-        let began = Message::new(disk.as_str(), "see the log");
+        let began = AlertMessage::new(disk.as_str(), "see the log");
         assert_eq!(told.len(), 2, "{told:?}");
         assert!(
             told.contains(&began) && told.contains(&over(token.as_str())),
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn a_spent_day_is_told_once() {
         let now = Instant::now();
-        let mut rules = Rules::new(DEAF);
+        let mut rules = AlertRules::new(DEAF);
         let with = |games| Status {
             ledger: Some(LedgerStatus {
                 bot_games: games,

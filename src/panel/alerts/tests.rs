@@ -40,10 +40,10 @@ async fn answer(client: &mut TcpStream, status: &str) -> String {
     }
 }
 
-fn letter(text: &str) -> post::Letter {
-    post::Letter {
+fn letter(text: &str) -> webhook::WebhookMessage {
+    webhook::WebhookMessage {
         account: "Megaton".into(),
-        message: Message::new("token", text),
+        message: AlertMessage::new("token", text),
         held_back: 0,
     }
 }
@@ -51,7 +51,7 @@ fn letter(text: &str) -> post::Letter {
 #[tokio::test]
 async fn a_message_is_tried_again_and_one_that_hangs_holds_nobody_up_for_long() {
     let (listener, address) = webhook().await;
-    let postman = Postman::new(address, AlertFormat::Json).unwrap();
+    let postman = WebhookClient::new(address, AlertFormat::Json).unwrap();
     let postman = postman.hasty(Duration::from_millis(500)).unwrap();
     let (post, letters) = mpsc::channel(4);
     let task = tokio::spawn(postman.run(letters));
@@ -80,7 +80,7 @@ async fn an_alarm_of_the_bot_reaches_the_webhook() {
     };
     let (alerter, alerts) = Alerts::new(&settings, Some(address)).unwrap();
     let (control, _commands) = channel();
-    let (watch, _watcher) = Watch::new(control);
+    let (watch, _watcher) = StatusWatch::new(control);
     let listeners = EventBus::default();
     let task = tokio::spawn(alerts.run(listeners.subscribe(), watch));
     let alarms = crate::bot::Alerts::new(listeners);

@@ -7,58 +7,58 @@
 //! * `selftest`: the engine asked for a move that it must find
 //! * `disk`: how much room there is
 
-mod disk;
-mod judge;
+mod disk_space;
+mod checks;
 mod selftest;
 
-pub use judge::{Check, Report};
+pub use checks::{Check, HealthReport};
 pub use selftest::SelfTest;
 
 use std::path::PathBuf;
 
-use self::disk::{Gauge, Room};
-use self::judge::Evidence;
-use super::watch::Watch;
+use self::disk_space::{DiskMonitor, FreeSpace};
+use self::checks::HealthInputs;
+use super::status_poller::StatusWatch;
 
 /// Looks after the health of a running bot; whoever asks it is kept waiting by nothing. Clones look
 /// after the same.
 #[derive(Clone, Debug)]
 pub struct Health {
-    watch: Watch,
+    watch: StatusWatch,
     engine: SelfTest,
-    disk: Option<Gauge>,
+    disk: Option<DiskMonitor>,
 }
 
 impl Health {
     /// For a bot that is watched and keeps its things in this folder.
-    pub fn new(watch: Watch, engine: SelfTest, home: Option<PathBuf>) -> Self {
+    pub fn new(watch: StatusWatch, engine: SelfTest, home: Option<PathBuf>) -> Self {
         Self {
             watch,
             engine,
-            disk: home.map(Gauge::of),
+            disk: home.map(DiskMonitor::of),
         }
     }
 
     /// How it is, from what is known already.
-    pub fn report(&self) -> Report {
-        let evidence = Evidence {
+    pub fn report(&self) -> HealthReport {
+        let evidence = HealthInputs {
             status: self.watch.status(),
             age: self.watch.age(),
             engine: self.engine.last(),
             room: self.room(),
         };
-        judge::judge(&evidence)
+        checks::judge(&evidence)
     }
 
     /// How much room there was where it keeps its things when somebody last looked, in bytes.
     pub fn free(&self) -> Option<u64> {
         match self.room() {
-            Room::Free(free) => Some(free),
-            Room::Unknown | Room::Silent(_) => None,
+            FreeSpace::Free(free) => Some(free),
+            FreeSpace::Unknown | FreeSpace::Silent(_) => None,
         }
     }
 
-    fn room(&self) -> Room {
-        self.disk.as_ref().map_or(Room::Unknown, Gauge::room)
+    fn room(&self) -> FreeSpace {
+        self.disk.as_ref().map_or(FreeSpace::Unknown, DiskMonitor::room)
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use crate::engine::{Limits, Pool, SearchResult, StopReason};
-use crate::panel::watch::Watch;
+use crate::panel::status_poller::StatusWatch;
 use crate::rules::Game;
 
 /// From one test to the next.
@@ -30,7 +30,7 @@ const WINS: &str = "g5f7";
 
 /// What came of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Tested {
+pub(super) enum SelfTestResult {
     /// The move was found, in so long.
     Passed(Duration),
     /// It was not; why.
@@ -43,19 +43,19 @@ pub struct SelfTest(Arc<Mutex<Known>>);
 
 #[derive(Debug, Default)]
 struct Known {
-    last: Option<Tested>,
+    last: Option<SelfTestResult>,
     /// Failures since the last test that was passed.
     failures: u32,
 }
 
 impl SelfTest {
     /// Tests the engine for ever.
-    pub async fn run(self, pool: Pool, watch: Watch) {
+    pub async fn run(self, pool: Pool, watch: StatusWatch) {
         loop {
             let idle = || watch.status().is_none_or(|status| status.games.is_empty());
             // One that failed is asked on, games or not: a bot whose engine is well again must not be
             // ended for what is past.
-            if matches!(self.last(), Some(Tested::Passed(_))) && !idle() {
+            if matches!(self.last(), Some(SelfTestResult::Passed(_))) && !idle() {
                 tokio::time::sleep(LATER).await;
                 continue;
             }
@@ -66,15 +66,15 @@ impl SelfTest {
     }
 
     /// What came of the last one that counts.
-    pub(super) fn last(&self) -> Option<Tested> {
+    pub(super) fn last(&self) -> Option<SelfTestResult> {
         self.known().last.clone()
     }
 
     /// Takes in what came of a test; says how long to wait for the next. Of failures in a row the first
     /// that counts is news; where a game takes the cores none says anything about the engine.
-    fn take_in(&self, tested: Tested, idle: bool, watch: &Watch) -> Duration {
+    fn take_in(&self, tested: SelfTestResult, idle: bool, watch: &StatusWatch) -> Duration {
         let mut known = self.known();
-        let Tested::Failed(why) = &tested else {
+        let SelfTestResult::Failed(why) = &tested else {
             *known = Known {
                 last: Some(tested),
                 failures: 0,
@@ -86,7 +86,7 @@ impl SelfTest {
             tracing::warn!(why, "the engine fails its test, which is made again");
         }
         if known.failures >= ENOUGH {
-            if !matches!(known.last, Some(Tested::Failed(_))) {
+            if !matches!(known.last, Some(SelfTestResult::Failed(_))) {
                 tracing::error!(why, "the engine fails its test");
                 watch.engine_failed(why);
             }
@@ -103,16 +103,16 @@ impl SelfTest {
     #[cfg(test)]
     pub(in crate::panel) fn failed(why: &str) -> Self {
         let failed = Known {
-            last: Some(Tested::Failed(why.to_owned())),
+            last: Some(SelfTestResult::Failed(why.to_owned())),
             failures: ENOUGH,
         };
         Self(Arc::new(Mutex::new(failed)))
     }
 }
 
-async fn test(pool: &Pool) -> Tested {
+async fn test(pool: &Pool) -> SelfTestResult {
     let Ok(game) = Game::from_uci_moves(MOVES) else {
-        return Tested::Failed("the rules refuse the game of the test".to_owned());
+        return SelfTestResult::Failed("the rules refuse the game of the test".to_owned());
     };
     let engine = pool.lease();
     let limits = Limits {
@@ -129,18 +129,18 @@ async fn test(pool: &Pool) -> Tested {
     }));
     match tokio::time::timeout(PATIENCE, answer).await {
         Ok(Ok(thought)) => judged(&thought, begun.elapsed()),
-        Ok(Err(_)) => Tested::Failed("the search ended without an answer".to_owned()),
-        Err(_) => Tested::Failed(format!("no answer in {} s", PATIENCE.as_secs())),
+        Ok(Err(_)) => SelfTestResult::Failed("the search ended without an answer".to_owned()),
+        Err(_) => SelfTestResult::Failed(format!("no answer in {} s", PATIENCE.as_secs())),
     }
 }
 
-fn judged(thought: &SearchResult, took: Duration) -> Tested {
+fn judged(thought: &SearchResult, took: Duration) -> SelfTestResult {
     let best = thought.best.map(|best| best.to_string());
     let best = best.as_deref().unwrap_or("no move");
     if best == WINS && thought.ended != StopReason::Failed {
-        Tested::Passed(took)
+        SelfTestResult::Passed(took)
     } else {
-        Tested::Failed(format!("it plays {best} where {WINS} wins"))
+        SelfTestResult::Failed(format!("it plays {best} where {WINS} wins"))
     }
 }
 
@@ -157,27 +157,27 @@ mod tests {
             ..EngineOptions::default()
         };
         let tested = test(&Pool::new(&options)).await;
-        assert!(matches!(tested, Tested::Passed(_)), "{tested:?}");
+        assert!(matches!(tested, SelfTestResult::Passed(_)), "{tested:?}");
     }
 
     #[test]
     fn of_failures_in_a_row_the_bot_is_told_the_first() {
         let (control, commands) = channel();
-        let (watch, _watcher) = Watch::new(control);
+        let (watch, _watcher) = StatusWatch::new(control);
         let selftest = SelfTest::default();
         let mut failures = commands.failures();
-        let mut news_of = |tested: Tested| {
+        let mut news_of = |tested: SelfTestResult| {
             selftest.take_in(tested, true, &watch);
             let news = failures.has_changed().unwrap();
             let said = failures.borrow_and_update().clone();
             said.filter(|_| news)
         };
-        let failed = |why: &str| Tested::Failed(why.to_owned());
-        assert_eq!(news_of(Tested::Passed(Duration::ZERO)), None);
+        let failed = |why: &str| SelfTestResult::Failed(why.to_owned());
+        assert_eq!(news_of(SelfTestResult::Passed(Duration::ZERO)), None);
         assert_eq!(news_of(failed("not yet")), None);
         assert_eq!(news_of(failed("one")).as_deref(), Some("one"));
         assert_eq!(news_of(failed("two")), None);
-        assert_eq!(news_of(Tested::Passed(Duration::ZERO)), None);
+        assert_eq!(news_of(SelfTestResult::Passed(Duration::ZERO)), None);
         assert_eq!(news_of(failed("not yet")), None);
         assert_eq!(news_of(failed("three")).as_deref(), Some("three"));
         assert_eq!(selftest.last(), Some(failed("three")));
@@ -186,10 +186,10 @@ mod tests {
     #[test]
     fn a_failure_counts_once_it_is_repeated_soon_and_none_while_a_game_takes_the_cores() {
         let (control, _commands) = channel();
-        let (watch, _watcher) = Watch::new(control);
+        let (watch, _watcher) = StatusWatch::new(control);
         let selftest = SelfTest::default();
-        let failed = || Tested::Failed("no answer in 30 s".to_owned());
-        let passed = Tested::Passed(Duration::from_millis(4));
+        let failed = || SelfTestResult::Failed("no answer in 30 s".to_owned());
+        let passed = SelfTestResult::Passed(Duration::from_millis(4));
         let take_in = |tested, idle| selftest.take_in(tested, idle, &watch);
         assert_eq!(take_in(passed.clone(), true), EVERY);
         assert_eq!(take_in(failed(), true), LATER);

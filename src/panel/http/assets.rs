@@ -4,7 +4,7 @@ use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 
-use super::gate::refusal;
+use super::auth::refusal;
 use crate::http_common::{Asset, embedded, find};
 
 /// What the pages take from the board's folder; the rest of it is the practice page.

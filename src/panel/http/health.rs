@@ -8,12 +8,12 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use super::gate::refusal;
-use super::site::Site;
+use super::auth::refusal;
+use super::app_state::AppState;
 use crate::panel::metrics::CONTENT_TYPE;
 
 /// Whether the process should be left running.
-pub(super) async fn healthz(State(site): State<Site>) -> Response {
+pub(super) async fn healthz(State(site): State<AppState>) -> Response {
     let report = site.sources().health.report();
     if report.alive {
         return "alive\n".into_response();
@@ -27,7 +27,7 @@ pub(super) async fn healthz(State(site): State<Site>) -> Response {
 }
 
 /// Whether it would take a game, with reasons.
-pub(super) async fn readyz(State(site): State<Site>) -> Response {
+pub(super) async fn readyz(State(site): State<AppState>) -> Response {
     let report = site.sources().health.report();
     let status = if report.ready {
         StatusCode::OK
@@ -38,7 +38,7 @@ pub(super) async fn readyz(State(site): State<Site>) -> Response {
 }
 
 /// Every figure.
-pub(super) async fn metrics(State(site): State<Site>) -> Response {
+pub(super) async fn metrics(State(site): State<AppState>) -> Response {
     let Some(metrics) = &site.sources().metrics else {
         return refusal(StatusCode::NOT_FOUND, "there are no figures here");
     };

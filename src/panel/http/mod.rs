@@ -13,22 +13,22 @@
 //!   before; `view`: what the pages are told
 
 mod assets;
-mod door;
-mod feed;
-mod gate;
+mod listener;
+mod live_updates;
+mod auth;
 mod health;
-mod key;
-mod notes;
-mod picture;
+mod session;
+mod history;
+mod view_state;
 mod replay;
 mod routes;
 mod server;
-mod shelf;
-mod site;
+mod game_queries;
+mod app_state;
 mod sse;
-mod steer;
-mod view;
+mod commands;
+mod dto;
 
-pub use door::Patience;
-pub use key::{KeyError, check_password};
-pub use server::{Http, HttpError, Sources};
+pub use listener::Timeouts;
+pub use session::{KeyError, check_password};
+pub use server::{Http, HttpError, HttpSources};

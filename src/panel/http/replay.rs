@@ -9,7 +9,7 @@ use crate::rules::{Bitboard, Move, Position, Square};
 
 /// A position after a move, and the move.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Shown {
+pub(super) struct ReplayStep {
     pub(super) uci: String,
     pub(super) san: String,
     pub(super) fen: String,
@@ -23,7 +23,7 @@ pub(super) struct Shown {
 #[derive(Clone, Debug)]
 pub(super) struct Replay {
     pub(super) start: Position,
-    pub(super) shown: Vec<Shown>,
+    pub(super) shown: Vec<ReplayStep>,
     /// The expected line after each move as people write it.
     pub(super) lines: Vec<Vec<String>>,
     pub(super) position: Position,
@@ -74,14 +74,14 @@ impl Replay {
     }
 }
 
-fn shown(before: &Position, after: &Position, mv: Move) -> Shown {
+fn shown(before: &Position, after: &Position, mv: Move) -> ReplayStep {
     let checked = after.in_check().then(|| after.king(after.turn())).flatten();
     let blast = if before.is_capture(mv) {
         blast(before, after, mv)
     } else {
         Vec::new()
     };
-    Shown {
+    ReplayStep {
         uci: mv.to_string(),
         san: before.san(mv),
         fen: after.fen(),

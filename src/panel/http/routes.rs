@@ -7,37 +7,37 @@ use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::{get, post};
 
-use super::gate::{self, refusal};
-use super::site::Site;
-use super::{assets, health, notes, shelf, sse, steer};
-use crate::panel::wire::LONGEST;
+use super::auth::{self, refusal};
+use super::app_state::AppState;
+use super::{assets, health, history, game_queries, sse, commands};
+use crate::panel::protocol::LONGEST;
 
 /// All of them.
-pub(super) fn router(site: Site) -> Router {
-    let guarded = guarded().route_layer(from_fn_with_state(site.clone(), gate::guard));
-    let steering = steering().route_layer(from_fn_with_state(site.clone(), gate::steer));
+pub(super) fn router(site: AppState) -> Router {
+    let guarded = guarded().route_layer(from_fn_with_state(site.clone(), auth::guard));
+    let steering = steering().route_layer(from_fn_with_state(site.clone(), auth::steer));
     open()
         .merge(guarded)
         .merge(steering)
         .fallback(nothing)
         .layer(DefaultBodyLimit::max(LONGEST))
-        .layer(from_fn_with_state(site.clone(), gate::watch))
+        .layer(from_fn_with_state(site.clone(), auth::watch))
         .with_state(site)
 }
 
 /// For everybody who reaches the port, from other machines too: nothing that tells of the games.
-fn open() -> Router<Site> {
+fn open() -> Router<AppState> {
     Router::new()
         .route("/assets/board/{file}", get(assets::board))
         .route("/assets/panel/{file}", get(assets::panel))
-        .route("/api/login", post(steer::login))
-        .route("/api/logout", post(steer::logout))
+        .route("/api/login", post(commands::login))
+        .route("/api/logout", post(commands::logout))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
 }
 
 /// To look at: for everybody on this machine, and from elsewhere with the password.
-fn guarded() -> Router<Site> {
+fn guarded() -> Router<AppState> {
     Router::new()
         .route("/", get(assets::live))
         .route("/games", get(assets::games))
@@ -46,19 +46,19 @@ fn guarded() -> Router<Site> {
         .route("/challenges", get(assets::challenges))
         .route("/events", get(assets::events))
         .route("/api/live", get(sse::live))
-        .route("/api/games", get(shelf::games))
-        .route("/api/game/{id}", get(shelf::game))
-        .route("/api/opponents", get(shelf::opponents))
-        .route("/api/challenges", get(notes::challenges))
-        .route("/api/events", get(notes::events))
-        .route("/api/kinds", get(notes::kinds))
-        .route("/api/me", get(steer::me))
+        .route("/api/games", get(game_queries::games))
+        .route("/api/game/{id}", get(game_queries::game))
+        .route("/api/opponents", get(game_queries::opponents))
+        .route("/api/challenges", get(history::challenges))
+        .route("/api/events", get(history::events))
+        .route("/api/kinds", get(history::kinds))
+        .route("/api/me", get(commands::me))
         .route("/metrics", get(health::metrics))
 }
 
 /// To steer with: never without the password.
-fn steering() -> Router<Site> {
-    Router::new().route("/api/control", post(steer::control))
+fn steering() -> Router<AppState> {
+    Router::new().route("/api/control", post(commands::control))
 }
 
 async fn nothing() -> Response {

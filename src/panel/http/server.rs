@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::door::{Door, Patience};
-use super::key::{Key, KeyError};
+use super::listener::{Listener, Timeouts};
+use super::session::{Sessions, KeyError};
 use super::routes;
-use super::site::Site;
+use super::app_state::AppState;
 use crate::bot::{ControlHandle, EventLog, restart_on_panic};
 use crate::config::Panel;
 use crate::panel::health::Health;
 use crate::panel::metrics::Metrics;
 use crate::panel::reload::Reload;
-use crate::panel::watch::Watch;
+use crate::panel::status_poller::StatusWatch;
 
 /// The pause after a failure of what the page shows, before it is begun anew.
 const BREATH: Duration = Duration::from_secs(1);
@@ -40,7 +40,7 @@ pub enum HttpError {
 
 /// Where the page's news come from, and whom it passes orders on to.
 #[derive(Clone, Debug)]
-pub struct Sources {
+pub struct HttpSources {
     /// The way to the bot.
     pub control: ControlHandle,
     /// Reads the config again.
@@ -50,7 +50,7 @@ pub struct Sources {
     /// The file of games that were kept, if they are.
     pub archive: Option<PathBuf>,
     /// How the bot is.
-    pub watch: Watch,
+    pub watch: StatusWatch,
     /// Whether the bot is well.
     pub health: Health,
     /// What monitoring systems ask for, where there is any.
@@ -62,11 +62,11 @@ pub struct Sources {
 /// An open page: the port is taken, nothing is answered yet.
 #[derive(Debug)]
 pub struct Http {
-    door: Door,
+    door: Listener,
     address: SocketAddr,
-    key: Key,
+    key: Sessions,
     hosts: Vec<String>,
-    patience: Patience,
+    patience: Timeouts,
 }
 
 impl Http {
@@ -79,30 +79,30 @@ impl Http {
         let Some(address) = config.listen else {
             return Ok(None);
         };
-        let key = match config.token_file.as_deref().map(Key::read) {
-            None => Key::none(),
+        let key = match config.token_file.as_deref().map(Sessions::read) {
+            None => Sessions::none(),
             Some(Ok(key)) => key,
             Some(Err(error)) if address.ip().is_loopback() => {
                 tracing::warn!("nothing can be steered on the page: {error}");
-                Key::none()
+                Sessions::none()
             }
             Some(Err(error)) => return Err(error.into()),
         };
         let failed = |source| HttpError::Listen { address, source };
-        let door = Door::open(address).map_err(failed)?;
+        let door = Listener::open(address).map_err(failed)?;
         let address = door.address().map_err(failed)?;
         Ok(Some(Self {
             door,
             address,
             key,
             hosts: config.hosts.clone(),
-            patience: Patience::default(),
+            patience: Timeouts::default(),
         }))
     }
 
     /// With other waiting times.
     #[must_use]
-    pub fn patient(self, patience: Patience) -> Self {
+    pub fn patient(self, patience: Timeouts) -> Self {
         Self { patience, ..self }
     }
 
@@ -112,8 +112,8 @@ impl Http {
     }
 
     /// Serves for ever.
-    pub async fn serve(self, sources: Sources) {
-        let site = Site::new(self.address, self.hosts, self.key, self.patience, sources);
+    pub async fn serve(self, sources: HttpSources) {
+        let site = AppState::new(self.address, self.hosts, self.key, self.patience, sources);
         let router = routes::router(site.clone());
         // A task of its own, which ends with this: a picture that fails takes no request with it.
         let mut pictures = JoinSet::new();

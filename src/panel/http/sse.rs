@@ -16,39 +16,39 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
-use super::feed::{Viewer, now};
-use super::gate::refusal;
-use super::picture::{Part, Picture, framed};
-use super::site::Site;
+use super::live_updates::{Viewer, now};
+use super::auth::refusal;
+use super::view_state::{Section, ViewState, framed};
+use super::app_state::AppState;
 
 /// After so much silence a comment is sent, so that nobody on the way gives the stream up.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// What a page wants to hear of.
 #[derive(Debug, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct Subscription {
     /// One game with all its moves, instead of all games in brief.
     game: Option<String>,
     /// Nothing but how the bot is.
     brief: Option<String>,
 }
 
-impl Wanted {
-    fn has(&self, part: &Part) -> bool {
+impl Subscription {
+    fn has(&self, part: &Section) -> bool {
         match (&self.game, part) {
-            (_, Part::Status) => true,
+            (_, Section::Status) => true,
             _ if self.brief.is_some() => false,
-            (Some(game), Part::Whole(id) | Part::Thought(id) | Part::Reviewed(id)) => id == game,
-            (None, Part::Whole(_) | Part::Thought(_) | Part::Reviewed(_)) | (Some(_), _) => false,
+            (Some(game), Section::Whole(id) | Section::Thought(id) | Section::Reviewed(id)) => id == game,
+            (None, Section::Whole(_) | Section::Thought(_) | Section::Reviewed(_)) | (Some(_), _) => false,
             (None, _) => true,
         }
     }
 }
 
 /// An open page.
-struct Open {
-    wanted: Wanted,
-    pictures: watch::Receiver<Arc<Picture>>,
+struct OpenStream {
+    wanted: Subscription,
+    pictures: watch::Receiver<Arc<ViewState>>,
     /// The number of the last picture sent.
     sent: u64,
     fresh: bool,
@@ -56,7 +56,7 @@ struct Open {
     _place: OwnedSemaphorePermit,
 }
 
-pub(super) async fn live(State(site): State<Site>, Query(wanted): Query<Wanted>) -> Response {
+pub(super) async fn live(State(site): State<AppState>, Query(wanted): Query<Subscription>) -> Response {
     let Some(place) = site.take_place() else {
         let text = "too many pages are open: close some, or wait";
         let refused = refusal(StatusCode::SERVICE_UNAVAILABLE, text);
@@ -64,7 +64,7 @@ pub(super) async fn live(State(site): State<Site>, Query(wanted): Query<Wanted>)
         return ([(header::CONNECTION, "close")], refused).into_response();
     };
     let (viewer, pictures) = site.feed().view(wanted.game.clone());
-    let open = Open {
+    let open = OpenStream {
         wanted,
         pictures,
         sent: 0,
@@ -85,7 +85,7 @@ pub(super) async fn live(State(site): State<Site>, Query(wanted): Query<Wanted>)
     (headers, Body::from_stream(body)).into_response()
 }
 
-impl Open {
+impl OpenStream {
     /// The next piece of the stream.
     async fn next(&mut self) -> Option<Bytes> {
         if std::mem::take(&mut self.fresh) {
@@ -107,7 +107,7 @@ impl Open {
     }
 
     /// What the page has not been sent of a picture.
-    fn news(&self, picture: &Picture) -> Bytes {
+    fn news(&self, picture: &ViewState) -> Bytes {
         let pieces = picture.pieces.iter();
         let fresh =
             pieces.filter(|(part, piece)| piece.number > self.sent && self.wanted.has(part));
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_page_gets_what_it_wants() {
-        let wanted = |game: Option<&str>, brief: Option<&str>| Wanted {
+        let wanted = |game: Option<&str>, brief: Option<&str>| Subscription {
             game: game.map(ToOwned::to_owned),
             brief: brief.map(ToOwned::to_owned),
         };
@@ -138,11 +138,11 @@ mod tests {
         let (all, brief) = (wanted(None, None), wanted(None, Some("")));
         let (one, other) = (wanted(Some("q7ZxVt2B"), None), wanted(Some("x"), None));
         let rows = [
-            (Part::Status, [true, true, true, true]),
-            (Part::Game(id()), [true, false, false, false]),
-            (Part::Whole(id()), [false, false, true, false]),
-            (Part::Thought(id()), [false, false, true, false]),
-            (Part::Recent, [true, false, false, false]),
+            (Section::Status, [true, true, true, true]),
+            (Section::Game(id()), [true, false, false, false]),
+            (Section::Whole(id()), [false, false, true, false]),
+            (Section::Thought(id()), [false, false, true, false]),
+            (Section::Recent, [true, false, false, false]),
         ];
         for (part, expected) in rows {
             let had = [&all, &brief, &one, &other].map(|wanted| wanted.has(&part));

@@ -5,8 +5,8 @@
 //!
 //! * `counted`: what happens; `observed`: how things are; `process`: what the system says
 
-mod counted;
-mod observed;
+mod counters;
+mod gauges;
 mod process;
 
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use prometheus_client::encoding::text;
 use prometheus_client::registry::Registry;
 use tokio::sync::broadcast;
 
-use self::counted::Counted;
-use self::observed::Observed;
+use self::counters::Counters;
+use self::gauges::Gauges;
 use self::process::Process;
 use super::health::Health;
-use super::watch::Watch;
+use super::status_poller::StatusWatch;
 use crate::bot::BotEvent;
 use crate::engine::Pool;
 use crate::lichess::Client;
@@ -31,7 +31,7 @@ pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0
 #[derive(Clone, Debug)]
 pub struct MetricSources {
     /// How the bot is.
-    pub watch: Watch,
+    pub watch: StatusWatch,
     /// Whether it is well.
     pub health: Health,
     /// The calls to the server.
@@ -44,7 +44,7 @@ pub struct MetricSources {
 #[derive(Clone, Debug)]
 pub struct Metrics {
     registry: Arc<Registry>,
-    counted: Counted,
+    counted: Counters,
 }
 
 impl Metrics {
@@ -53,8 +53,8 @@ impl Metrics {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(Process));
         let ours = registry.sub_registry_with_prefix("megaton");
-        let counted = Counted::register(ours);
-        ours.register_collector(Box::new(Observed(sources)));
+        let counted = Counters::register(ours);
+        ours.register_collector(Box::new(Gauges(sources)));
         Self {
             registry: Arc::new(registry),
             counted,
@@ -93,7 +93,7 @@ mod tests {
     use crate::lichess::{ClientOptions, Timing, Token};
     use crate::panel::health::SelfTest;
 
-    fn metrics(watch: Watch) -> Metrics {
+    fn metrics(watch: StatusWatch) -> Metrics {
         let client = Client::new(ClientOptions {
             base_url: "http://127.0.0.1:9".to_owned(),
             token: Token::parse("lip_verysecret", "here").unwrap(),
@@ -115,7 +115,7 @@ mod tests {
     #[tokio::test]
     async fn a_scrape_of_a_bot_that_has_said_nothing_is_whole() {
         let (control, _commands) = channel();
-        let (watch, _watcher) = Watch::new(control);
+        let (watch, _watcher) = StatusWatch::new(control);
         let text = metrics(watch).text().unwrap();
         assert!(text.ends_with("# EOF\n"), "{text}");
         assert!(text.contains("megaton_ready 0"), "{text}");
@@ -125,7 +125,7 @@ mod tests {
     #[tokio::test]
     async fn how_things_are_is_in_the_text_once_each() {
         let (control, mut commands) = channel();
-        let (watch, watcher) = Watch::new(control);
+        let (watch, watcher) = StatusWatch::new(control);
         tokio::spawn(watcher.run());
         let mut changes = watch.changes();
         let order = commands.next().await;

@@ -50,12 +50,12 @@ pub enum KeyError {
 /// # Errors
 /// When it does not; says why, without quoting it.
 pub fn check_password(path: &Path) -> Result<(), KeyError> {
-    Key::read(path).map(drop)
+    Sessions::read(path).map(drop)
 }
 
 /// What came of a password that was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Knock {
+pub(super) enum LoginOutcome {
     /// It is the one.
     Right,
     /// It is not.
@@ -65,13 +65,13 @@ pub(super) enum Knock {
 }
 
 /// The password and the sessions. Without a password nobody is ever let in.
-pub(super) struct Key {
+pub(super) struct Sessions {
     password: Option<SecretString>,
-    kept: Mutex<Kept>,
+    kept: Mutex<SessionStore>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct SessionStore {
     sessions: VecDeque<Session>,
     wrong: VecDeque<Instant>,
 }
@@ -81,7 +81,7 @@ struct Session {
     begun: Instant,
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for Sessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = if self.password.is_some() {
             "***"
@@ -92,7 +92,7 @@ impl fmt::Debug for Key {
     }
 }
 
-impl Key {
+impl Sessions {
     /// Nobody is let in.
     pub(super) fn none() -> Self {
         Self {
@@ -137,13 +137,13 @@ impl Key {
     }
 
     /// Compares a password.
-    pub(super) fn try_password(&self, given: &str, now: Instant) -> Knock {
+    pub(super) fn try_password(&self, given: &str, now: Instant) -> LoginOutcome {
         let Some(password) = &self.password else {
-            return Knock::Wrong;
+            return LoginOutcome::Wrong;
         };
         // Before all else: nobody shall lock those out who know it.
         if same(password, given) {
-            return Knock::Right;
+            return LoginOutcome::Right;
         }
         let mut kept = self.lock();
         while let Some(first) = kept.wrong.front()
@@ -152,10 +152,10 @@ impl Key {
             kept.wrong.pop_front();
         }
         if kept.wrong.len() >= MOST_WRONG {
-            return Knock::Later;
+            return LoginOutcome::Later;
         }
         kept.wrong.push_back(now);
-        Knock::Wrong
+        LoginOutcome::Wrong
     }
 
     /// Begins a session for somebody who gave the password; gives back what names it.
@@ -199,7 +199,7 @@ impl Key {
             .retain(|session| !same(&session.id, id));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, SessionStore> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -218,29 +218,29 @@ mod tests {
 
     #[test]
     fn only_the_password_opens_and_guessing_is_slow() {
-        let key = Key::of(WORD).unwrap();
+        let key = Sessions::of(WORD).unwrap();
         let now = Instant::now();
-        assert_eq!(key.try_password(WORD, now), Knock::Right);
+        assert_eq!(key.try_password(WORD, now), LoginOutcome::Right);
         for guess in ["", "correct", "correct-horse-batterz"] {
-            assert_eq!(key.try_password(guess, now), Knock::Wrong);
+            assert_eq!(key.try_password(guess, now), LoginOutcome::Wrong);
         }
         for _ in 3..MOST_WRONG {
-            assert_eq!(key.try_password("guess", now), Knock::Wrong);
+            assert_eq!(key.try_password("guess", now), LoginOutcome::Wrong);
         }
-        assert_eq!(key.try_password("guess", now), Knock::Later);
+        assert_eq!(key.try_password("guess", now), LoginOutcome::Later);
         assert_eq!(
             key.try_password(WORD, now),
-            Knock::Right,
+            LoginOutcome::Right,
             "whatever others try"
         );
         let later = now + WRONG_WITHIN + Duration::from_secs(1);
-        assert_eq!(key.try_password("guess", later), Knock::Wrong);
-        assert_eq!(Key::none().try_password("", now), Knock::Wrong);
+        assert_eq!(key.try_password("guess", later), LoginOutcome::Wrong);
+        assert_eq!(Sessions::none().try_password("", now), LoginOutcome::Wrong);
     }
 
     #[test]
     fn a_session_lasts_and_ends() {
-        let key = Key::of(WORD).unwrap();
+        let key = Sessions::of(WORD).unwrap();
         let now = Instant::now();
         let first = key.begin_session(now).unwrap();
         assert!(first.len() == 64 && key.knows_session(&first, now));
@@ -261,19 +261,19 @@ mod tests {
     fn a_bad_file_is_named_and_not_quoted() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("word");
-        let absent = Key::read(&path).unwrap_err().to_string();
+        let absent = Sessions::read(&path).unwrap_err().to_string();
         assert!(absent.contains("cannot read the password in"), "{absent}");
         for (text, said) in [
             ("sesame", "is too short"),
             ("two words that are long enough", "is not one word"),
         ] {
             std::fs::write(&path, text).unwrap();
-            let error = Key::read(&path).unwrap_err().to_string();
+            let error = Sessions::read(&path).unwrap_err().to_string();
             assert!(error.contains(said) && !error.contains(text), "{error}");
         }
         std::fs::write(&path, format!("{WORD}\n")).unwrap();
-        let key = Key::read(&path).unwrap();
+        let key = Sessions::read(&path).unwrap();
         assert!(!format!("{key:?}").contains("horse"));
-        assert_eq!(key.try_password(WORD, Instant::now()), Knock::Right);
+        assert_eq!(key.try_password(WORD, Instant::now()), LoginOutcome::Right);
     }
 }

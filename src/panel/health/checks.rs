@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::disk::Room;
-use super::selftest::Tested;
+use super::disk_space::FreeSpace;
+use super::selftest::SelfTestResult;
 use crate::bot::{BotPhase, EventStreamStatus, Status};
 
 /// An answer older than this is none: the bot answers every second.
@@ -19,7 +19,7 @@ const ROOM: u64 = 16 << 20;
 /// How a bot is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Report {
+pub struct HealthReport {
     /// Whether it lives; if not, it should be started anew.
     pub alive: bool,
     /// Whether it would take a game now.
@@ -42,20 +42,20 @@ pub struct Check {
 
 /// What is known of a bot.
 #[derive(Clone, Debug)]
-pub(super) struct Evidence {
+pub(super) struct HealthInputs {
     /// Its last answer.
     pub(super) status: Option<Arc<Status>>,
     /// How long ago it last answered, or has been asked in vain.
     pub(super) age: Duration,
     /// What came of the engine's last test.
-    pub(super) engine: Option<Tested>,
+    pub(super) engine: Option<SelfTestResult>,
     /// How much room there is where it keeps its things.
-    pub(super) room: Room,
+    pub(super) room: FreeSpace,
 }
 
-pub(super) fn judge(evidence: &Evidence) -> Report {
+pub(super) fn judge(evidence: &HealthInputs) -> HealthReport {
     let answers = evidence.age < FRESH;
-    let engine_failed = matches!(evidence.engine, Some(Tested::Failed(_)));
+    let engine_failed = matches!(evidence.engine, Some(SelfTestResult::Failed(_)));
     let mut checks = vec![check("bot", answers, answering(evidence))];
     if let Some(status) = &evidence.status {
         checks.push(taking(status));
@@ -73,7 +73,7 @@ pub(super) fn judge(evidence: &Evidence) -> Report {
     }
     checks.push(engine(evidence.engine.as_ref()));
     checks.push(disk(evidence));
-    Report {
+    HealthReport {
         alive: answers && !engine_failed,
         ready: evidence.status.is_some() && checks.iter().all(|check| check.ok),
         checks,
@@ -88,7 +88,7 @@ fn check(name: &str, ok: bool, text: impl Into<String>) -> Check {
     }
 }
 
-fn answering(evidence: &Evidence) -> String {
+fn answering(evidence: &HealthInputs) -> String {
     let seconds = evidence.age.as_secs();
     match &evidence.status {
         Some(_) => format!("answered {seconds} s ago"),
@@ -114,25 +114,25 @@ fn stream(stream: &EventStreamStatus) -> Check {
     check("stream", ok, text)
 }
 
-fn engine(tested: Option<&Tested>) -> Check {
+fn engine(tested: Option<&SelfTestResult>) -> Check {
     match tested {
         None => check("engine", true, "not tested yet"),
-        Some(Tested::Passed(took)) => {
+        Some(SelfTestResult::Passed(took)) => {
             let text = format!("found its move in {} ms", took.as_millis());
             check("engine", true, text)
         }
-        Some(Tested::Failed(why)) => check("engine", false, why.as_str()),
+        Some(SelfTestResult::Failed(why)) => check("engine", false, why.as_str()),
     }
 }
 
-fn disk(evidence: &Evidence) -> Check {
+fn disk(evidence: &HealthInputs) -> Check {
     let alarms = evidence.status.iter().flat_map(|status| &status.alarms);
     let unwritten = alarms.clone().any(|it| it.kind == "store");
     match evidence.room {
         _ if unwritten => check("disk", false, "cannot be written: see the alarm"),
-        Room::Unknown => check("disk", true, "not known"),
-        Room::Free(free) => check("disk", free >= ROOM, format!("{} MB free", free >> 20)),
-        Room::Silent(asked) => {
+        FreeSpace::Unknown => check("disk", true, "not known"),
+        FreeSpace::Free(free) => check("disk", free >= ROOM, format!("{} MB free", free >> 20)),
+        FreeSpace::Silent(asked) => {
             let text = format!("has not answered for {} s", asked.as_secs());
             check("disk", false, text)
         }
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use crate::bot::AlertStatus;
 
-    fn well() -> Evidence {
+    fn well() -> HealthInputs {
         let status = Status {
             state: BotPhase::Playing,
             stream: EventStreamStatus {
@@ -154,15 +154,15 @@ mod tests {
             },
             ..Status::default()
         };
-        Evidence {
+        HealthInputs {
             status: Some(Arc::new(status)),
             age: Duration::from_secs(1),
-            engine: Some(Tested::Passed(Duration::from_millis(4))),
-            room: Room::Free(5 << 30),
+            engine: Some(SelfTestResult::Passed(Duration::from_millis(4))),
+            room: FreeSpace::Free(5 << 30),
         }
     }
 
-    fn with(change: impl FnOnce(&mut Status)) -> Evidence {
+    fn with(change: impl FnOnce(&mut Status)) -> HealthInputs {
         let mut evidence = well();
         let mut status = Status::clone(evidence.status.as_ref().unwrap());
         change(&mut status);
@@ -170,7 +170,7 @@ mod tests {
         evidence
     }
 
-    fn wrong(evidence: &Evidence) -> Vec<String> {
+    fn wrong(evidence: &HealthInputs) -> Vec<String> {
         let report = judge(evidence);
         assert_eq!(report.ready, report.checks.iter().all(|check| check.ok));
         let wrong = report.checks.into_iter().filter(|check| !check.ok);
@@ -218,7 +218,7 @@ mod tests {
         let mut deaf = well();
         deaf.age = FRESH;
         assert!(!judge(&deaf).alive);
-        let never = Evidence {
+        let never = HealthInputs {
             status: None,
             ..well()
         };
@@ -227,7 +227,7 @@ mod tests {
             "it has just begun"
         );
         let mut dull = well();
-        dull.engine = Some(Tested::Failed("it plays a2a3".to_owned()));
+        dull.engine = Some(SelfTestResult::Failed("it plays a2a3".to_owned()));
         assert!(!judge(&dull).alive);
         assert_eq!(wrong(&dull), ["engine"]);
     }
@@ -235,10 +235,10 @@ mod tests {
     #[test]
     fn a_disk_that_is_full_or_hangs_is_not_ready() {
         let mut full = well();
-        full.room = Room::Free(ROOM - 1);
+        full.room = FreeSpace::Free(ROOM - 1);
         assert_eq!(wrong(&full), ["disk"]);
         let mut hung = well();
-        hung.room = Room::Silent(Duration::from_secs(60));
+        hung.room = FreeSpace::Silent(Duration::from_secs(60));
         assert_eq!(wrong(&hung), ["disk"]);
         assert!(judge(&hung).alive, "the games go on");
         let unwritten = with(|status| {

@@ -12,8 +12,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use super::key::Knock;
-use super::site::Site;
+use super::session::LoginOutcome;
+use super::app_state::AppState;
 use crate::http_common::{ForeignRequest, by_own_name, is_from_here};
 
 /// The cookie that names a session.
@@ -26,7 +26,7 @@ pub(super) fn refusal(status: StatusCode, text: &str) -> Response {
 
 /// What holds for every request: the name that it came by, how long it may take, and what a
 /// browser may do with the answer.
-pub(super) async fn watch(State(site): State<Site>, request: Request, next: Next) -> Response {
+pub(super) async fn watch(State(site): State<AppState>, request: Request, next: Next) -> Response {
     if let Err(stranger) = by_own_name(request.headers(), site.address(), site.hosts()) {
         let hint = match stranger {
             ForeignRequest::Name => ": see [panel] hosts",
@@ -60,7 +60,7 @@ pub(super) async fn watch(State(site): State<Site>, request: Request, next: Next
 
 /// What says much: for those on this machine, and of others for those alone who showed the password.
 /// A proxy on this machine has visitors from everywhere.
-pub(super) async fn guard(State(site): State<Site>, request: Request, next: Next) -> Response {
+pub(super) async fn guard(State(site): State<AppState>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     let from_here = site.address().ip().is_loopback() && is_from_here(headers);
     if from_here || is_known(&site, headers) == Ok(()) {
@@ -80,7 +80,7 @@ pub(super) async fn guard(State(site): State<Site>, request: Request, next: Next
 }
 
 /// What steers the bot: for those alone who showed the password, wherever they come from.
-pub(super) async fn steer(State(site): State<Site>, request: Request, next: Next) -> Response {
+pub(super) async fn steer(State(site): State<AppState>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     if !site.key().is_set() {
         let text = "nothing is steered from here: set [panel] token_file and start the bot anew";
@@ -101,13 +101,13 @@ pub(super) async fn steer(State(site): State<Site>, request: Request, next: Next
 }
 
 /// Whether the headers show the password or name a session.
-pub(super) fn is_known(site: &Site, headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
+pub(super) fn is_known(site: &AppState, headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
     let now = Instant::now();
     if let Some(given) = bearer(headers) {
         return match site.key().try_password(given, now) {
-            Knock::Right => Ok(()),
-            Knock::Wrong => Err((StatusCode::UNAUTHORIZED, "that is not the password")),
-            Knock::Later => Err((
+            LoginOutcome::Right => Ok(()),
+            LoginOutcome::Wrong => Err((StatusCode::UNAUTHORIZED, "that is not the password")),
+            LoginOutcome::Later => Err((
                 StatusCode::TOO_MANY_REQUESTS,
                 "too many wrong passwords: wait a minute",
             )),

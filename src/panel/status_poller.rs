@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How the bot was when it last answered.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct LastStatus {
     /// What it said.
     pub status: Arc<Status>,
     /// When.
@@ -27,22 +27,22 @@ pub struct Seen {
 
 /// What was last seen of the bot. Clones see the same.
 #[derive(Clone, Debug)]
-pub struct Watch {
+pub struct StatusWatch {
     begun: Instant,
-    seen: watch::Receiver<Option<Seen>>,
+    seen: watch::Receiver<Option<LastStatus>>,
     control: ControlHandle,
 }
 
 /// Looks at the bot.
 #[derive(Debug)]
-pub struct Watcher {
+pub struct StatusPoller {
     control: ControlHandle,
-    seen: watch::Sender<Option<Seen>>,
+    seen: watch::Sender<Option<LastStatus>>,
 }
 
-impl Watch {
+impl StatusWatch {
     /// A watch, and who keeps it.
-    pub fn new(control: ControlHandle) -> (Self, Watcher) {
+    pub fn new(control: ControlHandle) -> (Self, StatusPoller) {
         let (sender, seen) = watch::channel(None);
         let begun = Instant::now();
         let watch = Self {
@@ -50,7 +50,7 @@ impl Watch {
             seen,
             control: control.clone(),
         };
-        let watcher = Watcher {
+        let watcher = StatusPoller {
             control,
             seen: sender,
         };
@@ -58,7 +58,7 @@ impl Watch {
     }
 
     /// The last answer, if there was any.
-    pub fn seen(&self) -> Option<Seen> {
+    pub fn seen(&self) -> Option<LastStatus> {
         self.seen.borrow().clone()
     }
 
@@ -73,7 +73,7 @@ impl Watch {
     }
 
     /// Wakes at each new answer.
-    pub fn changes(&self) -> watch::Receiver<Option<Seen>> {
+    pub fn changes(&self) -> watch::Receiver<Option<LastStatus>> {
         self.seen.clone()
     }
 
@@ -90,7 +90,7 @@ impl Watch {
     }
 }
 
-impl Watcher {
+impl StatusPoller {
     /// Looks for as long as there is a bot.
     pub async fn run(self) {
         restart_on_panic("the look at the bot", EVERY, || self.look()).await;
@@ -100,7 +100,7 @@ impl Watcher {
         loop {
             match self.control.ask(Command::Status, PATIENCE).await {
                 Ok(Reply::Status(status)) => {
-                    let seen = Seen {
+                    let seen = LastStatus {
                         status: Arc::from(status),
                         at: Instant::now(),
                     };
@@ -122,7 +122,7 @@ mod tests {
     #[tokio::test]
     async fn the_last_answer_is_there_for_everybody() {
         let (control, mut commands) = channel();
-        let (watch, watcher) = Watch::new(control);
+        let (watch, watcher) = StatusWatch::new(control);
         assert!(watch.status().is_none());
         let task = tokio::spawn(watcher.run());
         let mut changes = watch.changes();

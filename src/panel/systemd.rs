@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use sd_notify::NotifyState;
 
-use super::health::{Health, Report};
-use super::watch::Watch;
+use super::health::{Health, HealthReport};
+use super::status_poller::StatusWatch;
 use crate::bot::restart_on_panic;
 use crate::bot::{BotPhase, Status};
 
@@ -21,7 +21,7 @@ const EXTENSION: Duration = Duration::from_secs(40);
 const REVIVE: Duration = Duration::from_secs(1);
 
 /// Tells the service manager for ever; at once that the bot has begun.
-pub async fn attend(health: Health, watch: Watch) {
+pub async fn attend(health: Health, watch: StatusWatch) {
     if std::env::var_os("NOTIFY_SOCKET").is_none() {
         return std::future::pending().await;
     }
@@ -32,13 +32,13 @@ pub async fn attend(health: Health, watch: Watch) {
     .await;
 }
 
-async fn feed(health: &Health, watch: &Watch) {
+async fn feed(health: &Health, watch: &StatusWatch) {
     let watchdog = sd_notify::watchdog_enabled();
     let pause = pause(watchdog);
-    tell(vec![Word::Ready]).await;
-    let mut said = Said {
+    tell(vec![SystemdMessage::Ready]).await;
+    let mut said = Notified {
         watched: watchdog.is_some(),
-        ..Said::default()
+        ..Notified::default()
     };
     loop {
         let words = said.next(watch.status().as_deref(), &health.report());
@@ -49,7 +49,7 @@ async fn feed(health: &Health, watch: &Watch) {
 
 /// What was said, and is not said again.
 #[derive(Debug, Default)]
-struct Said {
+struct Notified {
     /// Whether there is a watchdog to be fed.
     watched: bool,
     line: String,
@@ -58,26 +58,26 @@ struct Said {
     hungry: bool,
 }
 
-impl Said {
+impl Notified {
     /// What there is to say of a bot that is so.
-    fn next(&mut self, status: Option<&Status>, report: &Report) -> Vec<Word> {
+    fn next(&mut self, status: Option<&Status>, report: &HealthReport) -> Vec<SystemdMessage> {
         let mut words = Vec::new();
         if let Some(status) = status {
             let line = line(status);
             if line != self.line {
-                words.push(Word::Status(line.clone()));
+                words.push(SystemdMessage::Status(line.clone()));
                 self.line = line;
             }
             if status.state == BotPhase::Draining {
                 if !std::mem::replace(&mut self.ending, true) {
-                    words.push(Word::Stopping);
+                    words.push(SystemdMessage::Stopping);
                 }
-                words.push(Word::Longer);
+                words.push(SystemdMessage::Longer);
             }
         }
         if report.alive {
             self.hungry = false;
-            words.extend(self.watched.then_some(Word::Fed));
+            words.extend(self.watched.then_some(SystemdMessage::Fed));
         } else if !std::mem::replace(&mut self.hungry, true) {
             let wrong = report.checks.iter().filter(|check| !check.ok);
             let wrong: Vec<&str> = wrong.map(|check| check.text.as_str()).collect();
@@ -94,7 +94,7 @@ fn pause(watchdog: Option<Duration>) -> Duration {
 
 /// Something that the service manager is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Word {
+enum SystemdMessage {
     Ready,
     Status(String),
     Fed,
@@ -102,7 +102,7 @@ enum Word {
     Longer,
 }
 
-impl Word {
+impl SystemdMessage {
     fn as_state(&self) -> NotifyState<'_> {
         match self {
             Self::Ready => NotifyState::Ready,
@@ -115,12 +115,12 @@ impl Word {
 }
 
 /// Tells it, on a thread that may be kept waiting.
-async fn tell(words: Vec<Word>) {
+async fn tell(words: Vec<SystemdMessage>) {
     if words.is_empty() {
         return;
     }
     let told = tokio::task::spawn_blocking(move || {
-        let states: Vec<NotifyState<'_>> = words.iter().map(Word::as_state).collect();
+        let states: Vec<NotifyState<'_>> = words.iter().map(SystemdMessage::as_state).collect();
         sd_notify::notify(&states)
     });
     if let Ok(Err(error)) = told.await {
@@ -192,15 +192,15 @@ mod tests {
 
     #[test]
     fn the_watchdog_starves_while_the_bot_does_not_answer_or_its_engine_fails() {
-        let (watch, _watcher) = Watch::new(channel().0);
+        let (watch, _watcher) = StatusWatch::new(channel().0);
         let silent = watch.clone().in_vain_for(Duration::from_secs(30));
-        let health = |watch: &Watch, engine| Health::new(watch.clone(), engine, None);
+        let health = |watch: &StatusWatch, engine| Health::new(watch.clone(), engine, None);
         let well = health(&watch, SelfTest::default());
         let deaf = health(&silent, SelfTest::default());
         let dull = health(&watch, SelfTest::failed("it plays a2a3"));
-        let mut said = Said {
+        let mut said = Notified {
             watched: true,
-            ..Said::default()
+            ..Notified::default()
         };
         let mut is_fed = |health: &Health| {
             let words = said.next(Some(&Status::default()), &health.report());

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::address::Address;
-use super::rules::Message;
+use super::rules::AlertMessage;
 use crate::config::AlertFormat;
 use crate::lichess::HttpFetcher;
 
@@ -21,15 +21,15 @@ const LONGEST: usize = 900;
 
 /// A message on its way.
 #[derive(Clone, Debug)]
-pub(super) struct Letter {
+pub(super) struct WebhookMessage {
     pub(super) account: Arc<str>,
-    pub(super) message: Message,
+    pub(super) message: AlertMessage,
     pub(super) held_back: u64,
 }
 
 /// Brings messages to an address.
 #[derive(Debug)]
-pub(super) struct Postman {
+pub(super) struct WebhookClient {
     address: Address,
     format: AlertFormat,
     pages: HttpFetcher,
@@ -37,7 +37,7 @@ pub(super) struct Postman {
     failing: bool,
 }
 
-impl Postman {
+impl WebhookClient {
     pub(super) fn new(address: Address, format: AlertFormat) -> Result<Self, String> {
         let pages = HttpFetcher::new(TIME).map_err(|error| error.to_string())?;
         Ok(Self {
@@ -58,13 +58,13 @@ impl Postman {
     }
 
     /// Brings what is handed in, until nobody can hand in any more.
-    pub(super) async fn run(mut self, mut letters: mpsc::Receiver<Letter>) {
+    pub(super) async fn run(mut self, mut letters: mpsc::Receiver<WebhookMessage>) {
         while let Some(letter) = letters.recv().await {
             self.bring(&letter).await;
         }
     }
 
-    async fn bring(&mut self, letter: &Letter) {
+    async fn bring(&mut self, letter: &WebhookMessage) {
         let (kind, body) = self.written(letter);
         let mut pause = self.pause;
         for number in 1..=TRIES {
@@ -95,12 +95,12 @@ impl Postman {
     }
 
     /// The body of a message, and what kind of text that is.
-    fn written(&self, letter: &Letter) -> (&'static str, String) {
+    fn written(&self, letter: &WebhookMessage) -> (&'static str, String) {
         let line = line(letter);
         match self.format {
             AlertFormat::Text => ("text/plain; charset=utf-8", line),
             AlertFormat::Json => {
-                let Letter {
+                let WebhookMessage {
                     account, message, ..
                 } = letter;
                 let body = json!({
@@ -116,8 +116,8 @@ impl Postman {
     }
 }
 
-fn line(letter: &Letter) -> String {
-    let Letter {
+fn line(letter: &WebhookMessage) -> String {
+    let WebhookMessage {
         account,
         message,
         held_back,
@@ -142,19 +142,19 @@ mod tests {
 
     #[test]
     fn a_message_is_one_line_that_says_who_speaks() {
-        let mut letter = Letter {
+        let mut letter = WebhookMessage {
             account: "Megaton".into(),
-            message: Message::new("token", "revoked"),
+            message: AlertMessage::new("token", "revoked"),
             held_back: 0,
         };
         assert_eq!(line(&letter), "Megaton: [token] revoked");
         letter.held_back = 2;
-        letter.message = Message::over("token", "the alarm token is over");
+        letter.message = AlertMessage::over("token", "the alarm token is over");
         assert_eq!(
             line(&letter),
             "Megaton: [well again] the alarm token is over (2 messages were held back before)"
         );
-        letter.message = Message::new("token", "é".repeat(5000));
+        letter.message = AlertMessage::new("token", "é".repeat(5000));
         assert!(line(&letter).chars().count() < 1000);
     }
 }

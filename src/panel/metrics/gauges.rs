@@ -14,12 +14,12 @@ use crate::lichess::{CallResult, CallStats, EndpointClass};
 
 /// Where it is read from.
 #[derive(Debug)]
-pub(super) struct Observed(pub(super) MetricSources);
+pub(super) struct Gauges(pub(super) MetricSources);
 
 /// One figure of several under one name: its labels and its value.
-type Row<'l, V> = (Vec<(&'static str, &'l str)>, V);
+type GaugeRow<'l, V> = (Vec<(&'static str, &'l str)>, V);
 
-impl Collector for Observed {
+impl Collector for Gauges {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let out = &mut encoder;
         let MetricSources {
@@ -248,7 +248,7 @@ fn gauges(
     out: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,
-    rows: Vec<Row<'_, f64>>,
+    rows: Vec<GaugeRow<'_, f64>>,
 ) -> fmt::Result {
     let mut encoder = out.encode_descriptor(name, help, None, MetricType::Gauge)?;
     for (labels, value) in rows {
@@ -261,7 +261,7 @@ fn counters(
     out: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,
-    rows: Vec<Row<'_, u64>>,
+    rows: Vec<GaugeRow<'_, u64>>,
 ) -> fmt::Result {
     let mut encoder = out.encode_descriptor(name, help, None, MetricType::Counter)?;
     for (labels, value) in rows {

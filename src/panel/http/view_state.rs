@@ -10,7 +10,7 @@ use axum::body::Bytes;
 use serde::Serialize;
 
 use super::replay::Replay;
-use super::view::{Card, Whole};
+use super::dto::{LiveGameDto, FullGame};
 use crate::archive::{GameRecord, Millis};
 use crate::bot::{Clocks, LiveGame};
 
@@ -19,7 +19,7 @@ const LINGER: Millis = 60_000;
 
 /// What a piece is about, in the order of sending.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Part {
+pub(super) enum Section {
     Status,
     Games,
     /// A game in brief.
@@ -36,7 +36,7 @@ pub(super) enum Part {
     Rating,
 }
 
-impl Part {
+impl Section {
     fn event(&self) -> &'static str {
         match self {
             Self::Status => "status",
@@ -54,7 +54,7 @@ impl Part {
 
 /// A piece of the picture, ready to be sent.
 #[derive(Clone, Debug)]
-pub(super) struct Piece {
+pub(super) struct Patch {
     /// The picture in which it last changed.
     pub(super) number: u64,
     pub(super) bytes: Bytes,
@@ -62,9 +62,9 @@ pub(super) struct Piece {
 
 /// How everything is.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Picture {
+pub(super) struct ViewState {
     pub(super) number: u64,
-    pub(super) pieces: BTreeMap<Part, Piece>,
+    pub(super) pieces: BTreeMap<Section, Patch>,
 }
 
 /// One event of a stream.
@@ -76,24 +76,24 @@ pub(super) fn framed(event: &str, data: &impl Serialize) -> Bytes {
 
 /// Makes pictures, each from the one before.
 #[derive(Debug)]
-pub(super) struct Painter {
+pub(super) struct ViewBuilder {
     /// The address of the server that games are played on.
     server: String,
-    picture: Picture,
+    picture: ViewState,
     /// Games already played again.
     replays: BTreeMap<String, (Arc<GameRecord>, Arc<Replay>)>,
     /// What the games with all their moves were made of.
     wholes: BTreeMap<String, (Arc<GameRecord>, Clocks)>,
 }
 
-impl Painter {
+impl ViewBuilder {
     /// After the picture of that number.
     pub(super) fn new(number: u64, server: &str) -> Self {
         Self {
             server: server.to_owned(),
-            picture: Picture {
+            picture: ViewState {
                 number,
-                ..Picture::default()
+                ..ViewState::default()
             },
             replays: BTreeMap::new(),
             wholes: BTreeMap::new(),
@@ -106,7 +106,7 @@ impl Painter {
     }
 
     /// The picture, if it is not the same as before.
-    pub(super) fn finish(&mut self) -> Option<Picture> {
+    pub(super) fn finish(&mut self) -> Option<ViewState> {
         let number = self.picture.number;
         let mut pieces = self.picture.pieces.values();
         if pieces.any(|piece| piece.number == number) {
@@ -116,14 +116,14 @@ impl Painter {
         None
     }
 
-    pub(super) fn put(&mut self, part: Part, data: &impl Serialize) {
+    pub(super) fn put(&mut self, part: Section, data: &impl Serialize) {
         let bytes = framed(part.event(), data);
         self.lay(part, bytes);
     }
 
     /// The lists of what is over, framed already.
-    pub(super) fn put_past(&mut self, past: &Past) {
-        let lists = [(Part::Recent, &past.recent), (Part::Rating, &past.ratings)];
+    pub(super) fn put_past(&mut self, past: &History) {
+        let lists = [(Section::Recent, &past.recent), (Section::Rating, &past.ratings)];
         for (part, bytes) in lists {
             if let Some(bytes) = bytes {
                 self.lay(part, bytes.clone());
@@ -131,12 +131,12 @@ impl Painter {
         }
     }
 
-    fn lay(&mut self, part: Part, bytes: Bytes) {
+    fn lay(&mut self, part: Section, bytes: Bytes) {
         let number = self.picture.number;
         match self.picture.pieces.get_mut(&part) {
             Some(piece) if piece.bytes == bytes => {}
             _ => {
-                self.picture.pieces.insert(part, Piece { number, bytes });
+                self.picture.pieces.insert(part, Patch { number, bytes });
             }
         }
     }
@@ -151,7 +151,7 @@ impl Painter {
         now: Millis,
     ) {
         let ids: Vec<String> = running.iter().map(|live| live.record.id.clone()).collect();
-        self.put(Part::Games, &ids);
+        self.put(Section::Games, &ids);
         let ended = recent.into_iter().filter_map(|record| {
             let ending = record.ending.as_ref()?;
             let clocks = last_clocks(&record);
@@ -169,21 +169,21 @@ impl Painter {
         self.wholes
             .retain(|id, _| is_shown(id) && watched.contains(id));
         self.picture.pieces.retain(|part, _| match part {
-            Part::Game(id) => is_shown(id),
-            Part::Whole(id) => is_shown(id) && watched.contains(id),
-            Part::Reviewed(id) => watched.contains(id),
-            Part::Thought(id) => ids.contains(id) && watched.contains(id),
+            Section::Game(id) => is_shown(id),
+            Section::Whole(id) => is_shown(id) && watched.contains(id),
+            Section::Reviewed(id) => watched.contains(id),
+            Section::Thought(id) => ids.contains(id) && watched.contains(id),
             _ => true,
         });
         for live in &shown {
             let id = &live.record.id;
             let replay = self.replay(&live.record);
-            let card = Card::of(live, &replay);
-            self.put(Part::Game(id.clone()), &card);
+            let card = LiveGameDto::of(live, &replay);
+            self.put(Section::Game(id.clone()), &card);
             if watched.contains(id) {
                 self.put_whole(live, &replay, now);
                 if ids.contains(id) {
-                    self.put(Part::Thought(id.clone()), &card.thought);
+                    self.put(Section::Thought(id.clone()), &card.thought);
                 }
             }
         }
@@ -200,8 +200,8 @@ impl Painter {
         self.wholes.insert(record.id.clone(), made_of);
         let running = record.ending.is_none().then_some(live);
         // A page has the review from where it has the game.
-        let whole = Whole::of(record, replay, running, None, &self.server, now);
-        self.put(Part::Whole(record.id.clone()), &whole);
+        let whole = FullGame::of(record, replay, running, None, &self.server, now);
+        self.put(Section::Whole(record.id.clone()), &whole);
     }
 
     fn replay(&mut self, record: &Arc<GameRecord>) -> Arc<Replay> {
@@ -220,18 +220,18 @@ impl Painter {
 
 /// What is over, as far as it is known yet: lists that are ready to be sent.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Past {
+pub(super) struct History {
     recent: Option<Bytes>,
     ratings: Option<Bytes>,
 }
 
-impl Past {
+impl History {
     pub(super) fn set_recent(&mut self, recent: &impl Serialize) {
-        self.recent = Some(framed(Part::Recent.event(), recent));
+        self.recent = Some(framed(Section::Recent.event(), recent));
     }
 
     pub(super) fn set_ratings(&mut self, ratings: &impl Serialize) {
-        self.ratings = Some(framed(Part::Rating.event(), ratings));
+        self.ratings = Some(framed(Section::Rating.event(), ratings));
     }
 }
 
@@ -290,18 +290,18 @@ mod tests {
     }
 
     fn next(
-        painter: &mut Painter,
+        painter: &mut ViewBuilder,
         running: &[LiveGame],
         recent: &[Arc<GameRecord>],
         watched: &BTreeSet<String>,
-    ) -> Option<Picture> {
+    ) -> Option<ViewState> {
         painter.begin();
         painter.put_games(running.to_vec(), recent.to_vec(), watched, 1000);
         painter.finish()
     }
 
     /// The number and the text of a piece.
-    fn piece(picture: &Picture, part: fn(String) -> Part) -> Option<(u64, String)> {
+    fn piece(picture: &ViewState, part: fn(String) -> Section) -> Option<(u64, String)> {
         let piece = picture.pieces.get(&part("q7ZxVt2B".to_owned()))?;
         let text = String::from_utf8(piece.bytes.to_vec()).unwrap();
         Some((piece.number, text))
@@ -309,35 +309,35 @@ mod tests {
 
     #[test]
     fn a_thought_is_a_small_piece_made_once_for_all_who_watch() {
-        let mut painter = Painter::new(0, "http://there");
+        let mut painter = ViewBuilder::new(0, "http://there");
         let mut game = live(&["e2e4", "e7e5"]);
         let nobody = BTreeSet::new();
         let picture = next(&mut painter, &[game.clone()], &[], &nobody).unwrap();
-        assert!(piece(&picture, Part::Game).is_some());
-        assert_eq!(piece(&picture, Part::Whole), None, "nobody watches it");
+        assert!(piece(&picture, Section::Game).is_some());
+        assert_eq!(piece(&picture, Section::Whole), None, "nobody watches it");
 
         game.thinking = Some(thinking(7));
         let picture = next(&mut painter, &[game.clone()], &[], &watched()).unwrap();
-        let (number, whole) = piece(&picture, Part::Whole).unwrap();
+        let (number, whole) = piece(&picture, Section::Whole).unwrap();
         assert_eq!(number, 2);
         assert!(whole.starts_with("event: game\n") && whole.contains("\"san\":\"e5\""));
 
         game.thinking = Some(thinking(8));
         let picture = next(&mut painter, &[game.clone()], &[], &watched()).unwrap();
-        assert_eq!(piece(&picture, Part::Whole).unwrap().0, 2, "no move is new");
-        let (number, thought) = piece(&picture, Part::Thought).unwrap();
+        assert_eq!(piece(&picture, Section::Whole).unwrap().0, 2, "no move is new");
+        let (number, thought) = piece(&picture, Section::Thought).unwrap();
         assert_eq!(number, 3);
         assert!(thought.starts_with("event: thought\n") && thought.contains("\"depth\":8"));
         assert!(next(&mut painter, &[game.clone()], &[], &watched()).is_none());
 
         let more = live(&["e2e4", "e7e5", "g1f3"]);
         let picture = next(&mut painter, &[more], &[], &watched()).unwrap();
-        assert_eq!(piece(&picture, Part::Whole).unwrap().0, 4);
+        assert_eq!(piece(&picture, Section::Whole).unwrap().0, 4);
     }
 
     #[test]
     fn a_game_that_ends_is_sent_whole_and_no_thought_after_it() {
-        let mut painter = Painter::new(0, "http://there");
+        let mut painter = ViewBuilder::new(0, "http://there");
         let mut game = live(&["e2e4", "e7e5"]);
         game.thinking = Some(thinking(7));
         next(&mut painter, &[game.clone()], &[], &watched()).unwrap();
@@ -350,9 +350,9 @@ mod tests {
             ..GameRecord::clone(&game.record)
         };
         let picture = next(&mut painter, &[], &[Arc::new(over)], &watched()).unwrap();
-        let (number, whole) = piece(&picture, Part::Whole).unwrap();
+        let (number, whole) = piece(&picture, Section::Whole).unwrap();
         assert_eq!(number, 2);
         assert!(whole.contains("\"status\":\"resign\""), "{whole}");
-        assert_eq!(piece(&picture, Part::Thought), None);
+        assert_eq!(piece(&picture, Section::Thought), None);
     }
 }

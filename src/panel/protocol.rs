@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::health::Report;
+use super::health::HealthReport;
 use crate::bot::{ChallengeSpec, Command, Reply, Status};
 use crate::config::ColorWish;
 use crate::lichess::{ChallengeId, GameId, JoinOptions, Room};
@@ -82,7 +82,7 @@ pub enum Request {
         arena: String,
         /// What it asks for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        password: Option<Password>,
+        password: Option<Secret>,
         /// The team to play for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         team: Option<String>,
@@ -107,9 +107,9 @@ pub enum Request {
 /// A word that no log shows.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Password(pub String);
+pub struct Secret(pub String);
 
-impl std::fmt::Debug for Password {
+impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("***")
     }
@@ -149,7 +149,7 @@ impl Request {
             } => Command::JoinArena(
                 arena,
                 JoinOptions {
-                    password: password.map(|Password(word)| word),
+                    password: password.map(|Secret(word)| word),
                     team,
                     ..JoinOptions::default()
                 },
@@ -174,7 +174,7 @@ impl Request {
 /// What is answered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Answer {
+pub struct Response {
     /// Whether it is done, or under way.
     pub ok: bool,
     /// What there is to say: what is done, or why it is not.
@@ -184,10 +184,10 @@ pub struct Answer {
     pub status: Option<Box<Status>>,
     /// Whether it is well, where that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub health: Option<Report>,
+    pub health: Option<HealthReport>,
 }
 
-impl Answer {
+impl Response {
     /// It is done.
     pub(super) fn done(text: impl Into<String>) -> Self {
         Self {
@@ -207,7 +207,7 @@ impl Answer {
     }
 }
 
-impl From<Reply> for Answer {
+impl From<Reply> for Response {
     fn from(reply: Reply) -> Self {
         match reply {
             Reply::Done(text) => Self::done(text),
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn an_answer_with_more_in_it_is_understood() {
         let later = r#"{"ok":true,"text":"","status":{"account":"x","mood":"good"},"more":1}"#;
-        let answer: Answer = serde_json::from_str(later).unwrap();
+        let answer: Response = serde_json::from_str(later).unwrap();
         assert_eq!(answer.status.unwrap().account.as_deref(), Some("x"));
     }
 }

@@ -55,7 +55,7 @@ const OVERHEAD: [f64; 12] = [
 /// counter grow only between two looks, so that the first of a kind, such as the first game lost on
 /// time, would otherwise go by unseen.
 #[derive(Clone, Debug)]
-pub(super) struct Counted {
+pub(super) struct Counters {
     games: Family<Labels, Counter>,
     challenges: Family<Labels, Counter>,
     alarms: Family<Labels, Counter>,
@@ -67,7 +67,7 @@ pub(super) struct Counted {
     missed: Counter,
 }
 
-impl Counted {
+impl Counters {
     pub(super) fn register(registry: &mut Registry) -> Self {
         let counted = Self {
             games: Family::default(),
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn whatever_can_happen_stands_at_nought_before_it_does() {
         let mut registry = Registry::default();
-        let counted = Counted::register(&mut registry);
+        let counted = Counters::register(&mut registry);
         let before = text(&registry);
         for line in [
             "games_total{result=\"loss\",status=\"outoftime\"} 0",
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn what_happens_is_in_the_text() {
         let mut registry = Registry::default();
-        let counted = Counted::register(&mut registry);
+        let counted = Counters::register(&mut registry);
         for _ in 0..2 {
             let ending = ending(Some(Status::Mate), Some(Side::White)).into();
             counted.count(&BotEvent::Finished { ending });

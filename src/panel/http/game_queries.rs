@@ -18,11 +18,11 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use tokio::sync::{Semaphore, oneshot};
 
-use super::feed::now;
-use super::gate::refusal;
+use super::live_updates::now;
+use super::auth::refusal;
 use super::replay::Replay;
-use super::site::Site;
-use super::view::{Head, Whole};
+use super::app_state::AppState;
+use super::dto::{GameSummary, FullGame};
 use crate::archive::{
     ArchiveError, ArchiveReader, Filter, GameCursor, GameLine, GameRecord, Millis, Opponent, Order,
     Outcome, PgnOptions, RatedGame, ResultFilter, ReviewRecord, follow, opponents_of, pgn_reviewed,
@@ -41,7 +41,7 @@ const NICENESS: i32 = 10;
 
 /// The archive, opened when it is first asked.
 #[derive(Debug)]
-pub(super) struct Shelf {
+pub(super) struct GameQueries {
     path: Option<PathBuf>,
     open: Arc<Mutex<Option<ArchiveReader>>>,
     /// One reader at a time, counted until it has read: one whose page has left meanwhile too.
@@ -50,7 +50,7 @@ pub(super) struct Shelf {
     trouble: Mutex<Option<ArchiveError>>,
 }
 
-impl Shelf {
+impl GameQueries {
     pub(super) fn new(path: Option<PathBuf>) -> Self {
         Self {
             path,
@@ -124,7 +124,7 @@ fn is_there(error: &ArchiveError) -> bool {
 
 /// What was found in the archive and among the latest games.
 #[derive(Debug)]
-pub(super) struct Found<T> {
+pub(super) struct GamePage<T> {
     pub(super) list: Vec<T>,
     /// Why these are of the latest games alone, if they are.
     pub(super) trouble: Option<ArchiveError>,
@@ -151,7 +151,7 @@ pub(super) fn if_there<T>(
 /// Which games are wanted.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Wish {
+pub(super) struct GameQuery {
     opponent: Option<String>,
     result: Option<Outcome>,
     #[serde(deserialize_with = "known_speed")]
@@ -163,7 +163,7 @@ pub(super) struct Wish {
     limit: Option<usize>,
 }
 
-impl Wish {
+impl GameQuery {
     fn fits(&self, record: &GameRecord) -> bool {
         let opponent = record.opponent();
         let named = |wanted: &String| {
@@ -222,24 +222,24 @@ fn known_speed<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Speed>, D:
 
 /// The games that ended last. The archive lists them by their beginning: a long one that ended just now
 /// stands further down there.
-pub(super) async fn recent(site: &Site, most: usize) -> Found<Head> {
-    let mut found = find(site, &Wish::default()).await;
+pub(super) async fn recent(site: &AppState, most: usize) -> GamePage<GameSummary> {
+    let mut found = find(site, &GameQuery::default()).await;
     for record in site.sources().chronicle.recent() {
         if found.list.iter().all(|head| head.id != record.id) {
-            found.list.push(Head::of(&record));
+            found.list.push(GameSummary::of(&record));
         }
     }
-    let ended = |head: &Head| head.ending.as_ref().map(|ending| ending.at);
+    let ended = |head: &GameSummary| head.ending.as_ref().map(|ending| ending.at);
     found.list.sort_by_key(|head| Reverse(ended(head)));
     found.list.truncate(most);
     found
 }
 
-async fn find(site: &Site, wish: &Wish) -> Found<Head> {
+async fn find(site: &AppState, wish: &GameQuery) -> GamePage<GameSummary> {
     let limit = wish.limit.unwrap_or(MOST_GAMES).min(MOST_GAMES);
     let latest = site.sources().chronicle.recent();
     let fitting = latest.iter().filter(|record| wish.fits(record));
-    let mut heads: Vec<Head> = fitting.map(|record| Head::of(record)).collect();
+    let mut heads: Vec<GameSummary> = fitting.map(|record| GameSummary::of(record)).collect();
     let known: BTreeSet<String> = latest.iter().map(|record| record.id.clone()).collect();
     let (filter, mark) = (wish.filter(), wish.mark());
     let kept = site
@@ -248,10 +248,10 @@ async fn find(site: &Site, wish: &Wish) -> Found<Head> {
         .await;
     let (kept, trouble) = parted(kept);
     let kept = kept.iter();
-    heads.extend(kept.map(|line| Head::with_plies(&line.game, line.plies as usize)));
+    heads.extend(kept.map(|line| GameSummary::with_plies(&line.game, line.plies as usize)));
     heads.sort_by(|one, other| (other.began, &other.id).cmp(&(one.began, &one.id)));
     heads.truncate(limit);
-    Found {
+    GamePage {
         list: heads,
         trouble,
     }
@@ -279,7 +279,7 @@ fn further(
 }
 
 /// Our rating after each rated game, the earliest first.
-pub(super) async fn ratings(site: &Site) -> Found<(Millis, i32)> {
+pub(super) async fn ratings(site: &AppState) -> GamePage<(Millis, i32)> {
     let rated = Filter {
         rated: Some(true),
         played: true,
@@ -295,19 +295,19 @@ pub(super) async fn ratings(site: &Site) -> Found<(Millis, i32)> {
     let mut games: BTreeMap<String, RatedGame> = kept.collect();
     let latest = site.sources().chronicle.recent();
     games.extend(latest.iter().filter_map(|record| rated(record)));
-    Found {
+    GamePage {
         list: follow(games.into_values().collect()),
         trouble,
     }
 }
 
 /// A game with all its moves, running or over.
-async fn whole(site: &Site, id: &str) -> Result<Option<Whole>, ArchiveError> {
+async fn whole(site: &AppState, id: &str) -> Result<Option<FullGame>, ArchiveError> {
     let sources = site.sources();
     let running = sources.chronicle.running();
     if let Some(live) = running.iter().find(|live| live.record.id == id) {
         let replay = Replay::of(&live.record);
-        let whole = Whole::of(
+        let whole = FullGame::of(
             &live.record,
             &replay,
             Some(live),
@@ -323,19 +323,19 @@ async fn whole(site: &Site, id: &str) -> Result<Option<Whole>, ArchiveError> {
     let review = review(site, id).await;
     let review = review.as_ref().map(Into::into);
     let replay = Replay::of(&record);
-    let whole = Whole::of(&record, &replay, None, review, &sources.server, now());
+    let whole = FullGame::of(&record, &replay, None, review, &sources.server, now());
     Ok(Some(whole))
 }
 
 /// What a second look at a game found. A game is worth showing without it.
-async fn review(site: &Site, id: &str) -> Option<ReviewRecord> {
+async fn review(site: &AppState, id: &str) -> Option<ReviewRecord> {
     let id = id.to_owned();
     let review = site.shelf().ask(move |library| library.review(&id)).await;
     parted(review).0
 }
 
 /// A game that is over, or runs.
-async fn record(site: &Site, id: &str) -> Result<Option<Arc<GameRecord>>, ArchiveError> {
+async fn record(site: &AppState, id: &str) -> Result<Option<Arc<GameRecord>>, ArchiveError> {
     if let Some(record) = site.sources().chronicle.game(id) {
         return Ok(Some(record));
     }
@@ -346,7 +346,7 @@ async fn record(site: &Site, id: &str) -> Result<Option<Arc<GameRecord>>, Archiv
 
 /// Whom we have played, counted as the statistics count: in the archive, or where there is none in
 /// the latest games.
-async fn everybody(site: &Site) -> Result<Vec<Opponent>, ArchiveError> {
+async fn everybody(site: &AppState) -> Result<Vec<Opponent>, ArchiveError> {
     let kept = site
         .shelf()
         .ask(|library| library.opponents(&Filter::default(), MOST_OPPONENTS))
@@ -363,7 +363,7 @@ pub(super) fn unreadable() -> Response {
     refusal(StatusCode::SERVICE_UNAVAILABLE, text)
 }
 
-pub(super) async fn games(State(site): State<Site>, Query(wish): Query<Wish>) -> Response {
+pub(super) async fn games(State(site): State<AppState>, Query(wish): Query<GameQuery>) -> Response {
     let found = find(&site, &wish).await;
     if found.trouble.as_ref().is_some_and(is_there) {
         return unreadable();
@@ -372,7 +372,7 @@ pub(super) async fn games(State(site): State<Site>, Query(wish): Query<Wish>) ->
 }
 
 /// A game as JSON, or with `.pgn` behind its id as PGN.
-pub(super) async fn game(State(site): State<Site>, Path(id): Path<String>) -> Response {
+pub(super) async fn game(State(site): State<AppState>, Path(id): Path<String>) -> Response {
     let found = if let Some(id) = id.strip_suffix(".pgn") {
         match record(&site, id).await {
             Ok(Some(record)) => {
@@ -393,7 +393,7 @@ pub(super) async fn game(State(site): State<Site>, Path(id): Path<String>) -> Re
     }
 }
 
-fn as_pgn(site: &Site, record: &GameRecord, review: Option<&ReviewRecord>) -> Response {
+fn as_pgn(site: &AppState, record: &GameRecord, review: Option<&ReviewRecord>) -> Response {
     let options = PgnOptions {
         site: site.sources().server.clone(),
         ..PgnOptions::default()
@@ -402,7 +402,7 @@ fn as_pgn(site: &Site, record: &GameRecord, review: Option<&ReviewRecord>) -> Re
     (kind, pgn_reviewed(record, review, &options)).into_response()
 }
 
-pub(super) async fn opponents(State(site): State<Site>) -> Response {
+pub(super) async fn opponents(State(site): State<AppState>) -> Response {
     let found = everybody(&site).await;
     found.map_or_else(|_| unreadable(), |all| Json(all).into_response())
 }
@@ -417,7 +417,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("games.db");
         drop(Database::open(&path, 1).unwrap());
-        let shelf = Arc::new(Shelf::new(Some(path)));
+        let shelf = Arc::new(GameQueries::new(Some(path)));
         let (begun, begins) = tokio::sync::oneshot::channel();
         let (go_on, wait) = std::sync::mpsc::channel::<()>();
         let asking = tokio::spawn({
@@ -451,19 +451,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("games.db");
         Database::open(&path, 1).unwrap();
-        let shelf = Shelf::new(Some(path));
+        let shelf = GameQueries::new(Some(path));
         let reader = shelf.ask(|_| Ok(niceness())).await;
         assert_eq!(reader, Ok(Some((niceness() + NICENESS).min(19))));
     }
 
     #[tokio::test]
     async fn no_archive_is_not_one_that_cannot_be_read() {
-        let none = Shelf::new(None);
+        let none = GameQueries::new(None);
         let answer = none.ask(|library| library.ids_like("a")).await;
         assert_eq!(answer, Ok(None));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("games.db");
-        let shelf = Shelf::new(Some(path.clone()));
+        let shelf = GameQueries::new(Some(path.clone()));
         let answer = shelf.ask(|library| library.ids_like("a")).await;
         assert_eq!(answer, Err(ArchiveError::Missing(path.clone())));
         assert_eq!(if_there(answer), Ok(None));

@@ -15,7 +15,7 @@ const HANGS: Duration = Duration::from_secs(30);
 
 /// What is known of the room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Room {
+pub(super) enum FreeSpace {
     /// Nobody has looked yet, or the system does not tell.
     Unknown,
     /// Bytes that may still be written there.
@@ -26,20 +26,20 @@ pub(super) enum Room {
 
 /// Looks at a folder for as long as there is a clone of it.
 #[derive(Clone, Debug)]
-pub(super) struct Gauge {
-    seen: Arc<Mutex<Seen>>,
+pub(super) struct DiskMonitor {
+    seen: Arc<Mutex<DiskReading>>,
     /// The thread ends when the last of these goes.
     _end: mpsc::Sender<()>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct DiskReading {
     free: Option<u64>,
     /// When the look under way began.
     begun: Option<Instant>,
 }
 
-impl Gauge {
+impl DiskMonitor {
     /// Looks at the disk of this folder.
     pub(super) fn of(folder: PathBuf) -> Self {
         Self::by(move || free(&folder))
@@ -56,7 +56,7 @@ impl Gauge {
             loop {
                 lock(&seen).begun = Some(Instant::now());
                 let free = look();
-                *lock(&seen) = Seen { free, begun: None };
+                *lock(&seen) = DiskReading { free, begun: None };
                 if ended.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
@@ -70,23 +70,23 @@ impl Gauge {
     }
 
     /// What the last look found; asks nobody.
-    pub(super) fn room(&self) -> Room {
+    pub(super) fn room(&self) -> FreeSpace {
         lock(&self.seen).room(Instant::now())
     }
 }
 
-impl Seen {
-    fn room(self, now: Instant) -> Room {
+impl DiskReading {
+    fn room(self, now: Instant) -> FreeSpace {
         let asked = self.begun.map(|begun| now.saturating_duration_since(begun));
         match (asked, self.free) {
-            (Some(asked), _) if asked >= HANGS => Room::Silent(asked),
-            (_, Some(free)) => Room::Free(free),
-            (_, None) => Room::Unknown,
+            (Some(asked), _) if asked >= HANGS => FreeSpace::Silent(asked),
+            (_, Some(free)) => FreeSpace::Free(free),
+            (_, None) => FreeSpace::Unknown,
         }
     }
 }
 
-fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+fn lock(seen: &Mutex<DiskReading>) -> MutexGuard<'_, DiskReading> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -119,25 +119,25 @@ mod tests {
     fn a_disk_that_hangs_keeps_nobody_waiting() {
         let (look, looks) = mpsc::channel();
         let (answer, answers) = mpsc::channel();
-        let gauge = Gauge::by(move || {
+        let gauge = DiskMonitor::by(move || {
             let _ = look.send(());
             answers.recv().ok()
         });
         looks.recv().unwrap();
-        assert_eq!(gauge.room(), Room::Unknown);
+        assert_eq!(gauge.room(), FreeSpace::Unknown);
         let asked = lock(&gauge.seen).begun.unwrap();
         let later = lock(&gauge.seen).room(asked + HANGS);
-        assert_eq!(later, Room::Silent(HANGS));
+        assert_eq!(later, FreeSpace::Silent(HANGS));
         answer.send(7).unwrap();
-        while gauge.room() == Room::Unknown {
+        while gauge.room() == FreeSpace::Unknown {
             std::thread::yield_now();
         }
-        assert_eq!(gauge.room(), Room::Free(7));
+        assert_eq!(gauge.room(), FreeSpace::Free(7));
         // The next look may be under way, and is no news before it hangs.
-        let seen = Seen {
+        let seen = DiskReading {
             free: Some(7),
             begun: Some(asked),
         };
-        assert_eq!(seen.room(asked + EVERY), Room::Free(7));
+        assert_eq!(seen.room(asked + EVERY), FreeSpace::Free(7));
     }
 }

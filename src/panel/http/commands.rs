@@ -12,18 +12,18 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::gate::{self, COOKIE, refusal};
-use super::key::Knock;
-use super::site::Site;
+use super::auth::{self, COOKIE, refusal};
+use super::session::LoginOutcome;
+use super::app_state::AppState;
 use crate::panel::server;
-use crate::panel::wire::{Password, Request};
+use crate::panel::protocol::{Secret, Request};
 
 /// After a wrong password.
 const WRONG_PAUSE: Duration = Duration::from_millis(300);
 
 /// What the page needs to know of who looks at it.
 #[derive(Debug, Serialize)]
-struct Me {
+struct SessionInfo {
     /// Whether there is a password to show.
     steerable: bool,
     /// Whether it was shown.
@@ -33,10 +33,10 @@ struct Me {
     version: &'static str,
 }
 
-pub(super) async fn me(State(site): State<Site>, headers: HeaderMap) -> Response {
-    let me = Me {
+pub(super) async fn me(State(site): State<AppState>, headers: HeaderMap) -> Response {
+    let me = SessionInfo {
         steerable: site.key().is_set(),
-        steers: gate::is_known(&site, &headers).is_ok(),
+        steers: auth::is_known(&site, &headers).is_ok(),
         server: site.sources().server.clone(),
         version: env!("CARGO_PKG_VERSION"),
     };
@@ -46,11 +46,11 @@ pub(super) async fn me(State(site): State<Site>, headers: HeaderMap) -> Response
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Login {
-    password: Password,
+    password: Secret,
 }
 
 /// Gives a session for the password.
-pub(super) async fn login(State(site): State<Site>, headers: HeaderMap, body: Bytes) -> Response {
+pub(super) async fn login(State(site): State<AppState>, headers: HeaderMap, body: Bytes) -> Response {
     let login = match read::<Login>(&headers, &body) {
         Ok(login) => login,
         Err((status, text)) => return refusal(status, &text),
@@ -63,13 +63,13 @@ pub(super) async fn login(State(site): State<Site>, headers: HeaderMap, body: By
         );
     }
     match site.key().try_password(&login.password.0, now) {
-        Knock::Right => {}
-        Knock::Wrong => {
+        LoginOutcome::Right => {}
+        LoginOutcome::Wrong => {
             tracing::warn!("a wrong password was given on the page");
             tokio::time::sleep(WRONG_PAUSE).await;
             return said(false, "that is not the password");
         }
-        Knock::Later => return said(false, "too many wrong passwords: wait a minute"),
+        LoginOutcome::Later => return said(false, "too many wrong passwords: wait a minute"),
     }
     let Some(session) = site.key().begin_session(now) else {
         return said(false, "the system has no random numbers");
@@ -85,8 +85,8 @@ pub(super) async fn login(State(site): State<Site>, headers: HeaderMap, body: By
 }
 
 /// Ends a session.
-pub(super) async fn logout(State(site): State<Site>, headers: HeaderMap) -> Response {
-    if let Some(session) = gate::session(&headers) {
+pub(super) async fn logout(State(site): State<AppState>, headers: HeaderMap) -> Response {
+    if let Some(session) = auth::session(&headers) {
         site.key().end_session(session);
     }
     let cookie = format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
@@ -94,7 +94,7 @@ pub(super) async fn logout(State(site): State<Site>, headers: HeaderMap) -> Resp
 }
 
 /// Passes an order on and gives the answer back. What the bot refuses is an answer too.
-pub(super) async fn control(State(site): State<Site>, headers: HeaderMap, body: Bytes) -> Response {
+pub(super) async fn control(State(site): State<AppState>, headers: HeaderMap, body: Bytes) -> Response {
     let request = match read::<Request>(&headers, &body) {
         Ok(request) => request,
         Err((status, text)) => return refusal(status, &text),

@@ -12,10 +12,10 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use super::picture::{Painter, Part, Past, Picture};
-use super::shelf;
-use super::site::Site;
-use super::view::ChallengeView;
+use super::view_state::{ViewBuilder, Section, History, ViewState};
+use super::game_queries;
+use super::app_state::AppState;
+use super::dto::ChallengeDto;
 use crate::archive::{GameRecord, Millis};
 
 /// Least time between two pictures.
@@ -41,8 +41,8 @@ pub(super) fn now() -> Millis {
 
 /// Where pictures appear, and who looks at them.
 #[derive(Debug)]
-pub(super) struct Feed {
-    pictures: watch::Sender<Arc<Picture>>,
+pub(super) struct LiveUpdates {
+    pictures: watch::Sender<Arc<ViewState>>,
     viewers: watch::Sender<Viewers>,
 }
 
@@ -74,7 +74,7 @@ impl Viewers {
 /// Somebody looks, until this is dropped.
 #[derive(Debug)]
 pub(super) struct Viewer {
-    feed: Arc<Feed>,
+    feed: Arc<LiveUpdates>,
     game: Option<String>,
 }
 
@@ -85,7 +85,7 @@ impl Drop for Viewer {
     }
 }
 
-impl Feed {
+impl LiveUpdates {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
             pictures: watch::Sender::new(Arc::default()),
@@ -97,7 +97,7 @@ impl Feed {
     pub(super) fn view(
         self: &Arc<Self>,
         game: Option<String>,
-    ) -> (Viewer, watch::Receiver<Arc<Picture>>) {
+    ) -> (Viewer, watch::Receiver<Arc<ViewState>>) {
         self.viewers
             .send_modify(|viewers| viewers.come(game.as_ref()));
         let viewer = Viewer {
@@ -108,37 +108,37 @@ impl Feed {
     }
 
     /// Puts pictures together for as long as there is a page.
-    pub(super) async fn run(&self, site: Site) {
+    pub(super) async fn run(&self, site: AppState) {
         let mut viewers = self.viewers.subscribe();
         loop {
             // The sender lives in this feed.
             let _ = viewers.wait_for(|viewers| viewers.count > 0).await;
-            let (told, past) = watch::channel(Past::default());
+            let (told, past) = watch::channel(History::default());
             tokio::select! {
                 () = self.publish_while_seen(&site, &mut viewers, past) => {}
                 () = look_up(&site, &told) => {}
             }
             // Nobody shall be shown what is old by then.
             let number = self.pictures.borrow().number;
-            self.pictures.send_replace(Arc::new(Picture {
+            self.pictures.send_replace(Arc::new(ViewState {
                 number,
-                ..Picture::default()
+                ..ViewState::default()
             }));
         }
     }
 
     async fn publish_while_seen(
         &self,
-        site: &Site,
+        site: &AppState,
         viewers: &mut watch::Receiver<Viewers>,
-        mut past: watch::Receiver<Past>,
+        mut past: watch::Receiver<History>,
     ) {
         let sources = site.sources();
         let chronicle = &sources.chronicle;
         // Searches report on their way only while this is held.
         let (mut changes, mut thoughts) = (chronicle.changes(), chronicle.thoughts());
         let mut status = sources.watch.changes();
-        let mut painter = Painter::new(self.pictures.borrow().number, &sources.server);
+        let mut painter = ViewBuilder::new(self.pictures.borrow().number, &sources.server);
         loop {
             changes.borrow_and_update();
             thoughts.borrow_and_update();
@@ -171,27 +171,27 @@ fn watched(viewers: &mut watch::Receiver<Viewers>) -> Option<BTreeSet<String>> {
 
 /// The next picture, if it is not the same as before. Waits for nothing.
 fn paint(
-    painter: &mut Painter,
-    site: &Site,
+    painter: &mut ViewBuilder,
+    site: &AppState,
     watched: &BTreeSet<String>,
-    past: &Past,
-) -> Option<Picture> {
+    past: &History,
+) -> Option<ViewState> {
     let sources = site.sources();
     let chronicle = &sources.chronicle;
     painter.begin();
     if let Some(status) = sources.watch.status() {
-        painter.put(Part::Status, &*status);
+        painter.put(Section::Status, &*status);
     }
     painter.put_games(chronicle.running(), chronicle.recent(), watched, now());
     let challenges = chronicle.challenges(MOST_CHALLENGES);
-    let challenges: Vec<ChallengeView> = challenges.iter().map(|it| (&**it).into()).collect();
-    painter.put(Part::Challenges, &challenges);
+    let challenges: Vec<ChallengeDto> = challenges.iter().map(|it| (&**it).into()).collect();
+    painter.put(Section::Challenges, &challenges);
     let events = chronicle.events(MOST_EVENTS);
     let events: Vec<_> = events.iter().map(|event| &**event).collect();
-    painter.put(Part::Events, &events);
+    painter.put(Section::Events, &events);
     for (game, at) in chronicle.reviews() {
         if watched.contains(&game) {
-            painter.put(Part::Reviewed(game), &at);
+            painter.put(Section::Reviewed(game), &at);
         }
     }
     painter.put_past(past);
@@ -216,7 +216,7 @@ impl Latest {
 /// Looks up what is over, again whenever there is more of it: however long the archive takes over it,
 /// no board waits, and a large one is not read all the time. One that cannot be read is asked again
 /// after a while.
-async fn look_up(site: &Site, told: &watch::Sender<Past>) {
+async fn look_up(site: &AppState, told: &watch::Sender<History>) {
     let chronicle = &site.sources().chronicle;
     let mut changes = chronicle.changes();
     let mut known = None;
@@ -243,10 +243,10 @@ async fn look_up(site: &Site, told: &watch::Sender<Past>) {
 }
 
 /// Tells what is over; whether the archive had its say in it.
-async fn tell_past(site: &Site, told: &watch::Sender<Past>) -> bool {
-    let recent = shelf::recent(site, MOST_RECENT).await;
+async fn tell_past(site: &AppState, told: &watch::Sender<History>) -> bool {
+    let recent = game_queries::recent(site, MOST_RECENT).await;
     told.send_modify(|past| past.set_recent(&recent.list));
-    let ratings = shelf::ratings(site).await;
+    let ratings = game_queries::ratings(site).await;
     told.send_modify(|past| past.set_ratings(&ratings.list));
     recent.trouble.is_none() && ratings.trouble.is_none()
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::replay::{Replay, Shown};
+use super::replay::{Replay, ReplayStep};
 use crate::archive::{
     ChallengeRecord, GameRecord, Millis, MoveRecord, Origin, Outcome, PlayerRecord, ReviewRecord,
     ScoreRecord, Source, TimeControlRecord,
@@ -15,7 +15,7 @@ const FIRST_PLIES: usize = 2;
 
 /// A player.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Person {
+pub(super) struct PlayerDto {
     id: Option<String>,
     name: String,
     title: Option<String>,
@@ -24,7 +24,7 @@ pub(super) struct Person {
     diff: Option<i32>,
 }
 
-impl From<&PlayerRecord> for Person {
+impl From<&PlayerRecord> for PlayerDto {
     fn from(player: &PlayerRecord) -> Self {
         Self {
             id: player.id.clone(),
@@ -39,10 +39,10 @@ impl From<&PlayerRecord> for Person {
 
 /// What a game is, whatever stands on its board.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Head {
+pub(super) struct GameSummary {
     pub(super) id: String,
-    white: Person,
-    black: Person,
+    white: PlayerDto,
+    black: PlayerDto,
     us: Option<&'static str>,
     rated: bool,
     speed: &'static str,
@@ -52,20 +52,20 @@ pub(super) struct Head {
     pub(super) began: Millis,
     origin: Origin,
     program: Option<String>,
-    pub(super) ending: Option<End>,
+    pub(super) ending: Option<EndingDto>,
     /// How it ended for us; nothing for a game without a result.
     outcome: Option<Outcome>,
     plies: usize,
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct End {
+pub(super) struct EndingDto {
     status: &'static str,
     winner: Option<&'static str>,
     pub(super) at: Millis,
 }
 
-impl Head {
+impl GameSummary {
     pub(super) fn of(record: &GameRecord) -> Self {
         Self::with_plies(record, record.moves.len())
     }
@@ -88,7 +88,7 @@ impl Head {
             began: record.began(),
             origin: record.origin,
             program: record.program.clone(),
-            ending: record.ending.as_ref().map(|ending| End {
+            ending: record.ending.as_ref().map(|ending| EndingDto {
                 status: ending.status.as_str(),
                 winner: ending.winner.map(Side::as_str),
                 at: ending.at,
@@ -101,7 +101,7 @@ impl Head {
 
 /// The clocks as stated, and whose runs since.
 #[derive(Clone, Copy, Debug, Serialize)]
-struct Face {
+struct ClocksDto {
     white: Option<Millis>,
     black: Option<Millis>,
     running: Option<&'static str>,
@@ -109,7 +109,7 @@ struct Face {
     initial: Option<Millis>,
 }
 
-impl Face {
+impl ClocksDto {
     fn of(record: &GameRecord, clocks: Clocks) -> Self {
         let initial = match record.control {
             TimeControlRecord::Clock { initial, .. } => Some(initial),
@@ -129,7 +129,7 @@ impl Face {
 
 /// What the engine thinks, or thought of our last move.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct ThoughtView {
+pub(super) struct SearchResultDto {
     /// As White sees it.
     score: Option<ScoreRecord>,
     depth: Option<u32>,
@@ -145,7 +145,7 @@ pub(super) struct ThoughtView {
     pondering: bool,
 }
 
-impl ThoughtView {
+impl SearchResultDto {
     fn of(record: &GameRecord, thinking: Option<&SearchInfo>, replay: &Replay) -> Option<Self> {
         let us = record.us?;
         let made = record.moves.iter().take(replay.shown.len()).enumerate();
@@ -207,9 +207,9 @@ fn source(made: &MoveRecord) -> Option<&'static str> {
 
 /// A running game on the live page.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Card {
+pub(super) struct LiveGameDto {
     #[serde(flatten)]
-    head: Head,
+    head: GameSummary,
     fen: String,
     ply: usize,
     turn: &'static str,
@@ -217,20 +217,20 @@ pub(super) struct Card {
     last: Vec<String>,
     blast: Vec<String>,
     check: Option<String>,
-    clocks: Face,
+    clocks: ClocksDto,
     /// Plies and the scores after them, as White sees them.
     scores: Vec<(usize, ScoreRecord)>,
-    pub(super) thought: Option<ThoughtView>,
+    pub(super) thought: Option<SearchResultDto>,
 }
 
-impl Card {
+impl LiveGameDto {
     pub(super) fn of(live: &LiveGame, replay: &Replay) -> Self {
         let record = &*live.record;
         let last = replay.shown.last();
         let scores = record.moves.iter().enumerate();
         let scores = scores.filter_map(|(ply, made)| Some((ply + 1, made.white_score(ply)?)));
         Self {
-            head: Head::of(record),
+            head: GameSummary::of(record),
             fen: replay.position.fen(),
             ply: replay.shown.len(),
             turn: GameRecord::mover(replay.shown.len()).as_str(),
@@ -238,9 +238,9 @@ impl Card {
             last: last.map_or_else(Vec::new, |shown| ends(&shown.uci)),
             blast: last.map_or_else(Vec::new, |shown| shown.blast.clone()),
             check: last.and_then(|shown| shown.check.clone()),
-            clocks: Face::of(record, live.clocks),
+            clocks: ClocksDto::of(record, live.clocks),
             scores: scores.collect(),
-            thought: ThoughtView::of(record, live.thinking.as_ref(), replay),
+            thought: SearchResultDto::of(record, live.thinking.as_ref(), replay),
         }
     }
 }
@@ -252,9 +252,9 @@ fn ends(uci: &str) -> Vec<String> {
 
 /// One move of a whole game.
 #[derive(Clone, Debug, Serialize)]
-struct MoveView {
+struct MoveDto {
     #[serde(flatten)]
-    shown: Shown,
+    shown: ReplayStep,
     #[serde(skip_serializing_if = "Option::is_none")]
     clock: Option<Millis>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -280,7 +280,7 @@ struct MoveView {
 
 /// What a second look at the game found.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct ReviewView {
+pub(super) struct ReviewDto {
     /// The move that cost the point, counted from 1.
     ply: Option<usize>,
     text: String,
@@ -290,7 +290,7 @@ pub(super) struct ReviewView {
     refutation: Vec<String>,
 }
 
-impl From<&ReviewRecord> for ReviewView {
+impl From<&ReviewRecord> for ReviewDto {
     fn from(review: &ReviewRecord) -> Self {
         let mistake = review.mistake.as_ref();
         Self {
@@ -304,35 +304,35 @@ impl From<&ReviewRecord> for ReviewView {
 
 /// A game with all its moves.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Whole {
+pub(super) struct FullGame {
     #[serde(flatten)]
-    head: Head,
+    head: GameSummary,
     /// The server's clock when this was said.
     now: Millis,
     url: String,
     start: String,
     turn: &'static str,
-    moves: Vec<MoveView>,
-    clocks: Option<Face>,
-    thought: Option<ThoughtView>,
-    review: Option<ReviewView>,
+    moves: Vec<MoveDto>,
+    clocks: Option<ClocksDto>,
+    thought: Option<SearchResultDto>,
+    review: Option<ReviewDto>,
 }
 
-impl Whole {
+impl FullGame {
     /// A game that runs, or that is over: then there are no clocks. `replay` is it played again.
     pub(super) fn of(
         record: &GameRecord,
         replay: &Replay,
         live: Option<&LiveGame>,
-        review: Option<ReviewView>,
+        review: Option<ReviewDto>,
         server: &str,
         now: Millis,
     ) -> Self {
         let thinking = live.and_then(|live| live.thinking.as_ref());
-        let thought = ThoughtView::of(record, thinking, replay);
+        let thought = SearchResultDto::of(record, thinking, replay);
         let moves = replay.shown.iter().cloned().zip(replay.lines.clone());
         let moves = moves.zip(&record.moves).enumerate();
-        let moves = moves.map(|(ply, ((shown, line), made))| MoveView {
+        let moves = moves.map(|(ply, ((shown, line), made))| MoveDto {
             shown,
             clock: made.clock,
             spent: made.spent,
@@ -345,15 +345,15 @@ impl Whole {
             lag: made.lag,
             line,
         });
-        let moves: Vec<MoveView> = moves.collect();
+        let moves: Vec<MoveDto> = moves.collect();
         Self {
-            head: Head::of(record),
+            head: GameSummary::of(record),
             now,
             url: format!("{}/{}", server.trim_end_matches('/'), record.id),
             start: replay.start.fen(),
             turn: GameRecord::mover(moves.len()).as_str(),
             moves,
-            clocks: live.map(|live| Face::of(record, live.clocks)),
+            clocks: live.map(|live| ClocksDto::of(record, live.clocks)),
             thought,
             review,
         }
@@ -362,11 +362,11 @@ impl Whole {
 
 /// A challenge.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct ChallengeView {
+pub(super) struct ChallengeDto {
     id: String,
     at: Millis,
     direction: crate::archive::Direction,
-    user: Person,
+    user: PlayerDto,
     rated: bool,
     variant: String,
     time: String,
@@ -376,7 +376,7 @@ pub(super) struct ChallengeView {
     why: Option<String>,
 }
 
-impl From<&ChallengeRecord> for ChallengeView {
+impl From<&ChallengeRecord> for ChallengeDto {
     fn from(record: &ChallengeRecord) -> Self {
         Self {
             id: record.id.clone(),
@@ -412,7 +412,7 @@ mod tests {
                 }),
                 ..GameRecord::default()
             };
-            serde_json::to_value(Head::of(&record)).unwrap()["outcome"].clone()
+            serde_json::to_value(GameSummary::of(&record)).unwrap()["outcome"].clone()
         };
         assert_eq!(told(Status::VariantEnd, Some(Side::Black)), "win");
         assert_eq!(told(Status::NoStart, Some(Side::White)), "loss");

@@ -5,47 +5,47 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::door::Patience;
-use super::feed::Feed;
-use super::key::Key;
-use super::server::Sources;
-use super::shelf::Shelf;
+use super::listener::Timeouts;
+use super::live_updates::LiveUpdates;
+use super::session::Sessions;
+use super::server::HttpSources;
+use super::game_queries::GameQueries;
 
 /// Pages that may follow the news at the same time.
 const MOST_STREAMS: usize = 100;
 
 /// What all addresses share. Clones are the same.
 #[derive(Clone, Debug)]
-pub(super) struct Site(Arc<Inner>);
+pub(super) struct AppState(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     address: SocketAddr,
     hosts: Vec<String>,
-    key: Key,
-    patience: Patience,
-    sources: Sources,
-    feed: Arc<Feed>,
-    shelf: Shelf,
+    key: Sessions,
+    patience: Timeouts,
+    sources: HttpSources,
+    feed: Arc<LiveUpdates>,
+    shelf: GameQueries,
     streams: Arc<Semaphore>,
 }
 
-impl Site {
+impl AppState {
     pub(super) fn new(
         address: SocketAddr,
         hosts: Vec<String>,
-        key: Key,
-        patience: Patience,
-        sources: Sources,
+        key: Sessions,
+        patience: Timeouts,
+        sources: HttpSources,
     ) -> Self {
         Self(Arc::new(Inner {
             address,
             hosts,
             key,
             patience,
-            shelf: Shelf::new(sources.archive.clone()),
+            shelf: GameQueries::new(sources.archive.clone()),
             sources,
-            feed: Feed::new(),
+            feed: LiveUpdates::new(),
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
         }))
     }
@@ -61,22 +61,22 @@ impl Site {
     }
 
     /// The password and the sessions.
-    pub(super) fn key(&self) -> &Key {
+    pub(super) fn key(&self) -> &Sessions {
         &self.0.key
     }
 
     /// How long clients may take.
-    pub(super) fn patience(&self) -> Patience {
+    pub(super) fn patience(&self) -> Timeouts {
         self.0.patience
     }
 
     /// What is new, for everybody who looks.
-    pub(super) fn feed(&self) -> &Arc<Feed> {
+    pub(super) fn feed(&self) -> &Arc<LiveUpdates> {
         &self.0.feed
     }
 
     /// Games that are over.
-    pub(super) fn shelf(&self) -> &Shelf {
+    pub(super) fn shelf(&self) -> &GameQueries {
         &self.0.shelf
     }
 
@@ -86,7 +86,7 @@ impl Site {
     }
 
     /// Where the page's news come from.
-    pub(super) fn sources(&self) -> &Sources {
+    pub(super) fn sources(&self) -> &HttpSources {
         &self.0.sources
     }
 }

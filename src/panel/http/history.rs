@@ -10,9 +10,9 @@ use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 
-use super::shelf::{if_there, unreadable};
-use super::site::Site;
-use super::view::ChallengeView;
+use super::game_queries::{if_there, unreadable};
+use super::app_state::AppState;
+use super::dto::ChallengeDto;
 use crate::archive::{
     ArchiveError, ArchiveReader, ChallengeFilter, ChallengeRecord, ChallengeVerdict, Cursor,
     Direction, EventFilter, Millis, Order, PageItem,
@@ -24,7 +24,7 @@ const MOST_LINES: usize = 200;
 /// Which challenges are wanted.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct ChallengeQuery {
     opponent: Option<String>,
     verdict: Option<ChallengeVerdict>,
     direction: Option<Direction>,
@@ -33,7 +33,7 @@ pub(super) struct Asked {
 /// Which events are wanted.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Happened {
+pub(super) struct EventQuery {
     kind: Option<String>,
     game: Option<String>,
 }
@@ -41,14 +41,14 @@ pub(super) struct Happened {
 /// Which page of them.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Page {
+pub(super) struct PageQuery {
     /// From before this moment; or of it, if its number is less than this one.
     before: Option<Millis>,
     after: Option<i64>,
     limit: Option<usize>,
 }
 
-impl Page {
+impl PageQuery {
     fn most(self) -> usize {
         self.limit.unwrap_or(MOST_LINES).min(MOST_LINES)
     }
@@ -82,7 +82,7 @@ impl Page {
 
 /// One in a list: the list goes on after its moment and this number.
 #[derive(Debug, Serialize)]
-struct Line<T> {
+struct ListedRow<T> {
     n: i64,
     #[serde(flatten)]
     what: T,
@@ -90,9 +90,9 @@ struct Line<T> {
 
 /// The latest challenges, or those before a moment.
 pub(super) async fn challenges(
-    State(site): State<Site>,
-    Query(asked): Query<Asked>,
-    Query(page): Query<Page>,
+    State(site): State<AppState>,
+    Query(asked): Query<ChallengeQuery>,
+    Query(page): Query<PageQuery>,
 ) -> Response {
     let filter = ChallengeFilter {
         opponent: asked.opponent,
@@ -113,15 +113,15 @@ pub(super) async fn challenges(
     answer(kept, remembered, view)
 }
 
-fn view(asked: &ChallengeRecord) -> ChallengeView {
+fn view(asked: &ChallengeRecord) -> ChallengeDto {
     asked.into()
 }
 
 /// The latest events, or those before a moment.
 pub(super) async fn events(
-    State(site): State<Site>,
-    Query(happened): Query<Happened>,
-    Query(page): Query<Page>,
+    State(site): State<AppState>,
+    Query(happened): Query<EventQuery>,
+    Query(page): Query<PageQuery>,
 ) -> Response {
     let filter = EventFilter {
         kinds: happened.kind.into_iter().collect(),
@@ -142,7 +142,7 @@ pub(super) async fn events(
 }
 
 /// The kinds of events that there are, in the order of the alphabet.
-pub(super) async fn kinds(State(site): State<Site>) -> Response {
+pub(super) async fn kinds(State(site): State<AppState>) -> Response {
     let kept = site.shelf().ask(ArchiveReader::event_kinds).await;
     let Ok(kept) = if_there(kept) else {
         return unreadable();
@@ -165,11 +165,11 @@ fn answer<T, V: Serialize>(
         return unreadable();
     };
     let found = kept.unwrap_or_else(remembered);
-    let line = |it: &PageItem<T>| Line {
+    let line = |it: &PageItem<T>| ListedRow {
         n: it.spot.n,
         what: shown(&it.what),
     };
-    let lines: Vec<Line<V>> = found.iter().map(line).collect();
+    let lines: Vec<ListedRow<V>> = found.iter().map(line).collect();
     Json(lines).into_response()
 }
 
@@ -182,10 +182,10 @@ mod tests {
         let newest_first: Vec<Arc<(Millis, u32)>> = [(9, 5), (7, 4), (7, 3), (7, 2), (1, 1)]
             .map(Arc::new)
             .into();
-        let all = |page: Page| page.of(&newest_first, |it| it.0, |it| it.1 != 2);
-        let mut page = Page {
+        let all = |page: PageQuery| page.of(&newest_first, |it| it.0, |it| it.1 != 2);
+        let mut page = PageQuery {
             limit: Some(2),
-            ..Page::default()
+            ..PageQuery::default()
         };
         let mut found = Vec::new();
         loop {
@@ -196,9 +196,9 @@ mod tests {
             found.extend(next.iter().map(|it| it.what.1));
         }
         assert_eq!(found, [5, 4, 3, 1]);
-        let before = Page {
+        let before = PageQuery {
             before: Some(7),
-            ..Page::default()
+            ..PageQuery::default()
         };
         assert_eq!(all(before).len(), 1, "only what is older");
     }

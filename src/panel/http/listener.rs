@@ -38,7 +38,7 @@ const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/pla
 
 /// How long a client may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct Timeouts {
     /// For the head of a request, and between two requests of a connection.
     pub head: Duration,
     /// From the head to the answer, the body read on the way; streams only have to begin.
@@ -47,7 +47,7 @@ pub struct Patience {
     pub stall: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             head: Duration::from_secs(15),
@@ -59,11 +59,11 @@ impl Default for Patience {
 
 /// A listener.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct Listener {
     listener: TcpListener,
 }
 
-impl Door {
+impl Listener {
     pub(super) fn open(address: SocketAddr) -> io::Result<Self> {
         let socket = if address.is_ipv4() {
             TcpSocket::new_v4()?
@@ -85,7 +85,7 @@ impl Door {
     }
 
     /// Serves for ever.
-    pub(super) async fn serve(self, router: Router, patience: Patience) {
+    pub(super) async fn serve(self, router: Router, patience: Timeouts) {
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         loop {
             let Ok((client, _)) = self.listener.accept().await else {
@@ -107,7 +107,7 @@ impl Door {
                     .header_read_timeout(patience.head)
                     .max_headers(MOST_HEADERS)
                     .max_buf_size(LONGEST_HEAD)
-                    .serve_connection(TokioIo::new(Line::new(client, patience.stall)), service);
+                    .serve_connection(TokioIo::new(Connection::new(client, patience.stall)), service);
                 if let Err(error) = serving.await {
                     tracing::trace!(%error, "a connection of the page is lost");
                 }
@@ -119,7 +119,7 @@ impl Door {
 
 /// A connection that gives a client up who takes nothing any more.
 #[derive(Debug)]
-struct Line {
+struct Connection {
     stream: TcpStream,
     /// How long the client may take nothing.
     patience: Duration,
@@ -127,7 +127,7 @@ struct Line {
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl Line {
+impl Connection {
     fn new(stream: TcpStream, patience: Duration) -> Self {
         Self {
             stream,
@@ -156,7 +156,7 @@ impl Line {
     }
 }
 
-impl AsyncRead for Line {
+impl AsyncRead for Connection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -166,7 +166,7 @@ impl AsyncRead for Line {
     }
 }
 
-impl AsyncWrite for Line {
+impl AsyncWrite for Connection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
