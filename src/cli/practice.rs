@@ -12,7 +12,7 @@ use megaton::bot::{
 use megaton::config::{Challenge, Config, Level, Log, Visitors};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
 use megaton::practice::{
-    ALL_SCOPES, Event, Handle, Kind, Options, Partner, Report, Schedule, Script, Server, Speed,
+    ALL_SCOPES, Event, ServerHandle, AccountKind, Options, Partner, ScheduleReport, Schedule, FaultScript, Server, Speed,
     TimeControl,
 };
 use tokio::sync::broadcast::Receiver;
@@ -120,7 +120,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     })
 }
 
-async fn start(args: &Args) -> Result<Handle, Failure> {
+async fn start(args: &Args) -> Result<ServerHandle, Failure> {
     let port = args.port.unwrap_or(if args.headless { 0 } else { 8642 });
     let options = Options {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
@@ -152,19 +152,19 @@ async fn start(args: &Args) -> Result<Handle, Failure> {
 }
 
 /// A script of faults for a server as fast as Lichess.
-fn read_script(file: &Path) -> Result<Script, Failure> {
+fn read_script(file: &Path) -> Result<FaultScript, Failure> {
     let name = file.display();
     let text = std::fs::read_to_string(file)
         .map_err(|error| Failure::setup(format!("cannot read the faults {name}: {error}")))?;
-    Script::parse(&text, 1).map_err(|error| Failure::setup(format!("{name}: {error}")))
+    FaultScript::parse(&text, 1).map_err(|error| Failure::setup(format!("{name}: {error}")))
 }
 
-fn open_for_guest(server: &Handle, guest: &str) -> Result<(String, String), Failure> {
+fn open_for_guest(server: &ServerHandle, guest: &str) -> Result<(String, String), Failure> {
     let (name, token) = guest.split_once('=').unwrap_or((guest, ""));
     let opened = if token.is_empty() {
         server.open_bot(name)
     } else {
-        let opened = server.open_with_token(name, Kind::Bot, &ALL_SCOPES, token);
+        let opened = server.open_with_token(name, AccountKind::Bot, &ALL_SCOPES, token);
         opened.map(|()| token.to_owned())
     };
     let token = opened.ok_or_else(|| {
@@ -179,7 +179,7 @@ fn open_for_guest(server: &Handle, guest: &str) -> Result<(String, String), Fail
 async fn practise(
     args: &Args,
     config: &Config,
-    server: &Handle,
+    server: &ServerHandle,
     signals: &Shutdown,
 ) -> Result<(), Failure> {
     let (control, commands) = bot::channel();
@@ -208,7 +208,7 @@ async fn practise(
 fn put_on(
     args: &Args,
     config: &Config,
-    server: &Handle,
+    server: &ServerHandle,
     signals: &Shutdown,
     (listeners, commands): (EventBus, CommandReceiver),
 ) -> Result<JoinHandle<Result<(), bot::BotError>>, Failure> {
@@ -286,7 +286,7 @@ fn open_door(usual: &Challenge, sparring: usize) -> Challenge {
     }
 }
 
-async fn sparring(args: &Args, server: &Handle, signals: &Shutdown) -> Result<(), Failure> {
+async fn sparring(args: &Args, server: &ServerHandle, signals: &Shutdown) -> Result<(), Failure> {
     if !args.no_sparring {
         let games = server.play(BOT, schedule(args), signals.drain.clone());
         let report = told(server, games).await?;
@@ -329,7 +329,7 @@ fn schedule(args: &Args) -> Schedule {
     }
 }
 
-fn conclude(report: &Report, headless: bool) -> Result<(), Failure> {
+fn conclude(report: &ScheduleReport, headless: bool) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     write!(out, "\n{report}")?;
     out.flush()?;
@@ -342,7 +342,7 @@ fn conclude(report: &Report, headless: bool) -> Result<(), Failure> {
 }
 
 /// Waits for something to be over and prints meanwhile what happens on the server.
-async fn told<T>(server: &Handle, work: impl Future<Output = T>) -> io::Result<T> {
+async fn told<T>(server: &ServerHandle, work: impl Future<Output = T>) -> io::Result<T> {
     let done = CancellationToken::new();
     let printer = tokio::spawn(print(server.events(), done.clone()));
     let result = work.await;

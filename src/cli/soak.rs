@@ -10,7 +10,7 @@ use megaton::bot::{
 use megaton::config::{Level, Log};
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
-use megaton::practice::{Ground, SoakError, SoakOptions, TimeControl, fault_kinds, soak};
+use megaton::practice::{SoakTarget, SoakError, SoakOptions, TimeControl, fault_kinds, soak};
 use tokio_util::sync::CancellationToken;
 
 use super::failure::Failure;
@@ -116,7 +116,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
 }
 
 /// The bot at its full speed; whether it came to a good end.
-async fn play(ground: Ground, speed: u32, nodes: u64, concurrency: usize) -> bool {
+async fn play(ground: SoakTarget, speed: u32, nodes: u64, concurrency: usize) -> bool {
     let Some(client) = client(&ground, speed) else {
         return false;
     };
@@ -145,7 +145,7 @@ async fn play(ground: Ground, speed: u32, nodes: u64, concurrency: usize) -> boo
 }
 
 /// A client as fast as the server; what a call takes on any machine it is given.
-fn client(ground: &Ground, speed: u32) -> Option<Client> {
+fn client(ground: &SoakTarget, speed: u32) -> Option<Client> {
     let usual = Timing::default();
     let least = |span: Duration| (span / speed).max(LEAST_CALL);
     let timing = Timing {

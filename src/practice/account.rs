@@ -9,7 +9,7 @@ use super::wire::Counts;
 
 /// What an account is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum AccountKind {
     /// A bot account.
     Bot,
     /// Anybody else.
@@ -26,7 +26,7 @@ pub(crate) struct Account {
     /// The name in lower case.
     pub(crate) id: String,
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: AccountKind,
     pub(crate) rating: Rating,
     pub(crate) created: Millis,
     pub(crate) counts: Counts,
@@ -55,7 +55,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    pub(crate) fn new(name: &str, kind: Kind, timing: &Timing, now: Millis) -> Self {
+    pub(crate) fn new(name: &str, kind: AccountKind, timing: &Timing, now: Millis) -> Self {
         Self {
             id: name.to_lowercase(),
             name: name.to_owned(),
@@ -63,7 +63,7 @@ impl Account {
             rating: Rating::default(),
             created: now,
             counts: Counts::default(),
-            takebacks: kind == Kind::Human,
+            takebacks: kind == AccountKind::Human,
             closed: false,
             marked: false,
             resident: false,
@@ -80,7 +80,7 @@ impl Account {
     }
 
     pub(crate) fn is_bot(&self) -> bool {
-        self.kind == Kind::Bot
+        self.kind == AccountKind::Bot
     }
 
     pub(crate) fn title(&self) -> Option<&'static str> {

@@ -1,14 +1,14 @@
 //! A challenge and the ways it can go; and the reasons for which one is declined.
 
-use super::terms::{ColorWish, Terms};
+use super::game_settings::{ColorWish, GameSettings};
 use super::time::Millis;
 use super::wire::Variant;
 use crate::rules::Color;
 
 /// What a challenger asks for, already checked.
 #[derive(Clone, Debug)]
-pub(crate) struct Wish {
-    pub(crate) terms: Terms,
+pub(crate) struct ChallengeRequest {
+    pub(crate) terms: GameSettings,
     pub(crate) color: ColorWish,
     pub(crate) variant: Variant,
     pub(crate) rules: Vec<String>,
@@ -17,7 +17,7 @@ pub(crate) struct Wish {
 
 /// How a challenge stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum ChallengeState {
     Created,
     /// Nobody keeps it alive; it can still be accepted.
     Offline,
@@ -26,7 +26,7 @@ pub(crate) enum Standing {
     Accepted,
 }
 
-impl Standing {
+impl ChallengeState {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -48,10 +48,10 @@ pub(crate) struct Challenge {
     pub(crate) id: String,
     pub(crate) challenger: String,
     pub(crate) dest: String,
-    pub(crate) wish: Wish,
+    pub(crate) wish: ChallengeRequest,
     /// The challenger's colour, drawn if need be.
     pub(crate) color: Color,
-    pub(crate) standing: Standing,
+    pub(crate) standing: ChallengeState,
     pub(crate) created: Millis,
     /// When somebody last kept it alive.
     pub(crate) seen: Millis,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::rules::Color;
 
-use super::terms::TimeControl;
+use super::game_settings::TimeControl;
 use super::time::Millis;
 
 /// What Lichess shows as the remaining time of a game without a clock.

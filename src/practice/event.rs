@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::rules::Color;
 
-use super::terms::Status;
+use super::game_settings::Status;
 
 /// Something happened.
 #[derive(Clone, Debug)]

@@ -6,48 +6,48 @@
 
 mod account;
 mod arena;
-mod blame;
+mod attribution;
 mod challenge;
 mod clock;
-mod denial;
+mod api_error;
 mod event;
-mod faults;
-mod hall;
-mod havoc;
-mod house;
+mod chaos;
+mod shared;
+mod injector;
+mod state;
 mod http;
-mod journal;
-mod line;
-mod mailbox;
+mod traffic_log;
+mod connection;
+mod outbox;
 mod page;
-mod partner;
-mod pulse;
+mod sparring_bot;
+mod stall_detector;
 mod rating;
 mod report;
-mod round;
+mod game;
 mod schedule;
 mod server;
 mod soak;
 mod streams;
-mod terms;
+mod game_settings;
 mod time;
 mod wire;
 
-pub use account::Kind;
+pub use account::AccountKind;
 pub use arena::{ArenaPlan, ArenaPlayer, ArenaReport};
-pub use blame::Blame;
+pub use attribution::Attribution;
 pub use event::Event;
-pub use faults::{
-    Announcement, Blow, Channel, Fault, Faults, Havoc, Kind as FaultKind, Mess, Mix, Mood, Phase,
-    Place, Plan, Reply, Script, ScriptError, Shape, Strike, kinds as fault_kinds,
+pub use chaos::{
+    Announcement, Injection, Channel, Fault, Faults, ServerFault, FaultKind as FaultKind, StreamFault, FaultMix, OpponentBehavior, GamePhase,
+    Endpoint, FaultPlan, FaultReply, FaultScript, ScriptError, BodyShape, Trigger, kinds as fault_kinds,
 };
-pub use house::Rules;
-pub use journal::Traffic;
-pub use partner::Partner;
+pub use state::ServerRules;
+pub use traffic_log::Traffic;
+pub use sparring_bot::Partner;
 pub use rating::Rating;
-pub use report::{GameReport, Report};
+pub use report::{GameReport, ScheduleReport};
 pub use schedule::Schedule;
-pub use server::{ALL_SCOPES, Handle, Options, Server};
-pub use soak::{Ground, SoakError, SoakOptions, SoakReport, resident_kilobytes, soak};
-pub use terms::{ColorWish, Ratable, Speed, Status, Terms, TimeControl};
+pub use server::{ALL_SCOPES, ServerHandle, Options, Server};
+pub use soak::{SoakTarget, SoakError, SoakOptions, SoakReport, resident_kilobytes, soak};
+pub use game_settings::{ColorWish, RatedCheck, Speed, Status, GameSettings, TimeControl};
 pub use time::{Millis, Timing};

@@ -5,10 +5,10 @@ use std::fmt;
 
 use crate::rules::Color;
 
-use super::blame::Blame;
-use super::journal::Story;
-use super::round::Round;
-use super::terms::Status;
+use super::attribution::Attribution;
+use super::traffic_log::GameTrace;
+use super::game::ServerGame;
+use super::game_settings::Status;
 
 /// One game, seen from the bot.
 #[derive(Clone, Debug)]
@@ -36,14 +36,14 @@ pub struct GameReport {
     /// Requests of the bot that belong to this game.
     pub calls: u32,
     /// Whose fault the end was.
-    pub blame: Blame,
+    pub blame: Attribution,
     /// What happened, where the bot is to blame: a line for everything, milliseconds first.
     pub story: Vec<String>,
 }
 
 /// All games of a schedule.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct ScheduleReport {
     /// How many were to be played.
     pub asked: usize,
     /// Those that began.
@@ -52,9 +52,9 @@ pub struct Report {
 
 impl GameReport {
     /// What came of a game with the bot on `side`.
-    pub(super) fn of(round: &Round, side: Color, blame: Blame, story: &Story) -> Self {
+    pub(super) fn of(round: &ServerGame, side: Color, blame: Attribution, story: &GameTrace) -> Self {
         let faulty = round.faulty(side);
-        let told = |lines: &Story| -> Vec<String> {
+        let told = |lines: &GameTrace| -> Vec<String> {
             let since = |at: super::time::Millis| (at - round.created).as_millis();
             let lines = lines.lines.iter();
             lines
@@ -88,11 +88,11 @@ impl GameReport {
 
     /// Whether the bot played it to an end by its own moves.
     pub fn is_clean(&self) -> bool {
-        self.blame == Blame::Nobody
+        self.blame == Attribution::Nobody
     }
 }
 
-impl Report {
+impl ScheduleReport {
     fn count(&self, holds: impl Fn(&GameReport) -> bool) -> usize {
         self.games.iter().filter(|game| holds(game)).count()
     }
@@ -118,7 +118,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ScheduleReport {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let begun = self.games.len();
         writeln!(
@@ -168,20 +168,20 @@ mod tests {
             illegal: 0,
             out_of_turn: 0,
             calls: 20,
-            blame: Blame::Nobody,
+            blame: Attribution::Nobody,
             story: Vec::new(),
         }
     }
 
     fn blamed(status: Status, winner: Option<Color>) -> GameReport {
         GameReport {
-            blame: Blame::Client("its flag fell"),
+            blame: Attribution::Client("its flag fell"),
             ..game(status, winner)
         }
     }
 
-    fn report(games: Vec<GameReport>) -> Report {
-        Report {
+    fn report(games: Vec<GameReport>) -> ScheduleReport {
+        ScheduleReport {
             asked: games.len(),
             games,
         }
@@ -194,7 +194,7 @@ mod tests {
         assert!(!report(vec![blamed(Status::Outoftime, Some(Color::Black))]).is_clean());
         assert!(!report(vec![blamed(Status::Aborted, None)]).is_clean());
         assert!(
-            !Report {
+            !ScheduleReport {
                 asked: 2,
                 games: vec![game(Status::Draw, None)]
             }

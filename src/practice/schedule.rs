@@ -5,12 +5,12 @@ use std::time::Duration;
 use futures::stream::{self, StreamExt};
 use tokio_util::sync::CancellationToken;
 
-use super::account::Kind;
-use super::challenge::{Standing, Wish};
-use super::partner::{Invitation, Partner};
-use super::report::{GameReport, Report};
-use super::server::Handle;
-use super::terms::{ColorWish, Terms, TimeControl};
+use super::account::AccountKind;
+use super::challenge::{ChallengeState, ChallengeRequest};
+use super::sparring_bot::{Invitation, Partner};
+use super::report::{GameReport, ScheduleReport};
+use super::server::ServerHandle;
+use super::game_settings::{ColorWish, GameSettings, TimeControl};
 use super::wire::Variant;
 
 /// A bot that is busy is asked again after this.
@@ -58,15 +58,15 @@ impl Default for Schedule {
     }
 }
 
-impl Handle {
+impl ServerHandle {
     /// Plays a schedule against the account `bot`, which must be connected soon; comes back when
     /// all is played, or when `stop` is cancelled and the games under way are over.
-    pub async fn play(&self, bot: &str, schedule: Schedule, stop: CancellationToken) -> Report {
+    pub async fn play(&self, bot: &str, schedule: Schedule, stop: CancellationToken) -> ScheduleReport {
         let bot = bot.to_lowercase();
         if schedule.partners.is_empty() || !self.wait_for(&bot).await {
-            return Report {
+            return ScheduleReport {
                 asked: schedule.games,
-                ..Report::default()
+                ..ScheduleReport::default()
             };
         }
         let slots = schedule.concurrency.clamp(1, 64);
@@ -75,7 +75,7 @@ impl Handle {
             stream::iter(lanes).buffer_unordered(slots).collect().await;
         let mut games: Vec<GameReport> = played.into_iter().flatten().collect();
         games.sort_by_key(|game| game.number);
-        Report {
+        ScheduleReport {
             asked: schedule.games,
             games,
         }
@@ -101,9 +101,9 @@ impl Handle {
             }
             let partner = schedule.partners[number % schedule.partners.len()];
             let (kind, name) = if schedule.people {
-                (Kind::Human, partner.name().replace("Partner", "Person"))
+                (AccountKind::Human, partner.name().replace("Partner", "Person"))
             } else {
-                (Kind::Bot, partner.name().to_owned())
+                (AccountKind::Bot, partner.name().to_owned())
             };
             let name = match lane {
                 0 => name,
@@ -120,8 +120,8 @@ impl Handle {
             } else {
                 ColorWish::White
             };
-            let wish = Wish {
-                terms: Terms {
+            let wish = ChallengeRequest {
+                terms: GameSettings {
                     time: schedule.time,
                     rated: schedule.rated,
                 },
@@ -142,7 +142,7 @@ impl Handle {
         &self,
         bot: &str,
         name: &str,
-        wish: Wish,
+        wish: ChallengeRequest,
         number: usize,
         stop: &CancellationToken,
     ) -> Option<GameReport> {
@@ -194,15 +194,15 @@ impl Handle {
                 let begun = house.seat_at(user, id).is_ok();
                 let standing = house.pending(id).map(|challenge| challenge.standing);
                 if begun {
-                    Some(Standing::Accepted)
+                    Some(ChallengeState::Accepted)
                 } else {
                     standing
                 }
             });
             match standing {
-                Some(Standing::Accepted) => return Some(true),
-                Some(Standing::Created | Standing::Offline) => changes.changed().await.ok()?,
-                Some(Standing::Canceled | Standing::Declined(_)) | None => return Some(false),
+                Some(ChallengeState::Accepted) => return Some(true),
+                Some(ChallengeState::Created | ChallengeState::Offline) => changes.changed().await.ok()?,
+                Some(ChallengeState::Canceled | ChallengeState::Declined(_)) | None => return Some(false),
             }
         }
     }

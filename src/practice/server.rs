@@ -11,18 +11,18 @@ use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::account::Kind;
+use super::account::AccountKind;
 use super::event::Event;
-use super::faults::{Blow, Faults};
-use super::hall::{Hall, keep_time};
-use super::havoc::wreak;
-use super::house::{House, Rules};
+use super::chaos::{Injection, Faults};
+use super::shared::{SharedServer, keep_time};
+use super::injector::wreak;
+use super::state::{ServerState, ServerRules};
 use super::http;
-use super::journal::Traffic;
-use super::line::{Cutter, Door};
+use super::traffic_log::Traffic;
+use super::connection::{ConnectionKiller, Acceptor};
 use super::page::{self, Page};
-use super::partner::{Invitation, Partner};
-use super::pulse;
+use super::sparring_bot::{Invitation, Partner};
+use super::stall_detector;
 use super::rating::Rating;
 use super::report::GameReport;
 use super::time::Timing;
@@ -41,7 +41,7 @@ pub struct Options {
     /// Every duration.
     pub timing: Timing,
     /// Limits that a practice ground may do without.
-    pub rules: Rules,
+    pub rules: ServerRules,
     /// The account that visitors of the page play.
     pub bot: Option<String>,
     /// Where chance starts: colours, ids, partners.
@@ -53,7 +53,7 @@ impl Default for Options {
         Self {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
             timing: Timing::default(),
-            rules: Rules::default(),
+            rules: ServerRules::default(),
             bot: None,
             seed: fastrand::u64(..),
         }
@@ -66,14 +66,14 @@ pub struct Server;
 
 impl Server {
     /// Listens and serves until the handle is shut down or dropped.
-    pub async fn start(options: Options) -> io::Result<Handle> {
+    pub async fn start(options: Options) -> io::Result<ServerHandle> {
         let listener = TcpListener::bind(options.listen).await?;
         let address = listener.local_addr()?;
         let url = format!("http://{address}");
-        let house = House::new(url.clone(), options.timing, options.rules, options.seed);
+        let house = ServerState::new(url.clone(), options.timing, options.rules, options.seed);
         let stop = CancellationToken::new();
-        let (hall, orders) = Hall::new(house, stop.clone());
-        pulse::feel(Arc::downgrade(&hall))?;
+        let (hall, orders) = SharedServer::new(house, stop.clone());
+        stall_detector::feel(Arc::downgrade(&hall))?;
         let mut tasks = JoinSet::new();
         let time = keep_time(Arc::clone(&hall));
         let havoc = wreak(Arc::clone(&hall), orders);
@@ -84,12 +84,12 @@ impl Server {
         });
         let page = Page::new(Arc::clone(&hall), address, options.bot.as_deref());
         let router = http::router(Arc::clone(&hall)).merge(page::router(page));
-        let door = Door {
+        let door = Acceptor {
             listener,
             gate: Arc::clone(&hall.gate),
         };
         tasks.spawn(serve(door, router, stop.clone()));
-        Ok(Handle {
+        Ok(ServerHandle {
             address,
             url,
             hall,
@@ -99,8 +99,8 @@ impl Server {
     }
 }
 
-async fn serve(door: Door, router: Router, stop: CancellationToken) {
-    let service = router.into_make_service_with_connect_info::<Cutter>();
+async fn serve(door: Acceptor, router: Router, stop: CancellationToken) {
+    let service = router.into_make_service_with_connect_info::<ConnectionKiller>();
     let serving = axum::serve(door, service).with_graceful_shutdown(stop.cancelled_owned());
     if let Err(error) = serving.await {
         tracing::error!(%error, "the practice server stopped listening");
@@ -109,15 +109,15 @@ async fn serve(door: Door, router: Router, stop: CancellationToken) {
 
 /// A running server.
 #[derive(Debug)]
-pub struct Handle {
+pub struct ServerHandle {
     address: SocketAddr,
     url: String,
-    pub(super) hall: Arc<Hall>,
+    pub(super) hall: Arc<SharedServer>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
 
-impl Handle {
+impl ServerHandle {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -132,11 +132,11 @@ impl Handle {
     ///
     /// Nothing comes back for a name that Lichess would not allow.
     pub fn open_bot(&self, name: &str) -> Option<String> {
-        self.open(name, Kind::Bot, &ALL_SCOPES)
+        self.open(name, AccountKind::Bot, &ALL_SCOPES)
     }
 
     /// Opens an account of any kind and gives back a token for it with these scopes.
-    pub fn open(&self, name: &str, kind: Kind, scopes: &[&str]) -> Option<String> {
+    pub fn open(&self, name: &str, kind: AccountKind, scopes: &[&str]) -> Option<String> {
         let token = self.hall.with(|house, _| house.new_token());
         self.open_with_token(name, kind, scopes, &token)?;
         Some(token)
@@ -146,7 +146,7 @@ impl Handle {
     pub fn open_with_token(
         &self,
         name: &str,
-        kind: Kind,
+        kind: AccountKind,
         scopes: &[&str],
         token: &str,
     ) -> Option<()> {
@@ -242,7 +242,7 @@ impl Handle {
     }
 
     /// Brings a blow down on a game now.
-    pub fn strike(&self, game: &str, blow: Blow) {
+    pub fn strike(&self, game: &str, blow: Injection) {
         self.hall.strike(game, blow);
     }
 
@@ -272,7 +272,7 @@ impl Handle {
     }
 }
 
-impl Drop for Handle {
+impl Drop for ServerHandle {
     fn drop(&mut self) {
         self.stop.cancel();
     }

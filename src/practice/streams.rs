@@ -8,9 +8,9 @@ use tokio::sync::{broadcast, watch};
 use crate::rules::Color;
 
 use super::event::Event;
-use super::faults::{Channel, Mess};
-use super::house::{Delivery, House};
-use super::mailbox::Mailbox;
+use super::chaos::{Channel, StreamFault};
+use super::state::{OutgoingEvent, ServerState};
+use super::outbox::Outbox;
 
 /// Which game stream replaces which: same game, same side, same program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,10 +24,10 @@ pub(crate) struct GameStreamKey {
 #[derive(Debug)]
 pub(crate) struct Streams {
     /// By token.
-    events: HashMap<String, Arc<Mailbox>>,
-    games: HashMap<GameStreamKey, Arc<Mailbox>>,
+    events: HashMap<String, Arc<Outbox>>,
+    games: HashMap<GameStreamKey, Arc<Outbox>>,
     /// Those who keep a challenge alive, by its id.
-    challenges: HashMap<String, Arc<Mailbox>>,
+    challenges: HashMap<String, Arc<Outbox>>,
     /// Those inside the server who look at a game or challenge whenever it changes.
     watchers: HashMap<String, watch::Sender<u64>>,
     news: broadcast::Sender<Event>,
@@ -45,8 +45,8 @@ impl Streams {
     }
 
     /// Opens the event stream of a token; the one before it ends.
-    pub(crate) fn open_events(&mut self, token: &str, lines: Vec<String>) -> Arc<Mailbox> {
-        let mailbox = Arc::new(Mailbox::holding(lines));
+    pub(crate) fn open_events(&mut self, token: &str, lines: Vec<String>) -> Arc<Outbox> {
+        let mailbox = Arc::new(Outbox::holding(lines));
         if let Some(older) = self.events.insert(token.to_owned(), Arc::clone(&mailbox)) {
             older.close();
         }
@@ -54,22 +54,22 @@ impl Streams {
     }
 
     /// Opens a game stream; the one before it of the same key ends.
-    pub(crate) fn open_game(&mut self, key: GameStreamKey, first: String) -> Arc<Mailbox> {
-        let mailbox = Arc::new(Mailbox::holding(vec![first]));
+    pub(crate) fn open_game(&mut self, key: GameStreamKey, first: String) -> Arc<Outbox> {
+        let mailbox = Arc::new(Outbox::holding(vec![first]));
         if let Some(older) = self.games.insert(key, Arc::clone(&mailbox)) {
             older.close();
         }
         mailbox
     }
 
-    pub(crate) fn open_challenge(&mut self, id: &str, first: String) -> Arc<Mailbox> {
-        let mailbox = Arc::new(Mailbox::holding(vec![first]));
+    pub(crate) fn open_challenge(&mut self, id: &str, first: String) -> Arc<Outbox> {
+        let mailbox = Arc::new(Outbox::holding(vec![first]));
         self.challenges.insert(id.to_owned(), Arc::clone(&mailbox));
         mailbox
     }
 
     /// Forgets a stream whose reader has gone.
-    pub(crate) fn forget(&mut self, mailbox: &Arc<Mailbox>) {
+    pub(crate) fn forget(&mut self, mailbox: &Arc<Outbox>) {
         self.events.retain(|_, it| !Arc::ptr_eq(it, mailbox));
         self.games.retain(|_, it| !Arc::ptr_eq(it, mailbox));
         self.challenges.retain(|_, it| !Arc::ptr_eq(it, mailbox));
@@ -109,7 +109,7 @@ impl Streams {
     }
 
     /// Does something to the stream of a game, or to every event stream.
-    pub(crate) fn mess(&mut self, game: &str, channel: Channel, mess: &Mess) {
+    pub(crate) fn mess(&mut self, game: &str, channel: Channel, mess: &StreamFault) {
         match channel {
             Channel::Game => {
                 let here = self.games.iter().filter(|(key, _)| key.game == game);
@@ -122,35 +122,35 @@ impl Streams {
         }
     }
 
-    pub(crate) fn deliver(&mut self, house: &House, delivery: Delivery) {
+    pub(crate) fn deliver(&mut self, house: &ServerState, delivery: OutgoingEvent) {
         match delivery {
-            Delivery::Event { user, line } => self.tell_user(house, &user, &line),
-            Delivery::Game { id, to, line, .. } => {
+            OutgoingEvent::Event { user, line } => self.tell_user(house, &user, &line),
+            OutgoingEvent::Game { id, to, line, .. } => {
                 let readers = self
                     .games
                     .iter()
                     .filter(|(key, _)| key.game == id && to.is_none_or(|side| side == key.side));
                 readers.for_each(|(_, mailbox)| mailbox.push(line.clone()));
             }
-            Delivery::GameOver { id } => {
+            OutgoingEvent::GameOver { id } => {
                 let over = self.games.iter().filter(|(key, _)| key.game == id);
                 over.for_each(|(_, mailbox)| mailbox.close());
             }
-            Delivery::Changed { id } => self.wake_watchers(&id),
-            Delivery::ChallengeDone { id, done } => {
+            OutgoingEvent::Changed { id } => self.wake_watchers(&id),
+            OutgoingEvent::ChallengeDone { id, done } => {
                 if let Some(mailbox) = self.challenges.remove(&id) {
                     mailbox.push(format!("{{\"done\":\"{done}\"}}"));
                     mailbox.close();
                 }
             }
-            Delivery::News(event) => {
+            OutgoingEvent::News(event) => {
                 // Nobody listening is no loss.
                 let _ = self.news.send(event);
             }
         }
     }
 
-    fn tell_user(&self, house: &House, user: &str, line: &str) {
+    fn tell_user(&self, house: &ServerState, user: &str, line: &str) {
         for (token, mailbox) in &self.events {
             if house.owner(token) == Some(user) {
                 mailbox.push(line.to_owned());

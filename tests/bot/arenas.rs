@@ -13,8 +13,8 @@ use megaton::lichess::{
     CallResult, Client, ClientOptions, EndpointClass, JoinOptions, Timing, Token,
 };
 use megaton::practice::{
-    self, ArenaPlan, Blow, Event, Fault, GameReport, Handle, Mood, Partner, Phase, Place, Rating,
-    Status, Strike,
+    self, ArenaPlan, Injection, Event, Fault, GameReport, ServerHandle, OpponentBehavior, Partner, GamePhase, Endpoint, Rating,
+    Status, Trigger,
 };
 use tokio::task::JoinHandle;
 
@@ -24,7 +24,7 @@ const FASTER: u32 = 30;
 /// A hang guard, not a measurement.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-async fn lichess() -> Handle {
+async fn lichess() -> ServerHandle {
     let options = practice::Options {
         timing: practice::Timing::in_a_hurry(FASTER),
         seed: 7,
@@ -34,7 +34,7 @@ async fn lichess() -> Handle {
 }
 
 /// Opens an arena with two partners in it, so that the opponent changes.
-fn open(server: &Handle, plan: ArenaPlan) -> String {
+fn open(server: &ServerHandle, plan: ArenaPlan) -> String {
     let id = server.open_arena(plan).unwrap();
     for number in 0..2 {
         let name = format!("Partner-{id}-{number}");
@@ -52,12 +52,12 @@ struct Bot {
 }
 
 impl Bot {
-    fn start(server: &Handle, change: impl FnOnce(&mut Settings)) -> Self {
+    fn start(server: &ServerHandle, change: impl FnOnce(&mut Settings)) -> Self {
         let token = server.open_bot(BOT).unwrap();
         Self::with_token(server, &token, change)
     }
 
-    fn with_token(server: &Handle, token: &str, change: impl FnOnce(&mut Settings)) -> Self {
+    fn with_token(server: &ServerHandle, token: &str, change: impl FnOnce(&mut Settings)) -> Self {
         let client = Client::new(ClientOptions {
             base_url: server.url().to_owned(),
             token: Token::parse(token, "the test").unwrap(),
@@ -101,7 +101,7 @@ impl Bot {
     }
 
     /// A bot that joins what suits it.
-    fn auto(server: &Handle) -> Self {
+    fn auto(server: &ServerHandle) -> Self {
         Self::start(server, |settings| settings.arena.auto = true)
     }
 
@@ -121,7 +121,7 @@ async fn next(news: &mut tokio::sync::broadcast::Receiver<Event>, wanted: impl F
     tokio::time::timeout(PATIENCE, wait).await.unwrap();
 }
 
-async fn games(server: &Handle, arena: &str, count: usize) -> Vec<GameReport> {
+async fn games(server: &ServerHandle, arena: &str, count: usize) -> Vec<GameReport> {
     let games = server.arena_games(arena, count);
     tokio::time::timeout(PATIENCE, games).await.unwrap()
 }
@@ -353,7 +353,7 @@ async fn on_its_way_out_it_withdraws_and_plays_its_game_to_the_end() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_opponent_who_never_begins_loses_and_nothing_is_aborted() {
     let server = lichess().await;
-    server.faults().moods(Mood::NeverMoves);
+    server.faults().moods(OpponentBehavior::NeverMoves);
     let id = open(&server, ArenaPlan::default());
     let bot = Bot::auto(&server);
     for game in games(&server, &id, 2).await {
@@ -369,8 +369,8 @@ async fn who_could_not_begin_in_time_stays_out_of_that_arena() {
     let server = lichess().await;
     // No move of the first game gets through.
     for _ in 0..1000 {
-        let refused = Blow::Call(Place::Move, Fault::Refuse { status: 503 });
-        server.faults().strike(Strike::at(Phase::Begin, refused));
+        let refused = Injection::Call(Endpoint::Move, Fault::Refuse { status: 503 });
+        server.faults().strike(Trigger::at(GamePhase::Begin, refused));
     }
     let lost = open(&server, ArenaPlan::default());
     let later = open(

@@ -11,7 +11,7 @@ use megaton::bot::{
 use megaton::config::Profile;
 use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::{Client, ClientOptions, EndpointClass, Side, Timing, Token};
-use megaton::practice::{self, Event, Fault, Handle, Partner, Place};
+use megaton::practice::{self, Event, Fault, ServerHandle, Partner, Endpoint};
 use tokio::task::JoinHandle;
 
 /// So much faster than in earnest.
@@ -19,7 +19,7 @@ const FASTER: u32 = 50;
 /// A hang guard, not a measurement.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-async fn lichess(rules: practice::Rules) -> Handle {
+async fn lichess(rules: practice::ServerRules) -> ServerHandle {
     let options = practice::Options {
         timing: practice::Timing::scaled(FASTER),
         rules,
@@ -39,7 +39,7 @@ struct Bot {
 
 impl Bot {
     /// A bot that looks for games without rest.
-    fn seeking(server: &Handle, name: &str, change: impl FnOnce(&mut Settings)) -> Self {
+    fn seeking(server: &ServerHandle, name: &str, change: impl FnOnce(&mut Settings)) -> Self {
         let token = server.open_bot(name).unwrap();
         let client = Client::new(ClientOptions {
             base_url: server.url().to_owned(),
@@ -117,7 +117,7 @@ where
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_partner_is_found_and_met_with_both_colours() {
-    let server = lichess(practice::Rules::default()).await;
+    let server = lichess(practice::ServerRules::default()).await;
     server.invite(Partner::Random, Duration::ZERO);
     let bot = Bot::seeking(&server, "Seeker", |_| {});
     let mut events = bot.listeners.subscribe();
@@ -136,7 +136,7 @@ async fn a_partner_is_found_and_met_with_both_colours() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_last_opponent_is_challenged_again_when_the_operator_says_so() {
-    let server = lichess(practice::Rules::default()).await;
+    let server = lichess(practice::ServerRules::default()).await;
     server.invite(Partner::Random, Duration::ZERO);
     let bot = Bot::seeking(&server, "Seeker", |settings| {
         settings.matchmaking.color_pairs = false;
@@ -167,7 +167,7 @@ async fn the_last_opponent_is_challenged_again_when_the_operator_says_so() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whom_nobody_can_challenge_is_on_record_with_the_reason() {
-    let server = lichess(practice::Rules::default()).await;
+    let server = lichess(practice::ServerRules::default()).await;
     let bot = Bot::seeking(&server, "Seeker", |settings| {
         settings.matchmaking.enabled = false;
     });
@@ -178,7 +178,7 @@ async fn whom_nobody_can_challenge_is_on_record_with_the_reason() {
     let partner = server.invite(Partner::Random, Duration::ZERO);
     server
         .faults()
-        .add(Place::Create, Fault::Refuse { status: 400 });
+        .add(Endpoint::Create, Fault::Refuse { status: 400 });
     for (user, why) in [
         ("Nobody77", "no such account"),
         (partner, "refused with status 400: "),
@@ -207,7 +207,7 @@ async fn whom_nobody_can_challenge_is_on_record_with_the_reason() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_bots_that_seek_find_each_other() {
-    let server = lichess(practice::Rules::default()).await;
+    let server = lichess(practice::ServerRules::default()).await;
     let mut started = server.events();
     let two = Bot::seeking(&server, "Two", |settings| {
         settings.matchmaking.enabled = false;
@@ -227,7 +227,7 @@ async fn two_bots_that_seek_find_each_other() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_challenge_that_nobody_answers_is_withdrawn_and_not_made_again() {
-    let server = lichess(practice::Rules::default()).await;
+    let server = lichess(practice::ServerRules::default()).await;
     // Somebody who is there and never answers.
     let deaf = server.open_bot("Deaf").unwrap();
     let deaf = Client::new(ClientOptions {
@@ -254,10 +254,10 @@ async fn a_challenge_that_nobody_answers_is_withdrawn_and_not_made_again() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_days_games_spent_stop_the_search() {
-    let server = lichess(practice::Rules {
+    let server = lichess(practice::ServerRules {
         bot_games_a_day: Some(1),
         challenge_credits: Some([25, 200]),
-        ..practice::Rules::default()
+        ..practice::ServerRules::default()
     })
     .await;
     server.invite(Partner::Random, Duration::ZERO);

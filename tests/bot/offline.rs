@@ -14,7 +14,7 @@ use megaton::lichess::{
     ChallengeOptions, Client, ClientOptions, ColorChoice, EndpointClass, GameId, OfferDraw, Side,
     Timing, Token, UserId,
 };
-use megaton::practice::{self, Event, Fault, Handle, Place};
+use megaton::practice::{self, Event, Fault, ServerHandle, Endpoint};
 use megaton::store::{FinishedGame, GameResult, Store, Timestamp};
 use tempfile::TempDir;
 use tokio::sync::broadcast;
@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server, an opponent there, and the folder in which the bot keeps what it knows.
 struct Ground {
-    server: Handle,
+    server: ServerHandle,
     token: String,
     foe: Client,
     news: broadcast::Receiver<Event>,
@@ -45,7 +45,7 @@ struct Bot {
     task: JoinHandle<Result<(), BotError>>,
 }
 
-fn client(server: &Handle, token: &str) -> Client {
+fn client(server: &ServerHandle, token: &str) -> Client {
     let options = ClientOptions {
         base_url: server.url().to_owned(),
         token: Token::parse(token, "the test").unwrap(),
@@ -208,7 +208,7 @@ async fn a_game_that_ended_while_the_bot_was_away_is_counted_once() {
     // The first answers are none.
     let faults = ground.server.faults();
     for status in [502, 404] {
-        faults.add_at(game.as_str(), Place::Lookup, Fault::Refuse { status });
+        faults.add_at(game.as_str(), Endpoint::Lookup, Fault::Refuse { status });
     }
 
     let mut bot = ground.bot().await;

@@ -9,7 +9,7 @@ use megaton::bot::{
 use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, JoinOptions, Token};
-use megaton::practice::{Fault, Handle, Options, Place, Server, Timing};
+use megaton::practice::{Fault, ServerHandle, Options, Endpoint, Server, Timing};
 use tokio::sync::broadcast::Receiver;
 use tokio::task::JoinHandle;
 
@@ -34,7 +34,7 @@ impl Drop for Running {
     }
 }
 
-async fn server() -> Handle {
+async fn server() -> ServerHandle {
     let options = Options {
         timing: Timing::scaled(FACTOR),
         ..Options::default()
@@ -43,7 +43,7 @@ async fn server() -> Handle {
 }
 
 impl Running {
-    fn start(server: &Handle, token: &str) -> Self {
+    fn start(server: &ServerHandle, token: &str) -> Self {
         let client = Client::new(ClientOptions {
             base_url: server.url().to_owned(),
             token: Token::parse(token, "the test").expect("a good token"),
@@ -120,7 +120,7 @@ async fn a_token_that_is_refused_while_it_runs_is_an_alarm_until_it_is_taken_aga
     // A first 401 may be about our name in the user agent; it is asked again without.
     for _ in 0..2 {
         let refusal = Fault::Refuse { status: 401 };
-        server.faults().add(Place::Events, refusal);
+        server.faults().add(Endpoint::Events, refusal);
     }
     server.break_streams();
     bot.wait_for(|event| is_alarm(event, AlertKind::Token))
@@ -139,7 +139,7 @@ async fn a_stream_that_ends_again_and_again_is_an_alarm_until_it_stays() {
     let server = server().await;
     let token = server.open_bot(BOT).expect("a good name");
     for _ in 0..3 {
-        server.faults().add(Place::Events, Fault::EndAfter(0));
+        server.faults().add(Endpoint::Events, Fault::EndAfter(0));
     }
     let mut bot = Running::start(&server, &token);
     bot.wait_for(|event| is_alarm(event, AlertKind::Stolen))

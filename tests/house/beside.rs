@@ -11,7 +11,7 @@ use megaton::archive::{
     GameRecord, MoveRecord, Order, Origin, PgnOptions, PlayerRecord, TimeControlRecord, pgn,
 };
 use megaton::lichess::{Side, Speed, Status};
-use megaton::practice::{Handle, Options, Partner, Schedule, Server, TimeControl, Timing};
+use megaton::practice::{ServerHandle, Options, Partner, Schedule, Server, TimeControl, Timing};
 use tokio_util::sync::CancellationToken;
 
 use super::program::{Ran, command, ran};
@@ -74,7 +74,7 @@ impl Drop for Running {
 
 /// A practice server, and a folder with a config and an archive of old games.
 struct Ground {
-    server: Handle,
+    server: ServerHandle,
     folder: tempfile::TempDir,
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use megaton::practice::{ArenaPlan, Event, GameReport, Handle, Kind, Partner};
+use megaton::practice::{ArenaPlan, Event, GameReport, ServerHandle, AccountKind, Partner};
 use tokio::sync::broadcast::Receiver;
 
 use super::program::command;
@@ -51,7 +51,7 @@ async fn whom_the_operator_names_is_challenged() {
 }
 
 /// An arena of teams with a password, in which somebody waits.
-fn closed_arena(server: &Handle) -> String {
+fn closed_arena(server: &ServerHandle) -> String {
     let plan = ArenaPlan {
         password: Some("sesame".to_owned()),
         battle: vec!["bombers".to_owned()],
@@ -108,7 +108,7 @@ async fn an_arena_is_joined_with_password_and_team_played_in_and_left() {
 }
 
 /// A command about a team, given with a token: status and all that it says.
-fn team(server: &Handle, token: &str, arguments: &[&str]) -> (Option<i32>, String) {
+fn team(server: &ServerHandle, token: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let config = folder.path().join("config.toml");
     let text = format!("[lichess]\nurl = \"{}\"\n", server.url());
@@ -134,7 +134,7 @@ async fn a_team_is_joined_and_left_without_a_running_bot() {
     closed_arena(&server);
     let usual = server.open_bot(BOT).expect("a good name");
     let member = server
-        .open(BOT, Kind::Bot, &["bot:play", "team:write"])
+        .open(BOT, AccountKind::Bot, &["bot:play", "team:write"])
         .expect("a good name");
 
     let (code, said) = team(&server, &usual, &["join", "bombers"]);

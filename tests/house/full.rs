@@ -16,7 +16,7 @@ use std::time::Duration;
 use megaton::archive::{ArchiveReader, FILE_NAME, GameRecord};
 use megaton::bot::{BotState, StateRules};
 use megaton::practice::{
-    GameReport, Handle, Options, Partner, Schedule, Server, TimeControl, Timing,
+    GameReport, ServerHandle, Options, Partner, Schedule, Server, TimeControl, Timing,
 };
 use megaton::store::Store;
 use rustix::process::{Pid, Signal, kill_process};
@@ -175,7 +175,7 @@ async fn the_disk_fills_up(folder: &Path) {
 
 /// A practice server, and a folder with a small disk in it.
 struct Ground {
-    server: Handle,
+    server: ServerHandle,
     token: String,
     folder: PathBuf,
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use megaton::practice::{Event, Handle, Options, Partner, Report, Schedule, Server, TimeControl};
+use megaton::practice::{Event, ServerHandle, Options, Partner, ScheduleReport, Schedule, Server, TimeControl};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -17,7 +17,7 @@ const GUARD: Duration = Duration::from_secs(120);
 
 /// A practice server and a `megaton run` on it.
 struct Ground {
-    server: Handle,
+    server: ServerHandle,
     bot: Child,
     _folder: TempDir,
 }
@@ -50,7 +50,7 @@ impl Ground {
 }
 
 /// Games one after the other, with a partner that lasts.
-async fn play(server: &Handle, pace: Duration, stop: &CancellationToken) -> Report {
+async fn play(server: &ServerHandle, pace: Duration, stop: &CancellationToken) -> ScheduleReport {
     let schedule = Schedule {
         games: 3,
         concurrency: 1,
@@ -70,7 +70,7 @@ async fn play(server: &Handle, pace: Duration, stop: &CancellationToken) -> Repo
         .expect("the games end")
 }
 
-async fn see_moves(server: &Handle, count: usize) {
+async fn see_moves(server: &ServerHandle, count: usize) {
     let mut news = server.events();
     let mut moves = 0;
     while moves < count {

@@ -19,7 +19,7 @@ use megaton::config::{AlertFormat, Alerts as AlertSettings, Archive};
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{Client, ClientOptions, Side, Status, Timing, Token};
 use megaton::panel::{Address, Alerts, StatusWatch};
-use megaton::practice::Handle;
+use megaton::practice::ServerHandle;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -39,7 +39,7 @@ struct Bot {
 }
 
 impl Bot {
-    async fn start(server: &Handle, token: &str, archive: &Path, rules: &ArchiveRules) -> Self {
+    async fn start(server: &ServerHandle, token: &str, archive: &Path, rules: &ArchiveRules) -> Self {
         let client = Client::new(ClientOptions {
             base_url: server.url().to_owned(),
             token: Token::parse(token, "the test").expect("a good token"),

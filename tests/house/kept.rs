@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use megaton::archive::{ArchiveReader, FILE_NAME, Filter, GameRecord, Order};
-use megaton::practice::{Event, Handle, Options, Partner, Schedule, Server, TimeControl, Timing};
+use megaton::practice::{Event, ServerHandle, Options, Partner, Schedule, Server, TimeControl, Timing};
 use tempfile::TempDir;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::TryRecvError;
@@ -28,7 +28,7 @@ const HALF_A_SECOND: usize = 10;
 
 /// A server, and a program that plays on it and keeps its games in a folder.
 struct Ground {
-    server: Handle,
+    server: ServerHandle,
     token: String,
     folder: TempDir,
 }

@@ -10,7 +10,7 @@ use megaton::bot::{
 };
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, DeclineReason, Token};
-use megaton::practice::{Handle, Options, Partner, Rules, Schedule, Server, TimeControl, Timing};
+use megaton::practice::{ServerHandle, Options, Partner, ServerRules, Schedule, Server, TimeControl, Timing};
 use megaton::store::{State, Store, StoreError};
 use tokio::sync::broadcast::Receiver;
 use tokio::task::JoinHandle;
@@ -30,7 +30,7 @@ struct Bot {
 }
 
 impl Bot {
-    async fn start(server: &Handle, token: &str, data: &Path, guard_losses: u32) -> Self {
+    async fn start(server: &ServerHandle, token: &str, data: &Path, guard_losses: u32) -> Self {
         let mut settings = Settings {
             search: SearchLimits {
                 nodes: Some(1),
@@ -113,7 +113,7 @@ async fn open(data: &Path) -> (Store, State) {
     tokio::time::timeout(GUARD, opening).await.expect("in time")
 }
 
-async fn server(rules: Rules) -> Handle {
+async fn server(rules: ServerRules) -> ServerHandle {
     let options = Options {
         timing: Timing::scaled(FACTOR),
         rules,
@@ -136,9 +136,9 @@ fn games(games: usize) -> Schedule {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_servers_limit_is_learned_and_known_after_a_restart() {
-    let server = server(Rules {
+    let server = server(ServerRules {
         bot_games_a_day: Some(1),
-        ..Rules::default()
+        ..ServerRules::default()
     })
     .await;
     let token = server.open_bot(BOT).expect("a good name");
@@ -166,7 +166,7 @@ async fn the_servers_limit_is_learned_and_known_after_a_restart() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_run_of_losses_no_rated_game_is_played_and_a_restart_says_so_again() {
-    let server = server(Rules::default()).await;
+    let server = server(ServerRules::default()).await;
     let token = server.open_bot(BOT).expect("a good name");
     let data = tempfile::tempdir().expect("a folder");
     let never = CancellationToken::new();

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use megaton::lichess::{GameId, Room};
-use megaton::practice::{Fault, Place};
+use megaton::practice::{Fault, Endpoint};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -56,7 +56,7 @@ async fn the_operator_speaks_through_the_bot() {
 
     server
         .faults()
-        .add(Place::Chat, Fault::Refuse { status: 400 });
+        .add(Endpoint::Chat, Fault::Refuse { status: 400 });
     let (code, _, err) = bot.tell(&["say", id, "again"]);
     assert!(code == Some(1) && err.contains("not said: "), "{err}");
     other.0.abort(&game).await.expect("it may be aborted");
@@ -121,7 +121,7 @@ async fn the_status_tells_how_the_streams_are() {
     for _ in 0..50 {
         server
             .faults()
-            .add(Place::GameStream, Fault::Refuse { status: 502 });
+            .add(Endpoint::GameStream, Fault::Refuse { status: 502 });
     }
     server.break_streams();
     until("it is said that one is not open", async || {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use megaton::archive::{ArchiveReader, FILE_NAME};
 use megaton::lichess::{GameId, Room};
-use megaton::practice::{ArenaPlan, Handle};
+use megaton::practice::{ArenaPlan, ServerHandle};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -26,7 +26,7 @@ struct Steered {
 
 impl Steered {
     /// Its page is at a port that was free a moment ago.
-    async fn start(server: &Handle) -> Self {
+    async fn start(server: &ServerHandle) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let password = folder.path().join("password");
         fs::write(&password, PASSWORD).expect("a file");
@@ -120,7 +120,7 @@ impl Steered {
     }
 
     /// What is written down of orders.
-    fn written(&self, server: &Handle) -> Vec<String> {
+    fn written(&self, server: &ServerHandle) -> Vec<String> {
         let config = self.bot.config();
         let folder = config.parent().expect("a folder").join("data");
         let host = server.url().trim_start_matches("http://");
@@ -304,7 +304,7 @@ async fn somebody_is_challenged(steered: &Steered, other: &Opponent) {
     .await;
 }
 
-async fn an_arena_is_joined_and_left(steered: &Steered, server: &Handle) {
+async fn an_arena_is_joined_and_left(steered: &Steered, server: &ServerHandle) {
     let order = |verb: &str, arena: &str| json!({ "do": verb, "arena": arena });
     steered.refused(&order("leave", "nosuch12"), "nothing to do with an arena");
     let id = server.open_arena(ArenaPlan::default()).expect("an arena");

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use megaton::lichess::{
     ChallengeOptions, Client, ClientOptions, ColorChoice, GameId, OfferDraw, Timing, Token, UserId,
 };
-use megaton::practice::{Handle, Options, Server};
+use megaton::practice::{ServerHandle, Options, Server};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -37,7 +37,7 @@ impl Drop for Running {
 
 impl Running {
     /// Starts it and waits until it can be challenged.
-    pub(super) async fn start(server: &Handle, more: &str) -> Self {
+    pub(super) async fn start(server: &ServerHandle, more: &str) -> Self {
         let token = server.open_bot(BOT).expect("a good name");
         let folder = tempfile::tempdir().expect("a folder");
         let url = server.url();
@@ -125,7 +125,7 @@ pub(super) async fn until(what: &str, so: impl AsyncFn() -> bool) {
     }
 }
 
-pub(super) async fn server() -> Handle {
+pub(super) async fn server() -> ServerHandle {
     Server::start(Options::default()).await.expect("a port")
 }
 
@@ -133,7 +133,7 @@ pub(super) async fn server() -> Handle {
 pub(super) struct Opponent(pub(super) Client);
 
 impl Opponent {
-    pub(super) fn new(server: &Handle) -> Self {
+    pub(super) fn new(server: &ServerHandle) -> Self {
         let token = server.open_bot("Other").expect("a good name");
         let client = Client::new(ClientOptions {
             base_url: server.url().to_owned(),

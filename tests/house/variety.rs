@@ -10,7 +10,7 @@ use megaton::bot::{
 };
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, Token};
-use megaton::practice::{Options, Partner, Rules, Schedule, Server, TimeControl, Timing};
+use megaton::practice::{Options, Partner, ServerRules, Schedule, Server, TimeControl, Timing};
 use megaton::store::Store;
 use tokio_util::sync::CancellationToken;
 
@@ -25,9 +25,9 @@ const GUARD: Duration = Duration::from_secs(120);
 async fn counted(variety: bool, data: &Path) -> usize {
     let server = Server::start(Options {
         timing: Timing::scaled(FACTOR),
-        rules: Rules {
+        rules: ServerRules {
             repeats_do_not_count: true,
-            ..Rules::default()
+            ..ServerRules::default()
         },
         ..Options::default()
     });

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use megaton::practice::{Fault, Handle, Place};
+use megaton::practice::{Fault, ServerHandle, Endpoint};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ impl Drop for Watched {
 
 impl Watched {
     /// Starts it with these variables; its page is at a port that was free a moment ago.
-    pub(super) fn start(server: &Handle, more: &str, variables: &[(&str, &str)]) -> Self {
+    pub(super) fn start(server: &ServerHandle, more: &str, variables: &[(&str, &str)]) -> Self {
         let token = server.open_bot(BOT).expect("a good name");
         let folder = tempfile::tempdir().expect("a folder");
         let free = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -251,7 +251,7 @@ async fn an_alarm_reaches_the_webhook_and_one_that_hangs_harms_nobody() {
     // A first 401 may be about our name in the user agent; it is asked again without.
     for _ in 0..2 {
         let refusal = Fault::Refuse { status: 401 };
-        server.faults().add(Place::Events, refusal);
+        server.faults().add(Endpoint::Events, refusal);
     }
     server.break_streams();
     // Taken and never answered: the bot goes on, and so does its game.

@@ -15,7 +15,7 @@ use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, Token};
 use megaton::practice::{
-    Blame, Event, Fault, Handle, Options, Partner, Place, Schedule, Server, Status, TimeControl,
+    Attribution, Event, Fault, ServerHandle, Options, Partner, Endpoint, Schedule, Server, Status, TimeControl,
     Timing,
 };
 use rustix::process::{Pid, Signal, kill_process};
@@ -31,7 +31,7 @@ const BOT: &str = "Megaton";
 /// How much faster than Lichess and its clients everything runs here.
 const FACTOR: u32 = 20;
 
-async fn server() -> Handle {
+async fn server() -> ServerHandle {
     let options = Options {
         timing: Timing::scaled(FACTOR),
         ..Options::default()
@@ -40,11 +40,11 @@ async fn server() -> Handle {
 }
 
 /// The bot in this process, with one node for each move.
-fn put_on(server: &Handle) -> JoinHandle<()> {
+fn put_on(server: &ServerHandle) -> JoinHandle<()> {
     put_on_with(server, Config::default())
 }
 
-fn put_on_with(server: &Handle, mut config: Config) -> JoinHandle<()> {
+fn put_on_with(server: &ServerHandle, mut config: Config) -> JoinHandle<()> {
     let token = server.open_bot(BOT).expect("a good name");
     let client = Client::new(ClientOptions {
         base_url: server.url().to_owned(),
@@ -202,28 +202,28 @@ async fn games_without_a_clock_are_played_where_the_operator_takes_them() {
 async fn lost_replies_bad_gateways_and_limits_cost_no_game() {
     let server = server().await;
     for status in [500, 502, 503, 504, 429] {
-        server.faults().add(Place::Move, Fault::LoseReply);
-        server.faults().add(Place::Move, Fault::Refuse { status });
-        server.faults().add(Place::Move, Fault::LoseRequest);
-        server.faults().add(Place::Move, Fault::DoneBut { status });
+        server.faults().add(Endpoint::Move, Fault::LoseReply);
+        server.faults().add(Endpoint::Move, Fault::Refuse { status });
+        server.faults().add(Endpoint::Move, Fault::LoseRequest);
+        server.faults().add(Endpoint::Move, Fault::DoneBut { status });
         server
             .faults()
-            .add(Place::Move, Fault::Late(Duration::from_millis(30)));
+            .add(Endpoint::Move, Fault::Late(Duration::from_millis(30)));
     }
     server
         .faults()
-        .add(Place::Account, Fault::Refuse { status: 502 });
-    server.faults().add(Place::Accept, Fault::LoseReply);
+        .add(Endpoint::Account, Fault::Refuse { status: 502 });
+    server.faults().add(Endpoint::Accept, Fault::LoseReply);
     server
         .faults()
-        .add(Place::Accept, Fault::DoneBut { status: 502 });
+        .add(Endpoint::Accept, Fault::DoneBut { status: 502 });
     let bot = put_on(&server);
     let report = server
         .play(BOT, schedule(6, 1), CancellationToken::new())
         .await;
     assert!(report.is_clean(), "{report}");
     assert_eq!(
-        server.faults().waiting(Place::Move),
+        server.faults().waiting(Endpoint::Move),
         0,
         "every fault struck: {report}"
     );
@@ -241,26 +241,26 @@ async fn streams_that_end_break_and_fall_silent_cost_no_game() {
     for lines in [0, 1, 2] {
         server
             .faults()
-            .add(Place::GameStream, Fault::EndAfter(lines));
+            .add(Endpoint::GameStream, Fault::EndAfter(lines));
         server
             .faults()
-            .add(Place::GameStream, Fault::BreakAfter(lines + 1));
+            .add(Endpoint::GameStream, Fault::BreakAfter(lines + 1));
         server
             .faults()
-            .add(Place::GameStream, Fault::SilentAfter(lines));
+            .add(Endpoint::GameStream, Fault::SilentAfter(lines));
         server.faults().add(
-            Place::GameStream,
+            Endpoint::GameStream,
             Fault::SayAfter(1, nonsense[lines].to_owned()),
         );
         server
             .faults()
-            .add(Place::GameStream, Fault::Refuse { status: 502 });
+            .add(Endpoint::GameStream, Fault::Refuse { status: 502 });
     }
-    server.faults().add(Place::Events, Fault::EndAfter(1));
+    server.faults().add(Endpoint::Events, Fault::EndAfter(1));
     server
         .faults()
-        .add(Place::Events, Fault::SayAfter(1, nonsense[1].to_owned()));
-    server.faults().add(Place::Events, Fault::BreakAfter(1));
+        .add(Endpoint::Events, Fault::SayAfter(1, nonsense[1].to_owned()));
+    server.faults().add(Endpoint::Events, Fault::BreakAfter(1));
     let bot = put_on(&server);
     let report = server
         .play(BOT, schedule(8, 2), CancellationToken::new())
@@ -288,7 +288,7 @@ async fn a_restart_of_the_server_costs_no_game() {
             }
             moves += 1;
             if moves % 15 == 0 {
-                for place in [Place::GameStream, Place::Move, Place::Events] {
+                for place in [Endpoint::GameStream, Endpoint::Move, Endpoint::Events] {
                     server.faults().add(place, Fault::Refuse { status: 503 });
                     server.faults().add(place, Fault::LoseRequest);
                 }
@@ -329,7 +329,7 @@ impl Drop for Running {
 }
 
 /// Until a move of the bot is under way: it has come in, and its answer has not gone out.
-async fn posting(server: &Handle) {
+async fn posting(server: &ServerHandle) {
     let calls = || server.traffic().calls.get("move").copied().unwrap_or(0);
     let before = calls();
     while calls() == before {
@@ -364,8 +364,8 @@ async fn a_program_killed_while_its_moves_are_under_way_takes_all_games_up_again
                 moves += usize::from(matches!(event, Ok(Event::Moved { .. })));
             }
             if let Some(fault) = fault {
-                server.faults().add(Place::Move, fault);
-                while server.faults().waiting(Place::Move) > 0 {
+                server.faults().add(Endpoint::Move, fault);
+                while server.faults().waiting(Endpoint::Move) > 0 {
                     posting(&server).await;
                 }
             }
@@ -388,7 +388,7 @@ async fn a_program_killed_while_its_moves_are_under_way_takes_all_games_up_again
     drop(last);
     assert_eq!(report.games.len(), 4, "{report}");
     // Whoever is killed before a move has arrived knows nothing of it, and may choose another.
-    let other_move = Blame::Client("it sent another move for the same ply");
+    let other_move = Attribution::Client("it sent another move for the same ply");
     for game in &report.games {
         let by_move = matches!(
             game.status,

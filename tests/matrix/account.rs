@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use megaton::bot::{AlertKind, BotEvent, BotPhase};
 use megaton::lichess::DeclineReason;
-use megaton::practice::{Blow, Event, Fault, Handle, Havoc, Phase, Place, Reply, Strike};
+use megaton::practice::{Injection, Event, Fault, ServerHandle, ServerFault, GamePhase, Endpoint, FaultReply, Trigger};
 use tokio_util::sync::CancellationToken;
 
 use crate::ground::{BOT, Running, SPEED, schedule, server, start, until};
@@ -13,7 +13,7 @@ use crate::guest::Guest;
 
 /// A bot with two games after each other under way; `strike` comes at the fourth half-move.
 struct Trouble {
-    server: Handle,
+    server: ServerHandle,
     bot: Running,
 }
 
@@ -27,7 +27,7 @@ impl Trouble {
     }
 
     /// Plays a game in whose middle something happens to the account; says how it went.
-    async fn plays_through(&self, happens: impl Fn(&Handle, &str)) {
+    async fn plays_through(&self, happens: impl Fn(&ServerHandle, &str)) {
         let mut news = self.server.events();
         let game = self
             .server
@@ -78,14 +78,14 @@ impl Trouble {
 }
 
 fn forbidden() -> Fault {
-    Fault::Answer(Reply::usual(403))
+    Fault::Answer(FaultReply::usual(403))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_account_closed_or_marked_while_it_plays_is_an_alarm_and_its_game_goes_on() {
     for closed in [true, false] {
         let mut trouble = Trouble::begin().await;
-        let change = |server: &Handle, bad: bool| {
+        let change = |server: &ServerHandle, bad: bool| {
             if closed {
                 server.close_account(BOT, bad);
             } else {
@@ -96,7 +96,7 @@ async fn an_account_closed_or_marked_while_it_plays_is_an_alarm_and_its_game_goe
             .plays_through(|server, game| {
                 change(server, true);
                 // What makes the bot look: a move that is refused once.
-                server.faults().add_at(game, Place::Move, forbidden());
+                server.faults().add_at(game, Endpoint::Move, forbidden());
             })
             .await;
         trouble.takes_nothing().await;
@@ -127,11 +127,11 @@ async fn a_token_revoked_while_it_plays_is_one_alarm_and_no_storm() {
     let mut trouble = Trouble::begin().await;
     let span = Duration::from_secs(40) / SPEED;
     trouble
-        .plays_through(|server, game| server.strike(game, Blow::World(Havoc::Revoke { span })))
+        .plays_through(|server, game| server.strike(game, Injection::World(ServerFault::Revoke { span })))
         .await;
     let traffic = trouble.server.traffic();
     assert!(traffic.most_openings <= 20, "{traffic:?}");
-    let moves = traffic.calls[Place::Move.name()];
+    let moves = traffic.calls[Endpoint::Move.name()];
     until("it plays again", async || {
         trouble.bot.status().await.state == BotPhase::Playing
     })
@@ -147,8 +147,8 @@ async fn a_token_revoked_while_it_plays_is_one_alarm_and_no_storm() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn moves_that_are_forbidden_for_a_while_cost_no_game_and_no_storm() {
     let trouble = Trouble::begin().await;
-    let refused = Blow::Call(Place::Move, forbidden());
-    let strike = Strike::at(Phase::Posting, refused).from_ply(4).times(4);
+    let refused = Injection::Call(Endpoint::Move, forbidden());
+    let strike = Trigger::at(GamePhase::Posting, refused).from_ply(4).times(4);
     trouble.server.faults().strike(strike);
     let game = schedule(1, 1);
     let report = trouble
@@ -169,7 +169,7 @@ async fn moves_that_are_forbidden_for_a_while_cost_no_game_and_no_storm() {
 async fn acceptances_that_are_forbidden_again_and_again_are_an_alarm_and_no_loop() {
     let mut trouble = Trouble::begin().await;
     for _ in 0..200 {
-        trouble.server.faults().add(Place::Accept, forbidden());
+        trouble.server.faults().add(Endpoint::Accept, forbidden());
     }
     let guest = Guest::new(&trouble.server, "Eager").await;
     let mut state = trouble.bot.status().await.state;
@@ -181,7 +181,7 @@ async fn acceptances_that_are_forbidden_again_and_again_are_an_alarm_and_no_loop
         state = trouble.bot.status().await.state;
     }
     assert_eq!(state, BotPhase::Alarmed, "after {asked} challenges");
-    let accepted = trouble.server.traffic().calls[Place::Accept.name()];
+    let accepted = trouble.server.traffic().calls[Endpoint::Accept.name()];
     assert!(accepted <= asked + 1, "{accepted} for {asked} challenges");
     guest.challenges().await;
     let declined = trouble.bot.tells(|event| match event {
@@ -189,7 +189,7 @@ async fn acceptances_that_are_forbidden_again_and_again_are_an_alarm_and_no_loop
         _ => None,
     });
     assert_eq!(declined.await, DeclineReason::Later);
-    let now = trouble.server.traffic().calls[Place::Accept.name()];
+    let now = trouble.server.traffic().calls[Endpoint::Accept.name()];
     assert_eq!(now, accepted, "nothing is accepted while the alarm lasts");
     trouble.bot.end().await;
     trouble.server.shutdown().await;

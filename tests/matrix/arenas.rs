@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use megaton::practice::{
-    Announcement, Blow, Channel, Fault, Havoc, Mess, Mood, Phase, Place, Reply, Shape,
+    Announcement, Injection, Channel, Fault, ServerFault, StreamFault, OpponentBehavior, GamePhase, Endpoint, FaultReply, BodyShape,
 };
 
 use crate::ground::{Cell, SPEED, play};
@@ -14,21 +14,21 @@ fn seconds(seconds: u64) -> Duration {
 }
 
 /// One of each kind of answer; in how many shapes they come is seen elsewhere.
-pub(crate) fn replies() -> Vec<Reply> {
+pub(crate) fn replies() -> Vec<FaultReply> {
     let statuses = [
-        (400, Shape::Error),
-        (401, Shape::Error),
-        (403, Shape::Html),
-        (404, Shape::Error),
-        (429, Shape::Error),
-        (429, Shape::Limit { seconds: 1 }),
-        (500, Shape::Empty),
-        (502, Shape::Html),
-        (503, Shape::Text),
-        (200, Shape::HalfJson),
+        (400, BodyShape::Error),
+        (401, BodyShape::Error),
+        (403, BodyShape::Html),
+        (404, BodyShape::Error),
+        (429, BodyShape::Error),
+        (429, BodyShape::Limit { seconds: 1 }),
+        (500, BodyShape::Empty),
+        (502, BodyShape::Html),
+        (503, BodyShape::Text),
+        (200, BodyShape::HalfJson),
     ];
     statuses
-        .map(|(status, shape)| Reply::new(status, shape))
+        .map(|(status, shape)| FaultReply::new(status, shape))
         .into()
 }
 
@@ -50,8 +50,8 @@ pub(crate) fn faults() -> Vec<Fault> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_fault_of_a_first_moves_call_costs_an_arena_game() {
     let cells = faults().into_iter().map(|fault| {
-        let name = format!("first {}", Blow::Call(Place::Move, fault.clone()).name());
-        Cell::new(name).call(Place::Move, fault).in_arena()
+        let name = format!("first {}", Injection::Call(Endpoint::Move, fault.clone()).name());
+        Cell::new(name).call(Endpoint::Move, fault).in_arena()
     });
     play(cells.collect()).await;
 }
@@ -63,8 +63,8 @@ async fn an_arena_is_entered_in_the_end_whatever_its_join_meets() {
         if matches!(&fault, Fault::Answer(reply) | Fault::DoneThen(reply) if [401, 403, 404].contains(&reply.status)) {
             return None;
         }
-        let name = Blow::Call(Place::Arena, fault.clone()).name();
-        Some(Cell::new(name).call(Place::Arena, fault).games(2).in_arena())
+        let name = Injection::Call(Endpoint::Arena, fault.clone()).name();
+        Some(Cell::new(name).call(Endpoint::Arena, fault).games(2).in_arena())
     });
     play(cells.collect()).await;
 }
@@ -72,21 +72,21 @@ async fn an_arena_is_entered_in_the_end_whatever_its_join_meets() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_that_is_lost_or_lies_at_the_start_costs_no_arena_game() {
     let messes = [
-        Mess::End,
-        Mess::Break,
-        Mess::Silence,
-        Mess::Truncate(70),
-        Mess::Tear(33),
-        Mess::Chop(7),
-        Mess::Repeat(3),
-        Mess::Swap,
-        Mess::Noise(4),
+        StreamFault::End,
+        StreamFault::Break,
+        StreamFault::Silence,
+        StreamFault::Truncate(70),
+        StreamFault::Tear(33),
+        StreamFault::Chop(7),
+        StreamFault::Repeat(3),
+        StreamFault::Swap,
+        StreamFault::Noise(4),
     ];
     let mut cells = Vec::new();
     for mess in messes {
         for channel in [Channel::Game, Channel::Events] {
-            for phase in [Phase::Begin, Phase::TheirTurn, Phase::Ending] {
-                let blow = Blow::Stream(channel, mess.clone());
+            for phase in [GamePhase::Begin, GamePhase::TheirTurn, GamePhase::Ending] {
+                let blow = Injection::Stream(channel, mess.clone());
                 cells.push(Cell::at(phase, blow).games(2).in_arena());
             }
         }
@@ -97,23 +97,23 @@ async fn a_stream_that_is_lost_or_lies_at_the_start_costs_no_arena_game() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_befalls_the_whole_server_costs_no_arena_game() {
     let havoc = [
-        Havoc::Restart {
+        ServerFault::Restart {
             down: seconds(5),
             bonus: seconds(20),
         },
-        Havoc::Revoke { span: seconds(5) },
-        Havoc::Storm { challenges: 500 },
-        Havoc::ChatFlood { lines: 100 },
-        Havoc::ClockJump { by: seconds(20) },
-        Havoc::Announce(Announcement::Again),
-        Havoc::Announce(Announcement::Finished),
-        Havoc::Ghost,
-        Havoc::Burst { games: 12 },
+        ServerFault::Revoke { span: seconds(5) },
+        ServerFault::Storm { challenges: 500 },
+        ServerFault::ChatFlood { lines: 100 },
+        ServerFault::ClockJump { by: seconds(20) },
+        ServerFault::Announce(Announcement::Again),
+        ServerFault::Announce(Announcement::Finished),
+        ServerFault::Ghost,
+        ServerFault::Burst { games: 12 },
     ];
     let mut cells = Vec::new();
     for havoc in havoc {
-        for phase in [Phase::Begin, Phase::Thinking, Phase::Ending] {
-            let blow = Blow::World(havoc.clone());
+        for phase in [GamePhase::Begin, GamePhase::Thinking, GamePhase::Ending] {
+            let blow = Injection::World(havoc.clone());
             cells.push(Cell::at(phase, blow).games(2).in_arena());
         }
     }
@@ -123,18 +123,18 @@ async fn what_befalls_the_whole_server_costs_no_arena_game() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_opponent_in_an_arena_can_knock_it_over() {
     let moods = [
-        Mood::Leaves,
-        Mood::Returns,
-        Mood::OffersDraws,
-        Mood::AsksTakebacks,
-        Mood::GivesTime,
-        Mood::Talks,
-        Mood::NeverMoves,
+        OpponentBehavior::Leaves,
+        OpponentBehavior::Returns,
+        OpponentBehavior::OffersDraws,
+        OpponentBehavior::AsksTakebacks,
+        OpponentBehavior::GivesTime,
+        OpponentBehavior::Talks,
+        OpponentBehavior::NeverMoves,
     ];
     let cells = moods.map(|mood| {
         let mut cell = Cell::new(mood.name()).games(2).in_arena();
         cell.mood = Some(mood);
-        cell.unplayed = mood == Mood::NeverMoves;
+        cell.unplayed = mood == OpponentBehavior::NeverMoves;
         cell
     });
     play(cells.into()).await;

@@ -2,35 +2,35 @@
 
 use std::time::Duration;
 
-use megaton::practice::{Blow, Channel, Fault, Mess, Mood, Phase, Place, Reply, Shape};
+use megaton::practice::{Injection, Channel, Fault, StreamFault, OpponentBehavior, GamePhase, Endpoint, FaultReply, BodyShape};
 
 use crate::ground::{Cell, SPEED, play};
 
 /// Every answer that a server gives which does not do what it was asked, or does not say so.
-fn replies() -> Vec<Reply> {
+fn replies() -> Vec<FaultReply> {
     let minute = u64::from(60 / SPEED);
     let refused = [
-        Shape::Error,
-        Shape::Fields,
-        Shape::FieldsTwice,
-        Shape::Text,
-        Shape::Html,
-        Shape::Empty,
+        BodyShape::Error,
+        BodyShape::Fields,
+        BodyShape::FieldsTwice,
+        BodyShape::Text,
+        BodyShape::Html,
+        BodyShape::Empty,
     ];
     let limited = [
-        Shape::Error,
-        Shape::Limit { seconds: minute },
-        Shape::Text,
-        Shape::Html,
-        Shape::Empty,
-        Shape::HalfJson,
+        BodyShape::Error,
+        BodyShape::Limit { seconds: minute },
+        BodyShape::Text,
+        BodyShape::Html,
+        BodyShape::Empty,
+        BodyShape::HalfJson,
     ];
-    let broken = [Shape::Html, Shape::Text, Shape::Empty, Shape::Error];
-    let odd = [Shape::Html, Shape::Empty, Shape::HalfJson];
-    let of = |statuses: &[u16], shapes: &[Shape]| -> Vec<Reply> {
+    let broken = [BodyShape::Html, BodyShape::Text, BodyShape::Empty, BodyShape::Error];
+    let odd = [BodyShape::Html, BodyShape::Empty, BodyShape::HalfJson];
+    let of = |statuses: &[u16], shapes: &[BodyShape]| -> Vec<FaultReply> {
         let pairs = statuses
             .iter()
-            .flat_map(|status| shapes.iter().map(|shape| Reply::new(*status, *shape)));
+            .flat_map(|status| shapes.iter().map(|shape| FaultReply::new(*status, *shape)));
         pairs.collect()
     };
     [
@@ -60,11 +60,11 @@ pub(crate) fn faults() -> Vec<Fault> {
 
 /// The answers that refuse an opening, at every phase: in all shapes on our turn, one of each kind
 /// elsewhere.
-fn refusals() -> Vec<(Phase, Reply)> {
+fn refusals() -> Vec<(GamePhase, FaultReply)> {
     let mut refusals = Vec::new();
-    for phase in Phase::ALL {
+    for phase in GamePhase::ALL {
         let replies = match phase {
-            Phase::OurTurn => replies(),
+            GamePhase::OurTurn => replies(),
             _ => crate::arenas::replies(),
         };
         refusals.extend(replies.into_iter().map(|reply| (phase, reply)));
@@ -75,10 +75,10 @@ fn refusals() -> Vec<(Phase, Reply)> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_fault_of_a_moves_call_costs_a_game() {
     let cells = faults().into_iter().map(|fault| {
-        let blow = Blow::Call(Place::Move, fault);
+        let blow = Injection::Call(Endpoint::Move, fault);
         // Twice: the repetition meets it too.
         let cell = Cell::new(format!("{} twice", blow.name()));
-        cell.with(Phase::Posting, blow, 2)
+        cell.with(GamePhase::Posting, blow, 2)
     });
     play(cells.collect()).await;
 }
@@ -86,8 +86,8 @@ async fn no_fault_of_a_moves_call_costs_a_game() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_fault_of_a_first_moves_call_costs_a_game() {
     let cells = faults().into_iter().map(|fault| {
-        let name = format!("first {}", Blow::Call(Place::Move, fault.clone()).name());
-        Cell::new(name).call(Place::Move, fault)
+        let name = format!("first {}", Injection::Call(Endpoint::Move, fault.clone()).name());
+        Cell::new(name).call(Endpoint::Move, fault)
     });
     play(cells.collect()).await;
 }
@@ -97,15 +97,15 @@ async fn a_lost_stream_that_is_refused_at_first_is_opened_in_the_end() {
     let mut cells = Vec::new();
     for (phase, reply) in refusals() {
         let fault = Fault::Answer(reply);
-        let refused = Blow::Call(Place::GameStream, fault.clone());
-        let lost = Blow::Stream(Channel::Game, Mess::Break);
+        let refused = Injection::Call(Endpoint::GameStream, fault.clone());
+        let lost = Injection::Stream(Channel::Game, StreamFault::Break);
         let cell = Cell::new(format!("{}, lost at {}", refused.name(), phase.name()));
-        let cell = if phase == Phase::Ending {
+        let cell = if phase == GamePhase::Ending {
             // What waits for a game is forgotten when it is over: this waits for whichever opening
             // is the second, which is the one after the loss.
             let first = Fault::SlowReply(Duration::ZERO);
-            cell.call(Place::GameStream, first)
-                .call(Place::GameStream, fault)
+            cell.call(Endpoint::GameStream, first)
+                .call(Endpoint::GameStream, fault)
         } else {
             cell.with(phase, refused, 2)
         };
@@ -118,8 +118,8 @@ async fn a_lost_stream_that_is_refused_at_first_is_opened_in_the_end() {
 async fn a_lost_event_stream_that_is_refused_at_first_is_opened_in_the_end() {
     let mut cells = Vec::new();
     for (phase, reply) in refusals() {
-        let refused = Blow::Call(Place::Events, Fault::Answer(reply));
-        let lost = Blow::Stream(Channel::Events, Mess::Break);
+        let refused = Injection::Call(Endpoint::Events, Fault::Answer(reply));
+        let lost = Injection::Stream(Channel::Events, StreamFault::Break);
         let name = format!("{} twice, lost at {}", refused.name(), phase.name());
         // Both at the same moment: the stream is opened again before the phase comes again.
         let cell = Cell::new(name).with(phase, refused.clone(), 1);
@@ -133,10 +133,10 @@ async fn a_lost_event_stream_that_is_refused_at_first_is_opened_in_the_end() {
 async fn a_start_among_refusals_is_a_start_all_the_same() {
     let mut cells = Vec::new();
     for place in [
-        Place::Account,
-        Place::Events,
-        Place::GameStream,
-        Place::Accept,
+        Endpoint::Account,
+        Endpoint::Events,
+        Endpoint::GameStream,
+        Endpoint::Accept,
     ] {
         for fault in faults() {
             let refuses = match &fault {
@@ -144,10 +144,10 @@ async fn a_start_among_refusals_is_a_start_all_the_same() {
                 _ => 0,
             };
             // Who is told at the start that the token is not enough ends, and says why.
-            if [401, 403].contains(&refuses) && [Place::Account, Place::Events].contains(&place) {
+            if [401, 403].contains(&refuses) && [Endpoint::Account, Endpoint::Events].contains(&place) {
                 continue;
             }
-            let name = format!("{} at the start", Blow::Call(place, fault.clone()).name());
+            let name = format!("{} at the start", Injection::Call(place, fault.clone()).name());
             cells.push(Cell::new(name).call(place, fault));
         }
     }
@@ -157,9 +157,9 @@ async fn a_start_among_refusals_is_a_start_all_the_same() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn chat_that_fails_or_takes_its_time_changes_nothing() {
     let cells = faults().into_iter().map(|fault| {
-        let name = Blow::Call(Place::Chat, fault.clone()).name();
-        let mut cell = Cell::new(name).call(Place::Chat, fault);
-        cell.mood = Some(Mood::Talks);
+        let name = Injection::Call(Endpoint::Chat, fault.clone()).name();
+        let mut cell = Cell::new(name).call(Endpoint::Chat, fault);
+        cell.mood = Some(OpponentBehavior::Talks);
         cell
     });
     play(cells.collect()).await;
@@ -168,9 +168,9 @@ async fn chat_that_fails_or_takes_its_time_changes_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_claim_that_is_refused_or_lost_is_made_again() {
     let cells = faults().into_iter().map(|fault| {
-        let name = Blow::Call(Place::Game, fault.clone()).name();
-        let mut cell = Cell::new(format!("{name}, the opponent gone")).call(Place::Game, fault);
-        cell.mood = Some(Mood::Leaves);
+        let name = Injection::Call(Endpoint::Game, fault.clone()).name();
+        let mut cell = Cell::new(format!("{name}, the opponent gone")).call(Endpoint::Game, fault);
+        cell.mood = Some(OpponentBehavior::Leaves);
         cell
     });
     play(cells.collect()).await;
@@ -181,17 +181,17 @@ async fn whatever_else_is_asked_in_a_game_meets_faults_and_costs_none() {
     let mut cells = Vec::new();
     for fault in crate::arenas::faults() {
         // Calling off, a no to a draw, a yes to a takeback.
-        for mood in [Mood::NeverMoves, Mood::OffersDraws, Mood::AsksTakebacks] {
-            let name = Blow::Call(Place::Game, fault.clone()).name();
+        for mood in [OpponentBehavior::NeverMoves, OpponentBehavior::OffersDraws, OpponentBehavior::AsksTakebacks] {
+            let name = Injection::Call(Endpoint::Game, fault.clone()).name();
             let mut cell = Cell::new(format!("{name}, {}", mood.name()));
-            cell = cell.call(Place::Game, fault.clone());
+            cell = cell.call(Endpoint::Game, fault.clone());
             cell.mood = Some(mood);
-            cell.unplayed = mood == Mood::NeverMoves;
+            cell.unplayed = mood == OpponentBehavior::NeverMoves;
             // The server calls off a game without a first move too, if we do not.
-            cell.meets = mood != Mood::NeverMoves;
+            cell.meets = mood != OpponentBehavior::NeverMoves;
             // Only people are granted takebacks, and only where no rating changes.
-            cell.people = mood == Mood::AsksTakebacks;
-            cell.casual = mood == Mood::AsksTakebacks;
+            cell.people = mood == OpponentBehavior::AsksTakebacks;
+            cell.casual = mood == OpponentBehavior::AsksTakebacks;
             cells.push(cell);
         }
     }

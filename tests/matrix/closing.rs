@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use megaton::lichess::{GameId, Status};
 use megaton::practice::{
-    Event, GameReport, Handle, Options, Report, Schedule, Server, TimeControl, Timing,
+    Event, GameReport, ServerHandle, Options, ScheduleReport, Schedule, Server, TimeControl, Timing,
 };
 use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::CancellationToken;
@@ -14,11 +14,11 @@ use crate::guest::Guest;
 
 /// Drains the bot once a move is as wanted, while games go on; then it must end.
 async fn drained_at(
-    server: &Handle,
+    server: &ServerHandle,
     bot: Running,
     schedule: Schedule,
     wanted: impl Fn(&Event) -> bool,
-) -> Report {
+) -> ScheduleReport {
     let mut news = server.events();
     let stop = CancellationToken::new();
     let games = server.play(BOT, schedule, stop.clone());
@@ -99,7 +99,7 @@ async fn a_drain_with_two_seconds_left_on_our_clock_loses_no_game_on_time() {
 }
 
 /// A game between a guest and the bot that has come to some moves.
-async fn begun(server: &Handle, bot: &Running, guest: &Guest) -> GameId {
+async fn begun(server: &ServerHandle, bot: &Running, guest: &Guest) -> GameId {
     until("it is online", async || server.is_online(BOT)).await;
     let game = guest.challenges().await;
     until("the game runs", async || {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use megaton::bot::{BotEvent, ChallengeSpec, Command, Settings};
 use megaton::config::ColorWish;
 use megaton::lichess::Status;
-use megaton::practice::{Event, Fault, Handle, Place, Reply, Schedule, Shape};
+use megaton::practice::{Event, Fault, ServerHandle, Endpoint, FaultReply, Schedule, BodyShape};
 use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::CancellationToken;
 
@@ -31,7 +31,7 @@ async fn challenge(bot: &Running, guest: &str) {
     .await;
 }
 
-pub(crate) fn calls(server: &Handle, place: Place) -> u64 {
+pub(crate) fn calls(server: &ServerHandle, place: Endpoint) -> u64 {
     let traffic = server.traffic();
     traffic.calls.get(place.name()).copied().unwrap_or(0)
 }
@@ -77,12 +77,12 @@ async fn crosses(fault: Option<Fault>, crossing: Crossing, must_be_played: bool)
     });
     until("it is online", async || server.is_online(BOT)).await;
     if let Some(fault) = fault {
-        server.faults().add(Place::Decline, fault);
+        server.faults().add(Endpoint::Decline, fault);
     }
     challenge(&bot, "Guest").await;
     let id = guest.is_challenged().await;
     until("it is taken back", async || {
-        calls(&server, Place::Decline) > 0
+        calls(&server, Endpoint::Decline) > 0
     })
     .await;
     let game = id.as_game();
@@ -92,7 +92,7 @@ async fn crosses(fault: Option<Fault>, crossing: Crossing, must_be_played: bool)
             assert!(accepted.is_ok() || !must_be_played, "{name}: {accepted:?}");
         }
         Crossing::Begun => {
-            let gone = || server.faults().waiting(Place::Decline) == 0;
+            let gone = || server.faults().waiting(Endpoint::Decline) == 0;
             until("the fault has struck", async || gone()).await;
             server.begin_cancelled(id.as_str());
         }
@@ -108,8 +108,8 @@ async fn crosses(fault: Option<Fault>, crossing: Crossing, must_be_played: bool)
         let called_off = !must_be_played && seen.status == Some(Status::Aborted);
         assert!(!report.blame.is_ours() || called_off, "{name}: {report:?}");
     }
-    assert_eq!(calls(&server, Place::Create), 1, "{name}: asked once");
-    assert!(calls(&server, Place::Decline) <= 5, "{name}");
+    assert_eq!(calls(&server, Endpoint::Create), 1, "{name}: asked once");
+    assert!(calls(&server, Endpoint::Decline) <= 5, "{name}");
     let mut joined = 0;
     while let Ok(event) = bot.news.try_recv() {
         joined += usize::from(matches!(event, BotEvent::Joined { .. }));
@@ -126,7 +126,7 @@ async fn crosses(fault: Option<Fault>, crossing: Crossing, must_be_played: bool)
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_challenge_of_ours_that_is_accepted_after_we_took_it_back_is_played() {
-    let answer = |status| Fault::Answer(Reply::usual(status));
+    let answer = |status| Fault::Answer(FaultReply::usual(status));
     // The cancellation says no, or that there is nothing: we go by it, and play what begins.
     crosses(Some(answer(404)), Crossing::Accepted, true).await;
     crosses(Some(answer(400)), Crossing::Accepted, true).await;
@@ -143,7 +143,7 @@ async fn a_challenge_of_ours_whose_cancellation_was_lost_is_played_or_called_off
     for fault in [
         Fault::LoseReply,
         Fault::DoneBut { status: 502 },
-        Fault::DoneThen(Reply::new(200, Shape::HalfJson)),
+        Fault::DoneThen(FaultReply::new(200, BodyShape::HalfJson)),
     ] {
         crosses(Some(fault), Crossing::Begun, false).await;
     }
@@ -164,7 +164,7 @@ async fn displaced(fault: Option<Fault>, accepts: bool) {
     challenge(&bot, "Guest").await;
     let id = guest.is_challenged().await;
     if let Some(fault) = fault {
-        server.faults().add(Place::Decline, fault);
+        server.faults().add(Endpoint::Decline, fault);
     }
     let people = Schedule {
         people: true,
@@ -173,7 +173,7 @@ async fn displaced(fault: Option<Fault>, accepts: bool) {
     let person = server.play(BOT, people, CancellationToken::new());
     let other = async {
         until("ours is taken back", async || {
-            calls(&server, Place::Decline) > 0
+            calls(&server, Endpoint::Decline) > 0
         })
         .await;
         if accepts && guest.client.accept(&id).await.is_ok() {
@@ -197,7 +197,7 @@ async fn displaced(fault: Option<Fault>, accepts: bool) {
         .filter(|event| matches!(event, Event::Started { game, .. } if game != id.as_str()));
     assert_eq!(started.count(), 1, "{name}");
     assert_eq!(
-        calls(&server, Place::Accept),
+        calls(&server, Endpoint::Accept),
         1 + u64::from(accepts),
         "{name}"
     );
@@ -211,12 +211,12 @@ async fn whoever_comes_gets_the_seat_of_our_challenge_once_the_server_has_cancel
     displaced(Some(Fault::Late(Duration::from_secs(3) / SPEED)), false).await;
     displaced(Some(Fault::LoseRequest), false).await;
     displaced(Some(Fault::LoseReply), false).await;
-    displaced(Some(Fault::Answer(Reply::usual(502))), false).await;
+    displaced(Some(Fault::Answer(FaultReply::usual(502))), false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_comes_while_our_challenge_is_accepted_waits_for_the_seat() {
     let late = Fault::Late(Duration::from_secs(3) / SPEED);
     displaced(Some(late), true).await;
-    displaced(Some(Fault::Answer(Reply::usual(400))), true).await;
+    displaced(Some(Fault::Answer(FaultReply::usual(400))), true).await;
 }

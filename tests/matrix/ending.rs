@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::stream::{self, StreamExt};
 use megaton::bot::Settings;
 use megaton::lichess::{self, GameId};
-use megaton::practice::{Blow, Event, Fault, GameReport, Handle, Place};
+use megaton::practice::{Injection, Event, Fault, GameReport, ServerHandle, Endpoint};
 use megaton::rules::Color;
 use tokio::sync::broadcast::Receiver;
 
@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A game in which the bot, with White, wants to ask for something.
 struct Scene {
     what: String,
-    server: Handle,
+    server: ServerHandle,
     guest: Guest,
     game: GameId,
     news: Receiver<Event>,
@@ -49,7 +49,7 @@ impl Scene {
         let game = guest.challenges().await;
         guest.brings(&game, &client(&server, &token), moves).await;
         for fault in faults {
-            server.faults().add(Place::Game, fault);
+            server.faults().add(Endpoint::Game, fault);
         }
         let news = server.events();
         let bot = start(&server, &token, change);
@@ -69,7 +69,7 @@ impl Scene {
         let waited = tokio::time::timeout(GUARD, over(self.news)).await;
         assert!(waited.is_ok(), "{what}: it does not end");
         self.bot.is_at_rest_after(what).await;
-        let asked = calls(&self.server, Place::Game);
+        let asked = calls(&self.server, Endpoint::Game);
         let mut reports = self.server.take_reports();
         assert_eq!(reports.len(), 1, "{what}: {reports:?}");
         let report = reports.remove(0);
@@ -83,7 +83,7 @@ impl Scene {
 }
 
 fn name(fault: &Fault) -> String {
-    Blow::Call(Place::Game, fault.clone()).name()
+    Injection::Call(Endpoint::Game, fault.clone()).name()
 }
 
 /// Whether the server has done what it was asked, whatever it says.

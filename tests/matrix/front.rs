@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use megaton::practice::Handle;
+use megaton::practice::ServerHandle;
 use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -54,7 +54,7 @@ impl Drop for Front {
 
 impl Front {
     /// Opens before a server, as `localhost`.
-    pub(crate) async fn before(server: &Handle, config: Arc<ServerConfig>) -> Self {
+    pub(crate) async fn before(server: &ServerHandle, config: Arc<ServerConfig>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let acceptor = TlsAcceptor::from(config);

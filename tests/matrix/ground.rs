@@ -12,8 +12,8 @@ use megaton::bot::{
 use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::{self, Client, ClientOptions, GameId, Token};
 use megaton::practice::{
-    ArenaPlan, Blow, Fault, Handle, Mood, Options, Partner, Phase, Place, Report, Schedule, Server,
-    Strike, TimeControl, Timing,
+    ArenaPlan, Injection, Fault, ServerHandle, OpponentBehavior, Options, Partner, GamePhase, Endpoint, ScheduleReport, Schedule, Server,
+    Trigger, TimeControl, Timing,
 };
 use tokio::sync::broadcast::{self, error::RecvError, error::TryRecvError};
 use tokio::task::JoinHandle;
@@ -63,9 +63,9 @@ const MIDDLE: usize = 4;
 )]
 pub(crate) struct Cell {
     pub(crate) name: String,
-    pub(crate) strikes: Vec<Strike>,
-    pub(crate) calls: Vec<(Place, Fault)>,
-    pub(crate) mood: Option<Mood>,
+    pub(crate) strikes: Vec<Trigger>,
+    pub(crate) calls: Vec<(Endpoint, Fault)>,
+    pub(crate) mood: Option<OpponentBehavior>,
     /// Scheduled games: a second one shows that the bot still hears.
     pub(crate) games: usize,
     /// Whether somebody is to blame for how a game ends, though not the bot.
@@ -99,21 +99,21 @@ impl Cell {
     }
 
     /// A blow at a phase, in the middle of the game where the phase is there.
-    pub(crate) fn at(phase: Phase, blow: Blow) -> Self {
+    pub(crate) fn at(phase: GamePhase, blow: Injection) -> Self {
         Self::new(format!("{} at {}", blow.name(), phase.name())).with(phase, blow, 1)
     }
 
-    pub(crate) fn with(mut self, phase: Phase, blow: Blow, times: u32) -> Self {
+    pub(crate) fn with(mut self, phase: GamePhase, blow: Injection, times: u32) -> Self {
         let ply = match phase {
-            Phase::Begin | Phase::Ending => 0,
+            GamePhase::Begin | GamePhase::Ending => 0,
             _ => MIDDLE,
         };
         self.strikes
-            .push(Strike::at(phase, blow).from_ply(ply).times(times));
+            .push(Trigger::at(phase, blow).from_ply(ply).times(times));
         self
     }
 
-    pub(crate) fn call(mut self, place: Place, fault: Fault) -> Self {
+    pub(crate) fn call(mut self, place: Endpoint, fault: Fault) -> Self {
         self.calls.push((place, fault));
         self
     }
@@ -138,9 +138,9 @@ impl Cell {
     fn recovery(&self, how: &str) -> Duration {
         let row = RECOVERIES.iter().find(|(lost, _)| how.starts_with(*lost));
         let (place, each) = if how.starts_with("events") {
-            (Place::Events, REFUSED_EVENTS)
+            (Endpoint::Events, REFUSED_EVENTS)
         } else {
-            (Place::GameStream, REFUSED_GAME)
+            (Endpoint::GameStream, REFUSED_GAME)
         };
         let refused = self.refusals(place);
         let seconds = row.map_or(0, |(_, seconds)| *seconds) + refused * each;
@@ -149,9 +149,9 @@ impl Cell {
     }
 
     /// How many faults the cell has for the calls at a place.
-    fn refusals(&self, place: Place) -> u32 {
+    fn refusals(&self, place: Endpoint) -> u32 {
         let struck = self.strikes.iter().map(|strike| match &strike.blow {
-            Blow::Call(at, _) if *at == place => strike.times,
+            Injection::Call(at, _) if *at == place => strike.times,
             _ => 0,
         });
         let first = self.calls.iter().map(|(at, _)| u32::from(*at == place));
@@ -160,7 +160,7 @@ impl Cell {
 }
 
 /// A server of its own.
-pub(crate) async fn server() -> Handle {
+pub(crate) async fn server() -> ServerHandle {
     let options = Options {
         timing: Timing::in_a_hurry(SPEED),
         ..Options::default()
@@ -243,12 +243,12 @@ pub(crate) async fn until(what: &str, so: impl AsyncFn() -> bool) {
 }
 
 /// Puts the bot on a server; it thinks for some milliseconds, so that there is a phase of that.
-pub(crate) fn put_on(server: &Handle, token: &str) -> (JoinHandle<()>, Shutdown) {
+pub(crate) fn put_on(server: &ServerHandle, token: &str) -> (JoinHandle<()>, Shutdown) {
     put_on_with(server, token, |_| {})
 }
 
 pub(crate) fn put_on_with(
-    server: &Handle,
+    server: &ServerHandle,
     token: &str,
     change: impl FnOnce(&mut Settings),
 ) -> (JoinHandle<()>, Shutdown) {
@@ -258,11 +258,11 @@ pub(crate) fn put_on_with(
 
 /// A client as fast as the server, for all but the bot: it does not give up a call on a machine
 /// that stands still.
-pub(crate) fn client(server: &Handle, token: &str) -> Client {
+pub(crate) fn client(server: &ServerHandle, token: &str) -> Client {
     client_with(server, token, CALL * 16)
 }
 
-fn client_with(server: &Handle, token: &str, call: Duration) -> Client {
+fn client_with(server: &ServerHandle, token: &str, call: Duration) -> Client {
     let usual = lichess::Timing::default().faster(SPEED);
     let client = Client::new(ClientOptions {
         base_url: server.url().to_owned(),
@@ -279,7 +279,7 @@ fn client_with(server: &Handle, token: &str, call: Duration) -> Client {
     client.unwrap()
 }
 
-pub(crate) fn start(server: &Handle, token: &str, change: impl FnOnce(&mut Settings)) -> Running {
+pub(crate) fn start(server: &ServerHandle, token: &str, change: impl FnOnce(&mut Settings)) -> Running {
     start_with(client_with(server, token, CALL * 2), change)
 }
 
@@ -392,7 +392,7 @@ async fn cell(cell: Cell) -> Option<String> {
     };
     let games = async {
         match &arena {
-            Some(id) => Report {
+            Some(id) => ScheduleReport {
                 asked: cell.games,
                 games: server.arena_games(id, cell.games).await,
             },
@@ -418,7 +418,7 @@ async fn cell(cell: Cell) -> Option<String> {
     for game in seats.await.unwrap() {
         let _ = write!(wrong, "two players in {game}; ");
     }
-    let waits = |(place, _): &(Place, Fault)| server.faults().waiting(*place) > 0;
+    let waits = |(place, _): &(Endpoint, Fault)| server.faults().waiting(*place) > 0;
     if cell.meets && cell.calls.iter().any(waits) {
         wrong.push_str("no call met the fault; ");
     }
@@ -463,7 +463,7 @@ async fn doubled(mut news: broadcast::Receiver<BotEvent>, over: CancellationToke
 }
 
 /// Opens an arena with two partners, so that each game has another opponent.
-fn open_arena(server: &Handle) -> String {
+fn open_arena(server: &ServerHandle) -> String {
     let id = server.open_arena(ArenaPlan::default()).unwrap();
     for name in ["OnePartner", "OtherPartner"] {
         let pace = Duration::from_millis(5);
@@ -472,7 +472,7 @@ fn open_arena(server: &Handle) -> String {
     id
 }
 
-fn complaints(server: &Handle, cell: &Cell, report: &Report) -> String {
+fn complaints(server: &ServerHandle, cell: &Cell, report: &ScheduleReport) -> String {
     let mut wrong = String::new();
     // One more game of an arena may be over by the time that they are counted.
     let few = report.games.len() < cell.games;

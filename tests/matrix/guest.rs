@@ -7,7 +7,7 @@ use megaton::lichess::{
     ChallengeId, ChallengeOptions, ChatLine, Client, ColorChoice, Error, Event, GameEvent, GameId,
     GameState, OfferDraw, Status, UserId, Variant,
 };
-use megaton::practice::Handle;
+use megaton::practice::ServerHandle;
 use megaton::rules::Game;
 use tokio::task::JoinHandle;
 
@@ -38,7 +38,7 @@ impl Drop for Guest {
 }
 
 impl Guest {
-    pub(crate) async fn new(server: &Handle, name: &str) -> Self {
+    pub(crate) async fn new(server: &ServerHandle, name: &str) -> Self {
         let token = server.open_bot(name).unwrap();
         let client = client(server, &token);
         let heard: Arc<Mutex<Vec<Event>>> = Arc::default();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
 use megaton::bot::{BotEvent, Settings};
-use megaton::practice::{Blow, Event, Fault, Handle, Partner, Place, Shape};
+use megaton::practice::{Injection, Event, Fault, ServerHandle, Partner, Endpoint, BodyShape};
 use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::CancellationToken;
 
@@ -37,7 +37,7 @@ fn looks_for_games(settings: &mut Settings) {
 /// page of HTML is a proxy's word. (A 401 is an alarm, which is over once the token is good.)
 fn forbids(fault: &Fault) -> bool {
     match fault {
-        Fault::Answer(reply) => reply.status == 403 && reply.shape != Shape::Html,
+        Fault::Answer(reply) => reply.status == 403 && reply.shape != BodyShape::Html,
         _ => false,
     }
 }
@@ -59,7 +59,7 @@ async fn until_a_game_is_over(what: &str, news: &mut Receiver<Event>, told: &mut
 }
 
 /// Somebody comes and gets the only seat; afterwards it is free again.
-async fn has_a_seat_left(what: &str, server: &Handle, bot: &Running) {
+async fn has_a_seat_left(what: &str, server: &ServerHandle, bot: &Running) {
     let next = server.play(BOT, schedule(1, 1), CancellationToken::new());
     let report = next.await;
     assert!(report.is_clean(), "{what}: {report}");
@@ -78,15 +78,15 @@ async fn has_a_seat_left(what: &str, server: &Handle, bot: &Running) {
 /// One fault of a creation, with somebody there who accepts at once.
 async fn asks_through(fault: Fault) {
     let forbidden = forbids(&fault);
-    let what = Blow::Call(Place::Create, fault.clone()).name();
+    let what = Injection::Call(Endpoint::Create, fault.clone()).name();
     let server = server().await;
     server.invite(Partner::Random, Duration::ZERO);
-    server.faults().add(Place::Create, fault);
+    server.faults().add(Endpoint::Create, fault);
     let token = server.open_bot(BOT).unwrap();
     let mut news = server.events();
     let mut told = Vec::new();
     let mut bot = start(&server, &token, looks_for_games);
-    until(&what, async || server.faults().waiting(Place::Create) == 0).await;
+    until(&what, async || server.faults().waiting(Endpoint::Create) == 0).await;
     if !forbidden {
         until_a_game_is_over(&what, &mut news, &mut told).await;
     }
@@ -96,7 +96,7 @@ async fn asks_through(fault: Fault) {
     let begun = told
         .iter()
         .filter(|event| matches!(event, Event::Started { .. }));
-    let (begun, created) = (begun.count(), calls(&server, Place::Create));
+    let (begun, created) = (begun.count(), calls(&server, Endpoint::Create));
     assert_eq!(most_at_once(&told), 1, "{what}: {told:?}");
     if forbidden {
         assert_eq!((created, begun), (1, 1), "{what}");
@@ -120,11 +120,11 @@ async fn asks_through(fault: Fault) {
 async fn takes_back_through(fault: Fault) {
     let what = format!(
         "{}, taking it back",
-        Blow::Call(Place::Decline, fault.clone()).name()
+        Injection::Call(Endpoint::Decline, fault.clone()).name()
     );
     let server = server().await;
     let guest = Guest::new(&server, "Silent").await;
-    server.faults().add(Place::Decline, fault);
+    server.faults().add(Endpoint::Decline, fault);
     let token = server.open_bot(BOT).unwrap();
     let mut news = server.events();
     let bot = start(&server, &token, |settings| {
@@ -134,12 +134,12 @@ async fn takes_back_through(fault: Fault) {
         settings.matchmaking.cooldown = Duration::from_secs(3600);
     });
     guest.is_challenged().await;
-    until(&what, async || server.faults().waiting(Place::Decline) == 0).await;
+    until(&what, async || server.faults().waiting(Endpoint::Decline) == 0).await;
     has_a_seat_left(&what, &server, &bot).await;
     assert_eq!(most_at_once(&all(&mut news)), 1, "{what}");
-    assert_eq!(calls(&server, Place::Create), 1, "{what}");
+    assert_eq!(calls(&server, Endpoint::Create), 1, "{what}");
     // Four tries at the most, one more when the seat is given up, and whoever came meanwhile.
-    let said = calls(&server, Place::Decline);
+    let said = calls(&server, Endpoint::Decline);
     assert!(said <= 12, "{what}: {said} cancellations and refusals");
     bot.end().await;
     server.shutdown().await;

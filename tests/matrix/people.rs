@@ -7,7 +7,7 @@ use futures::stream::{self, StreamExt};
 use megaton::bot::BotEvent;
 use megaton::lichess::Variant;
 use megaton::practice::{
-    Blow, Event, Fault, Havoc, Mood, Phase, Place, Reply, Schedule, Shape, Strike,
+    Injection, Event, Fault, ServerFault, OpponentBehavior, GamePhase, Endpoint, FaultReply, Schedule, BodyShape, Trigger,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -15,15 +15,15 @@ use crate::crossing::{all, calls, most_at_once};
 use crate::ground::{AT_ONCE, BOT, Cell, GUARD, client, play, schedule, server, start, until};
 use crate::guest::Guest;
 
-const MOODS: [Mood; 8] = [
-    Mood::Plain,
-    Mood::Leaves,
-    Mood::Returns,
-    Mood::OffersDraws,
-    Mood::AsksTakebacks,
-    Mood::GivesTime,
-    Mood::Talks,
-    Mood::NeverMoves,
+const MOODS: [OpponentBehavior; 8] = [
+    OpponentBehavior::Plain,
+    OpponentBehavior::Leaves,
+    OpponentBehavior::Returns,
+    OpponentBehavior::OffersDraws,
+    OpponentBehavior::AsksTakebacks,
+    OpponentBehavior::GivesTime,
+    OpponentBehavior::Talks,
+    OpponentBehavior::NeverMoves,
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -34,7 +34,7 @@ async fn no_person_can_knock_it_over_in_games_of_either_mode() {
             let mode = if casual { "casual" } else { "rated" };
             let mut cell = Cell::new(format!("{}, a person, {mode}", mood.name())).games(2);
             cell.mood = Some(mood);
-            cell.unplayed = mood == Mood::NeverMoves;
+            cell.unplayed = mood == OpponentBehavior::NeverMoves;
             cell.people = true;
             cell.casual = casual;
             cells.push(cell);
@@ -53,7 +53,7 @@ async fn accepts_through(faults: Vec<Fault>, people: bool) {
     until("it is online", async || server.is_online(BOT)).await;
     let most = faults.len() as u64 + 1;
     for fault in faults {
-        server.faults().add(Place::Accept, fault);
+        server.faults().add(Endpoint::Accept, fault);
     }
     let schedule = Schedule {
         people,
@@ -63,9 +63,9 @@ async fn accepts_through(faults: Vec<Fault>, people: bool) {
     assert!(report.is_clean(), "{name}: {report}");
     bot.is_at_rest().await;
     let traffic = server.traffic();
-    let calls = |place: Place| traffic.calls.get(place.name()).copied().unwrap_or(0);
-    assert!(calls(Place::Accept) <= most, "{name}: {:?}", traffic.calls);
-    assert_eq!(calls(Place::Decline), 0, "{name}: nobody is sent off");
+    let calls = |place: Endpoint| traffic.calls.get(place.name()).copied().unwrap_or(0);
+    assert!(calls(Endpoint::Accept) <= most, "{name}: {:?}", traffic.calls);
+    assert_eq!(calls(Endpoint::Decline), 0, "{name}: nobody is sent off");
     let (mut started, mut joined) = (0, 0);
     while let Ok(event) = news.try_recv() {
         started += usize::from(matches!(event, Event::Started { .. }));
@@ -84,9 +84,9 @@ async fn an_acceptance_that_was_done_and_whose_answer_is_lost_is_one_game() {
         Fault::LoseReply,
         Fault::DoneInSilence,
         Fault::DoneBut { status: 502 },
-        Fault::DoneThen(Reply::new(400, Shape::Error)),
-        Fault::DoneThen(Reply::new(200, Shape::Html)),
-        Fault::DoneThen(Reply::new(404, Shape::Text)),
+        Fault::DoneThen(FaultReply::new(400, BodyShape::Error)),
+        Fault::DoneThen(FaultReply::new(200, BodyShape::Html)),
+        Fault::DoneThen(FaultReply::new(404, BodyShape::Text)),
     ];
     for fault in done {
         accepts_through(vec![fault.clone()], false).await;
@@ -99,9 +99,9 @@ async fn an_acceptance_that_was_lost_before_it_was_done_is_sent_again_and_is_one
     let lost = [
         vec![Fault::LoseRequest],
         vec![Fault::LoseRequest; 3],
-        vec![Fault::Answer(Reply::usual(502)); 2],
-        vec![Fault::Answer(Reply::new(503, Shape::Empty))],
-        vec![Fault::Answer(Reply::new(200, Shape::HalfJson))],
+        vec![Fault::Answer(FaultReply::usual(502)); 2],
+        vec![Fault::Answer(FaultReply::new(503, BodyShape::Empty))],
+        vec![Fault::Answer(FaultReply::new(200, BodyShape::HalfJson))],
     ];
     for faults in lost {
         accepts_through(faults.clone(), false).await;
@@ -112,7 +112,7 @@ async fn an_acceptance_that_was_lost_before_it_was_done_is_sent_again_and_is_one
 /// A challenge that does not fit is declined, and the refusal meets a fault; whoever comes next is
 /// taken as ever.
 async fn declines_through(fault: Fault) {
-    let what = Blow::Call(Place::Decline, fault.clone()).name();
+    let what = Injection::Call(Endpoint::Decline, fault.clone()).name();
     // Where the server itself has said no, the challenge may be left to lapse.
     let heard = match &fault {
         Fault::Answer(reply) => reply.status >= 500,
@@ -124,9 +124,9 @@ async fn declines_through(fault: Fault) {
     let mut news = server.events();
     let bot = start(&server, &token, |_| {});
     until(&what, async || server.is_online(BOT)).await;
-    server.faults().add(Place::Decline, fault);
+    server.faults().add(Endpoint::Decline, fault);
     let unfit = guest.challenges_to(Variant::Standard).await;
-    until(&what, async || server.faults().waiting(Place::Decline) == 0).await;
+    until(&what, async || server.faults().waiting(Endpoint::Decline) == 0).await;
     if heard {
         let declined =
             async { while !matches!(news.recv().await.unwrap(), Event::Declined { .. }) {} };
@@ -142,7 +142,7 @@ async fn declines_through(fault: Fault) {
     let others = told
         .iter()
         .filter(|event| matches!(event, Event::Declined { game, .. } if game != unfit.as_str()));
-    let said = calls(&server, Place::Decline) - others.count() as u64;
+    let said = calls(&server, Endpoint::Decline) - others.count() as u64;
     assert!((1..=6).contains(&said), "{what}: {said} refusals");
     let too_soon = server.traffic().too_soon;
     assert!(too_soon.is_empty(), "{what}: {too_soon:?}");
@@ -164,8 +164,8 @@ async fn of_five_hundred_who_ask_at_once_each_has_one_answer_or_lapses() {
     let bot = start(&server, &token, |settings| {
         settings.challenge.concurrency = 4;
     });
-    let storm = Blow::World(Havoc::NoShows { challenges: 500 });
-    let strike = Strike::at(Phase::OurTurn, storm).from_ply(4);
+    let storm = Injection::World(ServerFault::NoShows { challenges: 500 });
+    let strike = Trigger::at(GamePhase::OurTurn, storm).from_ply(4);
     server.faults().strike(strike);
     let games = server.play(BOT, schedule(2, 1), CancellationToken::new());
     let report = games.await;

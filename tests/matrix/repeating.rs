@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use megaton::bot::BotEvent;
 use megaton::lichess::{GameId, OfferDraw, Status};
-use megaton::practice::{Event, Handle, Options, Place, Server, Timing};
+use megaton::practice::{Event, ServerHandle, Options, Endpoint, Server, Timing};
 
 use crate::ground::{BOT, SPEED, client, start};
 use crate::guest::Guest;
@@ -16,7 +16,7 @@ const SHUFFLE: [&str; 8] = [
 ];
 
 /// A game, one move before the third repetition, which the guest is to make.
-async fn on_the_brink(server: &Handle, token: &str, guest: &Guest) -> GameId {
+async fn on_the_brink(server: &ServerHandle, token: &str, guest: &Guest) -> GameId {
     // Somebody else speaks for the bot's account until then.
     let stand_in = client(server, token);
     let game = guest.challenges().await;
@@ -57,7 +57,7 @@ async fn repeats(claim_after: Duration) -> (usize, Status) {
     }
     let calls = server.traffic().calls;
     // The four of the stand-in are among them.
-    let sent = calls.get(Place::Move.name()).copied().unwrap_or(0);
+    let sent = calls.get(Endpoint::Move.name()).copied().unwrap_or(0);
     assert!(sent as usize <= seen.plies + 3, "{sent} calls: {calls:?}");
     for report in server.take_reports() {
         assert!(!report.blame.is_ours(), "{report:?}");

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
-use megaton::practice::{Blow, Channel, Event, Fault, Havoc, Mess, Phase, Place, Strike};
+use megaton::practice::{Injection, Channel, Event, Fault, ServerFault, StreamFault, GamePhase, Endpoint, Trigger};
 use tokio_util::sync::CancellationToken;
 
 use crate::ground::{AT_ONCE, BOT, put_on, put_on_with, schedule, server, until};
@@ -26,7 +26,7 @@ async fn restarts_with(games: usize) {
         };
         first.abort();
         let _ = first.await;
-        server.strike(&id, Blow::World(Havoc::Burst { games }));
+        server.strike(&id, Injection::World(ServerFault::Burst { games }));
         for _ in 0..games {
             while !matches!(news.recv().await.unwrap(), Event::Started { .. }) {}
         }
@@ -74,7 +74,7 @@ async fn games_above_the_limit_are_played_all_the_same() {
     let burst = async {
         loop {
             if let Event::Moved { game, ply: 2, .. } = news.recv().await.unwrap() {
-                server.strike(&game, Blow::World(Havoc::Burst { games: 5 }));
+                server.strike(&game, Injection::World(ServerFault::Burst { games: 5 }));
                 break;
             }
         }
@@ -98,7 +98,7 @@ async fn games_above_the_limit_are_played_all_the_same() {
 }
 
 /// The bot is killed at a phase of its first game, without a word, and started anew.
-async fn killed_at(phase: Phase) {
+async fn killed_at(phase: GamePhase) {
     let server = server().await;
     let token = server.open_bot(BOT).unwrap();
     let (first, _) = put_on_with(&server, &token, |settings| {
@@ -110,18 +110,18 @@ async fn killed_at(phase: Phase) {
     // answered. Thinking takes its time anyhow. (A move that was lost with the bot cannot be known
     // to the next one, which may well find another.)
     let blow = match phase {
-        Phase::Posting => Blow::Call(Place::Move, Fault::DoneInSilence),
-        Phase::Thinking => Blow::Call(Place::Chat, Fault::SlowReply(Duration::ZERO)),
-        _ => Blow::Stream(Channel::Game, Mess::Silence),
+        GamePhase::Posting => Injection::Call(Endpoint::Move, Fault::DoneInSilence),
+        GamePhase::Thinking => Injection::Call(Endpoint::Chat, Fault::SlowReply(Duration::ZERO)),
+        _ => Injection::Stream(Channel::Game, StreamFault::Silence),
     };
-    let ply = if phase == Phase::Begin { 0 } else { 4 };
+    let ply = if phase == GamePhase::Begin { 0 } else { 4 };
     server
         .faults()
-        .strike(Strike::at(phase, blow).from_ply(ply));
+        .strike(Trigger::at(phase, blow).from_ply(ply));
     let scheduled = server.play(BOT, schedule(2, 1), CancellationToken::new());
     let kill = async {
         until(phase.name(), async || server.faults().strikes_left() == 0).await;
-        if phase == Phase::Thinking {
+        if phase == GamePhase::Thinking {
             // It is announced with the turn.
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -140,6 +140,6 @@ async fn killed_at(phase: Phase) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bot_killed_at_any_phase_finds_its_game_again() {
-    let phases = stream::iter(Phase::ALL);
+    let phases = stream::iter(GamePhase::ALL);
     phases.for_each_concurrent(AT_ONCE, killed_at).await;
 }

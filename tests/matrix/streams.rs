@@ -2,43 +2,43 @@
 
 use std::time::Duration;
 
-use megaton::practice::{Blow, Channel, Event, Fault, Havoc, Mess, Phase, Place};
+use megaton::practice::{Injection, Channel, Event, Fault, ServerFault, StreamFault, GamePhase, Endpoint};
 use tokio_util::sync::CancellationToken;
 
 use crate::ground::{BOT, Cell, play, schedule, server, start, until};
 use crate::guest::Guest;
 
 /// Everything that can go wrong on a stream.
-fn messes() -> Vec<Mess> {
+fn messes() -> Vec<StreamFault> {
     vec![
-        Mess::End,
-        Mess::Break,
-        Mess::Silence,
-        Mess::Truncate(0),
-        Mess::Truncate(1),
-        Mess::Truncate(70),
-        Mess::Truncate(10_000),
-        Mess::Tear(33),
-        Mess::Chop(1),
-        Mess::Chop(7),
-        Mess::Merge(3),
-        Mess::Repeat(3),
-        Mess::Swap,
-        Mess::Noise(4),
-        Mess::Overlong,
-        Mess::say("<html><body>502 Bad Gateway</body></html>"),
-        Mess::say("{\"error\":\"Too many requests. Try again later.\"}"),
-        Mess::say("{\"type\":\"tomorrow\",\"news\":[1,null]}"),
-        Mess::say("null"),
-        Mess::Say(b"\xff\xfe{\"type\":\"gameState\"}\n".to_vec()),
+        StreamFault::End,
+        StreamFault::Break,
+        StreamFault::Silence,
+        StreamFault::Truncate(0),
+        StreamFault::Truncate(1),
+        StreamFault::Truncate(70),
+        StreamFault::Truncate(10_000),
+        StreamFault::Tear(33),
+        StreamFault::Chop(1),
+        StreamFault::Chop(7),
+        StreamFault::Merge(3),
+        StreamFault::Repeat(3),
+        StreamFault::Swap,
+        StreamFault::Noise(4),
+        StreamFault::Overlong,
+        StreamFault::say("<html><body>502 Bad Gateway</body></html>"),
+        StreamFault::say("{\"error\":\"Too many requests. Try again later.\"}"),
+        StreamFault::say("{\"type\":\"tomorrow\",\"news\":[1,null]}"),
+        StreamFault::say("null"),
+        StreamFault::Say(b"\xff\xfe{\"type\":\"gameState\"}\n".to_vec()),
     ]
 }
 
 fn cells(channel: Channel, games: usize) -> Vec<Cell> {
     let mut cells = Vec::new();
     for mess in messes() {
-        for phase in Phase::ALL {
-            let blow = Blow::Stream(channel, mess.clone());
+        for phase in GamePhase::ALL {
+            let blow = Injection::Stream(channel, mess.clone());
             cells.push(Cell::at(phase, blow).games(games));
         }
     }
@@ -60,10 +60,10 @@ async fn events_that_come_in_the_wrong_order_confuse_nobody() {
     let mut cells = Vec::new();
     // Two events one right after the other: two games that begin, and a challenge that is heard of
     // after it was taken back.
-    for havoc in [Havoc::Burst { games: 2 }, Havoc::Ghost] {
-        for phase in Phase::ALL {
-            let swap = Blow::Stream(Channel::Events, Mess::Swap);
-            let events = Blow::World(havoc.clone());
+    for havoc in [ServerFault::Burst { games: 2 }, ServerFault::Ghost] {
+        for phase in GamePhase::ALL {
+            let swap = Injection::Stream(Channel::Events, StreamFault::Swap);
+            let events = Injection::World(havoc.clone());
             let name = format!("{} swapped at {}", events.name(), phase.name());
             let cell = Cell::new(name).with(phase, swap, 1);
             cells.push(cell.with(phase, events, 1).games(2));
@@ -75,16 +75,16 @@ async fn events_that_come_in_the_wrong_order_confuse_nobody() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lines_that_are_missing_are_missed_in_time() {
     let skips = [1, 2].map(|lines| {
-        let skip = Blow::Stream(Channel::Game, Mess::Skip(lines));
-        [Phase::OurTurn, Phase::TheirTurn].map(|phase| Cell::at(phase, skip.clone()))
+        let skip = Injection::Stream(Channel::Game, StreamFault::Skip(lines));
+        [GamePhase::OurTurn, GamePhase::TheirTurn].map(|phase| Cell::at(phase, skip.clone()))
     });
     play(skips.into_iter().flatten().collect()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_end_of_a_game_that_the_event_stream_never_tells_is_no_loss() {
-    let skip = Blow::Stream(Channel::Events, Mess::Skip(1));
-    let cells = Phase::ALL.map(|phase| Cell::at(phase, skip.clone()).games(2));
+    let skip = Injection::Stream(Channel::Events, StreamFault::Skip(1));
+    let cells = GamePhase::ALL.map(|phase| Cell::at(phase, skip.clone()).games(2));
     play(cells.into()).await;
 }
 
@@ -97,11 +97,11 @@ async fn a_game_whose_beginning_is_never_told_is_found_and_played() {
     let mut news = server.events();
     // Between the challenge and the game there is time to lose what comes.
     let late = Fault::Late(Duration::from_millis(100));
-    server.faults().add(Place::Accept, late);
+    server.faults().add(Endpoint::Accept, late);
     let deaf = async {
         loop {
             if let Event::Challenged { game, .. } = news.recv().await.unwrap() {
-                let skip = Blow::Stream(Channel::Events, Mess::Skip(1));
+                let skip = Injection::Stream(Channel::Events, StreamFault::Skip(1));
                 return server.strike(&game, skip);
             }
         }
@@ -122,7 +122,7 @@ async fn a_challenge_that_is_never_told_is_heard_of_at_the_next_opening() {
     let bot = start(&server, &token, |_| {});
     until("it is online", async || server.is_online(BOT)).await;
     // All event streams lose a line; it is of no game yet.
-    let skip = Blow::Stream(Channel::Events, Mess::Skip(1));
+    let skip = Injection::Stream(Channel::Events, StreamFault::Skip(1));
     server.strike("", skip);
     let game = guest.challenges().await;
     server.break_streams();

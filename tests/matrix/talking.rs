@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use megaton::bot::Settings;
 use megaton::lichess::{ChatLine, GameId, Room};
-use megaton::practice::{Fault, Handle, Place, Reply};
+use megaton::practice::{Fault, ServerHandle, Endpoint, FaultReply};
 
 use crate::ground::{BOT, SPEED, server, start, until};
 use crate::guest::Guest;
@@ -22,7 +22,7 @@ fn talkative(settings: &mut Settings) {
 /// A game with a guest who does something once in the middle of it. What was said in the players'
 /// room as the server has it, and what the guest heard.
 async fn talks(
-    server: &Handle,
+    server: &ServerHandle,
     deed: impl AsyncFn(&Guest, &GameId),
 ) -> (Vec<String>, Vec<ChatLine>) {
     let token = server.open_bot(BOT).unwrap();
@@ -98,11 +98,11 @@ async fn chat_that_is_lost_is_not_said_again() {
     for fault in [
         Fault::LoseReply,
         Fault::DoneInSilence,
-        Fault::DoneThen(Reply::usual(502)),
-        Fault::DoneThen(Reply::usual(429)),
+        Fault::DoneThen(FaultReply::usual(502)),
+        Fault::DoneThen(FaultReply::usual(429)),
     ] {
         let server = server().await;
-        server.faults().add(Place::Chat, fault.clone());
+        server.faults().add(Endpoint::Chat, fault.clone());
         let (said, _) = talks(&server, async |_, _| {}).await;
         let mut once = said.clone();
         once.sort_unstable();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use megaton::practice::{Announcement, Blow, Havoc, Mood, Phase};
+use megaton::practice::{Announcement, Injection, ServerFault, OpponentBehavior, GamePhase};
 
 use crate::ground::{Cell, SPEED, play};
 
@@ -10,11 +10,11 @@ fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds) / SPEED
 }
 
-async fn in_every_phase(havoc: &[Havoc]) {
+async fn in_every_phase(havoc: &[ServerFault]) {
     let mut cells = Vec::new();
     for havoc in havoc {
-        for phase in Phase::ALL {
-            let blow = Blow::World(havoc.clone());
+        for phase in GamePhase::ALL {
+            let blow = Injection::World(havoc.clone());
             cells.push(Cell::at(phase, blow).games(2));
         }
     }
@@ -23,7 +23,7 @@ async fn in_every_phase(havoc: &[Havoc]) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_of_the_server_costs_no_game_in_any_phase() {
-    let restarts = [2, 12].map(|down| Havoc::Restart {
+    let restarts = [2, 12].map(|down| ServerFault::Restart {
         down: seconds(down),
         bonus: seconds(20),
     });
@@ -32,22 +32,22 @@ async fn a_restart_of_the_server_costs_no_game_in_any_phase() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_that_is_not_known_for_a_while_costs_no_game() {
-    in_every_phase(&[Havoc::Revoke { span: seconds(10) }]).await;
+    in_every_phase(&[ServerFault::Revoke { span: seconds(10) }]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn storms_and_floods_hold_no_game_up() {
     in_every_phase(&[
-        Havoc::Storm { challenges: 500 },
-        Havoc::ChatFlood { lines: 100 },
+        ServerFault::Storm { challenges: 500 },
+        ServerFault::ChatFlood { lines: 100 },
     ])
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_storm_of_people_who_never_move_holds_no_game_up() {
-    let storm = Blow::World(Havoc::NoShows { challenges: 500 });
-    let cells = Phase::ALL.map(|phase| {
+    let storm = Injection::World(ServerFault::NoShows { challenges: 500 });
+    let cells = GamePhase::ALL.map(|phase| {
         let mut cell = Cell::at(phase, storm.clone()).games(2);
         cell.unplayed = true;
         cell
@@ -58,8 +58,8 @@ async fn a_storm_of_people_who_never_move_holds_no_game_up() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clocks_that_jump_and_gifts_of_time_are_nothing_new() {
     in_every_phase(&[
-        Havoc::ClockJump { by: seconds(20) },
-        Havoc::GiveTime { seconds: 15 },
+        ServerFault::ClockJump { by: seconds(20) },
+        ServerFault::GiveTime { seconds: 15 },
     ])
     .await;
 }
@@ -72,29 +72,29 @@ async fn announcements_that_are_nothing_new_start_nothing() {
         Announcement::Foreign,
         Announcement::NotForBots,
     ];
-    in_every_phase(&announcements.map(Havoc::Announce)).await;
+    in_every_phase(&announcements.map(ServerFault::Announce)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn games_that_nobody_asked_for_are_played_too() {
-    in_every_phase(&[Havoc::Ghost, Havoc::Burst { games: 12 }]).await;
+    in_every_phase(&[ServerFault::Ghost, ServerFault::Burst { games: 12 }]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_opponent_can_knock_it_over() {
     let moods = [
-        Mood::Leaves,
-        Mood::Returns,
-        Mood::OffersDraws,
-        Mood::AsksTakebacks,
-        Mood::GivesTime,
-        Mood::Talks,
-        Mood::NeverMoves,
+        OpponentBehavior::Leaves,
+        OpponentBehavior::Returns,
+        OpponentBehavior::OffersDraws,
+        OpponentBehavior::AsksTakebacks,
+        OpponentBehavior::GivesTime,
+        OpponentBehavior::Talks,
+        OpponentBehavior::NeverMoves,
     ];
     let cells = moods.map(|mood| {
         let mut cell = Cell::new(mood.name()).games(2);
         cell.mood = Some(mood);
-        cell.unplayed = mood == Mood::NeverMoves;
+        cell.unplayed = mood == OpponentBehavior::NeverMoves;
         cell
     });
     play(cells.into()).await;

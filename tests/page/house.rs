@@ -14,7 +14,7 @@ use megaton::config::{Config, Panel};
 use megaton::engine::{Dtz, EngineOptions, Pool, TablebaseProbe, TablebaseState, Tablebases, Wdl};
 use megaton::lichess::{ChallengeOptions, Client, ClientOptions, Timing, Token, UserId, Variant};
 use megaton::panel::{Health, Http, Timeouts, Reloader, SelfTest, HttpSources, StatusWatch};
-use megaton::practice::{Event, Handle, Options, Partner, Report, Schedule, Server, TimeControl};
+use megaton::practice::{Event, ServerHandle, Options, Partner, ScheduleReport, Schedule, Server, TimeControl};
 use megaton::rules::Position;
 use tempfile::TempDir;
 use tokio::sync::broadcast::Receiver;
@@ -31,7 +31,7 @@ pub(crate) const PASSWORD: &str = "open-sesame-open-sesame";
 /// A server, and the bot that plays on it.
 #[derive(Debug)]
 pub(crate) struct House {
-    server: Handle,
+    server: ServerHandle,
     bot: JoinHandle<()>,
     shutdown: Shutdown,
     /// What the bot writes down as it goes.
@@ -127,7 +127,7 @@ impl House {
         concurrency: usize,
         pace: Duration,
         watched: impl Future<Output = ()>,
-    ) -> Report {
+    ) -> ScheduleReport {
         let schedule = Schedule {
             games: usize::MAX,
             concurrency,

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use fantoccini::Locator;
-use megaton::practice::{Handle, Options, Server};
+use megaton::practice::{ServerHandle, Options, Server};
 use serde_json::json;
 use tokio::net::TcpStream;
 
@@ -110,7 +110,7 @@ impl Drop for Program {
 
 impl Program {
     /// Its page has a password and is at a port of this address.
-    async fn start(server: &Handle, listen: &str, folder: &Path) -> Self {
+    async fn start(server: &ServerHandle, listen: &str, folder: &Path) -> Self {
         let token = server.open_bot("Megaton").expect("a good name");
         let password = locked(folder).token_file.expect("a password");
         let page = free_address(listen);

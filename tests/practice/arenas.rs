@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use megaton::practice::{ArenaPlan, Event, Handle, Kind, Partner};
+use megaton::practice::{ArenaPlan, Event, ServerHandle, AccountKind, Partner};
 use serde_json::{Value, json};
 
 use crate::client::{Bot, HANG, http, server, two_bots};
 
 const HERE: [(&str, &str); 1] = [("pairMeAsap", "true")];
 
-fn open(server: &Handle, plan: ArenaPlan) -> String {
+fn open(server: &ServerHandle, plan: ArenaPlan) -> String {
     server.open_arena(plan).unwrap()
 }
 
@@ -24,7 +24,7 @@ async fn withdraw(bot: &Bot, arena: &str) -> u16 {
     bot.post(&path).await.status
 }
 
-async fn until(server: &Handle, wanted: impl Fn(&Event) -> bool, already: impl Fn() -> bool) {
+async fn until(server: &ServerHandle, wanted: impl Fn(&Event) -> bool, already: impl Fn() -> bool) {
     let mut news = server.events();
     let wait = async { while !already() && !news.recv().await.is_ok_and(|it| wanted(&it)) {} };
     tokio::time::timeout(HANG, wait).await.unwrap();
@@ -179,7 +179,7 @@ async fn conditions_of_entry_are_kept_and_told() {
     let form = [("team", "bombers")];
     assert_eq!(join(&bot, &battle, &form).await, refused("Missing team"));
     let member = server
-        .open("Member", Kind::Bot, &["tournament:write", "team:write"])
+        .open("Member", AccountKind::Bot, &["tournament:write", "team:write"])
         .unwrap();
     let member = Bot::with_token(&server, "Member", member);
     assert_eq!(member.post("/team/nobody/join").await.status, 404);

@@ -248,7 +248,7 @@ async fn cancelling_a_game_aborts_it_while_that_is_possible() {
 
 #[tokio::test]
 async fn the_daily_limit_of_bot_games_is_ours_with_429_and_theirs_with_400() {
-    let rules = megaton::practice::Rules {
+    let rules = megaton::practice::ServerRules {
         bot_games_a_day: Some(1),
         ..Default::default()
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use megaton::practice::{Handle, Options, Server, Timing};
+use megaton::practice::{ServerHandle, Options, Server, Timing};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::Value;
 
@@ -43,12 +43,12 @@ impl Answer {
 }
 
 impl Bot {
-    pub(crate) fn new(server: &Handle, name: &str) -> Self {
+    pub(crate) fn new(server: &ServerHandle, name: &str) -> Self {
         let token = server.open_bot(name).unwrap();
         Self::with_token(server, name, token)
     }
 
-    pub(crate) fn with_token(server: &Handle, name: &str, token: String) -> Self {
+    pub(crate) fn with_token(server: &ServerHandle, name: &str, token: String) -> Self {
         Self {
             name: name.to_owned(),
             token,
@@ -249,7 +249,7 @@ impl Lines {
 }
 
 /// A server a hundred times as fast as Lichess.
-pub(crate) async fn server() -> Handle {
+pub(crate) async fn server() -> ServerHandle {
     Server::start(Options {
         timing: Timing::scaled(100),
         ..Options::default()
@@ -259,7 +259,7 @@ pub(crate) async fn server() -> Handle {
 }
 
 /// Two bots of a server.
-pub(crate) fn two_bots(server: &Handle) -> (Bot, Bot) {
+pub(crate) fn two_bots(server: &ServerHandle) -> (Bot, Bot) {
     (Bot::new(server, "WhiteBot"), Bot::new(server, "BlackBot"))
 }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use megaton::practice::{
-    Announcement, Blow, Channel, Fault, Handle, Havoc, Mess, Mix, Partner, Phase, Place, Reply,
-    Script, Shape, Strike,
+    Announcement, Injection, Channel, Fault, ServerHandle, ServerFault, StreamFault, FaultMix, Partner, GamePhase, Endpoint, FaultReply,
+    FaultScript, BodyShape, Trigger,
 };
 use reqwest::Method;
 use serde_json::json;
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::client::{Bot, Read, http, server, start_game, two_bots};
 
 /// A game against a partner that answers at once, the bot with White.
-async fn game_with_partner(server: &Handle, bot: &Bot) -> String {
+async fn game_with_partner(server: &ServerHandle, bot: &Bot) -> String {
     let partner = server.invite(Partner::Random, Duration::ZERO);
     let form = [
         ("clock.limit", "180"),
@@ -33,15 +33,15 @@ async fn answers_come_in_every_shape_and_done_is_done() {
     let server = server().await;
     let (white, black) = two_bots(&server);
     let id = start_game(&white, &black, &[]).await;
-    let limit = Reply::new(429, Shape::Limit { seconds: 7 });
-    let html = Reply::new(200, Shape::Html);
-    let empty = Reply::new(503, Shape::Empty);
+    let limit = FaultReply::new(429, BodyShape::Limit { seconds: 7 });
+    let html = FaultReply::new(200, BodyShape::Html);
+    let empty = FaultReply::new(503, BodyShape::Empty);
     for fault in [
         Fault::Answer(limit),
         Fault::Answer(html),
         Fault::DoneThen(empty),
     ] {
-        server.faults().add_at(&id, Place::Move, fault);
+        server.faults().add_at(&id, Endpoint::Move, fault);
     }
     let limited = white.play(&id, "e2e4").await;
     assert_eq!(limited.json()["ratelimit"]["seconds"], 7);
@@ -64,7 +64,7 @@ async fn who_is_told_to_wait_is_one_account() {
     white.play(&id, "e2e4").await.ok();
     black.play(&id, "e7e5").await.ok();
     let limit = Fault::Refuse { status: 429 };
-    server.faults().add_at(&id, Place::Game, limit);
+    server.faults().add_at(&id, Endpoint::Game, limit);
     assert_eq!(white.at_game(&id, "draw/yes").await.status, 429);
     black.at_game(&id, "draw/yes").await.ok();
     assert_eq!(server.traffic().too_soon, [""; 0], "of the other account");
@@ -77,7 +77,7 @@ async fn a_swallowed_request_is_never_answered() {
     let server = server().await;
     let (white, black) = two_bots(&server);
     let id = start_game(&white, &black, &[]).await;
-    server.faults().add(Place::Move, Fault::DoneInSilence);
+    server.faults().add(Endpoint::Move, Fault::DoneInSilence);
     let path = format!("/api/bot/game/{id}/move/e2e4");
     let call = white.request(Method::POST, &path).send();
     let wait = Duration::from_millis(300);
@@ -90,13 +90,13 @@ async fn a_stream_is_struck_at_its_phase() {
     let server = server().await;
     let bot = Bot::new(&server, "SomeBot");
     let strike = |phase, mess| {
-        let blow = Blow::Stream(Channel::Game, mess);
-        server.faults().strike(Strike::at(phase, blow));
+        let blow = Injection::Stream(Channel::Game, mess);
+        server.faults().strike(Trigger::at(phase, blow));
     };
-    strike(Phase::Begin, Mess::say("[]"));
-    strike(Phase::Posting, Mess::say("[1]"));
-    strike(Phase::TheirTurn, Mess::say("[2]"));
-    strike(Phase::OurTurn, Mess::Truncate(10));
+    strike(GamePhase::Begin, StreamFault::say("[]"));
+    strike(GamePhase::Posting, StreamFault::say("[1]"));
+    strike(GamePhase::TheirTurn, StreamFault::say("[2]"));
+    strike(GamePhase::OurTurn, StreamFault::Truncate(10));
     let id = game_with_partner(&server, &bot).await;
     let mut stream = bot.game(&id).await;
     assert_eq!(stream.next().await["type"], "gameFull");
@@ -123,11 +123,11 @@ async fn a_restart_drops_every_socket_lets_nobody_in_and_gives_time() {
     events.next().await;
     stream.next().await;
     white.play(&id, "e2e4").await.ok();
-    let restart = Havoc::Restart {
+    let restart = ServerFault::Restart {
         down: Duration::from_millis(200),
         bonus: Duration::from_secs(20),
     };
-    server.strike(&id, Blow::World(restart));
+    server.strike(&id, Injection::World(restart));
     for mut lost in [events, stream] {
         while !matches!(lost.read().await, Read::Broken | Read::End) {}
     }
@@ -150,7 +150,7 @@ async fn a_revoked_token_is_known_again_after_a_while_and_open_streams_live_on()
     let mut stream = white.game(&id).await;
     stream.next().await;
     let span = Duration::from_millis(300);
-    server.strike(&id, Blow::World(Havoc::Revoke { span }));
+    server.strike(&id, Injection::World(ServerFault::Revoke { span }));
     while white.get("/api/account").await.status != 401 {}
     // White is the client that it is taken from.
     black.play(&id, "e2e4").await;
@@ -168,39 +168,39 @@ async fn storms_floods_and_false_announcements_come_on_request() {
     events.next_of("gameStart").await;
     let mut stream = bot.game(&id).await;
     stream.next().await;
-    let havoc = |havoc| server.strike(&id, Blow::World(havoc));
-    havoc(Havoc::Storm { challenges: 20 });
+    let havoc = |havoc| server.strike(&id, Injection::World(havoc));
+    havoc(ServerFault::Storm { challenges: 20 });
     for _ in 0..20 {
         let challenge = events.next_of("challenge").await;
         assert_eq!(challenge["challenge"]["variant"]["key"], "standard");
     }
-    havoc(Havoc::NoShows { challenges: 20 });
+    havoc(ServerFault::NoShows { challenges: 20 });
     for _ in 0..20 {
         let challenge = events.next_of("challenge").await;
         assert_eq!(challenge["challenge"]["variant"]["key"], "atomic");
     }
-    havoc(Havoc::ChatFlood { lines: 12 });
+    havoc(ServerFault::ChatFlood { lines: 12 });
     for _ in 0..12 {
         stream.next_of("chatLine").await;
     }
-    havoc(Havoc::Announce(Announcement::Again));
+    havoc(ServerFault::Announce(Announcement::Again));
     let again = events.next_of("gameStart").await;
     assert_eq!(again["game"]["gameId"], id.as_str());
-    havoc(Havoc::Announce(Announcement::Foreign));
+    havoc(ServerFault::Announce(Announcement::Foreign));
     let foreign = events.next_of("gameStart").await;
     let path = format!(
         "/api/bot/game/stream/{}",
         foreign["game"]["gameId"].as_str().unwrap()
     );
     assert_eq!(bot.get(&path).await.status, 404);
-    havoc(Havoc::Announce(Announcement::NotForBots));
+    havoc(ServerFault::Announce(Announcement::NotForBots));
     let closed = events.next_of("gameStart").await;
     assert_eq!(closed["game"]["compat"]["bot"], false);
-    havoc(Havoc::ClockJump {
+    havoc(ServerFault::ClockJump {
         by: Duration::from_secs(20),
     });
     assert_eq!(stream.next_of("gameState").await["wtime"], 200_000);
-    havoc(Havoc::GiveTime { seconds: 15 });
+    havoc(ServerFault::GiveTime { seconds: 15 });
     assert_eq!(stream.next_of("gameState").await["wtime"], 215_000);
 }
 
@@ -211,7 +211,7 @@ async fn ghosts_and_bursts_are_games_that_nobody_accepted() {
     let id = game_with_partner(&server, &bot).await;
     let mut events = bot.events().await;
     events.next_of("gameStart").await;
-    server.strike(&id, Blow::World(Havoc::Ghost));
+    server.strike(&id, Injection::World(ServerFault::Ghost));
     let challenge = events.next_of("challenge").await["challenge"]["id"].clone();
     let cancelled = events.next_of("challengeCanceled").await;
     assert_eq!(cancelled["challenge"]["id"], challenge);
@@ -221,7 +221,7 @@ async fn ghosts_and_bursts_are_games_that_nobody_accepted() {
         events.next_of("gameStart").await["game"]["gameId"],
         challenge
     );
-    server.strike(&id, Blow::World(Havoc::Burst { games: 40 }));
+    server.strike(&id, Injection::World(ServerFault::Burst { games: 40 }));
     for _ in 0..20 {
         events.next_of("gameStart").await;
     }
@@ -237,7 +237,7 @@ async fn ghosts_and_bursts_are_games_that_nobody_accepted() {
 #[tokio::test]
 async fn a_file_and_a_seed_say_what_happens() {
     let server = server().await;
-    let script = Script::parse(
+    let script = FaultScript::parse(
         "[[fault]]\nkind = \"answer\"\nplace = \"account\"\nstatus = 503\n\
          [[fault]]\nkind = \"clock-jump\"\nphase = \"their-turn\"\n",
         100,
@@ -250,7 +250,7 @@ async fn a_file_and_a_seed_say_what_happens() {
     bot.play(&id, "g1f3").await.ok();
     // The partner may have answered before; then our clock runs.
     while stream.next_of("gameState").await["wtime"].as_i64() <= Some(180_000) {}
-    server.faults().mix(Mix::parse("talks", 1, 100).unwrap());
+    server.faults().mix(FaultMix::parse("talks", 1, 100).unwrap());
     for _ in 0..4 {
         game_with_partner(&server, &bot).await;
     }

@@ -1,6 +1,6 @@
 //! The page's API: a visitor plays the bot over it.
 
-use megaton::practice::{Handle, Options, Server, Timing};
+use megaton::practice::{ServerHandle, Options, Server, Timing};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Bot, HANG, answer, http};
@@ -12,7 +12,7 @@ struct Visitor {
 }
 
 impl Visitor {
-    async fn admit(server: &Handle, wishes: Value) -> Self {
+    async fn admit(server: &ServerHandle, wishes: Value) -> Self {
         let ask = http()
             .post(format!("{}/play/new", server.url()))
             .body(wishes.to_string());
@@ -81,7 +81,7 @@ impl Snapshots {
     }
 }
 
-async fn server_with_bot() -> (Handle, Bot) {
+async fn server_with_bot() -> (ServerHandle, Bot) {
     let options = Options {
         bot: Some("MegaBot".to_owned()),
         timing: Timing::scaled(100),

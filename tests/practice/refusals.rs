@@ -1,6 +1,6 @@
 //! Tokens, scopes, accounts, and requests that lead nowhere.
 
-use megaton::practice::Kind;
+use megaton::practice::AccountKind;
 use serde_json::json;
 
 use crate::client::{Bot, http, server, start_game, two_bots};
@@ -42,7 +42,7 @@ async fn a_token_says_who_is_calling_or_is_refused() {
 async fn a_missing_scope_is_named() {
     let server = server().await;
     let token = server
-        .open("ReadBot", Kind::Bot, &["challenge:read"])
+        .open("ReadBot", AccountKind::Bot, &["challenge:read"])
         .unwrap();
     let bot = Bot::with_token(&server, "ReadBot", token);
     let answer = bot.get("/api/stream/event").await;
@@ -87,7 +87,7 @@ async fn tokens_can_be_tested_and_revoked() {
 #[tokio::test]
 async fn an_account_that_never_played_can_become_a_bot() {
     let server = server().await;
-    let token = server.open("Someone", Kind::Human, &["bot:play"]).unwrap();
+    let token = server.open("Someone", AccountKind::Human, &["bot:play"]).unwrap();
     let someone = Bot::with_token(&server, "Someone", token);
     let other = Bot::new(&server, "OtherBot");
     let id = other.challenge(&someone, &[]).await.ok()["id"]
@@ -106,7 +106,7 @@ async fn an_account_that_never_played_can_become_a_bot() {
             .starts_with("This endpoint can only be used with a Bot account.")
     );
     assert_eq!(someone.post("/api/bot/account/upgrade").await.status, 400);
-    let token = server.open("Fresh", Kind::Human, &["bot:play"]).unwrap();
+    let token = server.open("Fresh", AccountKind::Human, &["bot:play"]).unwrap();
     let fresh = Bot::with_token(&server, "Fresh", token);
     assert_eq!(fresh.get("/api/account").await.ok().get("title"), None);
     fresh.post("/api/bot/account/upgrade").await.ok();

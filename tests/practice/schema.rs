@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use jsonschema::Validator;
-use megaton::practice::{ArenaPlan, Handle};
+use megaton::practice::{ArenaPlan, ServerHandle};
 use serde_json::{Value, json};
 
 use crate::client::{Bot, Lines, Read, server, start_game, two_bots};
@@ -187,7 +187,7 @@ async fn game(known: &mut Description, one: &Bot, two: &Bot) {
 }
 
 /// An arena ahead and one that runs, in both shapes, and a game of it.
-async fn arenas(known: &mut Description, server: &Handle, one: &Bot, two: &Bot) {
+async fn arenas(known: &mut Description, server: &ServerHandle, one: &Bot, two: &Bot) {
     let ahead = server.open_arena(ArenaPlan {
         starts_in: 3600,
         min_rating: Some(1600),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use megaton::practice::{Event, Handle, Partner, Schedule, Status, TimeControl};
+use megaton::practice::{Event, ServerHandle, Partner, Schedule, Status, TimeControl};
 use shakmaty::uci::UciMove;
 use shakmaty::variant::Atomic;
 use shakmaty::{CastlingMode, Position};
@@ -60,7 +60,7 @@ async fn play(bot: Bot, id: String, white: bool) {
     }
 }
 
-fn connect(server: &Handle) -> tokio::task::JoinHandle<()> {
+fn connect(server: &ServerHandle) -> tokio::task::JoinHandle<()> {
     tokio::spawn(play_everything(Bot::new(server, "RandomClient")))
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use megaton::practice::{Fault, Place};
+use megaton::practice::{Fault, Endpoint};
 use serde_json::json;
 
 use crate::client::{Bot, Read, http, server, start_game, two_bots};
@@ -101,7 +101,7 @@ async fn a_lost_reply_leaves_the_move_on_the_board() {
     let (white, black) = two_bots(&server);
     let id = start_game(&white, &black, &[]).await;
     let mut stream = black.game(&id).await;
-    server.faults().add(Place::Move, Fault::LoseReply);
+    server.faults().add(Endpoint::Move, Fault::LoseReply);
     let path = format!("/api/bot/game/{id}/move/e2e4");
     assert!(
         white
@@ -122,7 +122,7 @@ async fn a_lost_request_leaves_the_board_alone() {
     let server = server().await;
     let (white, black) = two_bots(&server);
     let id = start_game(&white, &black, &[]).await;
-    server.faults().add(Place::Move, Fault::LoseRequest);
+    server.faults().add(Endpoint::Move, Fault::LoseRequest);
     let path = format!("/api/bot/game/{id}/move/e2e4");
     assert!(
         white
@@ -141,13 +141,13 @@ async fn refusals_on_request_come_as_a_proxy_or_the_limiter_writes_them() {
     let id = start_game(&white, &black, &[]).await;
     server
         .faults()
-        .add(Place::Move, Fault::Refuse { status: 502 });
+        .add(Endpoint::Move, Fault::Refuse { status: 502 });
     server
         .faults()
-        .add(Place::Move, Fault::Refuse { status: 429 });
+        .add(Endpoint::Move, Fault::Refuse { status: 429 });
     server
         .faults()
-        .add(Place::Move, Fault::DoneBut { status: 504 });
+        .add(Endpoint::Move, Fault::DoneBut { status: 504 });
     let bad = white.play(&id, "e2e4").await;
     assert_eq!(bad.status, 502);
     assert!(bad.text.starts_with("<html>"));
@@ -157,7 +157,7 @@ async fn refusals_on_request_come_as_a_proxy_or_the_limiter_writes_them() {
     );
     assert_eq!(white.play(&id, "e2e4").await.status, 504);
     black.play(&id, "e7e5").await.ok();
-    assert_eq!(server.faults().waiting(Place::Move), 0);
+    assert_eq!(server.faults().waiting(Endpoint::Move), 0);
 }
 
 #[tokio::test]
@@ -166,7 +166,7 @@ async fn streams_end_break_fall_silent_and_talk_nonsense_on_request() {
     let (white, black) = two_bots(&server);
     let id = start_game(&white, &black, &[]).await;
     for fault in [Fault::EndAfter(1), Fault::BreakAfter(1)] {
-        server.faults().add(Place::GameStream, fault.clone());
+        server.faults().add(Endpoint::GameStream, fault.clone());
         let mut stream = white.game(&id).await;
         assert_eq!(stream.next().await["type"], "gameFull");
         let expected = if fault == Fault::EndAfter(1) {
@@ -177,7 +177,7 @@ async fn streams_end_break_fall_silent_and_talk_nonsense_on_request() {
         assert_eq!(stream.read().await, expected);
     }
     server.faults().add(
-        Place::GameStream,
+        Endpoint::GameStream,
         Fault::SayAfter(1, r#"{"type":"odd"}"#.to_owned()),
     );
     let mut stream = white.game(&id).await;
@@ -185,7 +185,7 @@ async fn streams_end_break_fall_silent_and_talk_nonsense_on_request() {
     assert_eq!(stream.next().await, json!({"type":"odd"}));
     server
         .faults()
-        .add(Place::GameStream, Fault::SilentAfter(1));
+        .add(Endpoint::GameStream, Fault::SilentAfter(1));
     let mut stream = white.game(&id).await;
     stream.next().await;
     let silence = Duration::from_millis(700);

@@ -5,12 +5,12 @@
 //! * `field`: who is in it, who is paired with whom, what they scored; told the time
 //! * `host`: opens arenas and asks partners in, for whoever holds the server
 
-mod entry;
-mod field;
-mod host;
+mod eligibility;
+mod tournament;
+mod report;
 mod plan;
 
-pub(super) use entry::{Entrance, Newcomer};
-pub(super) use field::{Field, Stage};
-pub use host::{ArenaPlayer, ArenaReport};
+pub(super) use eligibility::{EntryRequest, Applicant};
+pub(super) use tournament::{Tournament, ArenaStage};
+pub use report::{ArenaPlayer, ArenaReport};
 pub use plan::ArenaPlan;

@@ -1,6 +1,6 @@
 //! What an arena is like. Plain data, all times in seconds and minutes of Lichess.
 
-use crate::practice::terms::{Terms, TimeControl};
+use crate::practice::game_settings::{GameSettings, TimeControl};
 
 /// What an arena is like. The default is a rated one of an hour that admits bots.
 #[derive(Clone, Debug)]
@@ -51,8 +51,8 @@ impl Default for ArenaPlan {
 }
 
 impl ArenaPlan {
-    pub(in crate::practice) fn terms(&self) -> Terms {
-        Terms {
+    pub(in crate::practice) fn terms(&self) -> GameSettings {
+        GameSettings {
             time: TimeControl::Clock {
                 limit: self.limit,
                 increment: self.increment,

@@ -7,12 +7,12 @@ use axum::{Extension, Json};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::practice::denial::Denial;
+use crate::practice::api_error::ApiError;
 
 use super::App;
 use super::auth::Caller;
-use super::body::{Reader, stream_of};
-use super::misbehave::{StreamFault, stream_fault};
+use super::body::{StreamOwner, stream_of};
+use super::fault_middleware::{PendingStreamFault, stream_fault};
 use super::reply::done_or;
 
 pub(super) async fn account(
@@ -21,8 +21,8 @@ pub(super) async fn account(
 ) -> Response {
     let json = app.hall.with(|house, now| {
         house.count_profile_call(&caller.user, now)?;
-        let account = house.account(&caller.user).ok_or_else(Denial::not_found)?;
-        Ok::<_, Denial>(house.user_json(account, true, now))
+        let account = house.account(&caller.user).ok_or_else(ApiError::not_found)?;
+        Ok::<_, ApiError>(house.user_json(account, true, now))
     });
     json.map_or_else(IntoResponse::into_response, |json| {
         Json(json).into_response()
@@ -83,11 +83,11 @@ pub(super) async fn revoke(
 pub(super) async fn events(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
-    fault: Option<Extension<StreamFault>>,
+    fault: Option<Extension<PendingStreamFault>>,
 ) -> Response {
     match app.hall.open_events(&caller.token, &caller.user) {
         Ok(mailbox) => {
-            let reader = Reader::Events { user: caller.user };
+            let reader = StreamOwner::Events { user: caller.user };
             stream_of(app.hall, mailbox, reader, stream_fault(fault).as_ref())
         }
         Err(denial) => denial.into_response(),

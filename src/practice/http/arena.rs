@@ -5,9 +5,9 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 
-use crate::practice::arena::Entrance;
-use crate::practice::denial::Denial;
-use crate::practice::house::House;
+use crate::practice::arena::EntryRequest;
+use crate::practice::api_error::ApiError;
+use crate::practice::state::ServerState;
 
 use super::App;
 use super::auth::{Caller, caller_of};
@@ -15,7 +15,7 @@ use super::fields::Fields;
 use super::reply::done_or;
 
 pub(super) async fn list(State(app): State<App>) -> Response {
-    Json(app.hall.see(House::arena_list)).into_response()
+    Json(app.hall.see(ServerState::arena_list)).into_response()
 }
 
 /// Anybody may look; who looks with a token is told whether it may come in.
@@ -29,7 +29,7 @@ pub(super) async fn show(
         house.shown_arena(&id, caller.as_ref().map(|it| it.user.as_str()), now)
     });
     json.map_or_else(
-        || Denial::not_found().into_response(),
+        || ApiError::not_found().into_response(),
         |json| Json(json).into_response(),
     )
 }
@@ -40,7 +40,7 @@ pub(super) async fn join(
     Path(id): Path<String>,
     fields: Fields,
 ) -> Response {
-    let entrance = Entrance {
+    let entrance = EntryRequest {
         password: fields.get("password").map(str::to_owned),
         team: fields.get("team").map(str::to_owned),
         pair_me: fields.is_true("pairMeAsap"),

@@ -5,8 +5,8 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::practice::denial::Denial;
-use crate::practice::house::House;
+use crate::practice::api_error::ApiError;
+use crate::practice::state::ServerState;
 
 use super::App;
 
@@ -20,14 +20,14 @@ pub(super) struct Caller {
 
 /// Lets through who has one of these scopes; an empty list is content with any token.
 #[derive(Clone, Debug)]
-pub(super) struct Gate {
+pub(super) struct ScopeGuard {
     pub(super) app: App,
     pub(super) accepted: &'static [&'static str],
 }
 
 /// Lets the request through with its [`Caller`], or answers 401 or 403.
 pub(super) async fn authenticate(
-    State(gate): State<Gate>,
+    State(gate): State<ScopeGuard>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -53,34 +53,34 @@ pub(super) async fn authenticate(
 }
 
 /// Who is calling, where that may be anybody.
-pub(super) fn caller_of(house: &House, headers: &HeaderMap) -> Option<Caller> {
+pub(super) fn caller_of(house: &ServerState, headers: &HeaderMap) -> Option<Caller> {
     let (caller, _) = identify(house, headers, &[]).ok()?;
     Some(caller)
 }
 
 fn identify(
-    house: &House,
+    house: &ServerState,
     headers: &HeaderMap,
     accepted: &[&str],
-) -> Result<(Caller, String), Denial> {
+) -> Result<(Caller, String), ApiError> {
     let token = text(headers, header::AUTHORIZATION)
         .and_then(|value| value.strip_prefix("Bearer "))
-        .ok_or_else(|| Denial::text(401, "Missing authorization header"))?
+        .ok_or_else(|| ApiError::text(401, "Missing authorization header"))?
         .trim();
     let grant = house
         .token(token)
-        .ok_or_else(|| Denial::text(401, "No such token"))?;
+        .ok_or_else(|| ApiError::text(401, "No such token"))?;
     let agent = text(headers, header::USER_AGENT).unwrap_or_default();
     if let Some(name) = claimed_name(agent)
         && name.to_lowercase() != grant.user
     {
-        return Err(Denial::text(
+        return Err(ApiError::text(
             401,
             "The user in the user agent doesn't match the token owner",
         ));
     }
     if !grant.covers(accepted) {
-        return Err(Denial::text(
+        return Err(ApiError::text(
             403,
             format!("Missing scope: {}", accepted.join(" || ")),
         ));

@@ -11,12 +11,12 @@ use axum::response::{IntoResponse, Response};
 use futures::stream;
 use tokio::time::timeout;
 
-use crate::practice::faults::{Fault, Mess};
-use crate::practice::hall::Hall;
-use crate::practice::mailbox::{End, Mailbox, Post};
+use crate::practice::chaos::{Fault, StreamFault};
+use crate::practice::shared::SharedServer;
+use crate::practice::outbox::{StreamEnd, Outbox, OutboxItem};
 use crate::rules::Color;
 
-use super::manner::{Manner, Piece};
+use super::stream_faults::{StreamSender, OutgoingChunk};
 
 /// From the last line to the break that a test asked for.
 const BEFORE_BREAKING: Duration = Duration::from_millis(5);
@@ -25,13 +25,13 @@ const HOLDING: u32 = 7;
 
 /// Whose stream it is.
 #[derive(Debug)]
-pub(super) enum Reader {
+pub(super) enum StreamOwner {
     Events { user: String },
     Game { id: String, side: Color },
     Challenge { id: String },
 }
 
-impl Reader {
+impl StreamOwner {
     /// Its name in the journal.
     fn key(&self) -> String {
         match self {
@@ -43,59 +43,59 @@ impl Reader {
 }
 
 /// A stream that somebody reads; tells the house when it is dropped.
-struct Open {
-    hall: Arc<Hall>,
-    mailbox: Arc<Mailbox>,
-    reader: Reader,
-    due: Option<(usize, Mess)>,
-    manner: Manner,
+struct OpenStream {
+    hall: Arc<SharedServer>,
+    mailbox: Arc<Outbox>,
+    reader: StreamOwner,
+    due: Option<(usize, StreamFault)>,
+    manner: StreamSender,
     /// How the stream is lost with its next line, whenever that comes.
     cutting: Option<&'static str>,
     lines: usize,
 }
 
-impl Drop for Open {
+impl Drop for OpenStream {
     fn drop(&mut self) {
         self.hall.forget(&self.mailbox);
         self.hall.with(|house, now| match &self.reader {
-            Reader::Events { user } => house.close_event_stream(user, now),
-            Reader::Game { id, side } => house.leave(id, *side, false, now),
-            Reader::Challenge { id } => house.let_go_of_challenge(id, now),
+            StreamOwner::Events { user } => house.close_event_stream(user, now),
+            StreamOwner::Game { id, side } => house.leave(id, *side, false, now),
+            StreamOwner::Challenge { id } => house.let_go_of_challenge(id, now),
         });
     }
 }
 
 /// The answer that is a stream.
 pub(super) fn stream_of(
-    hall: Arc<Hall>,
-    mailbox: Arc<Mailbox>,
-    reader: Reader,
+    hall: Arc<SharedServer>,
+    mailbox: Arc<Outbox>,
+    reader: StreamOwner,
     fault: Option<&Fault>,
 ) -> Response {
     hall.journal.opened(&reader.key(), hall.now());
-    let open = Open {
+    let open = OpenStream {
         hall,
         mailbox,
         reader,
         due: fault.and_then(Fault::on_a_stream),
-        manner: Manner::default(),
+        manner: StreamSender::default(),
         cutting: None,
         lines: 0,
     };
     let body = Body::from_stream(stream::unfold(Some(open), |open| async {
         let mut open = open?;
         match open.next().await {
-            Piece::Bytes(bytes) => Some((Ok::<Bytes, io::Error>(bytes), Some(open))),
-            Piece::Break => Some((Err(io::ErrorKind::ConnectionReset.into()), None)),
-            Piece::End => None,
-            Piece::Silence => std::future::pending().await,
+            OutgoingChunk::Bytes(bytes) => Some((Ok::<Bytes, io::Error>(bytes), Some(open))),
+            OutgoingChunk::Break => Some((Err(io::ErrorKind::ConnectionReset.into()), None)),
+            OutgoingChunk::End => None,
+            OutgoingChunk::Silence => std::future::pending().await,
         }
     }));
     ([(header::CONTENT_TYPE, "application/x-ndjson")], body).into_response()
 }
 
-impl Open {
-    async fn next(&mut self) -> Piece {
+impl OpenStream {
+    async fn next(&mut self) -> OutgoingChunk {
         loop {
             if let Some((_, mess)) = self.due.take_if(|(after, _)| *after <= self.lines) {
                 self.mess(mess);
@@ -108,7 +108,7 @@ impl Open {
             if let Some(piece) = self.manner.next() {
                 // Each piece is to leave on its own.
                 tokio::task::yield_now().await;
-                if piece == Piece::Break {
+                if piece == OutgoingChunk::Break {
                     // What was said before must have left the machine first.
                     tokio::time::sleep(BEFORE_BREAKING).await;
                 }
@@ -121,23 +121,23 @@ impl Open {
                 keep_alive
             };
             match timeout(patience, self.mailbox.next()).await {
-                Ok(Ok(Post::Line(line))) => {
+                Ok(Ok(OutboxItem::Line(line))) => {
                     self.lines += 1;
                     self.manner.line(line);
                 }
-                Ok(Ok(Post::Mess(mess))) => self.mess(mess),
+                Ok(Ok(OutboxItem::Mess(mess))) => self.mess(mess),
                 Ok(Err(_)) if self.manner.holds() => self.manner.breathe(),
-                Ok(Err(End::Closed)) => return Piece::End,
-                Ok(Err(End::Broken)) => return Piece::Break,
+                Ok(Err(StreamEnd::Closed)) => return OutgoingChunk::End,
+                Ok(Err(StreamEnd::Broken)) => return OutgoingChunk::Break,
                 Err(_) => self.manner.breathe(),
             }
         }
     }
 
-    fn mess(&mut self, mess: Mess) {
+    fn mess(&mut self, mess: StreamFault) {
         match &mess {
             // Until then it is as good as ever, which on the event stream may be for long.
-            Mess::Truncate(_) | Mess::Tear(_) => self.cutting = Some(mess.name()),
+            StreamFault::Truncate(_) | StreamFault::Tear(_) => self.cutting = Some(mess.name()),
             _ if mess.is_a_loss() => self.lost(mess.name()),
             _ => {}
         }

@@ -5,14 +5,14 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde_json::json;
 
-use crate::practice::challenge::{Reason, Wish};
-use crate::practice::denial::Denial;
-use crate::practice::terms::{ColorWish, Terms, TimeControl};
+use crate::practice::challenge::{Reason, ChallengeRequest};
+use crate::practice::api_error::ApiError;
+use crate::practice::game_settings::{ColorWish, GameSettings, TimeControl};
 use crate::practice::wire::{Direction, Variant};
 
 use super::App;
 use super::auth::Caller;
-use super::body::{Reader, stream_of};
+use super::body::{StreamOwner, stream_of};
 use super::fields::Fields;
 use super::reply::{done, done_or};
 
@@ -25,7 +25,7 @@ pub(super) async fn create(
     let created = read_wish(&fields).and_then(|wish| {
         app.hall.with(|house, now| {
             let id = house.challenge(&caller.user, &dest.to_lowercase(), wish, now)?;
-            let challenge = house.pending(&id).ok_or_else(Denial::not_found)?;
+            let challenge = house.pending(&id).ok_or_else(ApiError::not_found)?;
             Ok((
                 id,
                 house.challenge_json(challenge, Some(Direction::Out), now),
@@ -36,7 +36,7 @@ pub(super) async fn create(
         Ok((id, json)) if fields.is_true("keepAliveStream") => {
             let first = serde_json::to_string(&json).unwrap_or_default();
             let mailbox = app.hall.open_challenge(&id, first);
-            stream_of(app.hall, mailbox, Reader::Challenge { id }, None)
+            stream_of(app.hall, mailbox, StreamOwner::Challenge { id }, None)
         }
         Ok((_, json)) => Json(json).into_response(),
         Err(denial) => denial.into_response(),
@@ -44,18 +44,18 @@ pub(super) async fn create(
 }
 
 /// The wish in a form, or the field that is wrong.
-fn read_wish(fields: &Fields) -> Result<Wish, Denial> {
+fn read_wish(fields: &Fields) -> Result<ChallengeRequest, ApiError> {
     let color = fields
         .get("color")
         .map_or(Some(ColorWish::Random), ColorWish::parse);
     let variant = Variant::of(fields.get("variant").unwrap_or("standard"));
-    Ok(Wish {
-        terms: Terms {
+    Ok(ChallengeRequest {
+        terms: GameSettings {
             time: read_time(fields)?,
             rated: fields.is_true("rated"),
         },
-        color: color.ok_or_else(|| Denial::form("color", "Invalid value"))?,
-        variant: variant.ok_or_else(|| Denial::form("variant", "Invalid value"))?,
+        color: color.ok_or_else(|| ApiError::form("color", "Invalid value"))?,
+        variant: variant.ok_or_else(|| ApiError::form("variant", "Invalid value"))?,
         rules: fields.get("rules").map_or_else(Vec::new, |rules| {
             rules
                 .split(',')
@@ -66,10 +66,10 @@ fn read_wish(fields: &Fields) -> Result<Wish, Denial> {
     })
 }
 
-fn read_time(fields: &Fields) -> Result<TimeControl, Denial> {
+fn read_time(fields: &Fields) -> Result<TimeControl, ApiError> {
     let number = |name: &str| {
         let read = |text: &str| text.parse::<u32>();
-        let wrong = |_| Denial::form(name, "Numeric value expected");
+        let wrong = |_| ApiError::form(name, "Numeric value expected");
         fields.get(name).map(read).transpose().map_err(wrong)
     };
     let clock = (number("clock.limit")?, number("clock.increment")?);
@@ -79,29 +79,29 @@ fn read_time(fields: &Fields) -> Result<TimeControl, Denial> {
             let time = TimeControl::Correspondence { days };
             time.is_offered()
                 .then_some(time)
-                .ok_or_else(|| Denial::form("days", "Invalid value"))
+                .ok_or_else(|| ApiError::form("days", "Invalid value"))
         }
         ((None, None), None) => Ok(TimeControl::Unlimited),
-        ((Some(_), Some(_)), Some(_)) => Err(Denial::form("global", "Invalid clock")),
-        ((None, _), _) => Err(Denial::form("clock.limit", "This field is required")),
-        ((_, None), _) => Err(Denial::form("clock.increment", "This field is required")),
+        ((Some(_), Some(_)), Some(_)) => Err(ApiError::form("global", "Invalid clock")),
+        ((None, _), _) => Err(ApiError::form("clock.limit", "This field is required")),
+        ((_, None), _) => Err(ApiError::form("clock.increment", "This field is required")),
     }
 }
 
-fn read_clock(limit: u32, increment: u32) -> Result<TimeControl, Denial> {
+fn read_clock(limit: u32, increment: u32) -> Result<TimeControl, ApiError> {
     if increment > 60 {
-        return Err(Denial::form(
+        return Err(ApiError::form(
             "clock.increment",
             "Must be less or equal to 60",
         ));
     }
     if limit == 0 && increment == 0 {
-        return Err(Denial::form("global", "Invalid clock"));
+        return Err(ApiError::form("global", "Invalid clock"));
     }
     let time = TimeControl::Clock { limit, increment };
     time.is_offered()
         .then_some(time)
-        .ok_or_else(|| Denial::form("clock.limit", "Invalid value"))
+        .ok_or_else(|| ApiError::form("clock.limit", "Invalid value"))
 }
 
 pub(super) async fn list(State(app): State<App>, Extension(caller): Extension<Caller>) -> Response {
@@ -126,7 +126,7 @@ pub(super) async fn show(
         Some(house.challenge_json(challenge, Some(direction), now))
     });
     json.map_or_else(
-        || Denial::not_found().into_response(),
+        || ApiError::not_found().into_response(),
         |json| Json(json).into_response(),
     )
 }

@@ -7,7 +7,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
-use crate::practice::denial::Denial;
+use crate::practice::api_error::ApiError;
 
 /// The fields by name. Fields of a JSON object inside another are named `outer.inner`.
 #[derive(Debug, Default)]
@@ -76,7 +76,7 @@ impl<S: Send + Sync> FromRequest<S> for Fields {
                 .map_err(IntoResponse::into_response)?;
             if !body.trim().is_empty() {
                 let value: Value = serde_json::from_str(&body)
-                    .map_err(|_| Denial::refused("This is not JSON").into_response())?;
+                    .map_err(|_| ApiError::refused("This is not JSON").into_response())?;
                 fields.take_json("", &value);
             }
         } else if kind.contains("form-urlencoded") {

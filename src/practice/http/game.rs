@@ -7,31 +7,31 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::practice::account::Account;
-use crate::practice::denial::Denial;
-use crate::practice::house::House;
-use crate::practice::round::{Refusal, Round};
+use crate::practice::api_error::ApiError;
+use crate::practice::state::ServerState;
+use crate::practice::game::{Refusal, ServerGame};
 use crate::practice::streams::GameStreamKey;
 use crate::practice::time::Millis;
 use crate::rules::Color;
 
 use super::App;
 use super::auth::Caller;
-use super::body::{Reader, stream_of};
+use super::body::{StreamOwner, stream_of};
 use super::fields::Fields;
-use super::misbehave::{StreamFault, stream_fault};
+use super::fault_middleware::{PendingStreamFault, stream_fault};
 use super::reply::{done_or, nothing_here};
 
 /// The guards before every call of the Bot API at a game.
-fn guard(house: &House, caller: &Caller, id: &str) -> Result<Color, Denial> {
+fn guard(house: &ServerState, caller: &Caller, id: &str) -> Result<Color, ApiError> {
     if !house.account(&caller.user).is_some_and(Account::is_bot) {
-        return Err(Denial::refused(
+        return Err(ApiError::refused(
             "This endpoint can only be used with a Bot account. \
              See https://lichess.org/api#operation/botAccountUpgrade",
         ));
     }
     let (round, side) = house.seat_at(&caller.user, id)?;
-    if !House::is_bot_compatible(round) {
-        return Err(Denial::refused(
+    if !ServerState::is_bot_compatible(round) {
+        return Err(ApiError::refused(
             "This game cannot be played with the Bot API.",
         ));
     }
@@ -43,8 +43,8 @@ fn act(
     app: &App,
     caller: &Caller,
     id: &str,
-    action: impl FnOnce(&mut Round, Color, Millis) -> Result<(), Refusal>,
-) -> Result<(), Denial> {
+    action: impl FnOnce(&mut ServerGame, Color, Millis) -> Result<(), Refusal>,
+) -> Result<(), ApiError> {
     app.hall.with(|house, now| {
         guard(house, caller, id)?;
         house.act(&caller.user, id, now, |round, side| {
@@ -57,7 +57,7 @@ pub(super) async fn stream(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
-    fault: Option<Extension<StreamFault>>,
+    fault: Option<Extension<PendingStreamFault>>,
 ) -> Response {
     let side = match app.hall.see(|house, _| guard(house, &caller, &id)) {
         Ok(side) => side,
@@ -72,7 +72,7 @@ pub(super) async fn stream(
         Ok(mailbox) => stream_of(
             app.hall,
             mailbox,
-            Reader::Game { id, side },
+            StreamOwner::Game { id, side },
             stream_fault(fault).as_ref(),
         ),
         Err(denial) => denial.into_response(),
@@ -152,7 +152,7 @@ command!(claim claim_victory, round, side, now => round.claim_victory(side, now)
 command!(claim claim_draw, round, side, now => round.claim_draw(side, now));
 
 /// A refused claim takes its time to be answered.
-async fn after_a_while(app: &App, outcome: Result<(), Denial>) -> Response {
+async fn after_a_while(app: &App, outcome: Result<(), ApiError>) -> Response {
     if outcome.as_ref().is_err_and(|denial| denial.status == 400) {
         tokio::time::sleep(app.hall.timing.claim_refusal).await;
     }
@@ -160,7 +160,7 @@ async fn after_a_while(app: &App, outcome: Result<(), Denial>) -> Response {
 }
 
 pub(super) async fn berserk() -> Response {
-    Denial::refused("Cannot berserk").into_response()
+    ApiError::refused("Cannot berserk").into_response()
 }
 
 pub(super) async fn read_chat(
@@ -170,12 +170,12 @@ pub(super) async fn read_chat(
 ) -> Response {
     let chat = app.hall.see(|house, _| {
         guard(house, &caller, &id)?;
-        let table = house.table(&id).ok_or_else(Denial::not_found)?;
+        let table = house.table(&id).ok_or_else(ApiError::not_found)?;
         let lines = table
             .chat
             .iter()
             .map(|(user, text)| json!({ "text": text, "user": user }));
-        Ok::<_, Denial>(lines.collect::<Vec<Value>>())
+        Ok::<_, ApiError>(lines.collect::<Vec<Value>>())
     });
     chat.map_or_else(IntoResponse::into_response, |chat| {
         Json(chat).into_response()
@@ -191,11 +191,11 @@ pub(super) async fn write_chat(
     let room = match fields.get("room") {
         Some("player") => "player",
         Some("spectator") => "spectator",
-        Some(_) => return Denial::form("room", "Invalid value").into_response(),
-        None => return Denial::form("room", "This field is required").into_response(),
+        Some(_) => return ApiError::form("room", "Invalid value").into_response(),
+        None => return ApiError::form("room", "This field is required").into_response(),
     };
     let Some(text) = fields.get("text") else {
-        return Denial::form("text", "This field is required").into_response();
+        return ApiError::form("text", "This field is required").into_response();
     };
     done_or(app.hall.with(|house, _| {
         guard(house, &caller, &id)?;

@@ -6,9 +6,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::practice::denial::Denial;
+use crate::practice::api_error::ApiError;
 
-impl IntoResponse for Denial {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::BAD_REQUEST);
         (status, Json(self.body)).into_response()
@@ -21,7 +21,7 @@ pub(super) fn done() -> Response {
 }
 
 /// Done, or the refusal.
-pub(super) fn done_or(outcome: Result<(), Denial>) -> Response {
+pub(super) fn done_or(outcome: Result<(), ApiError>) -> Response {
     outcome.map_or_else(IntoResponse::into_response, |()| done())
 }
 

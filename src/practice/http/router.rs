@@ -6,25 +6,25 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{delete, get, post};
 
-use crate::practice::hall::Hall;
+use crate::practice::shared::SharedServer;
 
-use super::auth::{Gate, authenticate};
-use super::misbehave::misbehave;
+use super::auth::{ScopeGuard, authenticate};
+use super::fault_middleware::misbehave;
 use super::reply::nothing_here;
 use super::{account, arena, challenge, export, game, users};
 
 /// What every request shares.
 #[derive(Clone, Debug)]
 pub(in crate::practice) struct App {
-    pub(in crate::practice) hall: Arc<Hall>,
+    pub(in crate::practice) hall: Arc<SharedServer>,
 }
 
 /// The Bot API.
-pub(in crate::practice) fn router(hall: Arc<Hall>) -> Router {
+pub(in crate::practice) fn router(hall: Arc<SharedServer>) -> Router {
     let app = App { hall };
     let gated = |routes: Router<App>, accepted| {
         routes.route_layer(from_fn_with_state(
-            Gate {
+            ScopeGuard {
                 app: app.clone(),
                 accepted,
             },

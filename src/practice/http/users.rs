@@ -5,7 +5,7 @@ use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
-use crate::practice::denial::Denial;
+use crate::practice::api_error::ApiError;
 
 use super::App;
 use super::reply::lines;
@@ -47,7 +47,7 @@ pub(super) async fn one(State(app): State<App>, Path(name): Path<String>) -> Res
         Some(house.user_json(account, true, now))
     });
     json.map_or_else(
-        || Denial::not_found().into_response(),
+        || ApiError::not_found().into_response(),
         |json| Json(json).into_response(),
     )
 }

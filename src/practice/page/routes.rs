@@ -12,19 +12,19 @@ use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::practice::denial::Denial;
-use crate::practice::hall::Hall;
-use crate::practice::terms::{ColorWish, TimeControl};
+use crate::practice::api_error::ApiError;
+use crate::practice::shared::SharedServer;
+use crate::practice::game_settings::{ColorWish, TimeControl};
 
 use super::origin::refuse_strangers;
-use super::snapshot::Glimpse;
+use super::snapshot::WatchedGame;
 use super::visitor::{Visitor, Visitors, rematch};
 use super::{assets, sse};
 
 /// What the page's requests share.
 #[derive(Clone, Debug)]
 pub(in crate::practice) struct Page {
-    hall: Arc<Hall>,
+    hall: Arc<SharedServer>,
     pub(super) address: SocketAddr,
     /// The account that visitors play.
     bot: Option<Arc<str>>,
@@ -33,7 +33,7 @@ pub(in crate::practice) struct Page {
 
 impl Page {
     pub(in crate::practice) fn new(
-        hall: Arc<Hall>,
+        hall: Arc<SharedServer>,
         address: SocketAddr,
         bot: Option<&str>,
     ) -> Self {
@@ -46,10 +46,10 @@ impl Page {
         }
     }
 
-    fn visitor(&self, ticket: &str) -> Result<Arc<Visitor>, Denial> {
+    fn visitor(&self, ticket: &str) -> Result<Arc<Visitor>, ApiError> {
         self.visitors
             .find(ticket)
-            .ok_or_else(|| Denial::text(404, "this ticket is not known here"))
+            .ok_or_else(|| ApiError::text(404, "this ticket is not known here"))
     }
 }
 
@@ -70,7 +70,7 @@ pub(in crate::practice) fn router(page: Page) -> Router {
 }
 
 /// Done, or the refusal in words for a person.
-fn answer(outcome: Result<(), Denial>) -> Response {
+fn answer(outcome: Result<(), ApiError>) -> Response {
     match outcome {
         Ok(()) => Json(json!({ "ok": true })).into_response(),
         Err(denial) => denial.into_response(),
@@ -90,7 +90,7 @@ async fn new_game(State(page): State<Page>, body: String) -> Response {
         let bot = page
             .bot
             .as_deref()
-            .ok_or_else(|| Denial::refused("nobody plays here"))?;
+            .ok_or_else(|| ApiError::refused("nobody plays here"))?;
         page.visitors.admit(&page.hall, bot, color, time)
     });
     match admitted {
@@ -99,12 +99,12 @@ async fn new_game(State(page): State<Page>, body: String) -> Response {
     }
 }
 
-fn read(body: &str) -> Result<(ColorWish, TimeControl), Denial> {
+fn read(body: &str) -> Result<(ColorWish, TimeControl), ApiError> {
     let wishes: Wishes =
-        serde_json::from_str(body).map_err(|_| Denial::refused("that is no wish for a game"))?;
+        serde_json::from_str(body).map_err(|_| ApiError::refused("that is no wish for a game"))?;
     let color = wishes.color.as_deref().unwrap_or("random");
     let color =
-        ColorWish::parse(color).ok_or_else(|| Denial::refused("there is no such colour"))?;
+        ColorWish::parse(color).ok_or_else(|| ApiError::refused("there is no such colour"))?;
     let time = TimeControl::Clock {
         limit: wishes.limit,
         increment: wishes.increment,
@@ -112,23 +112,23 @@ fn read(body: &str) -> Result<(ColorWish, TimeControl), Denial> {
     if time.is_offered() {
         Ok((color, time))
     } else {
-        Err(Denial::refused("this time control is not offered"))
+        Err(ApiError::refused("this time control is not offered"))
     }
 }
 
 /// A form's complaint as one sentence.
-fn in_words(denial: Denial) -> Denial {
+fn in_words(denial: ApiError) -> ApiError {
     let complaint = denial.body["error"]["global"][0]
         .as_str()
         .map(str::to_lowercase);
-    complaint.map_or(denial, Denial::refused)
+    complaint.map_or(denial, ApiError::refused)
 }
 
 async fn games(State(page): State<Page>) -> Response {
     let mut list: Vec<_> = page.hall.see(|house, _| {
         let mut rounds: Vec<_> = house.running().collect();
         rounds.sort_by_key(|round| std::cmp::Reverse(round.created));
-        rounds.into_iter().map(Glimpse::of).collect()
+        rounds.into_iter().map(WatchedGame::of).collect()
     });
     list.truncate(50);
     Json(list).into_response()
@@ -143,7 +143,7 @@ async fn events(State(page): State<Page>, Path(ticket): Path<String>) -> Respons
 
 async fn watch(State(page): State<Page>, Path(game): Path<String>) -> Response {
     if page.hall.see(|house, _| house.table(&game).is_none()) {
-        return Denial::text(404, "there is no such game").into_response();
+        return ApiError::text(404, "there is no such game").into_response();
     }
     sse::for_spectator(page.hall, game)
 }

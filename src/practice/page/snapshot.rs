@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::practice::challenge::{Challenge, Standing};
-use crate::practice::house::House;
-use crate::practice::round::{Played, Round, Seat, color_name};
-use crate::practice::terms::{Status, TimeControl};
+use crate::practice::challenge::{Challenge, ChallengeState};
+use crate::practice::state::ServerState;
+use crate::practice::game::{Played, ServerGame, PlayerSide, color_name};
+use crate::practice::game_settings::{Status, TimeControl};
 use crate::practice::time::Millis;
 use crate::rules::{Color, Position, UciStyle};
 
@@ -15,12 +15,12 @@ use crate::rules::{Color, Position, UciStyle};
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Snapshot {
-    phase: Phase,
+    phase: PagePhase,
     reason: Option<String>,
     game: Option<String>,
     color: &'static str,
-    you: Person,
-    opponent: Person,
+    you: PlayerJson,
+    opponent: PlayerJson,
     fen: String,
     turn: &'static str,
     ply: usize,
@@ -38,7 +38,7 @@ pub(super) struct Snapshot {
 /// How far it has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Phase {
+enum PagePhase {
     Waiting,
     Playing,
     Over,
@@ -46,7 +46,7 @@ enum Phase {
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct Person {
+struct PlayerJson {
     name: String,
     rating: i32,
     title: Option<&'static str>,
@@ -78,7 +78,7 @@ struct Diffs {
 /// One game of the list of games to watch.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Glimpse {
+pub(super) struct WatchedGame {
     id: String,
     white: String,
     black: String,
@@ -88,8 +88,8 @@ pub(super) struct Glimpse {
     status: Status,
 }
 
-impl Glimpse {
-    pub(super) fn of(round: &Round) -> Self {
+impl WatchedGame {
+    pub(super) fn of(round: &ServerGame) -> Self {
         Self {
             id: round.setup.id.clone(),
             white: round.seat(Color::White).name.clone(),
@@ -104,7 +104,7 @@ impl Glimpse {
 
 impl Snapshot {
     /// The game seen by who plays `side`; a spectator sees it from there too, and may not move.
-    pub(super) fn of_game(round: &Round, side: Color, playing: bool, now: Millis) -> Self {
+    pub(super) fn of_game(round: &ServerGame, side: Color, playing: bool, now: Millis) -> Self {
         let position = round.position();
         let (legal, promotions) = if playing && round.is_playing() && round.turn() == side {
             legal_moves(position)
@@ -118,15 +118,15 @@ impl Snapshot {
         let state = round.state(now);
         Self {
             phase: if round.is_playing() {
-                Phase::Playing
+                PagePhase::Playing
             } else {
-                Phase::Over
+                PagePhase::Over
             },
             reason: None,
             game: Some(round.setup.id.clone()),
             color: color_name(side),
-            you: Person::at(round.seat(side)),
-            opponent: Person::at(round.seat(!side)),
+            you: PlayerJson::at(round.seat(side)),
+            opponent: PlayerJson::at(round.seat(!side)),
             fen: position.fen(),
             turn: color_name(round.turn()),
             ply: round.plies(),
@@ -154,23 +154,23 @@ impl Snapshot {
     }
 
     /// A challenge that is no game yet, or will never be one.
-    pub(super) fn of_challenge(house: &House, challenge: &Challenge) -> Self {
+    pub(super) fn of_challenge(house: &ServerState, challenge: &Challenge) -> Self {
         let start = Position::default();
         let (phase, reason) = match challenge.standing {
-            Standing::Declined(reason) => (Phase::Declined, Some(reason.text.to_owned())),
-            Standing::Canceled => (
-                Phase::Declined,
+            ChallengeState::Declined(reason) => (PagePhase::Declined, Some(reason.text.to_owned())),
+            ChallengeState::Canceled => (
+                PagePhase::Declined,
                 Some("The challenge was withdrawn.".to_owned()),
             ),
-            _ => (Phase::Waiting, None),
+            _ => (PagePhase::Waiting, None),
         };
         Self {
             phase,
             reason,
             game: None,
             color: color_name(challenge.color),
-            you: Person::of(house, &challenge.challenger),
-            opponent: Person::of(house, &challenge.dest),
+            you: PlayerJson::of(house, &challenge.challenger),
+            opponent: PlayerJson::of(house, &challenge.dest),
             fen: start.fen(),
             turn: "white",
             ply: 0,
@@ -187,8 +187,8 @@ impl Snapshot {
     }
 }
 
-impl Person {
-    fn at(seat: &Seat) -> Self {
+impl PlayerJson {
+    fn at(seat: &PlayerSide) -> Self {
         Self {
             name: seat.name.clone(),
             rating: seat.rating.shown(),
@@ -196,7 +196,7 @@ impl Person {
         }
     }
 
-    fn of(house: &House, user: &str) -> Self {
+    fn of(house: &ServerState, user: &str) -> Self {
         let account = house.account(user);
         Self {
             name: house.name_of(user),

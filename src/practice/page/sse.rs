@@ -10,24 +10,24 @@ use axum::response::{IntoResponse, Response};
 use futures::stream;
 use tokio::sync::watch;
 
-use crate::practice::hall::Hall;
+use crate::practice::shared::SharedServer;
 use crate::rules::Color;
 
 use super::snapshot::Snapshot;
 use super::visitor::Visitor;
 
 /// An open page.
-struct Open {
-    hall: Arc<Hall>,
-    who: Who,
+struct OpenStream {
+    hall: Arc<SharedServer>,
+    who: PageOwner,
     /// What it shows, and when that changes.
     id: String,
     changes: watch::Receiver<u64>,
-    presence: Option<Presence>,
+    presence: Option<HeldPresence>,
     fresh: bool,
 }
 
-enum Who {
+enum PageOwner {
     Visitor {
         visitor: Arc<Visitor>,
         moves_on: watch::Receiver<String>,
@@ -37,19 +37,19 @@ enum Who {
 
 /// What an open page holds up.
 #[derive(PartialEq)]
-enum Presence {
+enum HeldPresence {
     AtGame(String, Color),
     AtChallenge(String),
 }
 
 /// The page of a visitor.
-pub(super) fn for_visitor(hall: Arc<Hall>, visitor: Arc<Visitor>) -> Response {
+pub(super) fn for_visitor(hall: Arc<SharedServer>, visitor: Arc<Visitor>) -> Response {
     let moves_on = visitor.follow();
     let id = visitor.current();
-    respond(Open {
+    respond(OpenStream {
         changes: hall.watch(&id),
         hall,
-        who: Who::Visitor { visitor, moves_on },
+        who: PageOwner::Visitor { visitor, moves_on },
         id,
         presence: None,
         fresh: true,
@@ -57,18 +57,18 @@ pub(super) fn for_visitor(hall: Arc<Hall>, visitor: Arc<Visitor>) -> Response {
 }
 
 /// The page of somebody who watches a game.
-pub(super) fn for_spectator(hall: Arc<Hall>, id: String) -> Response {
-    respond(Open {
+pub(super) fn for_spectator(hall: Arc<SharedServer>, id: String) -> Response {
+    respond(OpenStream {
         changes: hall.watch(&id),
         hall,
-        who: Who::Spectator,
+        who: PageOwner::Spectator,
         id,
         presence: None,
         fresh: true,
     })
 }
 
-fn respond(open: Open) -> Response {
+fn respond(open: OpenStream) -> Response {
     let body = stream::unfold(open, |mut open| async {
         let text = open.next().await?;
         Some((Ok::<_, Infallible>(Bytes::from(text)), open))
@@ -80,7 +80,7 @@ fn respond(open: Open) -> Response {
     (headers, Body::from_stream(body)).into_response()
 }
 
-impl Open {
+impl OpenStream {
     /// The next piece of the stream; nothing when the game is forgotten or the server ends.
     async fn next(&mut self) -> Option<String> {
         if !std::mem::take(&mut self.fresh) && !self.wait().await? {
@@ -97,7 +97,7 @@ impl Open {
     async fn wait(&mut self) -> Option<bool> {
         let silence = tokio::time::sleep(self.hall.timing.keep_alive);
         match &mut self.who {
-            Who::Visitor { visitor, moves_on } => tokio::select! {
+            PageOwner::Visitor { visitor, moves_on } => tokio::select! {
                 changed = self.changes.changed() => changed.ok()?,
                 moved_on = moves_on.changed() => {
                     moved_on.ok()?;
@@ -106,7 +106,7 @@ impl Open {
                 }
                 () = silence => return Some(false),
             },
-            Who::Spectator => tokio::select! {
+            PageOwner::Spectator => tokio::select! {
                 changed = self.changes.changed() => changed.ok()?,
                 () = silence => return Some(false),
             },
@@ -116,13 +116,13 @@ impl Open {
 
     fn look(&self) -> Option<Snapshot> {
         self.hall.see(|house, now| match &self.who {
-            Who::Visitor { visitor, .. } => match house.seat_at(&visitor.user, &self.id) {
+            PageOwner::Visitor { visitor, .. } => match house.seat_at(&visitor.user, &self.id) {
                 Ok((round, side)) => Some(Snapshot::of_game(round, side, true, now)),
                 Err(_) => house
                     .pending(&self.id)
                     .map(|challenge| Snapshot::of_challenge(house, challenge)),
             },
-            Who::Spectator => {
+            PageOwner::Spectator => {
                 let round = &house.table(&self.id)?.round;
                 Some(Snapshot::of_game(round, Color::White, false, now))
             }
@@ -131,20 +131,20 @@ impl Open {
 
     /// Takes the seat at what is shown now, and leaves what was shown before.
     fn be_present(&mut self) {
-        let Who::Visitor { visitor, .. } = &self.who else {
+        let PageOwner::Visitor { visitor, .. } = &self.who else {
             return;
         };
         let wanted = match self.hall.side_at(&visitor.user, &self.id) {
-            Ok(side) => Presence::AtGame(self.id.clone(), side),
-            Err(_) => Presence::AtChallenge(self.id.clone()),
+            Ok(side) => HeldPresence::AtGame(self.id.clone(), side),
+            Err(_) => HeldPresence::AtChallenge(self.id.clone()),
         };
         if self.presence.as_ref() == Some(&wanted) {
             return;
         }
         self.leave();
         self.hall.with(|house, now| match &wanted {
-            Presence::AtGame(id, side) => house.arrive(id, *side, now),
-            Presence::AtChallenge(id) => house.keep_challenge(id),
+            HeldPresence::AtGame(id, side) => house.arrive(id, *side, now),
+            HeldPresence::AtChallenge(id) => house.keep_challenge(id),
         });
         self.presence = Some(wanted);
     }
@@ -152,14 +152,14 @@ impl Open {
     fn leave(&mut self) {
         if let Some(presence) = self.presence.take() {
             self.hall.with(|house, now| match presence {
-                Presence::AtGame(id, side) => house.leave(&id, side, true, now),
-                Presence::AtChallenge(id) => house.let_go_of_challenge(&id, now),
+                HeldPresence::AtGame(id, side) => house.leave(&id, side, true, now),
+                HeldPresence::AtChallenge(id) => house.let_go_of_challenge(&id, now),
             });
         }
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenStream {
     fn drop(&mut self) {
         self.leave();
     }

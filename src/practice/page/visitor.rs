@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use crate::practice::account::Kind;
-use crate::practice::challenge::Wish;
-use crate::practice::denial::Denial;
-use crate::practice::hall::Hall;
-use crate::practice::house::House;
-use crate::practice::terms::{ColorWish, Terms, TimeControl};
+use crate::practice::account::AccountKind;
+use crate::practice::challenge::ChallengeRequest;
+use crate::practice::api_error::ApiError;
+use crate::practice::shared::SharedServer;
+use crate::practice::state::ServerState;
+use crate::practice::game_settings::{ColorWish, GameSettings, TimeControl};
 use crate::practice::time::Millis;
 use crate::practice::wire::Variant;
 
@@ -59,11 +59,11 @@ impl Visitors {
     /// Opens an account for a newcomer, challenges the bot for it, and gives back the ticket.
     pub(super) fn admit(
         &self,
-        hall: &Hall,
+        hall: &SharedServer,
         bot: &str,
         color: ColorWish,
         time: TimeControl,
-    ) -> Result<String, Denial> {
+    ) -> Result<String, ApiError> {
         let number = {
             let mut tickets = self.lock();
             tickets.admitted += 1;
@@ -72,15 +72,15 @@ impl Visitors {
         let (ticket, visitor) = hall.with(|house, now| {
             let name = format!("Visitor-{number}");
             let user = house
-                .open_account(&name, Kind::Human, now)
-                .ok_or_else(Denial::not_found)?;
+                .open_account(&name, AccountKind::Human, now)
+                .ok_or_else(ApiError::not_found)?;
             let wish = wish(color, time, None);
             let id = house.challenge(&user, bot, wish, now)?;
             let visitor = Visitor {
                 user,
                 current: watch::Sender::new(id),
             };
-            Ok::<_, Denial>((house.letters(24), visitor))
+            Ok::<_, ApiError>((house.letters(24), visitor))
         })?;
         let mut tickets = self.lock();
         tickets.by_ticket.insert(ticket.clone(), Arc::new(visitor));
@@ -93,9 +93,9 @@ impl Visitors {
     }
 }
 
-fn wish(color: ColorWish, time: TimeControl, rematch_of: Option<String>) -> Wish {
-    Wish {
-        terms: Terms { time, rated: false },
+fn wish(color: ColorWish, time: TimeControl, rematch_of: Option<String>) -> ChallengeRequest {
+    ChallengeRequest {
+        terms: GameSettings { time, rated: false },
         color,
         variant: Variant::ATOMIC,
         rules: Vec::new(),
@@ -104,11 +104,11 @@ fn wish(color: ColorWish, time: TimeControl, rematch_of: Option<String>) -> Wish
 }
 
 /// Challenges the same opponent again on the same terms, colours swapped.
-pub(super) fn rematch(house: &mut House, visitor: &Visitor, now: Millis) -> Result<(), Denial> {
+pub(super) fn rematch(house: &mut ServerState, visitor: &Visitor, now: Millis) -> Result<(), ApiError> {
     let earlier = visitor.current();
     let (round, side) = house.seat_at(&visitor.user, &earlier)?;
     if round.is_playing() {
-        return Err(Denial::refused("the game is still being played"));
+        return Err(ApiError::refused("the game is still being played"));
     }
     let color = ColorWish::from(!side);
     let opponent = round.seat(!side).user.clone();

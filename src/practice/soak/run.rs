@@ -6,12 +6,12 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 use crate::practice::event::Event;
-use crate::practice::faults::Mix;
-use crate::practice::partner::Partner;
-use crate::practice::report::Report;
+use crate::practice::chaos::FaultMix;
+use crate::practice::sparring_bot::Partner;
+use crate::practice::report::ScheduleReport;
 use crate::practice::schedule::Schedule;
-use crate::practice::server::{Handle, Options, Server};
-use crate::practice::terms::TimeControl;
+use crate::practice::server::{ServerHandle, Options, Server};
+use crate::practice::game_settings::TimeControl;
 use crate::practice::time::Timing;
 
 use super::memory::resident_kilobytes;
@@ -73,7 +73,7 @@ pub enum SoakError {
 
 /// Where the bot is to play, and when it is to come to its end.
 #[derive(Debug)]
-pub struct Ground {
+pub struct SoakTarget {
     /// The address of the server.
     pub url: String,
     /// The token of the bot's account.
@@ -89,14 +89,14 @@ pub struct Ground {
 /// When it cannot be set up; whatever happens in the games is in the report.
 pub async fn soak<B>(
     options: &SoakOptions,
-    bot: impl FnOnce(Ground) -> B,
+    bot: impl FnOnce(SoakTarget) -> B,
     stop: CancellationToken,
     progress: impl Fn(usize),
 ) -> Result<SoakReport, SoakError>
 where
     B: Future<Output = bool> + Send + 'static,
 {
-    let mix = Mix::parse(&options.faults, options.seed, options.speed);
+    let mix = FaultMix::parse(&options.faults, options.seed, options.speed);
     let mix = mix.map_err(SoakError::Faults)?;
     let server = Server::start(Options {
         timing: Timing::in_a_hurry(options.speed),
@@ -110,7 +110,7 @@ where
     let drain = CancellationToken::new();
     let stall = tokio::spawn(longest_stall(drain.clone()));
     let token = server.open_bot(BOT).unwrap_or_default();
-    let bot = tokio::spawn(bot(Ground {
+    let bot = tokio::spawn(bot(SoakTarget {
         url: server.url().to_owned(),
         token,
         drain: drain.clone(),
@@ -152,11 +152,11 @@ async fn longest_stall(quit: CancellationToken) -> Duration {
 
 /// Plays the schedule, telling of every game that ends how many have.
 async fn play(
-    server: &Handle,
+    server: &ServerHandle,
     options: &SoakOptions,
     stop: CancellationToken,
     mut ended: impl FnMut(usize),
-) -> Report {
+) -> ScheduleReport {
     let mut news = server.events();
     let games = server.play(BOT, schedule(options), stop);
     tokio::pin!(games);

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use crate::practice::blame::Blame;
-use crate::practice::journal::Traffic;
-use crate::practice::report::{GameReport, Report};
+use crate::practice::attribution::Attribution;
+use crate::practice::traffic_log::Traffic;
+use crate::practice::report::{GameReport, ScheduleReport};
 
 /// The client's own bound on openings of the event stream in ten minutes.
 const OPENINGS: usize = 20;
@@ -19,7 +19,7 @@ const FLAT: u64 = 64 * 1024;
 #[derive(Clone, Debug, Default)]
 pub struct SoakReport {
     /// The games that were asked for.
-    pub scheduled: Report,
+    pub scheduled: ScheduleReport,
     /// Games that began without being asked for.
     pub others: Vec<GameReport>,
     /// What the client asked.
@@ -51,7 +51,7 @@ impl SoakReport {
     pub fn excused(&self) -> usize {
         let excused = self
             .games()
-            .filter(|game| matches!(game.blame, Blame::Machine(_)));
+            .filter(|game| matches!(game.blame, Attribution::Machine(_)));
         excused.count()
     }
 
@@ -155,7 +155,7 @@ impl fmt::Display for SoakReport {
 impl SoakReport {
     fn write_blame(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut by: BTreeMap<String, usize> = BTreeMap::new();
-        for game in self.games().filter(|game| game.blame != Blame::Nobody) {
+        for game in self.games().filter(|game| game.blame != Attribution::Nobody) {
             *by.entry(game.blame.to_string()).or_default() += 1;
         }
         writeln!(out, "lost through us: {}", self.lost_through_us().len())?;
@@ -240,7 +240,7 @@ fn write_story(out: &mut fmt::Formatter<'_>, game: &GameReport) -> fmt::Result {
 
 #[cfg(test)]
 mod tests {
-    use crate::practice::terms::Status;
+    use crate::practice::game_settings::Status;
     use crate::rules::Color;
 
     use super::*;
@@ -262,14 +262,14 @@ mod tests {
             out_of_turn: 0,
             calls: 9,
             blame: if number < good {
-                Blame::Nobody
+                Attribution::Nobody
             } else {
-                Blame::Machine("it was gone until the opponent claimed")
+                Attribution::Machine("it was gone until the opponent claimed")
             },
             story: Vec::new(),
         };
         SoakReport {
-            scheduled: Report {
+            scheduled: ScheduleReport {
                 asked: good + excused,
                 games: (0..good + excused).map(game).collect(),
             },

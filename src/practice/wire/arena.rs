@@ -62,8 +62,8 @@ pub(crate) struct ShownArena {
     pub(crate) variant: &'static str,
     pub(crate) starts_at: String,
     pub(crate) perf: ShownPerf,
-    pub(crate) verdicts: Verdicts,
-    pub(crate) standing: Standing,
+    pub(crate) verdicts: EntryVerdicts,
+    pub(crate) standing: StandingPage,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seconds_to_finish: Option<u64>,
     #[serde(skip_serializing_if = "is_false")]
@@ -114,21 +114,21 @@ pub(crate) struct ShownPerf {
 
 /// Whether who asks may come in.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Verdicts {
-    pub(crate) list: Vec<Verdict>,
+pub(crate) struct EntryVerdicts {
+    pub(crate) list: Vec<EntryVerdict>,
     pub(crate) accepted: bool,
 }
 
 /// One condition of entry.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Verdict {
+pub(crate) struct EntryVerdict {
     pub(crate) condition: String,
     pub(crate) verdict: String,
 }
 
 /// The first page of the players.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Standing {
+pub(crate) struct StandingPage {
     pub(crate) page: u32,
     pub(crate) players: Vec<StandingPlayer>,
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::practice::terms::{ColorWish, Speed, TimeControl};
+use crate::practice::game_settings::{ColorWish, Speed, TimeControl};
 
 use super::game::is_false;
 

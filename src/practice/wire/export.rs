@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::practice::terms::{Speed, Status};
+use crate::practice::game_settings::{Speed, Status};
 
 use super::game::is_false;
 

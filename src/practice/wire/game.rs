@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::practice::terms::{Speed, Status};
+use crate::practice::game_settings::{Speed, Status};
 
 use super::Variant;
 

@@ -12,7 +12,7 @@ mod user;
 
 pub(crate) use arena::{
     ArenaClock, ArenaFacts, ArenaList, ListedArena, ListedPerf, RatingBound, ShownArena, ShownPerf,
-    Standing, StandingPlayer, TeamBattle, Verdict, Verdicts,
+    StandingPage, StandingPlayer, TeamBattle, EntryVerdict, EntryVerdicts,
 };
 pub(crate) use challenge::{ChallengeJson, ChallengeUser, Direction, PerfIcon, Variant};
 pub(crate) use event::{Compat, EventExtra, EventLine, GameInfo, NowPlaying, Opponent};

@@ -1,0 +1,122 @@
+//! Arenas for whoever holds the server: opened, filled with partners, looked at.
+
+use std::time::Duration;
+
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::practice::sparring_bot::{Invitation, Partner};
+use crate::practice::report::GameReport;
+use crate::practice::server::ServerHandle;
+
+use super::{ArenaPlan, ArenaStage};
+
+/// How an arena stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArenaReport {
+    /// It has begun and is not over.
+    pub runs: bool,
+    /// It is over.
+    pub is_over: bool,
+    /// Who is or was in it, by id.
+    pub players: Vec<ArenaPlayer>,
+}
+
+/// Somebody who is or was in an arena.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArenaPlayer {
+    /// The id of the account.
+    pub user: String,
+    /// In it now.
+    pub is_in: bool,
+    /// How often it joined, or said that it is there.
+    pub joins: u32,
+    /// Games that counted.
+    pub games: u32,
+    /// Points: two for a win, one for a draw.
+    pub score: u32,
+}
+
+impl ArenaReport {
+    /// What is known of an account in it.
+    pub fn player(&self, name: &str) -> Option<&ArenaPlayer> {
+        let user = name.to_lowercase();
+        self.players.iter().find(|player| player.user == user)
+    }
+
+    /// Whether an account is in it now.
+    pub fn has(&self, name: &str) -> bool {
+        self.player(name).is_some_and(|player| player.is_in)
+    }
+}
+
+impl ServerHandle {
+    /// Opens an arena and gives back its id; nothing for a variant or a clock that is not offered.
+    pub fn open_arena(&self, plan: ArenaPlan) -> Option<String> {
+        self.hall.with(|house, now| house.open_arena(plan, now))
+    }
+
+    /// Opens an account for a partner and lets it play in an arena to its end. Each name is another
+    /// partner, which plays one game at a time.
+    pub fn enter(&self, arena: &str, name: &str, partner: Partner, pace: Duration) {
+        let invitation = Invitation {
+            pace,
+            ..Invitation::new(name, partner)
+        };
+        self.hall.invite(&invitation);
+        self.hall.with(|house, now| {
+            let user = name.to_lowercase();
+            if let Err(denial) = house.enter_resident(&user, arena, now) {
+                tracing::debug!(arena, name, ?denial, "the partner is not let in");
+            }
+        });
+    }
+
+    /// Puts an account out of an arena; it may come back.
+    pub fn put_out(&self, arena: &str, name: &str) {
+        self.hall
+            .with(|house, _| house.put_out(&name.to_lowercase(), arena));
+    }
+
+    /// Makes an account a member of a team.
+    pub fn make_member(&self, name: &str, team: &str) {
+        self.hall.with(|house, _| {
+            if let Some(account) = house.account_mut(&name.to_lowercase()) {
+                account.teams.insert(team.to_owned());
+            }
+        });
+    }
+
+    /// How an arena stands.
+    pub fn arena(&self, id: &str) -> Option<ArenaReport> {
+        self.hall.see(|house, _| {
+            let field = house.arena(id)?;
+            let players = field.players.iter().map(|(user, player)| ArenaPlayer {
+                user: user.clone(),
+                is_in: !player.out,
+                joins: player.joins,
+                games: player.games,
+                score: player.score,
+            });
+            Some(ArenaReport {
+                runs: field.stage == ArenaStage::Started,
+                is_over: field.stage == ArenaStage::Finished,
+                players: players.collect(),
+            })
+        })
+    }
+
+    /// Waits until so many games of an arena are over, and takes their reports.
+    pub async fn arena_games(&self, arena: &str, count: usize) -> Vec<GameReport> {
+        let mut news = self.events();
+        let mut games = Vec::new();
+        loop {
+            games.extend(self.hall.take_reports_of(arena));
+            if games.len() >= count {
+                return games;
+            }
+            if let Err(RecvError::Closed) = news.recv().await {
+                return games;
+            }
+        }
+    }
+}

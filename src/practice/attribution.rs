@@ -1,0 +1,92 @@
+//! Whose fault the end of a game was. Strict on purpose: whatever goes wrong is the client's
+//! doing, unless the server served nobody for all of the time that was left.
+
+use std::fmt;
+
+use crate::rules::Color;
+
+use super::chaos::OpponentBehavior;
+use super::traffic_log::GameTrace;
+use super::game::ServerGame;
+use super::game_settings::Status;
+
+/// Who is to blame.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Attribution {
+    /// Nobody: it was played to its end.
+    #[default]
+    Nobody,
+    /// The opponent did not play.
+    Opponent,
+    /// The server served nobody for all of the time that was left.
+    Server(&'static str),
+    /// The machine stood still for longer than the client may be away, until just before the end:
+    /// measured by a thread of its own, counted apart, and asked for nowhere else than here.
+    Machine(&'static str),
+    /// The client.
+    Client(&'static str),
+}
+
+impl Attribution {
+    /// Whether the client did something wrong.
+    pub fn is_ours(&self) -> bool {
+        matches!(self, Self::Client(_))
+    }
+}
+
+impl fmt::Display for Attribution {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nobody => out.write_str("nobody"),
+            Self::Opponent => out.write_str("the opponent"),
+            Self::Server(what) => write!(out, "the server: {what}"),
+            Self::Machine(what) => write!(out, "the machine stood still: {what}"),
+            Self::Client(what) => write!(out, "the client: {what}"),
+        }
+    }
+}
+
+/// The circumstances of an end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndContext {
+    pub(crate) mood: OpponentBehavior,
+    /// The server served nobody from the beginning of the last turn to the end.
+    pub(crate) refused_throughout: bool,
+    /// The machine stood still for all of the time that the client may be away, and after that the
+    /// client did not have as much again.
+    pub(crate) stalled: bool,
+}
+
+/// Who is to blame for how a game ended, with the client on `side`.
+pub(crate) fn blame(round: &ServerGame, side: Color, story: &GameTrace, around: EndContext) -> Attribution {
+    if round.faulty(side).illegal > 0 {
+        return Attribution::Client("it sent an illegal move");
+    }
+    if story.second_thoughts > 0 {
+        return Attribution::Client("it sent another move for the same ply");
+    }
+    let by_client = round.ended_by() == Some(side);
+    let fault = match round.status() {
+        Status::Aborted if by_client => {
+            let opponents_turn = round.turn() != side;
+            if opponents_turn && around.mood == OpponentBehavior::NeverMoves {
+                return Attribution::Opponent;
+            }
+            return Attribution::Client("it aborted a game that could be played");
+        }
+        Status::Aborted if round.turn() == side => "it never made its first move",
+        Status::NoStart if by_client => "it did not make its first move in time",
+        Status::Aborted | Status::NoStart => return Attribution::Opponent,
+        Status::Timeout if !by_client => "it was gone until the opponent claimed",
+        Status::Resign if by_client => return Attribution::Client("it resigned"),
+        Status::Outoftime | Status::Draw if by_client => "its flag fell",
+        _ => return Attribution::Nobody,
+    };
+    if around.refused_throughout {
+        Attribution::Server(fault)
+    } else if around.stalled && round.status() == Status::Timeout {
+        Attribution::Machine(fault)
+    } else {
+        Attribution::Client(fault)
+    }
+}

@@ -1,0 +1,152 @@
+//! What can go wrong with one request, and where.
+
+use std::time::Duration;
+
+use super::{StreamFault, FaultReply};
+
+/// Where a fault strikes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Endpoint {
+    /// Posting a move.
+    Move,
+    /// Any other POST at a game: draw, abort, resign and so on.
+    Game,
+    /// The chat of a game, both ways.
+    Chat,
+    /// Accepting a challenge.
+    Accept,
+    /// Declining or cancelling a challenge.
+    Decline,
+    /// Creating a challenge.
+    Create,
+    /// Reading the account, or who plays.
+    Account,
+    /// Joining or leaving an arena.
+    Arena,
+    /// Looking up users, challenges, tournaments.
+    Lookup,
+    /// The event stream.
+    Events,
+    /// A game stream.
+    GameStream,
+}
+
+impl Endpoint {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::Move,
+        Self::Game,
+        Self::Chat,
+        Self::Accept,
+        Self::Decline,
+        Self::Create,
+        Self::Account,
+        Self::Arena,
+        Self::Lookup,
+        Self::Events,
+        Self::GameStream,
+    ];
+
+    /// Its word in scripts and summaries.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Move => "move",
+            Self::Game => "game",
+            Self::Chat => "chat",
+            Self::Accept => "accept",
+            Self::Decline => "decline",
+            Self::Create => "create",
+            Self::Account => "account",
+            Self::Arena => "arena",
+            Self::Lookup => "lookup",
+            Self::Events => "events",
+            Self::GameStream => "game-stream",
+        }
+    }
+
+    /// Whether its requests belong to one game.
+    pub(crate) const fn is_of_a_game(self) -> bool {
+        matches!(
+            self,
+            Self::Move | Self::Game | Self::Chat | Self::GameStream
+        )
+    }
+}
+
+/// What goes wrong with a request, or with the stream that it opens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The request is carried out, and the connection breaks before the answer.
+    LoseReply,
+    /// The connection breaks and nothing is done.
+    LoseRequest,
+    /// Nothing is done, and no answer ever comes.
+    Swallow,
+    /// The request is carried out, and no answer ever comes.
+    DoneInSilence,
+    /// Nothing is done; the answer has this status and the body that usually comes with it.
+    Refuse {
+        /// The status; 429 and what Lichess itself says come as JSON, 5xx as a proxy's HTML.
+        status: u16,
+    },
+    /// The request is carried out, and the answer has this status.
+    DoneBut {
+        /// The status of the answer.
+        status: u16,
+    },
+    /// Nothing is done, and the answer is exactly this.
+    Answer(FaultReply),
+    /// The request is carried out, and the answer is exactly this.
+    DoneThen(FaultReply),
+    /// The request is carried out after a wait.
+    Late(Duration),
+    /// The request is carried out at once and answered after a wait.
+    SlowReply(Duration),
+    /// A stream ends cleanly after so many lines.
+    EndAfter(usize),
+    /// A stream breaks after so many lines.
+    BreakAfter(usize),
+    /// A stream falls silent after so many lines, keep-alives included.
+    SilentAfter(usize),
+    /// A stream sends this line after so many lines.
+    SayAfter(usize, String),
+    /// Whatever else can happen to a stream, after so many lines.
+    MessAfter(usize, StreamFault),
+}
+
+impl Fault {
+    /// For a stream: after how many lines what happens to it.
+    pub(crate) fn on_a_stream(&self) -> Option<(usize, StreamFault)> {
+        match self {
+            Self::EndAfter(lines) => Some((*lines, StreamFault::End)),
+            Self::BreakAfter(lines) => Some((*lines, StreamFault::Break)),
+            Self::SilentAfter(lines) => Some((*lines, StreamFault::Silence)),
+            Self::SayAfter(lines, text) => Some((*lines, StreamFault::say(text))),
+            Self::MessAfter(lines, mess) => Some((*lines, mess.clone())),
+            _ => None,
+        }
+    }
+
+    /// How a summary calls it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::LoseReply => "reply lost".to_owned(),
+            Self::LoseRequest => "request lost".to_owned(),
+            Self::Swallow => "never answered, not done".to_owned(),
+            Self::DoneInSilence => "never answered, done".to_owned(),
+            Self::Refuse { status } => FaultReply::usual(*status).name(),
+            Self::DoneBut { status } => format!("done, but {}", FaultReply::usual(*status).name()),
+            Self::Answer(reply) => reply.name(),
+            Self::DoneThen(reply) => format!("done, but {}", reply.name()),
+            Self::Late(_) => "late".to_owned(),
+            Self::SlowReply(_) => "answered late".to_owned(),
+            Self::EndAfter(_)
+            | Self::BreakAfter(_)
+            | Self::SilentAfter(_)
+            | Self::SayAfter(..)
+            | Self::MessAfter(..) => self
+                .on_a_stream()
+                .map_or_else(String::new, |(_, mess)| mess.name().to_owned()),
+        }
+    }
+}

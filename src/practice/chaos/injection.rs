@@ -1,0 +1,239 @@
+//! When and by what a game is struck: phases, and what comes down.
+
+use std::time::Duration;
+
+use super::{Fault, StreamFault, Endpoint};
+
+/// A moment of a game, seen from the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum GamePhase {
+    /// Before both sides have moved.
+    Begin,
+    /// A line is about to tell the client that it is its turn.
+    OurTurn,
+    /// The client has been told a moment ago.
+    Thinking,
+    /// The client's move has come in and is not yet judged.
+    Posting,
+    /// A line is about to show the client's move.
+    TheirTurn,
+    /// A line is about to tell that the game is over.
+    Ending,
+}
+
+impl GamePhase {
+    /// All of them, in the order of a game.
+    pub const ALL: [Self; 6] = [
+        Self::Begin,
+        Self::OurTurn,
+        Self::Thinking,
+        Self::Posting,
+        Self::TheirTurn,
+        Self::Ending,
+    ];
+
+    /// Its word in scripts and summaries.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Begin => "begin",
+            Self::OurTurn => "our-turn",
+            Self::Thinking => "thinking",
+            Self::Posting => "posting",
+            Self::TheirTurn => "their-turn",
+            Self::Ending => "ending",
+        }
+    }
+}
+
+/// Which stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// That of the game.
+    Game,
+    /// That of the account.
+    Events,
+}
+
+/// What the whole server does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerFault {
+    /// Every socket drops, and nobody is let in for a while; then all clocks have been given time.
+    Restart {
+        /// How long nobody is let in.
+        down: Duration,
+        /// What each player is given.
+        bonus: Duration,
+    },
+    /// The tokens of the game's players are not known for a while.
+    Revoke {
+        /// How long.
+        span: Duration,
+    },
+    /// Accounts challenge the client, all at once, to games it does not play.
+    Storm {
+        /// How many.
+        challenges: usize,
+    },
+    /// Accounts challenge the client, all at once, to games that it does play, and never move.
+    NoShows {
+        /// How many.
+        challenges: usize,
+    },
+    /// The opponent and spectators talk without a pause.
+    ChatFlood {
+        /// How many lines.
+        lines: usize,
+    },
+    /// The opponent gives the client time.
+    GiveTime {
+        /// Seconds of the chess clock.
+        seconds: u32,
+    },
+    /// Both clocks jump up without a move.
+    ClockJump {
+        /// By so much.
+        by: Duration,
+    },
+    /// The event stream announces games that are nothing new.
+    Announce(Announcement),
+    /// So many games begin at once, without anybody asking the client.
+    Burst {
+        /// How many.
+        games: usize,
+    },
+    /// A challenge that is cancelled before the client can accept becomes a game all the same.
+    Ghost,
+}
+
+/// An announcement that must start nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Announcement {
+    /// The running game once more.
+    Again,
+    /// A game that is over.
+    Finished,
+    /// A game of other accounts.
+    Foreign,
+    /// A game that the Bot API cannot play.
+    NotForBots,
+}
+
+/// How an opponent behaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OpponentBehavior {
+    /// As one should.
+    #[default]
+    Plain,
+    /// Goes away in the middle of the game and never comes back.
+    Leaves,
+    /// Goes away for longer than the client has to wait, and plays on without a word of its return.
+    Returns,
+    /// Never makes its first move.
+    NeverMoves,
+    /// Offers a draw before every move.
+    OffersDraws,
+    /// Asks for a takeback after every move.
+    AsksTakebacks,
+    /// Gives the client time after every move.
+    GivesTime,
+    /// Says something before and after every move.
+    Talks,
+}
+
+impl OpponentBehavior {
+    /// How a summary calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "a plain opponent",
+            Self::Leaves => "an opponent who leaves",
+            Self::Returns => "an opponent who leaves and returns",
+            Self::NeverMoves => "an opponent who never moves",
+            Self::OffersDraws => "an opponent who offers draws",
+            Self::AsksTakebacks => "an opponent who asks for takebacks",
+            Self::GivesTime => "an opponent who gives time",
+            Self::Talks => "an opponent who talks",
+        }
+    }
+}
+
+/// What comes down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Injection {
+    /// On the next request at this place; on that of this game, where it belongs to one.
+    Call(Endpoint, Fault),
+    /// On an open stream.
+    Stream(Channel, StreamFault),
+    /// On everybody.
+    World(ServerFault),
+}
+
+impl Injection {
+    /// How a summary calls it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Call(place, fault) => format!("{}: {}", place.name(), fault.name()),
+            Self::Stream(Channel::Game, mess) => format!("game: {}", mess.name()),
+            Self::Stream(Channel::Events, mess) => format!("events: {}", mess.name()),
+            Self::World(havoc) => havoc.name().to_owned(),
+        }
+    }
+}
+
+impl ServerFault {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Restart { .. } => "server restart",
+            Self::Revoke { .. } => "token revoked for a while",
+            Self::Storm { .. } => "storm of challenges",
+            Self::NoShows { .. } => "storm of no-shows",
+            Self::ChatFlood { .. } => "flood of chat",
+            Self::GiveTime { .. } => "time given",
+            Self::ClockJump { .. } => "clocks jump",
+            Self::Announce(Announcement::Again) => "gameStart again",
+            Self::Announce(Announcement::Finished) => "gameStart of a finished game",
+            Self::Announce(Announcement::Foreign) => "gameStart of a foreign game",
+            Self::Announce(Announcement::NotForBots) => "gameStart of a game not for bots",
+            Self::Burst { .. } => "burst of games",
+            Self::Ghost => "ghost game",
+        }
+    }
+}
+
+/// Brings a blow down at a phase of a game.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trigger {
+    /// What.
+    pub blow: Injection,
+    /// At which phase.
+    pub phase: GamePhase,
+    /// Not before so many half-moves.
+    pub ply: usize,
+    /// How often, each time the phase comes.
+    pub times: u32,
+}
+
+impl Trigger {
+    /// Once, the first time that this phase comes.
+    pub fn at(phase: GamePhase, blow: Injection) -> Self {
+        Self {
+            blow,
+            phase,
+            ply: 0,
+            times: 1,
+        }
+    }
+
+    /// The same, not before so many half-moves.
+    #[must_use]
+    pub fn from_ply(mut self, ply: usize) -> Self {
+        self.ply = ply;
+        self
+    }
+
+    /// The same, so often.
+    #[must_use]
+    pub fn times(mut self, times: u32) -> Self {
+        self.times = times;
+        self
+    }
+}

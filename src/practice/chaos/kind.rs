@@ -1,0 +1,266 @@
+//! The kinds of faults by name, and how a mix draws one of each.
+
+use std::time::Duration;
+
+use super::{
+    Announcement, Injection, Channel, Fault, ServerFault, StreamFault, OpponentBehavior, GamePhase, Endpoint, FaultReply, BodyShape, Trigger,
+};
+
+/// How often a kind is drawn: usual faults, those that everybody feels, and the rarest.
+const USUAL: u32 = 12;
+const WIDE: u32 = 5;
+const RARE: u32 = 3;
+
+/// A kind of fault.
+#[derive(Clone, Copy, Debug)]
+pub struct FaultKind {
+    /// Its word on the command line and in scripts.
+    pub name: &'static str,
+    /// What it is.
+    pub what: &'static str,
+    pub(super) weight: u32,
+    pub(super) draw: fn(&mut Dice) -> DrawnFault,
+}
+
+/// What was drawn for one game.
+#[derive(Clone, Debug)]
+pub(super) enum DrawnFault {
+    Strikes(Vec<Trigger>),
+    Mood(OpponentBehavior),
+}
+
+/// Chance, and the speed of the server.
+#[derive(Debug)]
+pub(super) struct Dice {
+    pub(super) random: fastrand::Rng,
+    pub(super) speed: u32,
+}
+
+/// All kinds, in the order of the manual.
+pub fn kinds() -> &'static [FaultKind] {
+    KINDS
+}
+
+macro_rules! kinds {
+    ($($name:literal $weight:ident $what:literal $draw:expr;)*) => {
+        &[$(Kind { name: $name, what: $what, weight: $weight, draw: $draw }),*]
+    };
+}
+
+const KINDS: &[FaultKind] = kinds! {
+    "lose-request" USUAL "the connection breaks before a request arrives" |dice| dice.call(Fault::LoseRequest);
+    "lose-reply" USUAL "a request is carried out, and the connection breaks" |dice| dice.call(Fault::LoseReply);
+    "swallow" USUAL "a request is never answered, carried out or not" Dice::swallow;
+    "late" USUAL "a request is carried out after a wait" |dice| { let wait = dice.wait(0.1, 2.0); dice.call(Fault::Late(wait)) };
+    "slow-reply" USUAL "a request is answered after a wait" |dice| { let wait = dice.wait(0.1, 2.0); dice.call(Fault::SlowReply(wait)) };
+    "answer" USUAL "400, 401, 403, 404, 429, 5xx, or 200 with a page, in every shape of body" Dice::answer;
+    "done-but" USUAL "a request is carried out and answered as if it were not" Dice::done_but;
+    "reopen-refused" USUAL "a game stream is lost, and its next openings are refused" Dice::reopen_refused;
+    "end" USUAL "a stream ends cleanly" |dice| dice.mess(StreamFault::End);
+    "break" USUAL "the connection of a stream breaks" |dice| dice.mess(StreamFault::Break);
+    "silence" USUAL "a stream falls silent, keep-alives too" |dice| dice.mess(StreamFault::Silence);
+    "truncate" USUAL "a line stops at any byte, and the stream ends" |dice| { let at = dice.random.usize(0..400); dice.mess(StreamFault::Truncate(at)) };
+    "tear" USUAL "a line stops at any byte, and the connection breaks" |dice| { let at = dice.random.usize(0..400); dice.mess(StreamFault::Tear(at)) };
+    "chop" USUAL "a stream comes in pieces of one or a few bytes" |dice| { let size = dice.random.usize(1..8); dice.mess(StreamFault::Chop(size)) };
+    "merge" USUAL "several lines come in one piece" |dice| { let lines = dice.random.usize(2..5); dice.mess(StreamFault::Merge(lines)) };
+    "repeat" USUAL "lines come twice" |dice| { let lines = dice.random.usize(1..6); dice.mess(StreamFault::Repeat(lines)) };
+    "swap" USUAL "two lines come in the wrong order" |dice| dice.mess(StreamFault::Swap);
+    "skip" USUAL "the line that shows the client's own move is missing" Dice::skip;
+    "noise" USUAL "unknown fields and unknown types of lines" |dice| { let lines = dice.random.usize(1..8); dice.mess(StreamFault::Noise(lines)) };
+    "say" USUAL "a line that is no JSON, or a page of HTML, or of an unknown kind" Dice::say;
+    "overlong" RARE "a line of more than a megabyte" |dice| dice.mess(StreamFault::Overlong);
+    "restart" RARE "every socket drops, nobody is let in for a while, clocks get time" Dice::restart;
+    "revoke" RARE "the token is not known for a while" Dice::revoke;
+    "storm" RARE "500 challenges at once" |dice| dice.strikes(Injection::World(ServerFault::Storm { challenges: 500 }));
+    "no-shows" RARE "500 challenges at once by people who never move" |dice| dice.strikes(Injection::World(ServerFault::NoShows { challenges: 500 }));
+    "burst" RARE "40 games begin at once" |dice| dice.strikes(Injection::World(ServerFault::Burst { games: 40 }));
+    "ghost" WIDE "a challenge that was cancelled becomes a game" |dice| dice.strikes(Injection::World(ServerFault::Ghost));
+    "game-start-again" USUAL "a running game is announced again" |dice| dice.announce(Announcement::Again);
+    "game-start-finished" WIDE "a finished game is announced" |dice| dice.announce(Announcement::Finished);
+    "game-start-foreign" WIDE "a game of others is announced" |dice| dice.announce(Announcement::Foreign);
+    "game-start-not-for-bots" WIDE "a game is announced that bots cannot play" |dice| dice.announce(Announcement::NotForBots);
+    "clock-jump" USUAL "both clocks go up without a move" |dice| { let by = dice.span(20.0); dice.strikes(Injection::World(ServerFault::ClockJump { by })) };
+    "give-time" USUAL "the opponent gives time" |dice| dice.strikes(Injection::World(ServerFault::GiveTime { seconds: 15 }));
+    "chat-flood" USUAL "a hundred lines of chat at once" |dice| dice.strikes(Injection::World(ServerFault::ChatFlood { lines: 100 }));
+    "leaves" USUAL "the opponent leaves for good" |_| DrawnFault::Mood(OpponentBehavior::Leaves);
+    "returns" USUAL "the opponent leaves, and returns without a word" |_| DrawnFault::Mood(OpponentBehavior::Returns);
+    "never-moves" WIDE "the opponent never makes its first move" |_| DrawnFault::Mood(OpponentBehavior::NeverMoves);
+    "offers-draws" USUAL "the opponent offers a draw before every move" |_| DrawnFault::Mood(OpponentBehavior::OffersDraws);
+    "asks-takebacks" USUAL "the opponent asks for takebacks all the time" |_| DrawnFault::Mood(OpponentBehavior::AsksTakebacks);
+    "gives-time" USUAL "the opponent gives time after every move" |_| DrawnFault::Mood(OpponentBehavior::GivesTime);
+    "talks" USUAL "the opponent talks all the time" |_| DrawnFault::Mood(OpponentBehavior::Talks);
+};
+
+impl Dice {
+    /// Seconds of Lichess, as long as they take here.
+    pub(super) fn span(&self, seconds: f64) -> Duration {
+        Duration::from_secs_f64(seconds) / self.speed.max(1)
+    }
+
+    fn wait(&mut self, least: f64, most: f64) -> Duration {
+        let seconds = least + (most - least) * self.random.f64();
+        self.span(seconds)
+    }
+
+    fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        from[self.random.usize(0..from.len())].clone()
+    }
+
+    fn phase(&mut self) -> GamePhase {
+        self.pick(&GamePhase::ALL)
+    }
+
+    fn ply(&mut self) -> usize {
+        self.random.usize(0..24)
+    }
+
+    /// One strike, sometime in the game.
+    fn strikes(&mut self, blow: Injection) -> DrawnFault {
+        DrawnFault::Strikes(vec![self.sometime(blow)])
+    }
+
+    fn sometime(&mut self, blow: Injection) -> Trigger {
+        let phase = self.phase();
+        // What comes at the ends of a game is there at any ply.
+        let ply = match phase {
+            GamePhase::Begin | GamePhase::Ending => 0,
+            _ => self.ply(),
+        };
+        Trigger::at(phase, blow).from_ply(ply)
+    }
+
+    /// A fault of a move's call mostly, of another call at times.
+    fn call(&mut self, fault: Fault) -> DrawnFault {
+        let place = match self.random.u32(0..20) {
+            0..14 => Endpoint::Move,
+            14..16 => Endpoint::GameStream,
+            16 => Endpoint::Account,
+            17 => Endpoint::Accept,
+            18 => Endpoint::Game,
+            _ => Endpoint::Chat,
+        };
+        let times = self.random.u32(1..=3);
+        let phase = if place == Endpoint::Move {
+            GamePhase::Posting
+        } else {
+            self.phase()
+        };
+        let ply = self.ply();
+        let strike = Trigger::at(phase, Injection::Call(place, fault));
+        DrawnFault::Strikes(vec![strike.from_ply(ply).times(times)])
+    }
+
+    /// Something on the game's stream mostly, on the event stream at times.
+    fn mess(&mut self, mess: StreamFault) -> DrawnFault {
+        let channel = if self.random.u32(0..8) == 0 {
+            Channel::Events
+        } else {
+            Channel::Game
+        };
+        self.strikes(Injection::Stream(channel, mess))
+    }
+
+    fn swallow(&mut self) -> DrawnFault {
+        let fault = self.pick(&[Fault::Swallow, Fault::DoneInSilence]);
+        self.call(fault)
+    }
+
+    fn reply(&mut self) -> FaultReply {
+        let status = self.pick(&[400, 401, 403, 404, 429, 429, 500, 502, 503, 504, 200]);
+        // Whole seconds, so this is a minute wherever a minute lasts a second or less.
+        let seconds = (60 / u64::from(self.speed.max(1))).max(1);
+        let shape = match status {
+            200 => self.pick(&[BodyShape::Html, BodyShape::Empty, BodyShape::HalfJson]),
+            429 => self.pick(&[
+                BodyShape::Error,
+                BodyShape::Limit { seconds },
+                BodyShape::Text,
+                BodyShape::Html,
+                BodyShape::Empty,
+                BodyShape::HalfJson,
+            ]),
+            400..=499 => self.pick(&[
+                BodyShape::Error,
+                BodyShape::Fields,
+                BodyShape::FieldsTwice,
+                BodyShape::Text,
+                BodyShape::Html,
+                BodyShape::Empty,
+            ]),
+            _ => self.pick(&[BodyShape::Html, BodyShape::Text, BodyShape::Empty]),
+        };
+        FaultReply::new(status, shape)
+    }
+
+    fn answer(&mut self) -> DrawnFault {
+        let reply = self.reply();
+        self.call(Fault::Answer(reply))
+    }
+
+    fn done_but(&mut self) -> DrawnFault {
+        let reply = self.reply();
+        self.call(Fault::DoneThen(reply))
+    }
+
+    fn reopen_refused(&mut self) -> DrawnFault {
+        let reply = self.reply();
+        let times = self.random.u32(1..=3);
+        let refused = Injection::Call(Endpoint::GameStream, Fault::Answer(reply));
+        let lost = self.pick(&[StreamFault::End, StreamFault::Break]);
+        let lost = self.sometime(Injection::Stream(Channel::Game, lost));
+        let refused = Trigger {
+            blow: refused,
+            times,
+            ..lost.clone()
+        };
+        DrawnFault::Strikes(vec![refused, lost])
+    }
+
+    fn skip(&mut self) -> DrawnFault {
+        let ply = self.ply();
+        let blow = Injection::Stream(Channel::Game, StreamFault::Skip(1));
+        DrawnFault::Strikes(vec![Trigger::at(GamePhase::TheirTurn, blow).from_ply(ply)])
+    }
+
+    fn say(&mut self) -> DrawnFault {
+        let text = self.pick(&[
+            "<html><body>502 Bad Gateway</body></html>",
+            "{\"type\":\"gameState\",\"moves\":\"e2",
+            "{\"type\":\"news\",\"of\":[\"tomorrow\"]}",
+            "{\"type\":7}",
+            "{\"error\":\"what\"}",
+            "[]",
+            "nonsense \u{fffd}",
+        ]);
+        self.mess(StreamFault::say(text))
+    }
+
+    fn restart(&mut self) -> DrawnFault {
+        let down = self.wait(1.0, 12.0);
+        let bonus = self.span(20.0);
+        self.strikes(Injection::World(ServerFault::Restart { down, bonus }))
+    }
+
+    fn revoke(&mut self) -> DrawnFault {
+        let span = self.wait(1.0, 10.0);
+        self.strikes(Injection::World(ServerFault::Revoke { span }))
+    }
+
+    fn announce(&mut self, what: Announcement) -> DrawnFault {
+        self.strikes(Injection::World(ServerFault::Announce(what)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_more_than_forty_kinds_and_no_name_twice() {
+        let mut names: Vec<_> = kinds().iter().map(|kind| kind.name).collect();
+        assert!(names.len() >= 40, "{}", names.len());
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), kinds().len());
+    }
+}

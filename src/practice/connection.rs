@@ -1,0 +1,197 @@
+//! Accepted connections that can be cut: what the server has not yet written is lost, and the
+//! client sees a reset. A closed gate cuts all of them and lets nobody in. Cutting exists for the
+//! faults alone.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
+use futures::task::AtomicWaker;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+/// Accepts connections for the server.
+#[derive(Debug)]
+pub(super) struct Acceptor {
+    pub(super) listener: TcpListener,
+    pub(super) gate: Arc<ConnectionLimit>,
+}
+
+impl Listener for Acceptor {
+    type Io = Connection;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Connection, SocketAddr) {
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, _)) if self.gate.is_closed() => {
+                    let _ = stream.set_zero_linger();
+                }
+                Ok((stream, address)) => {
+                    // A move is one small packet; waiting for more would cost it 40 ms.
+                    let _ = stream.set_nodelay(true);
+                    let cutter = self.gate.enter();
+                    return (Connection { stream, cutter }, address);
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "a connection was not accepted");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+}
+
+/// Who is let in, and the connections of those who were.
+#[derive(Debug)]
+pub(super) struct ConnectionLimit {
+    inside: Mutex<Vec<Weak<CutSignal>>>,
+    closed: watch::Sender<bool>,
+}
+
+impl Default for ConnectionLimit {
+    fn default() -> Self {
+        Self {
+            inside: Mutex::default(),
+            closed: watch::Sender::new(false),
+        }
+    }
+}
+
+impl ConnectionLimit {
+    fn enter(&self) -> ConnectionKiller {
+        let cutter = ConnectionKiller::default();
+        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        inside.retain(|cut| cut.strong_count() > 0);
+        inside.push(Arc::downgrade(&cutter.0));
+        cutter
+    }
+
+    /// Cuts every connection and lets nobody in.
+    pub(super) fn close(&self) {
+        self.closed.send_replace(true);
+        let inside =
+            std::mem::take(&mut *self.inside.lock().unwrap_or_else(PoisonError::into_inner));
+        for cut in inside.iter().filter_map(Weak::upgrade) {
+            ConnectionKiller(cut).cut();
+        }
+    }
+
+    /// Lets everybody in again.
+    pub(super) fn open(&self) {
+        self.closed.send_replace(false);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        *self.closed.borrow()
+    }
+
+    /// Until somebody is let in again.
+    pub(super) async fn opened(&self) {
+        // The sender lives as long as this is asked.
+        let _ = self.closed.subscribe().wait_for(|closed| !closed).await;
+    }
+}
+
+#[derive(Debug, Default)]
+struct CutSignal {
+    done: AtomicBool,
+    reader: AtomicWaker,
+    writer: AtomicWaker,
+}
+
+/// Cuts the connection it belongs to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ConnectionKiller(Arc<CutSignal>);
+
+impl ConnectionKiller {
+    pub(super) fn cut(&self) {
+        self.0.done.store(true, Ordering::Release);
+        self.0.reader.wake();
+        self.0.writer.wake();
+    }
+}
+
+impl Connected<IncomingStream<'_, Acceptor>> for ConnectionKiller {
+    fn connect_info(stream: IncomingStream<'_, Acceptor>) -> Self {
+        stream.io().cutter.clone()
+    }
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    stream: TcpStream,
+    cutter: ConnectionKiller,
+}
+
+impl Connection {
+    fn check(&self) -> io::Result<()> {
+        if self.cutter.0.done.load(Ordering::Acquire) {
+            let _ = self.stream.set_zero_linger();
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
+        Ok(())
+    }
+
+    fn check_writing(&self, context: &Context<'_>) -> io::Result<()> {
+        self.cutter.0.writer.register(context.waker());
+        self.check()
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.cutter.0.reader.register(context.waker());
+        self.check()?;
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.check_writing(context)?;
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.check_writing(context)?;
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.check_writing(context)?;
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}

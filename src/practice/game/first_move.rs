@@ -1,0 +1,47 @@
+//! First moves in arenas: each side has so long for its own, and loses the game if it does not come.
+//!
+//! Games of challenges know no such limit.
+
+use std::time::Duration;
+
+use crate::practice::game_settings::{Speed, Status};
+use crate::practice::time::Millis;
+use crate::practice::wire::Expiration;
+
+use super::ServerGame;
+
+impl ServerGame {
+    /// How long the side that is to move has for its first move, where there is a limit.
+    fn first_move_limit(&self) -> Option<Duration> {
+        let limited = self.setup.arena.is_some() && self.is_playing() && self.plies() < 2;
+        let seconds = match self.setup.terms.time.speed() {
+            Speed::UltraBullet => 11,
+            Speed::Bullet => 16,
+            Speed::Blitz => 21,
+            Speed::Rapid => 25,
+            Speed::Classical | Speed::Correspondence => 30,
+        };
+        limited.then(|| self.setup.timing.first_move_seconds(seconds))
+    }
+
+    /// What a state tells about it.
+    pub(super) fn expiration(&self, now: Millis) -> Option<Expiration> {
+        let limit = self.first_move_limit()?;
+        let idle = (now - self.turn_since).min(limit);
+        Some(Expiration {
+            idle_millis: idle.as_millis() as u64,
+            millis_to_move: limit.as_millis() as u64,
+        })
+    }
+
+    pub(super) fn no_start_due(&self) -> Option<Millis> {
+        Some(self.turn_since + self.first_move_limit()?)
+    }
+
+    /// The first move has not come.
+    pub(super) fn no_start(&mut self, now: Millis) {
+        let absent = self.turn();
+        self.ended_by = Some(absent);
+        self.finish(Status::NoStart, Some(!absent), now);
+    }
+}

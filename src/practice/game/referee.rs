@@ -1,0 +1,389 @@
+//! The state of a game and its moves.
+
+use crate::practice::clock::Clock;
+use crate::practice::rating::Rating;
+use crate::practice::game_settings::{Status, GameSettings, TimeControl};
+use crate::practice::time::{Millis, Timing};
+use crate::practice::wire::GameState;
+use crate::rules::{Color, Draw, Game, Move, Outcome, Position, Role, Win};
+
+use super::offers::Offers;
+use super::presence::Presence;
+use super::{Played, Refusal};
+
+/// More half-moves than this, and the next move draws the game instead of being played.
+const PLY_CAP: usize = 600;
+
+/// One side of a game.
+#[derive(Clone, Debug)]
+pub(crate) struct PlayerSide {
+    pub(crate) user: String,
+    pub(crate) name: String,
+    pub(crate) title: Option<&'static str>,
+    /// The rating at the start of the game.
+    pub(crate) rating: Rating,
+    /// Whether this side lets the opponent take moves back.
+    pub(crate) takebacks: bool,
+    /// Four letters after the id of the game make the private id of this side.
+    pub(crate) secret: String,
+    /// Lives inside the server, so it is always there.
+    pub(crate) resident: bool,
+}
+
+impl PlayerSide {
+    pub(crate) fn is_bot(&self) -> bool {
+        self.title == Some("BOT")
+    }
+}
+
+/// What a game starts from.
+#[derive(Clone, Debug)]
+pub(crate) struct GameSpec {
+    pub(crate) id: String,
+    pub(crate) terms: GameSettings,
+    /// White first.
+    pub(crate) seats: [PlayerSide; 2],
+    pub(crate) timing: Timing,
+    /// The arena that it belongs to: no aborts, no takebacks, and a limit on first moves.
+    pub(crate) arena: Option<String>,
+}
+
+/// What the referee has to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum GameChange {
+    /// A line for everybody in the game.
+    State(GameState),
+    /// A remark of the server in the players' room.
+    Remark(&'static str),
+    /// One side hears of the other's absence.
+    Gone { to: Color, claim_in: Option<u64> },
+    /// The last line has been said.
+    Over,
+}
+
+/// Moves that were refused, kept for the summary of a match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RefusedMoves {
+    pub(crate) illegal: u32,
+    pub(crate) out_of_turn: u32,
+}
+
+/// A game being played or played to its end.
+#[derive(Debug)]
+pub(crate) struct ServerGame {
+    pub(crate) setup: GameSpec,
+    pub(crate) created: Millis,
+    pub(super) game: Game,
+    pub(super) record: Vec<Played>,
+    pub(super) spelled: String,
+    pub(super) clock: Clock,
+    pub(super) status: Status,
+    pub(super) winner: Option<Color>,
+    pub(super) offers: Offers,
+    pub(super) presence: [Presence; 2],
+    pub(super) faulty: [RefusedMoves; 2],
+    pub(super) claim_due: Option<Millis>,
+    /// Since when it is the turn of who is to move.
+    pub(super) turn_since: Millis,
+    /// Who aborted, resigned or claimed; whose flag fell.
+    pub(super) ended_by: Option<Color>,
+    pub(super) changes: Vec<GameChange>,
+    pub(crate) rating_diffs: Option<[i32; 2]>,
+    pub(crate) rematch: Option<String>,
+}
+
+impl ServerGame {
+    pub(crate) fn new(setup: GameSpec, now: Millis) -> Self {
+        let presence = [0, 1].map(|side| Presence::new(setup.seats[side].resident, now));
+        Self {
+            clock: Clock::new(setup.terms.time, now).faster(setup.timing.clock_speed),
+            created: now,
+            game: Game::new(),
+            record: Vec::new(),
+            spelled: String::new(),
+            status: Status::Started,
+            winner: None,
+            offers: Offers::default(),
+            presence,
+            faulty: Default::default(),
+            claim_due: None,
+            turn_since: now,
+            ended_by: None,
+            changes: Vec::new(),
+            rating_diffs: None,
+            rematch: None,
+            setup,
+        }
+    }
+
+    /// What there is to say since the last time this was asked.
+    pub(crate) fn take_changes(&mut self) -> Vec<GameChange> {
+        std::mem::take(&mut self.changes)
+    }
+
+    pub(crate) fn seat(&self, side: Color) -> &PlayerSide {
+        &self.setup.seats[side.index()]
+    }
+
+    /// The side that `user` plays.
+    pub(crate) fn side_of(&self, user: &str) -> Option<Color> {
+        Color::ALL
+            .into_iter()
+            .find(|&side| self.seat(side).user == user)
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        self.status
+    }
+
+    pub(crate) fn is_playing(&self) -> bool {
+        self.status.is_playing()
+    }
+
+    pub(crate) fn winner(&self) -> Option<Color> {
+        self.winner
+    }
+
+    pub(crate) fn position(&self) -> &Position {
+        self.game.position()
+    }
+
+    pub(crate) fn game(&self) -> &Game {
+        &self.game
+    }
+
+    pub(crate) fn record(&self) -> &[Played] {
+        &self.record
+    }
+
+    pub(crate) fn plies(&self) -> usize {
+        self.record.len()
+    }
+
+    pub(crate) fn turn(&self) -> Color {
+        self.position().turn()
+    }
+
+    pub(crate) fn has_moved(&self, side: Color) -> bool {
+        self.plies() > side.index()
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Since when it is the turn of who is to move, or was when the game ended.
+    pub(crate) fn turn_since(&self) -> Millis {
+        self.turn_since
+    }
+
+    /// Who aborted, resigned or claimed; whose flag fell. Nobody where the board decided.
+    pub(crate) fn ended_by(&self) -> Option<Color> {
+        self.ended_by
+    }
+
+    /// The moves as the streams write them.
+    pub(crate) fn spelled(&self) -> &str {
+        &self.spelled
+    }
+
+    pub(crate) fn faulty(&self, side: Color) -> RefusedMoves {
+        self.faulty[side.index()]
+    }
+
+    pub(super) fn involves_a_bot(&self) -> bool {
+        self.setup.seats.iter().any(PlayerSide::is_bot)
+    }
+
+    pub(super) fn has_bare_king(&self, side: Color) -> bool {
+        self.position().by_color(side).count() == 1
+    }
+
+    /// The state as a line of the stream.
+    pub(crate) fn state(&self, now: Millis) -> GameState {
+        let increment = match self.setup.terms.time {
+            TimeControl::Clock { increment, .. } => self.setup.timing.clock_ms(increment),
+            _ => 0,
+        };
+        GameState {
+            moves: self.spelled.clone(),
+            wtime: self.clock.left(Color::White, now),
+            btime: self.clock.left(Color::Black, now),
+            winc: increment,
+            binc: increment,
+            wdraw: self.offers.draw_offered_by(Color::White),
+            bdraw: self.offers.draw_offered_by(Color::Black),
+            wtakeback: self.offers.takeback_proposed_by(Color::White),
+            btakeback: self.offers.takeback_proposed_by(Color::Black),
+            status: self.status,
+            winner: self.winner.map(color_name),
+            expiration: self.expiration(now),
+            rematch: self.rematch.clone(),
+        }
+    }
+
+    pub(super) fn say_state(&mut self, now: Millis) {
+        let state = self.state(now);
+        self.changes.push(GameChange::State(state));
+    }
+
+    /// `side` plays `text`, with an offer of a draw before it if `offering`.
+    ///
+    /// Done is done, also when the game ended instead: trust the stream for results.
+    pub(crate) fn play(
+        &mut self,
+        side: Color,
+        text: &str,
+        offering: bool,
+        now: Millis,
+    ) -> Result<(), Refusal> {
+        let parsed = Spelled::parse(text).ok_or_else(|| Refusal::InvalidUci(text.to_owned()))?;
+        self.claim_if_due(now);
+        if !self.is_playing() || self.turn() != side {
+            self.faulty[side.index()].out_of_turn += 1;
+            return Err(Refusal::NotYourTurn);
+        }
+        if self.clock.flagged(now).is_some() {
+            self.flag_fell(side, now);
+            return Ok(());
+        }
+        if offering {
+            self.draw_yes(side, now);
+            if !self.is_playing() {
+                return Ok(());
+            }
+        }
+        if self.plies() > PLY_CAP {
+            self.finish(Status::Draw, None, now);
+            return Ok(());
+        }
+        let Some(mv) = self.find(&parsed) else {
+            // Who never heard of the arrival of a move sends it again.
+            let own_last = self.record.iter().rev().nth(1);
+            let faulty = &mut self.faulty[side.index()];
+            if own_last.is_some_and(|played| played.uci == text || played.stream_uci == text) {
+                faulty.out_of_turn += 1;
+            } else {
+                faulty.illegal += 1;
+            }
+            return Err(Refusal::CannotMove {
+                from: parsed.from,
+                to: parsed.to,
+            });
+        };
+        self.make(side, mv, now);
+        Ok(())
+    }
+
+    /// The legal move so spelled; a missing promotion letter means a queen.
+    fn find(&self, spelled: &Spelled) -> Option<Move> {
+        let position = self.position();
+        let whole = format!("{}{}{}", spelled.from, spelled.to, spelled.promotion);
+        position.parse_uci(&whole).ok().or_else(|| {
+            let is_pawn = spelled.promotion.is_empty()
+                && position
+                    .piece_at(spelled.from.parse().ok()?)
+                    .is_some_and(|piece| piece.role == Role::Pawn);
+            if is_pawn {
+                position.parse_uci(&format!("{whole}q")).ok()
+            } else {
+                None
+            }
+        })
+    }
+
+    fn make(&mut self, side: Color, mv: Move, now: Millis) {
+        let played = Played::of(self.position(), mv);
+        if !self.spelled.is_empty() {
+            self.spelled.push(' ');
+        }
+        self.spelled.push_str(&played.stream_uci);
+        self.record.push(played);
+        self.game.push(mv);
+        self.clock.press(side, self.plies(), now);
+        self.turn_since = now;
+        if self.offers.cancelled_by_move(side) {
+            self.changes.push(GameChange::Remark(match side {
+                Color::White => "White declines draw",
+                Color::Black => "Black declines draw",
+            }));
+        }
+        if let Some((status, winner)) = self.verdict() {
+            self.finish(status, winner, now);
+            return;
+        }
+        self.say_state(now);
+        if self.game.repetitions() >= 3 && self.involves_a_bot() {
+            self.claim_due = Some(now + self.setup.timing.threefold_claim);
+            self.claim_if_due(now);
+        }
+    }
+
+    /// What the board alone says, in the order in which Lichess looks.
+    fn verdict(&self) -> Option<(Status, Option<Color>)> {
+        match self.position().outcome() {
+            Some(Outcome::Win {
+                winner,
+                by: Win::Mate,
+            }) => Some((Status::Mate, Some(winner))),
+            Some(Outcome::Win {
+                winner,
+                by: Win::Explosion,
+            }) => Some((Status::VariantEnd, Some(winner))),
+            Some(Outcome::Draw(Draw::Stalemate)) => Some((Status::Stalemate, None)),
+            Some(Outcome::Draw(_)) => Some((Status::Draw, None)),
+            None => (self.game.repetitions() >= 5).then_some((Status::Draw, None)),
+        }
+    }
+
+    /// The claim of a repetition that the server makes for a bot.
+    pub(super) fn claim_if_due(&mut self, now: Millis) {
+        if self.claim_due.is_some_and(|due| due <= now) && self.is_playing() {
+            self.finish(Status::Draw, None, now);
+        }
+    }
+
+    pub(super) fn finish(&mut self, status: Status, winner: Option<Color>, now: Millis) {
+        self.clock.stop(now);
+        self.status = status;
+        self.winner = winner;
+        self.claim_due = None;
+        self.offers.clear();
+        self.say_state(now);
+        self.changes.push(GameChange::Over);
+    }
+}
+
+/// The word of the API for a colour.
+pub(crate) fn color_name(color: Color) -> &'static str {
+    match color {
+        Color::White => "white",
+        Color::Black => "black",
+    }
+}
+
+/// Coordinates that look like a move.
+struct Spelled {
+    from: String,
+    to: String,
+    promotion: String,
+}
+
+impl Spelled {
+    fn parse(text: &str) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let square = |at: usize| {
+            (b'a'..=b'h').contains(&bytes[at]) && (b'1'..=b'8').contains(&bytes[at + 1])
+        };
+        let shaped = match bytes.len() {
+            4 => true,
+            5 => b"qrbnk".contains(&bytes[4]),
+            _ => false,
+        };
+        (shaped && square(0) && square(2)).then(|| Self {
+            from: text[..2].to_owned(),
+            to: text[2..4].to_owned(),
+            promotion: text[4..].to_owned(),
+        })
+    }
+}

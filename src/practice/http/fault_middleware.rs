@@ -1,0 +1,156 @@
+//! Stands before everything else: writes down every call, and carries out the faults that somebody
+//! asked for.
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::{Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::practice::chaos::{Fault, Endpoint, FaultReply};
+use crate::practice::traffic_log::CallRecord;
+use crate::practice::connection::ConnectionKiller;
+
+use super::App;
+use super::auth::{Caller, caller_of};
+
+/// A fault left for the stream that the request opens.
+#[derive(Clone, Debug)]
+pub(super) struct PendingStreamFault(pub(super) Fault);
+
+/// Takes the fault out of a request.
+pub(super) fn stream_fault(left: Option<Extension<PendingStreamFault>>) -> Option<Fault> {
+    left.map(|Extension(PendingStreamFault(fault))| fault)
+}
+
+/// Stands before everything else.
+pub(super) async fn misbehave(
+    State(app): State<App>,
+    ConnectInfo(cutter): ConnectInfo<ConnectionKiller>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let Some(asked) = RequestTarget::of(request.method(), request.uri().path()) else {
+        return next.run(request).await;
+    };
+    let hall = &app.hall;
+    let caller = hall.see(|house, _| caller_of(house, request.headers()));
+    let call = asked.by(caller.as_ref());
+    let game = call.game;
+    hall.journal.called(call, hall.now());
+    if let (Some(game), Some(uci)) = (game, call.uci) {
+        hall.move_came(game, uci);
+    }
+    let fault = hall.faults.take(call.place, game);
+    if let (Some(game), Some(fault)) = (game, &fault) {
+        let line = format!("{}: {}", call.place.name(), fault.name());
+        hall.journal.tell(game, hall.now(), line);
+    }
+    let response = carry_out(fault, &cutter, request, next).await;
+    let status = response.status().as_u16();
+    hall.journal.answered(call, status, hall.now());
+    if let Some(game) = game.filter(|_| call.place == Endpoint::Move && status == 400) {
+        hall.journal.move_refused(game);
+    }
+    response
+}
+
+/// Answers a request, or does not.
+async fn carry_out(
+    fault: Option<Fault>,
+    cutter: &ConnectionKiller,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    match fault {
+        None => next.run(request).await,
+        Some(Fault::LoseRequest) => {
+            cutter.cut();
+            StatusCode::SERVICE_UNAVAILABLE.into_response()
+        }
+        Some(Fault::LoseReply) => {
+            let answer = next.run(request).await;
+            cutter.cut();
+            answer
+        }
+        Some(Fault::Swallow) => std::future::pending().await,
+        Some(Fault::DoneInSilence) => {
+            next.run(request).await;
+            std::future::pending().await
+        }
+        Some(Fault::Refuse { status }) => write(&FaultReply::usual(status)),
+        Some(Fault::Answer(reply)) => write(&reply),
+        Some(Fault::DoneBut { status }) => {
+            next.run(request).await;
+            write(&FaultReply::usual(status))
+        }
+        Some(Fault::DoneThen(reply)) => {
+            next.run(request).await;
+            write(&reply)
+        }
+        Some(Fault::Late(wait)) => {
+            tokio::time::sleep(wait).await;
+            next.run(request).await
+        }
+        Some(Fault::SlowReply(wait)) => {
+            let answer = next.run(request).await;
+            tokio::time::sleep(wait).await;
+            answer
+        }
+        Some(fault) => {
+            request.extensions_mut().insert(PendingStreamFault(fault));
+            next.run(request).await
+        }
+    }
+}
+
+fn write(reply: &FaultReply) -> Response {
+    let (kind, body) = reply.body();
+    let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::BAD_GATEWAY);
+    (status, [(header::CONTENT_TYPE, kind)], Body::from(body)).into_response()
+}
+
+/// What a request asks of the Bot API.
+struct RequestTarget {
+    place: Endpoint,
+    game: Option<String>,
+    uci: Option<String>,
+}
+
+impl RequestTarget {
+    fn of(method: &Method, path: &str) -> Option<Self> {
+        let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+        let (place, game, uci) = match (method.as_str(), parts.as_slice()) {
+            ("GET", ["api", "stream", "event"]) => (Endpoint::Events, None, None),
+            ("GET", ["api", "bot", "game", "stream", id]) => (Endpoint::GameStream, Some(id), None),
+            ("POST", ["api", "bot", "game", id, "move", uci]) => {
+                (Endpoint::Move, Some(id), Some((*uci).to_owned()))
+            }
+            (_, ["api", "bot", "game", id, "chat"]) => (Endpoint::Chat, Some(id), None),
+            ("POST", ["api", "bot", "game", id, ..]) => (Endpoint::Game, Some(id), None),
+            ("POST", ["api", "challenge", _, "accept"]) => (Endpoint::Accept, None, None),
+            ("POST", ["api", "challenge", _, "decline" | "cancel"]) => (Endpoint::Decline, None, None),
+            ("POST", ["api", "challenge", _]) => (Endpoint::Create, None, None),
+            ("GET", ["api", "account", ..]) => (Endpoint::Account, None, None),
+            ("POST", ["api", "tournament", _, "join" | "withdraw"]) => (Endpoint::Arena, None, None),
+            ("GET", ["game", "export", id]) => (Endpoint::Lookup, Some(id), None),
+            (_, ["api", ..]) => (Endpoint::Lookup, None, None),
+            _ => return None,
+        };
+        Some(Self {
+            place,
+            game: game.map(|id| (*id).to_owned()),
+            uci,
+        })
+    }
+
+    fn by<'a>(&'a self, caller: Option<&'a Caller>) -> CallRecord<'a> {
+        CallRecord {
+            who: caller.map(|caller| caller.user.as_str()),
+            place: self.place,
+            game: self.game.as_deref(),
+            uci: self.uci.as_deref(),
+        }
+    }
+}

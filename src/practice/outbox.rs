@@ -1,0 +1,150 @@
+//! What one open stream still has to send: a short queue that drops its oldest line when the reader
+//! is slow, as Lichess does without a word.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::chaos::StreamFault;
+
+/// Lines kept for a slow reader.
+const ROOM: usize = 32;
+
+/// The queue of one stream.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    queue: Mutex<OutboxQueue>,
+    news: Notify,
+}
+
+#[derive(Debug, Default)]
+struct OutboxQueue {
+    lines: VecDeque<OutboxItem>,
+    end: Option<StreamEnd>,
+}
+
+/// What lies in a mailbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OutboxItem {
+    Line(String),
+    /// What is to go wrong at this place between the lines.
+    Mess(StreamFault),
+}
+
+/// How a stream comes to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StreamEnd {
+    /// Cleanly, after what lies in the mailbox.
+    Closed,
+    /// At once, as when a connection breaks.
+    Broken,
+}
+
+impl Outbox {
+    /// A mailbox that already holds `lines`: the last of them, where they are too many.
+    pub(crate) fn holding(mut lines: Vec<String>) -> Self {
+        lines.drain(..lines.len().saturating_sub(ROOM));
+        let queue = OutboxQueue {
+            lines: lines.into_iter().map(OutboxItem::Line).collect(),
+            end: None,
+        };
+        Self {
+            queue: Mutex::new(queue),
+            news: Notify::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, OutboxQueue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn push(&self, line: String) {
+        self.post(OutboxItem::Line(line));
+    }
+
+    /// Something goes wrong after what lies in it.
+    pub(crate) fn mess(&self, mess: StreamFault) {
+        self.post(OutboxItem::Mess(mess));
+    }
+
+    fn post(&self, post: OutboxItem) {
+        let mut queue = self.lock();
+        if queue.end.is_some() {
+            return;
+        }
+        if queue.lines.len() >= ROOM {
+            queue.lines.pop_front();
+        }
+        queue.lines.push_back(post);
+        drop(queue);
+        self.news.notify_one();
+    }
+
+    /// Nothing comes after what lies in it.
+    pub(crate) fn close(&self) {
+        self.lock().end.get_or_insert(StreamEnd::Closed);
+        self.news.notify_one();
+    }
+
+    /// The connection is to break.
+    pub(crate) fn break_off(&self) {
+        self.lock().end = Some(StreamEnd::Broken);
+        self.news.notify_one();
+    }
+
+    /// The next thing in it, or how the stream ends. Has one reader.
+    pub(crate) async fn next(&self) -> Result<OutboxItem, StreamEnd> {
+        loop {
+            {
+                let mut queue = self.lock();
+                if queue.end == Some(StreamEnd::Broken) {
+                    return Err(StreamEnd::Broken);
+                }
+                if let Some(post) = queue.lines.pop_front() {
+                    return Ok(post);
+                }
+                if let Some(end) = queue.end {
+                    return Err(end);
+                }
+            }
+            self.news.notified().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_slow_reader_loses_the_oldest_lines() {
+        let mailbox = Outbox::default();
+        for number in 0..40 {
+            mailbox.push(number.to_string());
+        }
+        mailbox.close();
+        let mut read = Vec::new();
+        while let Ok(OutboxItem::Line(line)) = mailbox.next().await {
+            read.push(line);
+        }
+        assert_eq!(read.len(), 32);
+        assert_eq!(read[0], "8");
+    }
+
+    #[tokio::test]
+    async fn what_lies_in_it_is_read_before_the_end() {
+        let mailbox = Outbox::holding(vec!["first".to_owned()]);
+        mailbox.close();
+        mailbox.push("too late".to_owned());
+        assert_eq!(mailbox.next().await, Ok(OutboxItem::Line("first".to_owned())));
+        assert_eq!(mailbox.next().await, Err(StreamEnd::Closed));
+    }
+
+    #[tokio::test]
+    async fn a_broken_stream_ends_at_once() {
+        let mailbox = Outbox::holding(vec!["never read".to_owned()]);
+        mailbox.break_off();
+        assert_eq!(mailbox.next().await, Err(StreamEnd::Broken));
+    }
+}

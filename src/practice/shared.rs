@@ -1,0 +1,345 @@
+//! The house with its open streams behind one lock, a watch on the wall, and the task that does
+//! what is due.
+//!
+//! The lock is never held across an await; whatever is done under it goes out in the same order to
+//! everybody.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::{Notify, broadcast, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::rules::Color;
+
+use super::attribution::{EndContext, blame};
+use super::api_error::ApiError;
+use super::event::Event;
+use super::chaos::{Injection, Faults, GamePhase};
+use super::injector::{INTO_THOUGHT, ScheduledInjection};
+use super::state::{OutgoingEvent, ServerState, GameProgress};
+use super::traffic_log::TrafficLog;
+use super::connection::ConnectionLimit;
+use super::outbox::Outbox;
+use super::report::GameReport;
+use super::streams::{GameStreamKey, Streams};
+use super::time::{Millis, Timing};
+use super::wire::GameLine;
+
+/// What all requests and partners share.
+#[derive(Debug)]
+pub(crate) struct SharedServer {
+    inner: Mutex<Inner>,
+    opened: Instant,
+    opened_at: Millis,
+    due_changed: Notify,
+    pub(crate) timing: Timing,
+    pub(crate) faults: Faults,
+    pub(crate) journal: TrafficLog,
+    pub(super) gate: Arc<ConnectionLimit>,
+    /// The end of everything that lives here.
+    pub(super) stop: CancellationToken,
+    orders: UnboundedSender<ScheduledInjection>,
+    /// What came of the games with a client in them, until somebody takes it.
+    reports: Mutex<VecDeque<GameReport>>,
+}
+
+/// Reports kept for who may take them.
+const REPORTS: usize = 8192;
+
+#[derive(Debug)]
+struct Inner {
+    house: ServerState,
+    streams: Streams,
+}
+
+impl SharedServer {
+    /// A hall, and the orders of havoc that somebody must carry out.
+    pub(super) fn new(
+        house: ServerState,
+        stop: CancellationToken,
+    ) -> (Arc<Self>, UnboundedReceiver<ScheduledInjection>) {
+        let epoch = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let (orders, carried_out) = mpsc::unbounded_channel();
+        let hall = Arc::new(Self {
+            timing: *house.timing(),
+            journal: TrafficLog::new(house.timing().seconds(1)),
+            gate: Arc::default(),
+            stop,
+            orders,
+            reports: Mutex::default(),
+            inner: Mutex::new(Inner {
+                house,
+                streams: Streams::new(),
+            }),
+            opened: Instant::now(),
+            opened_at: Millis(epoch.as_millis() as u64),
+            due_changed: Notify::new(),
+            faults: Faults::default(),
+        });
+        (hall, carried_out)
+    }
+
+    pub(crate) fn now(&self) -> Millis {
+        self.opened_at + self.opened.elapsed()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something in the house and hands out what came of it.
+    pub(crate) fn with<T>(&self, action: impl FnOnce(&mut ServerState, Millis) -> T) -> T {
+        let now = self.now();
+        let mut inner = self.lock();
+        let result = action(&mut inner.house, now);
+        self.hand_out(&mut inner, now);
+        drop(inner);
+        self.due_changed.notify_one();
+        result
+    }
+
+    /// Looks at the house without changing it.
+    pub(crate) fn see<T>(&self, look: impl FnOnce(&ServerState, Millis) -> T) -> T {
+        look(&self.lock().house, self.now())
+    }
+
+    /// Opens the event stream of a token.
+    pub(crate) fn open_events(&self, token: &str, user: &str) -> Result<Arc<Outbox>, ApiError> {
+        let now = self.now();
+        let mut inner = self.lock();
+        inner.house.open_event_stream(token, now)?;
+        let lines = inner
+            .house
+            .event_snapshot(user, now)
+            .iter()
+            .map(|event| serde_json::to_string(event).unwrap_or_default())
+            .collect();
+        Ok(inner.streams.open_events(token, lines))
+    }
+
+    /// Opens the stream of a game; a finished game is told whole and ends at once.
+    pub(crate) fn open_game(&self, key: GameStreamKey) -> Result<Arc<Outbox>, ApiError> {
+        let now = self.now();
+        let mut inner = self.lock();
+        let table = inner.house.table(&key.game).ok_or_else(ApiError::not_found)?;
+        let playing = table.round.is_playing();
+        let full = GameLine::GameFull(Box::new(ServerState::game_full(&table.round, now)));
+        let first = serde_json::to_string(&full).unwrap_or_default();
+        let (game, side) = (key.game.clone(), key.side);
+        let mailbox = inner.streams.open_game(key, first);
+        if playing {
+            inner.house.arrive(&game, side, now);
+            self.hand_out(&mut inner, now);
+            if let Some(moment) = inner.house.moment(&game).filter(|moment| moment.ply < 2) {
+                let begin = GameProgress {
+                    phase: GamePhase::Begin,
+                    ..moment
+                };
+                self.bring_down(&mut inner, &game, begin);
+            }
+        } else {
+            mailbox.close();
+        }
+        Ok(mailbox)
+    }
+
+    /// Keeps a challenge alive while the stream that this opens is read.
+    pub(crate) fn open_challenge(&self, id: &str, first: String) -> Arc<Outbox> {
+        let mut inner = self.lock();
+        inner.house.keep_challenge(id);
+        inner.streams.open_challenge(id, first)
+    }
+
+    pub(crate) fn forget(&self, mailbox: &Arc<Outbox>) {
+        self.lock().streams.forget(mailbox);
+    }
+
+    /// The side of `user` in a game, for who is allowed to stream it.
+    pub(crate) fn side_at(&self, user: &str, game: &str) -> Result<Color, ApiError> {
+        self.see(|house, _| house.seat_at(user, game).map(|(_, side)| side))
+    }
+
+    pub(crate) fn watch(&self, id: &str) -> watch::Receiver<u64> {
+        self.lock().streams.watch(id)
+    }
+
+    pub(crate) fn news(&self) -> broadcast::Receiver<Event> {
+        self.lock().streams.news()
+    }
+
+    pub(crate) fn close_all(&self) {
+        self.lock().streams.close_all();
+    }
+
+    pub(crate) fn break_all(&self) {
+        self.lock().streams.break_all();
+    }
+
+    /// When something is due; nothing is while the server is away.
+    fn next_due(&self) -> Option<Millis> {
+        if self.gate.is_closed() {
+            return None;
+        }
+        self.lock().house.next_due()
+    }
+
+    /// Something may be due that was not.
+    pub(super) fn look_at_the_clock(&self) {
+        self.due_changed.notify_one();
+    }
+
+    fn hand_out(&self, inner: &mut Inner, now: Millis) {
+        for delivery in inner.house.take_outbox() {
+            match &delivery {
+                OutgoingEvent::News(Event::Started { game, .. }) => {
+                    self.faults.begin(game);
+                    self.journal.begin(game);
+                }
+                OutgoingEvent::Game {
+                    id,
+                    moment: Some(moment),
+                    ..
+                } => self.bring_down(inner, id, *moment),
+                OutgoingEvent::GameOver { id } => self.write_down(inner, id, now),
+                _ => {}
+            }
+            inner.streams.deliver(&inner.house, delivery);
+        }
+    }
+
+    /// What is due on a game at this moment, before anything else goes out.
+    fn bring_down(&self, inner: &mut Inner, game: &str, moment: GameProgress) {
+        for blow in self.faults.due(game, moment.phase, moment.ply) {
+            self.strike_now(inner, game, blow);
+        }
+        if moment.phase == GamePhase::OurTurn {
+            for blow in self.faults.due(game, GamePhase::Thinking, moment.ply) {
+                self.order(game, blow, INTO_THOUGHT);
+            }
+        }
+    }
+
+    fn strike_now(&self, inner: &mut Inner, game: &str, blow: Injection) {
+        self.journal.tell(game, self.now(), blow.name());
+        match blow {
+            Injection::Call(place, fault) if place.is_of_a_game() => {
+                self.faults.add_at(game, place, fault);
+            }
+            Injection::Call(place, fault) => self.faults.add(place, fault),
+            Injection::Stream(channel, mess) => inner.streams.mess(game, channel, &mess),
+            blow @ Injection::World(_) => self.order(game, blow, Duration::ZERO),
+        }
+    }
+
+    /// Brings a blow down on a game.
+    pub(super) fn strike(&self, game: &str, blow: Injection) {
+        let mut inner = self.lock();
+        self.strike_now(&mut inner, game, blow);
+    }
+
+    fn order(&self, game: &str, blow: Injection, after: Duration) {
+        let order = ScheduledInjection {
+            game: game.to_owned(),
+            blow,
+            after,
+        };
+        // The server is ending, and nobody carries anything out any more.
+        let _ = self.orders.send(order);
+    }
+
+    /// What is due when a move has come in.
+    pub(super) fn move_came(&self, game: &str, uci: &str) {
+        let now = self.now();
+        let mut inner = self.lock();
+        let Some(table) = inner.house.table(game) else {
+            return;
+        };
+        let round = &table.round;
+        let ply = round.plies();
+        // Its last move again is what a client sends that never heard of its arrival.
+        let again = round.record().iter().rev().nth(1);
+        let again = again.is_some_and(|played| played.uci == uci || played.stream_uci == uci);
+        let turn = ServerState::client_side(round) == Some(round.turn());
+        if turn && round.is_playing() && !again {
+            self.journal.move_sent(game, round.spelled(), uci, now);
+        }
+        for blow in self.faults.due(game, GamePhase::Posting, ply) {
+            self.strike_now(&mut inner, game, blow);
+        }
+    }
+
+    /// The game is over: what came of it, and the end of its faults.
+    fn write_down(&self, inner: &Inner, game: &str, now: Millis) {
+        let mood = self.faults.mood(game);
+        self.faults.forget(game);
+        let story = self.journal.close(game);
+        let Some(table) = inner.house.table(game) else {
+            return;
+        };
+        let round = &table.round;
+        let Some(side) = ServerState::client_side(round) else {
+            return;
+        };
+        let since = round.turn_since();
+        let around = EndContext {
+            mood,
+            refused_throughout: self.journal.refused_throughout(since, now),
+            stalled: self.journal.stood_still(round.longest_absence(side), now),
+        };
+        let blame = blame(round, side, &story, around);
+        let report = GameReport::of(round, side, blame, &story);
+        let mut reports = self.lock_reports();
+        if reports.len() >= REPORTS {
+            reports.pop_front();
+        }
+        reports.push_back(report);
+    }
+
+    fn lock_reports(&self) -> MutexGuard<'_, VecDeque<GameReport>> {
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The reports of finished games since the last time somebody took them.
+    pub(super) fn take_reports(&self) -> Vec<GameReport> {
+        self.lock_reports().drain(..).collect()
+    }
+
+    /// The same, of the games of one arena; the others stay.
+    pub(super) fn take_reports_of(&self, arena: &str) -> Vec<GameReport> {
+        let mut reports = self.lock_reports();
+        let all = std::mem::take(&mut *reports);
+        let of_arena = |report: &GameReport| report.arena.as_deref() == Some(arena);
+        let (taken, left): (Vec<_>, Vec<_>) = all.into_iter().partition(of_arena);
+        reports.extend(left);
+        taken
+    }
+
+    /// The report of one finished game.
+    pub(super) fn take_report(&self, game: &str) -> Option<GameReport> {
+        let mut reports = self.lock_reports();
+        let at = reports.iter().position(|report| report.id == game)?;
+        reports.remove(at)
+    }
+}
+
+/// Wakes the house whenever something is due, for ever.
+pub(crate) async fn keep_time(hall: Arc<SharedServer>) {
+    loop {
+        let wait = hall
+            .next_due()
+            .map_or(Duration::from_secs(3600), |due| due - hall.now());
+        if wait.is_zero() && !hall.gate.is_closed() {
+            hall.with(ServerState::tick);
+        }
+        tokio::select! {
+            () = tokio::time::sleep(wait.max(Duration::from_millis(1))) => {}
+            () = hall.due_changed.notified() => {}
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Sparring partners that live inside the server: they accept what they can play, and move.
+//!
+//! They act through the house like everybody else, so the referee judges their moves too.
+
+mod kind;
+mod move_chooser;
+mod task;
+
+pub use kind::Partner;
+pub(super) use task::Invitation;

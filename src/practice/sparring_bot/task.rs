@@ -1,0 +1,303 @@
+//! A partner at work under one account: accepts, plays, and behaves as its mood is in each game.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::broadcast::error::RecvError;
+use tokio::task::JoinSet;
+
+use crate::practice::account::AccountKind;
+use crate::practice::challenge::ChallengeState;
+use crate::practice::event::Event;
+use crate::practice::chaos::OpponentBehavior;
+use crate::practice::shared::SharedServer;
+use crate::practice::game::{Refusal, ServerGame};
+use crate::practice::game_settings::{Speed, TimeControl};
+use crate::practice::time::Millis;
+use crate::rules::{Color, Game, Move};
+
+use super::Partner;
+use super::move_chooser::MoveChooser;
+
+/// Half-moves after which one leaves who leaves.
+const LEAVES_AT: usize = 6;
+/// Lichess seconds that one is away who returns: not long enough to be claimed against.
+const AWAY: u64 = 7;
+/// Seconds of the chess clock that one gives who gives time.
+const GIFT: u32 = 15;
+
+/// Who is asked in, and how it is to play.
+#[derive(Clone, Debug)]
+pub(in crate::practice) struct Invitation {
+    pub(in crate::practice) name: String,
+    pub(in crate::practice) partner: Partner,
+    /// A bot, or a person.
+    pub(in crate::practice) kind: AccountKind,
+    /// How long it waits before each move, for those who look on.
+    pub(in crate::practice) pace: Duration,
+}
+
+impl Invitation {
+    pub(in crate::practice) fn new(name: &str, partner: Partner) -> Self {
+        Self {
+            name: name.to_owned(),
+            partner,
+            kind: AccountKind::Bot,
+            pace: Duration::ZERO,
+        }
+    }
+}
+
+impl SharedServer {
+    /// Opens an account for a partner, which from then on accepts what it can play. A partner that
+    /// is there already stays as it is.
+    pub(in crate::practice) fn invite(self: &Arc<Self>, invitation: &Invitation) {
+        let newcomer = self.with(|house, now| {
+            let user = house.open_account(&invitation.name, invitation.kind, now)?;
+            let account = house.account_mut(&user)?;
+            if std::mem::replace(&mut account.resident, true) {
+                return None;
+            }
+            account.rating = invitation.partner.rating();
+            Some(user)
+        });
+        if let Some(user) = newcomer {
+            let resident = SparringTask {
+                hall: Arc::clone(self),
+                user,
+                partner: invitation.partner,
+                pace: invitation.pace,
+            };
+            let stop = self.stop.clone();
+            tokio::spawn(async move {
+                stop.run_until_cancelled(resident.live()).await;
+            });
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct SparringTask {
+    hall: Arc<SharedServer>,
+    user: String,
+    partner: Partner,
+    pace: Duration,
+}
+
+impl SparringTask {
+    /// Accepts challenges and plays games until the server ends.
+    async fn live(self) {
+        let mut news = self.hall.news();
+        let mut games = JoinSet::new();
+        let mut at = HashSet::new();
+        loop {
+            self.accept_everything();
+            for id in self.new_games(&mut at) {
+                games.spawn(self.clone().play(id));
+            }
+            loop {
+                match news.recv().await {
+                    Ok(event) if !self.concerns(&event) => {}
+                    Ok(_) | Err(RecvError::Lagged(_)) => break,
+                    Err(RecvError::Closed) => return,
+                }
+            }
+            while games.try_join_next().is_some() {}
+        }
+    }
+
+    /// Whether there is something to accept or to play; nothing is looked up for the news of others.
+    fn concerns(&self, event: &Event) -> bool {
+        let is_me = |name: &str| name.eq_ignore_ascii_case(&self.user);
+        match event {
+            Event::Challenged { to, .. } => is_me(to),
+            Event::Started { white, black, .. } => is_me(white) || is_me(black),
+            _ => false,
+        }
+    }
+
+    fn accept_everything(&self) {
+        self.hall.with(|house, now| {
+            for id in house.pending_for(&self.user) {
+                let playable = house.pending(&id).is_some_and(|challenge| {
+                    challenge.standing == ChallengeState::Created
+                        && challenge.wish.terms.time.speed() != Speed::UltraBullet
+                        && matches!(challenge.wish.terms.time, TimeControl::Clock { .. })
+                });
+                if !playable || house.accept(&self.user, &id, now).is_err() {
+                    tracing::debug!(user = self.user, id, "left a challenge alone");
+                }
+            }
+        });
+    }
+
+    /// Games of this account that nobody plays yet.
+    fn new_games(&self, at: &mut HashSet<String>) -> Vec<String> {
+        let running: HashSet<String> = self.hall.see(|house, _| {
+            house
+                .running()
+                .filter(|round| round.side_of(&self.user).is_some())
+                .map(|round| round.setup.id.clone())
+                .collect()
+        });
+        let fresh = running.difference(at).cloned().collect();
+        *at = running;
+        fresh
+    }
+
+    async fn play(self, id: String) {
+        let mood = self.hall.faults.mood(&id);
+        let mut mind = MoveChooser::new(self.partner);
+        let mut changes = self.hall.watch(&id);
+        let mut left = false;
+        loop {
+            self.hall.gate.opened().await;
+            changes.borrow_and_update();
+            let Some(duty) = self.duty(&id) else {
+                return;
+            };
+            match duty {
+                SparringAction::Claim => self.claim(&id),
+                SparringAction::Move(game) if !left && plays(mood, &game) => {
+                    tokio::time::sleep(self.pace).await;
+                    left = self.perhaps_leave(&id, mood, game.ply()).await;
+                    if left {
+                        continue;
+                    }
+                    let Some(mv) = mind.choose(&game).await else {
+                        return;
+                    };
+                    if self.post(&id, mv, mood) {
+                        continue;
+                    }
+                }
+                SparringAction::Move(_) | SparringAction::Wait => {}
+            }
+            let first_move = tokio::time::timeout(self.hall.timing.first_move, changes.changed());
+            match first_move.await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return,
+                Err(_) if mood == OpponentBehavior::NeverMoves => {}
+                Err(_) => self.abort(&id),
+            }
+        }
+    }
+
+    /// What is to be done in a game; nothing when it is over.
+    fn duty(&self, id: &str) -> Option<SparringAction> {
+        self.hall.see(|house, now| {
+            let (round, side) = house.seat_at(&self.user, id).ok()?;
+            if !round.is_playing() {
+                return None;
+            }
+            Some(if round.turn() == side {
+                SparringAction::Move(Box::new(round.game().clone()))
+            } else if round.may_claim(side, now) {
+                SparringAction::Claim
+            } else {
+                SparringAction::Wait
+            })
+        })
+    }
+
+    /// Goes away if that is its way and its time; true when it will not come back.
+    async fn perhaps_leave(&self, id: &str, mood: OpponentBehavior, ply: usize) -> bool {
+        let away = matches!(mood, OpponentBehavior::Leaves | OpponentBehavior::Returns);
+        if !away || !(LEAVES_AT..LEAVES_AT + 2).contains(&ply) {
+            return false;
+        }
+        self.act(id, |round, side, now| {
+            round.desert(side, now);
+            Ok(())
+        });
+        if mood == OpponentBehavior::Leaves {
+            return true;
+        }
+        tokio::time::sleep(self.hall.timing.seconds(AWAY)).await;
+        self.act(id, |round, side, _| {
+            round.arrive(side);
+            Ok(())
+        });
+        false
+    }
+
+    fn post(&self, id: &str, mv: Move, mood: OpponentBehavior) -> bool {
+        if mood == OpponentBehavior::Talks {
+            self.talk(id, "thinking…");
+        }
+        if mood == OpponentBehavior::OffersDraws {
+            self.act(id, |round, side, now| {
+                round.draw_yes(side, now);
+                Ok(())
+            });
+        }
+        let uci = mv.to_string();
+        let posted = self.act(id, |round, side, now| round.play(side, &uci, false, now));
+        match mood {
+            OpponentBehavior::Talks => self.talk(id, "!eval and your move?"),
+            OpponentBehavior::AsksTakebacks => {
+                self.act(id, |round, side, now| {
+                    round.allow_takebacks();
+                    round.takeback_yes(side, now);
+                    Ok(())
+                });
+            }
+            OpponentBehavior::GivesTime => {
+                self.act(id, |round, side, now| {
+                    round.give_time(side, GIFT, now);
+                    Ok(())
+                });
+            }
+            _ => {}
+        }
+        posted
+    }
+
+    fn act(
+        &self,
+        id: &str,
+        action: impl FnOnce(&mut ServerGame, Color, Millis) -> Result<(), Refusal>,
+    ) -> bool {
+        self.hall.with(|house, now| {
+            house
+                .act(&self.user, id, now, |round, side| action(round, side, now))
+                .is_ok()
+        })
+    }
+
+    fn talk(&self, id: &str, text: &str) {
+        for room in ["player", "spectator"] {
+            let said = self
+                .hall
+                .with(|house, _| house.chat(&self.user, id, room, text));
+            if let Err(denial) = said {
+                tracing::debug!(id, ?denial, "not said");
+            }
+        }
+    }
+
+    /// The opponent has been gone for too long.
+    fn claim(&self, id: &str) {
+        if self.act(id, ServerGame::claim_victory) {
+            tracing::debug!(id, "claimed: the opponent is gone");
+        }
+    }
+
+    /// Gives up a game in which the opponent never moved; does nothing in any other.
+    fn abort(&self, id: &str) {
+        if self.act(id, ServerGame::abort) {
+            tracing::debug!(id, "aborted: the opponent did not move");
+        }
+    }
+}
+
+fn plays(mood: OpponentBehavior, game: &Game) -> bool {
+    mood != OpponentBehavior::NeverMoves || game.ply() >= 2
+}
+
+enum SparringAction {
+    Move(Box<Game>),
+    Claim,
+    Wait,
+}

@@ -1,0 +1,29 @@
+//! Whether the machine stands still: a thread that sleeps and looks how much too late it wakes.
+//!
+//! A thread of its own, so that a runtime which the program itself holds up is not mistaken for a
+//! machine that stands still. It changes nothing and blames nobody; it writes down what it sees.
+
+use std::sync::Weak;
+use std::time::{Duration, Instant};
+
+use super::shared::SharedServer;
+
+/// How long it sleeps.
+const BEAT: Duration = Duration::from_millis(20);
+
+/// Feels the pulse until the hall is gone or ends.
+pub(super) fn feel(hall: Weak<SharedServer>) -> std::io::Result<()> {
+    let watch = std::thread::Builder::new().name("practice-pulse".to_owned());
+    watch.spawn(move || {
+        let mut late = Duration::ZERO;
+        while let Some(hall) = hall.upgrade().filter(|hall| !hall.stop.is_cancelled()) {
+            let now = hall.now();
+            hall.journal.beat(late, now + BEAT, now);
+            drop(hall);
+            let asleep = Instant::now();
+            std::thread::sleep(BEAT);
+            late = asleep.elapsed().saturating_sub(BEAT);
+        }
+    })?;
+    Ok(())
+}

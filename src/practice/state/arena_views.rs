@@ -1,0 +1,183 @@
+//! How arenas look in JSON.
+
+use crate::practice::arena::{Tournament, ArenaStage};
+use crate::practice::time::Millis;
+use crate::practice::wire::{
+    ArenaClock, ArenaFacts, ArenaList, ListedArena, ListedPerf, RatingBound, ShownArena, ShownPerf,
+    StandingPage, StandingPlayer, TeamBattle, Variant, EntryVerdict, EntryVerdicts,
+};
+
+use super::ServerState;
+
+/// Players on a page.
+const PAGE: usize = 10;
+
+impl ServerState {
+    /// The list of tournaments.
+    pub(crate) fn arena_list(&self, now: Millis) -> ArenaList {
+        let mut list = ArenaList::default();
+        for field in self.all_arenas() {
+            let of_stage = match field.stage {
+                ArenaStage::Created => &mut list.created,
+                ArenaStage::Started => &mut list.started,
+                ArenaStage::Finished => &mut list.finished,
+            };
+            of_stage.push(self.listed_arena(field, now));
+        }
+        list
+    }
+
+    fn listed_arena(&self, field: &Tournament, now: Millis) -> ListedArena {
+        let variant = Variant::of(&field.plan.variant).unwrap_or(Variant::ATOMIC);
+        ListedArena {
+            facts: self.arena_facts(field, now),
+            variant,
+            starts_at: field.begins.0,
+            finishes_at: field.ends.0,
+            status: field.stage.id(),
+            perf: ListedPerf {
+                key: variant.key,
+                name: variant.name,
+                position: 0,
+            },
+        }
+    }
+
+    fn arena_facts(&self, field: &Tournament, now: Millis) -> ArenaFacts {
+        let plan = &field.plan;
+        let ahead = field.stage == ArenaStage::Created;
+        ArenaFacts {
+            id: field.id.clone(),
+            created_by: "lichess",
+            system: "arena",
+            full_name: plan.name.clone(),
+            minutes: plan.minutes,
+            clock: ArenaClock {
+                limit: plan.limit,
+                increment: plan.increment,
+            },
+            rated: plan.rated,
+            nb_players: field.players.len(),
+            bots_allowed: plan.bots_allowed,
+            private: plan.password.is_some(),
+            min_rating: plan.min_rating.map(|rating| RatingBound {
+                perf: "atomic",
+                rating,
+            }),
+            team_member: plan.team.clone(),
+            team_battle: (!plan.battle.is_empty()).then(|| TeamBattle {
+                teams: plan.battle.clone(),
+                nb_leaders: 5,
+            }),
+            seconds_to_start: ahead.then(|| self.timing.count(field.begins - now)),
+        }
+    }
+
+    /// One tournament, seen by `user`.
+    pub(crate) fn shown_arena(
+        &self,
+        id: &str,
+        user: Option<&str>,
+        now: Millis,
+    ) -> Option<ShownArena> {
+        let field = self.arena(id)?;
+        let variant = Variant::of(&field.plan.variant).unwrap_or(Variant::ATOMIC);
+        let verdicts = user.map_or_else(Vec::new, |user| self.verdicts(field, user));
+        Some(ShownArena {
+            facts: self.arena_facts(field, now),
+            variant: variant.key,
+            starts_at: iso(field.begins),
+            perf: ShownPerf {
+                icon: "\u{e025}",
+                key: variant.key,
+                name: variant.name,
+            },
+            verdicts: EntryVerdicts {
+                accepted: verdicts.iter().all(|(_, met)| *met),
+                list: verdicts.into_iter().map(verdict).collect(),
+            },
+            standing: self.standing(field),
+            seconds_to_finish: (field.stage == ArenaStage::Started)
+                .then(|| self.timing.count(field.ends - now)),
+            pairings_closed: field.stage == ArenaStage::Started && field.is_closed(now),
+            is_finished: field.stage == ArenaStage::Finished,
+            my_username: user.map(|user| self.name_of(user)),
+        })
+    }
+
+    fn standing(&self, field: &Tournament) -> StandingPage {
+        let mut players: Vec<_> = field.players.iter().collect();
+        players.sort_by_key(|(_, player)| std::cmp::Reverse(player.score));
+        let players = players.into_iter().take(PAGE).enumerate();
+        let players = players.filter_map(|(at, (user, player))| {
+            let account = self.account(user)?;
+            Some(StandingPlayer {
+                name: account.name.clone(),
+                title: account.title(),
+                rank: at + 1,
+                rating: account.rating.shown(),
+                score: player.score,
+                withdraw: player.out,
+            })
+        });
+        StandingPage {
+            page: 1,
+            players: players.collect(),
+        }
+    }
+}
+
+fn verdict((condition, met): (String, bool)) -> EntryVerdict {
+    let verdict = if met { "ok" } else { "not met" };
+    EntryVerdict {
+        condition,
+        verdict: verdict.to_owned(),
+    }
+}
+
+/// A moment as text, such as `2026-08-22T18:00:00Z`.
+fn iso(at: Millis) -> String {
+    let seconds = at.0 / 1000;
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    // Days are counted off year by year and month by month: it is asked for seldom.
+    let mut days = seconds / 86_400;
+    let mut year = 1970;
+    while days >= length_of_year(year) {
+        days -= length_of_year(year);
+        year += 1;
+    }
+    let february = length_of_year(year) - 337;
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
+        if days < length {
+            break;
+        }
+        days -= length;
+        month += 1;
+    }
+    let day = days + 1;
+    format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+fn length_of_year(year: u64) -> u64 {
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    365 + u64::from(leap)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_written_as_the_calendar_has_it() {
+        let rows = [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_825_600, "2000-02-29T12:00:00Z"),
+            (1_787_421_600, "2026-08-22T18:00:00Z"),
+            (1_798_761_599, "2026-12-31T23:59:59Z"),
+        ];
+        for (seconds, text) in rows {
+            assert_eq!(iso(Millis(seconds * 1000 + 7)), text);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Arenas in the house: opened, joined, left, and their games begun and counted.
+
+use crate::practice::account::Account;
+use crate::practice::arena::{ArenaPlan, EntryRequest, Tournament, Applicant, ArenaStage};
+use crate::practice::api_error::ApiError;
+use crate::practice::event::Event;
+use crate::practice::rating::Score;
+use crate::practice::game_settings::Status;
+use crate::practice::time::Millis;
+use crate::practice::wire::Variant;
+use crate::rules::Color;
+
+use super::ServerState;
+use super::games::{NewGame, score};
+
+impl ServerState {
+    /// Opens an arena; nothing for a variant or a clock that is not offered.
+    pub(crate) fn open_arena(&mut self, plan: ArenaPlan, now: Millis) -> Option<String> {
+        if Variant::of(&plan.variant).is_none() || !plan.terms().time.is_offered() {
+            return None;
+        }
+        let id = self.letters(8);
+        let field = Tournament::new(id.clone(), plan, self.timing, now);
+        self.arenas.insert(id.clone(), field);
+        Some(id)
+    }
+
+    pub(crate) fn arena(&self, id: &str) -> Option<&Tournament> {
+        self.arenas.get(id)
+    }
+
+    /// Every arena, by its id.
+    pub(crate) fn all_arenas(&self) -> impl Iterator<Item = &Tournament> {
+        self.arenas.values()
+    }
+
+    /// `user` joins an arena, comes back to it, or says that it is there.
+    pub(crate) fn join_arena(
+        &mut self,
+        user: &str,
+        id: &str,
+        entrance: &EntryRequest,
+        now: Millis,
+    ) -> Result<(), ApiError> {
+        let field = self.arenas.get(id).ok_or_else(ApiError::not_found)?;
+        let account = self.accounts.get(user).ok_or_else(ApiError::not_found)?;
+        let was_in = field.players.contains_key(user);
+        field
+            .plan
+            .admit(&newcomer(account), entrance, was_in)
+            .inspect_err(|_| tracing::debug!(user, id, "not let in"))?;
+        if !was_in {
+            self.spend_first_join(user, now)?;
+        }
+        self.come_in(user, id, false, entrance, now)
+    }
+
+    /// A partner comes in, whatever the conditions.
+    pub(crate) fn enter_resident(
+        &mut self,
+        user: &str,
+        id: &str,
+        now: Millis,
+    ) -> Result<(), ApiError> {
+        self.come_in(user, id, true, &EntryRequest::default(), now)
+    }
+
+    fn come_in(
+        &mut self,
+        user: &str,
+        id: &str,
+        resident: bool,
+        entrance: &EntryRequest,
+        now: Millis,
+    ) -> Result<(), ApiError> {
+        let field = self.arenas.get_mut(id).ok_or_else(ApiError::not_found)?;
+        let was_in = field.has(user);
+        field.join(user, resident, entrance, now)?;
+        if !was_in {
+            let name = self.name_of(user);
+            self.news(Event::Entered {
+                arena: id.to_owned(),
+                name,
+            });
+        }
+        Ok(())
+    }
+
+    /// Arenas that somebody is not in yet are joined so often an hour and a day.
+    fn spend_first_join(&mut self, user: &str, now: Millis) -> Result<(), ApiError> {
+        let account = self.accounts.get_mut(user).ok_or_else(ApiError::not_found)?;
+        let spent = account
+            .first_joins
+            .iter_mut()
+            .any(|window| window.take(now).is_err());
+        if spent {
+            return Err(ApiError::refused("You are joining too many tournaments"));
+        }
+        Ok(())
+    }
+
+    /// One more call that joins, whatever becomes of it.
+    pub(crate) fn count_join(&mut self, user: &str, now: Millis) -> Result<(), ApiError> {
+        let account = self.accounts.get_mut(user).ok_or_else(ApiError::not_found)?;
+        account
+            .joins
+            .take(now)
+            .map_err(|_| ApiError::text(429, "Too many requests. Try again later."))
+    }
+
+    /// `user` leaves an arena, or pauses in it.
+    pub(crate) fn leave_arena(&mut self, user: &str, id: &str, now: Millis) -> Result<(), ApiError> {
+        let field = self.arenas.get_mut(id).ok_or_else(ApiError::not_found)?;
+        if field.withdraw(user, now) {
+            self.say_withdrawn(user, id);
+        }
+        Ok(())
+    }
+
+    /// The server puts `user` out of an arena.
+    pub(crate) fn put_out(&mut self, user: &str, id: &str) {
+        if let Some(field) = self.arenas.get_mut(id) {
+            field.put_out(user);
+            self.say_withdrawn(user, id);
+        }
+    }
+
+    fn say_withdrawn(&mut self, user: &str, id: &str) {
+        let name = self.name_of(user);
+        self.news(Event::Withdrew {
+            arena: id.to_owned(),
+            name,
+        });
+    }
+
+    /// Begins, pairs and ends what is due.
+    pub(super) fn tick_arenas(&mut self, now: Millis) {
+        let due = |field: &Tournament| field.next_due().is_some_and(|at| at <= now);
+        let ids: Vec<String> = self
+            .arenas
+            .values()
+            .filter(|field| due(field))
+            .map(|field| field.id.clone())
+            .collect();
+        for id in ids {
+            let Some(field) = self.arenas.get_mut(&id) else {
+                continue;
+            };
+            let (pairs, over) = field.tick(now, &mut self.random);
+            let terms = field.plan.terms();
+            for pair in pairs {
+                let game = self.letters(8);
+                if let Some(field) = self.arenas.get_mut(&id) {
+                    field.began(&pair, &game);
+                }
+                let opening = NewGame {
+                    id: game,
+                    terms,
+                    users: pair,
+                    arena: Some(id.clone()),
+                };
+                self.begin_game(opening, now);
+            }
+            if over {
+                self.news(Event::ArenaOver { arena: id });
+            }
+        }
+    }
+
+    /// A game is over: what it means to its arena, if it has one.
+    pub(super) fn count_in_arena(&mut self, game: &str, now: Millis) {
+        let Some(round) = self.tables.get(game).map(|table| &table.round) else {
+            return;
+        };
+        let Some(field) = round
+            .setup
+            .arena
+            .as_ref()
+            .and_then(|id| self.arenas.get_mut(id))
+        else {
+            return;
+        };
+        let no_start = round.status() == Status::NoStart;
+        let absent = round.ended_by().filter(|_| no_start);
+        let absent = absent.map(|side| round.seat(side).user.as_str());
+        let points = |user: &str| {
+            let side = round.side_of(user).unwrap_or(Color::White);
+            match score(round, side) {
+                Score::Win => 2,
+                Score::Draw => 1,
+                Score::Loss => 0,
+            }
+        };
+        field.over(game, points, absent, now);
+        let id = field.id.clone();
+        let put_out = absent.filter(|user| !field.has(user)).map(str::to_owned);
+        if let Some(user) = put_out {
+            self.say_withdrawn(&user, &id);
+        }
+    }
+
+    /// What the server says of `user` before it knocks: each condition, and whether it is met.
+    pub(crate) fn verdicts(&self, field: &Tournament, user: &str) -> Vec<(String, bool)> {
+        let account = self.accounts.get(user);
+        account.map_or_else(Vec::new, |account| field.plan.verdicts(&newcomer(account)))
+    }
+
+    /// `user` becomes a member of a team that some arena is for.
+    pub(crate) fn join_team(&mut self, user: &str, team: &str) -> Result<(), ApiError> {
+        let known = self
+            .arenas
+            .values()
+            .any(|field| field.stage != ArenaStage::Finished && field.plan.teams().any(|it| it == team));
+        let account = self.accounts.get_mut(user).filter(|_| known);
+        account
+            .ok_or_else(ApiError::not_found)?
+            .teams
+            .insert(team.to_owned());
+        Ok(())
+    }
+
+    /// `user` leaves a team.
+    pub(crate) fn quit_team(&mut self, user: &str, team: &str) -> Result<(), ApiError> {
+        let account = self.accounts.get_mut(user).ok_or_else(ApiError::not_found)?;
+        if account.teams.remove(team) {
+            Ok(())
+        } else {
+            Err(ApiError::not_found())
+        }
+    }
+}
+
+fn newcomer(account: &Account) -> Applicant<'_> {
+    Applicant {
+        is_bot: account.is_bot(),
+        rating: account.rating.shown(),
+        teams: &account.teams,
+    }
+}

@@ -1,0 +1,128 @@
+//! The day's limit of games between bots, credits for challenges, and games that do not count
+//! because they repeat another.
+//!
+//! Counted in fixed windows, as the server does.
+
+use crate::practice::account::Account;
+use crate::practice::api_error::ApiError;
+use crate::practice::time::Millis;
+use crate::rules::Color;
+
+use super::ServerState;
+
+/// Two games are the same game when so many half-moves agree.
+const SAME_PLIES: usize = 20;
+
+impl ServerState {
+    /// Whether `user` may start one more game with `other`, where both are bots.
+    pub(super) fn check_bot_limit(
+        &mut self,
+        user: &str,
+        other: &str,
+        now: Millis,
+    ) -> Result<(), ApiError> {
+        if !self.both_are_bots(user, other) {
+            return Ok(());
+        }
+        let most = self.rules.bot_games_a_day.unwrap_or_default();
+        let mut left = |id: &str| {
+            let window = self.accounts.get_mut(id)?.bot_games.as_mut()?;
+            Some(window.left(now)).filter(|wait| !wait.is_zero())
+        };
+        if let Some(wait) = left(user) {
+            let text = format!(
+                "You played {most} games against other bots today, please wait before challenging \
+                 another bot."
+            );
+            return Err(ApiError::limit(429, &text, "bot.vsBot.day", wait));
+        }
+        if let Some(wait) = left(other) {
+            let name = self
+                .accounts
+                .get(other)
+                .map_or(other, |account| &account.name);
+            let text = format!(
+                "{name} played {most} games against other bots today, please wait {} seconds to \
+                 challenge them.",
+                wait.as_secs()
+            );
+            return Err(ApiError::limit(400, &text, "bot.vsBot.day", wait));
+        }
+        Ok(())
+    }
+
+    /// A challenge costs credits, whatever becomes of it later.
+    pub(super) fn spend_credits(
+        &mut self,
+        challenger: &str,
+        target_is_bot: bool,
+        now: Millis,
+    ) -> Result<(), ApiError> {
+        let price = if target_is_bot { 1 } else { 5 };
+        let account = self.accounts.get_mut(challenger);
+        let windows = account.and_then(|account| account.credits.as_mut());
+        for window in windows.into_iter().flatten() {
+            if window.take_many(price, now).is_err() {
+                // The server does not say how long.
+                return Err(ApiError::text(429, "Too many requests. Try again later."));
+            }
+        }
+        Ok(())
+    }
+
+    /// A game between the two has begun.
+    pub(super) fn spend_bot_limit(&mut self, user: &str, other: &str, now: Millis) {
+        if self.both_are_bots(user, other) {
+            for id in [user, other] {
+                let window = self
+                    .accounts
+                    .get_mut(id)
+                    .and_then(|account| account.bot_games.as_mut());
+                if let Some(window) = window {
+                    // Both were asked before: a full window was refused there.
+                    let _ = window.take(now);
+                }
+            }
+        }
+    }
+
+    fn both_are_bots(&self, user: &str, other: &str) -> bool {
+        [user, other]
+            .iter()
+            .all(|&id| self.accounts.get(id).is_some_and(Account::is_bot))
+    }
+
+    /// Whether this finished game repeats one of the last two that its players finished.
+    pub(super) fn repeats_another(&self, id: &str) -> bool {
+        let Some(this) = self.tables.get(id) else {
+            return false;
+        };
+        let pair = |round: &crate::practice::game::ServerGame| {
+            let mut users = Color::ALL.map(|side| round.seat(side).user.clone());
+            users.sort();
+            users
+        };
+        let winner = |round: &crate::practice::game::ServerGame| {
+            round.winner().map(|side| round.seat(side).user.clone())
+        };
+        let opening = |round: &crate::practice::game::ServerGame| -> Vec<String> {
+            round
+                .record()
+                .iter()
+                .take(SAME_PLIES)
+                .map(|played| played.uci.clone())
+                .collect()
+        };
+        self.finished
+            .iter()
+            .rev()
+            .filter(|other| *other != id)
+            .filter_map(|other| self.tables.get(other))
+            .filter(|other| pair(&other.round) == pair(&this.round))
+            .take(2)
+            .any(|other| {
+                winner(&other.round) == winner(&this.round)
+                    && opening(&other.round) == opening(&this.round)
+            })
+    }
+}

@@ -1,0 +1,199 @@
+//! What the whole server can do to a client besides its duty, when somebody asks for it.
+
+use std::time::Duration;
+
+use crate::practice::account::AccountKind;
+use crate::practice::challenge::{Challenge, ChallengeState, ChallengeRequest};
+use crate::practice::chaos::Announcement;
+use crate::practice::game_settings::{ColorWish, GameSettings};
+use crate::practice::time::Millis;
+use crate::practice::wire::{Compat, EventLine, Variant};
+use crate::rules::Color;
+
+use super::ServerState;
+
+impl ServerState {
+    /// Accounts of their own challenge `user` to games of another kind.
+    pub(crate) fn storm(&mut self, user: &str, challenges: usize, terms: GameSettings, now: Millis) {
+        let standard = Variant::of("standard").unwrap_or(Variant::ATOMIC);
+        for number in 0..challenges {
+            self.one_of_many(&format!("Storm{number}"), user, wish(terms, standard), now);
+        }
+    }
+
+    /// The same to games of atomic chess; the ids of the challenges.
+    pub(crate) fn challenged_by_many(
+        &mut self,
+        user: &str,
+        challenges: usize,
+        terms: GameSettings,
+        now: Millis,
+    ) -> Vec<String> {
+        let wish = wish(terms, Variant::ATOMIC);
+        (0..challenges)
+            .filter_map(|number| {
+                self.one_of_many(&format!("NoShow{number}"), user, wish.clone(), now)
+            })
+            .collect()
+    }
+
+    fn one_of_many(&mut self, name: &str, user: &str, wish: ChallengeRequest, now: Millis) -> Option<String> {
+        let from = self.open_account(name, AccountKind::Human, now)?;
+        let made = self.challenge(&from, user, wish, now);
+        if let Err(denial) = &made {
+            tracing::debug!(?denial, "a challenge of the storm was refused");
+        }
+        made.ok()
+    }
+
+    /// The opponent of the client talks in both rooms.
+    pub(crate) fn flood(&mut self, game: &str, lines: usize) {
+        const TEXTS: [&str; 5] = ["!help", "hello?", "!eval", "!name", "gl hf \u{1F4A5}"];
+        let Some(opponent) = self.opponent_of_client(game) else {
+            return;
+        };
+        for number in 0..lines {
+            let room = if number % 2 == 0 {
+                "player"
+            } else {
+                "spectator"
+            };
+            if self
+                .chat(&opponent, game, room, TEXTS[number % TEXTS.len()])
+                .is_err()
+            {
+                return;
+            }
+        }
+    }
+
+    fn opponent_of_client(&self, game: &str) -> Option<String> {
+        let round = &self.table(game)?.round;
+        let side = Self::client_side(round)?;
+        Some(round.seat(!side).user.clone())
+    }
+
+    /// The client in a game.
+    pub(crate) fn client_of(&self, game: &str) -> Option<(String, Color, GameSettings)> {
+        let round = &self.table(game)?.round;
+        let side = Self::client_side(round)?;
+        Some((round.seat(side).user.clone(), side, round.setup.terms))
+    }
+
+    /// Time for the client, or for both.
+    pub(crate) fn give_client_time(&mut self, game: &str, seconds: u32, now: Millis) {
+        if let Some(table) = self.tables.get_mut(game)
+            && let Some(side) = Self::client_side(&table.round)
+        {
+            table.round.give_time(!side, seconds, now);
+            self.settle(game, now);
+        }
+    }
+
+    pub(crate) fn jump_clocks(&mut self, game: &str, by: Duration, now: Millis) {
+        if let Some(table) = self.tables.get_mut(game) {
+            table.round.jump_clocks(by, now);
+            self.settle(game, now);
+        }
+    }
+
+    /// The server was away, and is back.
+    pub(crate) fn come_back(&mut self, bonus: Duration, now: Millis) {
+        for table in self.tables.values_mut() {
+            table.round.excuse(bonus, now);
+        }
+    }
+
+    /// Tells the client on its event stream of a game that is nothing new to it.
+    pub(crate) fn announce_wrongly(&mut self, game: &str, what: Announcement, now: Millis) {
+        let Some((user, side, _)) = self.client_of(game) else {
+            return;
+        };
+        let finished = self.finished.iter().rev().find(|id| *id != game).cloned();
+        let about = match what {
+            Announcement::Finished => finished.unwrap_or_else(|| game.to_owned()),
+            _ => game.to_owned(),
+        };
+        let Some(table) = self.tables.get(&about) else {
+            return;
+        };
+        let side = table.round.side_of(&user).unwrap_or(side);
+        let mut info = self.game_info(&table.round, side, now);
+        if matches!(what, Announcement::Foreign | Announcement::NotForBots) {
+            let id = self.letters(8);
+            info.full_id = format!("{id}{}", self.letters(4));
+            info.game_id.clone_from(&id);
+            if let Some(extra) = &mut info.extra {
+                extra.id = id;
+                extra.compat = Compat {
+                    bot: what == Announcement::Foreign,
+                    board: true,
+                };
+            }
+        }
+        let game = Box::new(info);
+        self.tell(&user, &EventLine::GameStart { game });
+    }
+
+    /// `from` and `user` find themselves in a game that nobody accepted.
+    pub(crate) fn begin_unasked(
+        &mut self,
+        from: &str,
+        user: &str,
+        terms: GameSettings,
+        now: Millis,
+    ) -> String {
+        let challenge = Challenge {
+            id: self.letters(8),
+            challenger: from.to_owned(),
+            dest: user.to_owned(),
+            color: if self.random.bool() {
+                Color::White
+            } else {
+                Color::Black
+            },
+            wish: wish(terms, Variant::ATOMIC),
+            standing: ChallengeState::Accepted,
+            created: now,
+            seen: now,
+            keepers: 0,
+        };
+        let id = challenge.id.clone();
+        self.challenges.insert(id.clone(), challenge.clone());
+        self.start_game(&challenge, now);
+        id
+    }
+
+    /// `from` challenges `user` and cancels at once.
+    pub(crate) fn challenge_and_cancel(
+        &mut self,
+        from: &str,
+        user: &str,
+        terms: GameSettings,
+        now: Millis,
+    ) -> Option<String> {
+        let wish = wish(terms, Variant::ATOMIC);
+        let id = self.challenge(from, user, wish, now).ok()?;
+        self.cancel(from, &id, now).ok()?;
+        Some(id)
+    }
+
+    /// A challenge that was cancelled becomes a game all the same.
+    pub(crate) fn begin_cancelled(&mut self, id: &str, now: Millis) {
+        if let Some(challenge) = self.challenges.get_mut(id) {
+            challenge.standing = ChallengeState::Accepted;
+            let challenge = challenge.clone();
+            self.start_game(&challenge, now);
+        }
+    }
+}
+
+fn wish(terms: GameSettings, variant: Variant) -> ChallengeRequest {
+    ChallengeRequest {
+        terms,
+        color: ColorWish::Random,
+        variant,
+        rules: Vec::new(),
+        rematch_of: None,
+    }
+}

@@ -1,0 +1,289 @@
+//! The accounts, the outbox and the passing of time.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::practice::account::{Account, Grant, AccountKind, is_name};
+use crate::practice::arena::Tournament;
+use crate::practice::challenge::{Challenge, ChallengeState};
+use crate::practice::api_error::ApiError;
+use crate::practice::event::Event;
+use crate::practice::chaos::GamePhase;
+use crate::practice::time::{Millis, Timing, Window};
+use crate::practice::wire::EventLine;
+use crate::rules::Color;
+
+use super::GameEntry;
+
+/// Finished games and challenges kept for those who ask later.
+const KEPT: usize = 100;
+/// Challenges declined or taken back that are kept so. Every look at the clock goes through all: a
+/// bot that declines what is asked again and again must not make the server ever slower.
+pub(super) const KEPT_CLOSED: usize = 200;
+
+/// Something to be handed out by the shell, in this order.
+#[derive(Debug)]
+pub(crate) enum OutgoingEvent {
+    /// A line for the event streams of a user.
+    Event { user: String, line: String },
+    /// A line for the streams of a game, of one side or both.
+    Game {
+        id: String,
+        to: Option<Color>,
+        line: String,
+        /// Where the game stands for the client, if the line tells how it stands.
+        moment: Option<GameProgress>,
+    },
+    /// The streams of this game have had their last line.
+    GameOver { id: String },
+    /// A challenge or game of this id is not what it was.
+    Changed { id: String },
+    /// An answer for who keeps this challenge alive.
+    ChallengeDone { id: String, done: &'static str },
+    /// For whoever prints.
+    News(Event),
+}
+
+/// Where a game stands for the client that plays it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GameProgress {
+    pub(crate) phase: GamePhase,
+    pub(crate) ply: usize,
+}
+
+/// Rules of the house that Lichess has and a practice ground may do without.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServerRules {
+    /// Games that a bot may play against other bots in a day.
+    pub bot_games_a_day: Option<u32>,
+    /// Credits for challenges, a minute and a day; a bot costs 1, a person 5.
+    pub challenge_credits: Option<[u32; 2]>,
+    /// Rated games that repeat one of the pair's last two are not counted.
+    pub repeats_do_not_count: bool,
+}
+
+/// The whole server.
+#[derive(Debug)]
+pub(crate) struct ServerState {
+    pub(super) url: String,
+    pub(super) timing: Timing,
+    pub(super) rules: ServerRules,
+    pub(super) random: fastrand::Rng,
+    pub(super) accounts: HashMap<String, Account>,
+    pub(super) tokens: HashMap<String, Grant>,
+    pub(super) challenges: BTreeMap<String, Challenge>,
+    /// Ids of challenges declined or taken back, oldest first.
+    pub(super) closed: VecDeque<String>,
+    pub(super) tables: HashMap<String, GameEntry>,
+    pub(super) arenas: BTreeMap<String, Tournament>,
+    /// Ids of finished games, oldest first.
+    pub(super) finished: Vec<String>,
+    pub(super) outbox: Vec<OutgoingEvent>,
+}
+
+impl ServerState {
+    pub(crate) fn new(url: String, timing: Timing, rules: ServerRules, seed: u64) -> Self {
+        Self {
+            url,
+            timing,
+            rules,
+            random: fastrand::Rng::with_seed(seed),
+            accounts: HashMap::new(),
+            tokens: HashMap::new(),
+            challenges: BTreeMap::new(),
+            closed: VecDeque::new(),
+            tables: HashMap::new(),
+            arenas: BTreeMap::new(),
+            finished: Vec::new(),
+            outbox: Vec::new(),
+        }
+    }
+
+    pub(crate) fn timing(&self) -> &Timing {
+        &self.timing
+    }
+
+    pub(crate) fn take_outbox(&mut self) -> Vec<OutgoingEvent> {
+        std::mem::take(&mut self.outbox)
+    }
+
+    /// Opens an account, or gives back the id of the one that has this name.
+    pub(crate) fn open_account(&mut self, name: &str, kind: AccountKind, now: Millis) -> Option<String> {
+        if !is_name(name) {
+            return None;
+        }
+        let mut account = Account::new(name, kind, &self.timing, now);
+        let day = Duration::from_secs(24 * 3600);
+        account.bot_games = self
+            .rules
+            .bot_games_a_day
+            .map(|most| Window::new(most, day));
+        account.credits = self.rules.challenge_credits.map(|[minute, of_day]| {
+            [
+                Window::new(minute, Duration::from_secs(60)),
+                Window::new(of_day, day),
+            ]
+        });
+        let id = account.id.clone();
+        self.accounts.entry(id.clone()).or_insert(account);
+        Some(id)
+    }
+
+    pub(crate) fn grant(&mut self, token: &str, user: &str, scopes: &[&str]) {
+        let grant = Grant::new(user, scopes, &self.timing);
+        self.tokens.insert(token.to_owned(), grant);
+    }
+
+    /// A token nobody can guess.
+    pub(crate) fn new_token(&mut self) -> String {
+        format!("lip_{}", self.letters(20))
+    }
+
+    pub(crate) fn letters(&mut self, count: usize) -> String {
+        (0..count).map(|_| self.random.alphanumeric()).collect()
+    }
+
+    pub(crate) fn token(&self, token: &str) -> Option<&Grant> {
+        self.tokens.get(token).filter(|grant| !grant.suspended)
+    }
+
+    /// Whose token it is, known for the moment or not: open streams live on.
+    pub(crate) fn owner(&self, token: &str) -> Option<&str> {
+        Some(self.tokens.get(token)?.user.as_str())
+    }
+
+    /// Forgets the tokens of a user for a while, or knows them again.
+    pub(crate) fn suspend(&mut self, user: &str, suspended: bool) {
+        let own = self.tokens.values_mut().filter(|grant| grant.user == user);
+        own.for_each(|grant| grant.suspended = suspended);
+    }
+
+    pub(crate) fn revoke(&mut self, token: &str) {
+        self.tokens.remove(token);
+    }
+
+    pub(crate) fn account(&self, id: &str) -> Option<&Account> {
+        self.accounts.get(id)
+    }
+
+    pub(crate) fn account_mut(&mut self, id: &str) -> Option<&mut Account> {
+        self.accounts.get_mut(id)
+    }
+
+    pub(crate) fn is_online(&self, user: &str, now: Millis) -> bool {
+        self.accounts
+            .get(user)
+            .is_some_and(|account| account.is_online(self.timing.online_grace, now))
+    }
+
+    /// One more opening of the event stream with this token.
+    pub(crate) fn open_event_stream(&mut self, token: &str, now: Millis) -> Result<(), ApiError> {
+        let Some(grant) = self.tokens.get_mut(token) else {
+            return Err(ApiError::text(401, "No such token"));
+        };
+        if grant.stream_openings.take(now).is_err() {
+            return Err(ApiError::text(
+                429,
+                "Please don't poll this endpoint, it is intended to be streamed. \
+                 See https://lichess.org/api#tag/board/operation/apiStreamEvent.",
+            ));
+        }
+        if let Some(account) = self.accounts.get_mut(&grant.user) {
+            account.arrive();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn close_event_stream(&mut self, user: &str, now: Millis) {
+        if let Some(account) = self.accounts.get_mut(user) {
+            account.leave(now);
+        }
+    }
+
+    /// One more reading of the own account.
+    pub(crate) fn count_profile_call(&mut self, user: &str, now: Millis) -> Result<(), ApiError> {
+        let account = self.accounts.get_mut(user).ok_or_else(ApiError::not_found)?;
+        account.profile_calls.take(now).map_err(|_| {
+            ApiError::text(
+                429,
+                "Please don't poll this endpoint. Stream the events instead.",
+            )
+        })
+    }
+
+    /// Turns an account that never played into a bot account, for good.
+    pub(crate) fn upgrade(&mut self, user: &str) -> Result<(), ApiError> {
+        let account = self.accounts.get_mut(user).ok_or_else(ApiError::not_found)?;
+        if account.counts.all > 0 || account.counts.playing > 0 {
+            return Err(ApiError::refused(
+                "You already have games played. Make a new account.",
+            ));
+        }
+        account.kind = AccountKind::Bot;
+        account.takebacks = false;
+        Ok(())
+    }
+
+    pub(super) fn tell(&mut self, user: &str, event: &EventLine) {
+        self.outbox.push(OutgoingEvent::Event {
+            user: user.to_owned(),
+            line: line(event),
+        });
+    }
+
+    pub(super) fn changed(&mut self, id: &str) {
+        self.outbox.push(OutgoingEvent::Changed { id: id.to_owned() });
+    }
+
+    pub(super) fn news(&mut self, event: Event) {
+        self.outbox.push(OutgoingEvent::News(event));
+    }
+
+    /// Does what is due.
+    pub(crate) fn tick(&mut self, now: Millis) {
+        let due: Vec<String> = self
+            .tables
+            .iter()
+            .filter(|(_, table)| table.round.next_due().is_some_and(|at| at <= now))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in due {
+            if let Some(table) = self.tables.get_mut(&id) {
+                table.round.tick(now);
+            }
+            self.settle(&id, now);
+        }
+        self.sweep_challenges(now);
+        self.tick_arenas(now);
+    }
+
+    /// When [`House::tick`] has something to do next.
+    pub(crate) fn next_due(&self) -> Option<Millis> {
+        let games = self
+            .tables
+            .values()
+            .filter_map(|table| table.round.next_due());
+        let challenges = self
+            .challenges
+            .values()
+            .filter(|challenge| challenge.standing == ChallengeState::Created && challenge.keepers == 0)
+            .map(|challenge| challenge.seen + self.timing.challenge_offline);
+        let arenas = self.arenas.values().filter_map(Tournament::next_due);
+        games.chain(challenges).chain(arenas).min()
+    }
+
+    pub(super) fn forget_the_oldest(&mut self) {
+        while self.finished.len() > KEPT {
+            let id = self.finished.remove(0);
+            self.tables.remove(&id);
+            self.challenges.remove(&id);
+        }
+    }
+}
+
+/// A line of a stream.
+pub(super) fn line(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("the server's own types are JSON")
+}

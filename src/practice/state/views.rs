@@ -1,0 +1,270 @@
+//! How accounts, challenges and games look in JSON.
+
+use crate::practice::account::Account;
+use crate::practice::challenge::{Challenge, ChallengeState};
+use crate::practice::game::{ServerGame, color_name};
+use crate::practice::game_settings::TimeControl;
+use crate::practice::time::Millis;
+use crate::practice::wire::{
+    ChallengeJson, ChallengeUser, ClockJson, Compat, Direction, EventExtra, EventLine, GameFull,
+    GameInfo, NowPlaying, Opponent, Perf, PerfIcon, PerfName, Perfs, PlayerJson, UserJson,
+    UserStatus, Variant,
+};
+use crate::rules::{Color, Position};
+
+use super::ServerState;
+
+impl ServerState {
+    pub(crate) fn name_of(&self, user: &str) -> String {
+        self.accounts
+            .get(user)
+            .map_or_else(|| user.to_owned(), |account| account.name.clone())
+    }
+
+    /// What a newly opened event stream says first: games under way, then challenges.
+    pub(crate) fn event_snapshot(&self, user: &str, now: Millis) -> Vec<EventLine> {
+        let mut games: Vec<&ServerGame> = self
+            .running()
+            .filter(|round| round.side_of(user).is_some())
+            .collect();
+        games.sort_by_key(|round| round.created);
+        let games = games.into_iter().filter_map(|round| {
+            let game = Box::new(self.game_info(round, round.side_of(user)?, now));
+            Some(EventLine::GameStart { game })
+        });
+        let challenges = self
+            .challenges
+            .values()
+            .filter(|challenge| challenge.dest == user && challenge.standing == ChallengeState::Created)
+            .map(|challenge| EventLine::Challenge {
+                challenge: Box::new(self.challenge_json(challenge, None, now)),
+                compat: None,
+            });
+        games.chain(challenges).collect()
+    }
+
+    pub(crate) fn challenge_json(
+        &self,
+        challenge: &Challenge,
+        direction: Option<Direction>,
+        now: Millis,
+    ) -> ChallengeJson {
+        let declined = match challenge.standing {
+            ChallengeState::Declined(reason) => Some(reason),
+            _ => None,
+        };
+        let wish = &challenge.wish;
+        ChallengeJson {
+            id: challenge.id.clone(),
+            url: format!("{}/{}", self.url, challenge.id),
+            status: challenge.standing.name(),
+            challenger: self.challenge_user(&challenge.challenger, now),
+            dest_user: self.challenge_user(&challenge.dest, now),
+            variant: wish.variant,
+            rated: wish.terms.rated,
+            speed: wish.terms.time.speed(),
+            time_control: wish.terms.time.into(),
+            color: wish.color,
+            final_color: color_name(challenge.color),
+            perf: PerfIcon {
+                icon: "\u{e025}",
+                name: wish.variant.name,
+            },
+            direction,
+            rematch_of: wish.rematch_of.clone(),
+            rules: (!wish.rules.is_empty()).then(|| wish.rules.clone()),
+            decline_reason: declined.map(|reason| reason.text),
+            decline_reason_key: declined.map(|reason| reason.key),
+        }
+    }
+
+    fn challenge_user(&self, user: &str, now: Millis) -> ChallengeUser {
+        let online = self.is_online(user, now);
+        let account = &self.accounts[user];
+        ChallengeUser {
+            id: account.id.clone(),
+            name: account.name.clone(),
+            title: account.title(),
+            rating: account.rating.shown(),
+            provisional: account.rating.is_provisional(),
+            online,
+            lag: online.then_some(4),
+        }
+    }
+
+    pub(crate) fn game_info(&self, round: &ServerGame, side: Color, now: Millis) -> GameInfo {
+        let mut info = self.playing_info(round, side, now);
+        info.extra = Some(EventExtra {
+            rating: round.seat(side).rating.shown(),
+            compat: Compat {
+                bot: Self::is_bot_compatible(round),
+                board: true,
+            },
+            id: round.setup.id.clone(),
+        });
+        info
+    }
+
+    fn playing_info(&self, round: &ServerGame, side: Color, now: Millis) -> GameInfo {
+        let (me, other) = (round.seat(side), round.seat(!side));
+        let diff = |side: Color| round.rating_diffs.map(|diffs| diffs[side.index()]);
+        let timed = round.setup.terms.time != TimeControl::Unlimited;
+        GameInfo {
+            full_id: format!("{}{}", round.setup.id, me.secret),
+            game_id: round.setup.id.clone(),
+            fen: round
+                .record()
+                .last()
+                .map_or_else(|| Position::default().fen(), |played| played.fen.clone()),
+            color: color_name(side),
+            last_move: round
+                .record()
+                .last()
+                .map(|it| it.uci.clone())
+                .unwrap_or_default(),
+            source: if round.setup.arena.is_some() {
+                "arena"
+            } else {
+                "friend"
+            },
+            status: round.status().into(),
+            variant: Variant::ATOMIC.without_short(),
+            speed: round.setup.terms.time.speed(),
+            perf: "atomic",
+            rated: round.setup.terms.rated,
+            has_moved: round.has_moved(side),
+            opponent: Opponent {
+                id: other.user.clone(),
+                username: self.accounts[&other.user].titled_name(),
+                rating: other.rating.shown(),
+                rating_diff: diff(!side),
+            },
+            is_my_turn: round.is_playing() && round.turn() == side,
+            tournament_id: round.setup.arena.clone(),
+            seconds_left: timed.then(|| round.clock().left(side, now) / 1000),
+            winner: round.winner().map(color_name),
+            rating_diff: diff(side),
+            extra: None,
+        }
+    }
+
+    /// The answer of `/api/account/playing`, most urgent first.
+    pub(crate) fn now_playing(&self, user: &str, most: usize, now: Millis) -> NowPlaying {
+        let mut games: Vec<GameInfo> = self
+            .running()
+            .filter_map(|round| Some(self.playing_info(round, round.side_of(user)?, now)))
+            .collect();
+        games.sort_by_key(|game| (!game.is_my_turn, game.seconds_left));
+        let nb_my_turn = games.iter().filter(|game| game.is_my_turn).count();
+        games.truncate(most);
+        NowPlaying {
+            now_playing: games,
+            nb_my_turn,
+        }
+    }
+
+    pub(crate) fn game_full(round: &ServerGame, now: Millis) -> GameFull {
+        let player = |side: Color| {
+            let seat = round.seat(side);
+            PlayerJson {
+                id: seat.user.clone(),
+                name: seat.name.clone(),
+                title: seat.title,
+                rating: seat.rating.shown(),
+                provisional: seat.rating.is_provisional(),
+            }
+        };
+        let state = round.state(now);
+        let (clock, days_per_turn) = match round.setup.terms.time {
+            TimeControl::Clock { limit, increment } => (
+                Some(ClockJson {
+                    initial: round.setup.timing.clock_ms(limit),
+                    increment: round.setup.timing.clock_ms(increment),
+                }),
+                None,
+            ),
+            TimeControl::Correspondence { days } => (None, Some(days)),
+            TimeControl::Unlimited => (None, None),
+        };
+        GameFull {
+            id: round.setup.id.clone(),
+            variant: Variant::ATOMIC,
+            speed: round.setup.terms.time.speed(),
+            perf: PerfName { name: "Atomic" },
+            rated: round.setup.terms.rated,
+            created_at: round.created.0,
+            white: player(Color::White),
+            black: player(Color::Black),
+            initial_fen: "startpos",
+            clock,
+            days_per_turn,
+            tournament_id: round.setup.arena.clone(),
+            state: state.into(),
+        }
+    }
+
+    /// An account in a list; with counts and address where it is asked for alone.
+    pub(crate) fn user_json(&self, account: &Account, alone: bool, now: Millis) -> UserJson {
+        let rating = account.rating;
+        let atomic = (rating.games() > 0).then(|| Perf {
+            games: rating.games(),
+            rating: rating.shown(),
+            rd: rating.deviation(),
+            prog: rating.progress(),
+            prov: rating.is_provisional(),
+        });
+        let playing = self
+            .running()
+            .find(|round| round.side_of(&account.id).is_some());
+        UserJson {
+            id: account.id.clone(),
+            username: account.name.clone(),
+            title: account.title(),
+            disabled: account.closed,
+            tos_violation: account.marked,
+            perfs: Perfs { atomic },
+            created_at: account.created.0,
+            seen_at: if self.is_online(&account.id, now) {
+                now.0
+            } else {
+                account.seen.0
+            },
+            url: alone.then(|| format!("{}/@/{}", self.url, account.name)),
+            playing: playing
+                .filter(|_| alone)
+                .map(|round| format!("{}/{}", self.url, round.setup.id)),
+            count: alone.then_some(account.counts),
+        }
+    }
+
+    pub(crate) fn user_status(&self, id: &str, with_ids: bool, now: Millis) -> Option<UserStatus> {
+        let account = self.accounts.get(&id.to_lowercase())?;
+        let game = self
+            .running()
+            .find(|round| round.side_of(&account.id).is_some());
+        Some(UserStatus {
+            id: account.id.clone(),
+            name: account.name.clone(),
+            title: account.title(),
+            online: self.is_online(&account.id, now),
+            playing: game.is_some(),
+            playing_id: game
+                .filter(|_| with_ids)
+                .map(|round| round.setup.id.clone()),
+        })
+    }
+
+    /// Bots that are there, the best known first.
+    pub(crate) fn online_bots(&self, most: usize, now: Millis) -> Vec<UserJson> {
+        let mut bots: Vec<&Account> = self
+            .accounts
+            .values()
+            .filter(|account| account.is_bot() && self.is_online(&account.id, now))
+            .collect();
+        bots.sort_by(|one, other| one.id.cmp(&other.id));
+        bots.into_iter()
+            .take(most)
+            .map(|bot| self.user_json(bot, false, now))
+            .collect()
+    }
+}

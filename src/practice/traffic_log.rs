@@ -1,0 +1,465 @@
+//! What the server and the client did to each other: calls by kind, pauses after refusals, streams
+//! lost and found again, and the story of each running game.
+//!
+//! Only writes down. What it means for a game is said in `blame`.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::chaos::Endpoint;
+use super::time::Millis;
+
+/// Lines kept of a game's story: the last ones tell how it ended.
+const STORY: usize = 120;
+/// Complaints kept about calls that came too soon.
+const COMPLAINTS: usize = 50;
+/// To wake too late by less than this is the usual course of things.
+const LATE: Duration = Duration::from_millis(30);
+/// Times kept at which the machine stood still.
+const STALLS: usize = 64;
+/// A call of another game or challenge may have been under way when an answer told to wait.
+const UNDER_WAY: Duration = Duration::from_millis(15);
+/// Lichess seconds between two calls that meet a limit.
+const SPACING: u64 = 2;
+/// Moments are whole milliseconds: what was written as 33 apart may have been nearly 34.
+const GRAIN: Duration = Duration::from_millis(1);
+/// Lichess seconds over which openings of event streams are counted.
+const OPENING_WINDOW: u64 = 600;
+
+/// What the client asked, and how long it was without its streams.
+#[derive(Clone, Debug, Default)]
+pub struct Traffic {
+    /// Calls by place.
+    pub calls: BTreeMap<&'static str, u64>,
+    /// Answers of status 429.
+    pub limited: u64,
+    /// The shortest time from such an answer to the account's next call of the kind, of the same game
+    /// where it belongs to one.
+    pub least_gap: Option<Duration>,
+    /// The calls that came sooner than two seconds of Lichess after such an answer.
+    pub too_soon: Vec<String>,
+    /// The most openings of the event stream within ten minutes of Lichess.
+    pub most_openings: usize,
+    /// From the loss of a stream to its next opening, by what was lost how.
+    pub recoveries: BTreeMap<String, Vec<Duration>>,
+    /// Streams that were lost and not opened again.
+    pub still_lost: usize,
+}
+
+/// A call of the Bot API.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallRecord<'a> {
+    /// The account, where the token is known.
+    pub(crate) who: Option<&'a str>,
+    pub(crate) place: Endpoint,
+    /// The game that it belongs to.
+    pub(crate) game: Option<&'a str>,
+    /// The move that it makes.
+    pub(crate) uci: Option<&'a str>,
+}
+
+impl CallRecord<'_> {
+    fn kind(&self) -> LimitKey {
+        LimitKey {
+            who: self.who.map(str::to_owned),
+            place: self.place,
+            game: self.game.map(str::to_owned),
+        }
+    }
+}
+
+/// What is limited together: an account's calls of a place, and of a game where they belong to one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct LimitKey {
+    who: Option<String>,
+    place: Endpoint,
+    game: Option<String>,
+}
+
+/// What is known of a running game.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GameTrace {
+    pub(crate) lines: VecDeque<(Millis, String)>,
+    pub(crate) calls: u32,
+    /// Moves sent for a ply after another, without a refusal between.
+    pub(crate) second_thoughts: u32,
+    sent: Option<FirstSend>,
+}
+
+/// The first move that was sent for a list of moves.
+#[derive(Clone, Debug)]
+struct FirstSend {
+    after: String,
+    uci: String,
+    refused: bool,
+}
+
+/// The book of the server.
+#[derive(Debug)]
+pub(crate) struct TrafficLog {
+    spacing: Duration,
+    window: Duration,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    traffic: Traffic,
+    games: HashMap<String, GameTrace>,
+    openings: VecDeque<Millis>,
+    /// When the last call of a kind came in.
+    came: HashMap<LimitKey, Millis>,
+    /// Calls that were told to wait: when, and the move where it was one.
+    limited: HashMap<LimitKey, (Millis, Option<String>)>,
+    lost: HashMap<String, (&'static str, Millis)>,
+    /// When nobody was let in, or the token not known: from, and until.
+    outages: Vec<(Millis, Option<Millis>)>,
+    /// When the machine stood still, the last ones: until when, and for how long.
+    stalls: VecDeque<(Millis, Duration)>,
+    /// When whoever feels the pulse should have woken.
+    beat: Option<Millis>,
+}
+
+impl TrafficLog {
+    pub(crate) fn new(second: Duration) -> Self {
+        Self {
+            spacing: second * SPACING as u32,
+            window: second * OPENING_WINDOW as u32,
+            inner: Mutex::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was asked so far.
+    pub(crate) fn traffic(&self) -> Traffic {
+        let inner = self.lock();
+        Traffic {
+            still_lost: inner.lost.len(),
+            ..inner.traffic.clone()
+        }
+    }
+
+    pub(crate) fn begin(&self, game: &str) {
+        self.lock().games.insert(game.to_owned(), GameTrace::default());
+    }
+
+    /// The story of a game that is over.
+    pub(crate) fn close(&self, game: &str) -> GameTrace {
+        let mut inner = self.lock();
+        inner.lost.remove(&format!("game {game}"));
+        let elsewhere = |kind: &LimitKey| kind.game.as_deref() != Some(game);
+        inner.limited.retain(|kind, _| elsewhere(kind));
+        inner.came.retain(|kind, _| elsewhere(kind));
+        inner.games.remove(game).unwrap_or_default()
+    }
+
+    /// Writes a line into the story of a running game.
+    pub(crate) fn tell(&self, game: &str, now: Millis, line: impl Into<String>) {
+        self.lock().tell(game, now, line.into());
+    }
+
+    /// A call came in; another move than the one that was limited is not its repetition.
+    pub(crate) fn called(&self, call: CallRecord<'_>, now: Millis) {
+        let CallRecord {
+            place, game, uci, ..
+        } = call;
+        let mut inner = self.lock();
+        let inner = &mut *inner;
+        *inner.traffic.calls.entry(place.name()).or_default() += 1;
+        if let Some(story) = game.and_then(|game| inner.games.get_mut(game)) {
+            story.calls += 1;
+        }
+        if place == Endpoint::Events {
+            inner.openings.push_back(now);
+            while inner
+                .openings
+                .front()
+                .is_some_and(|&first| now - first > self.window)
+            {
+                inner.openings.pop_front();
+            }
+            let openings = inner.openings.len();
+            inner.traffic.most_openings = inner.traffic.most_openings.max(openings);
+        }
+        let kind = call.kind();
+        inner.came.insert(kind.clone(), now);
+        let waits = inner.limited.get(&kind).cloned();
+        if let Some((limited, what)) = waits
+            && what.as_deref() == uci
+            && (game.is_some() || now - limited >= UNDER_WAY)
+        {
+            inner.limited.remove(&kind);
+            let gap = now - limited;
+            let least = inner.traffic.least_gap.unwrap_or(gap);
+            inner.traffic.least_gap = Some(least.min(gap));
+            if gap + GRAIN <= self.spacing && inner.traffic.too_soon.len() < COMPLAINTS {
+                let at = game.unwrap_or("the account");
+                let line = format!("{} of {at} {gap:?} after a 429", place.name());
+                inner.traffic.too_soon.push(line);
+            }
+        }
+    }
+
+    /// A call was answered.
+    pub(crate) fn answered(&self, call: CallRecord<'_>, status: u16, now: Millis) {
+        let CallRecord {
+            place, game, uci, ..
+        } = call;
+        let mut inner = self.lock();
+        if status == 429 {
+            inner.traffic.limited += 1;
+            let kind = call.kind();
+            // Who was kept waiting for so long may have given the call up, and be making the next.
+            let came = inner.came.get(&kind).copied();
+            let told = came.filter(|&came| now - came >= self.spacing);
+            let told = told.unwrap_or(now);
+            inner.limited.insert(kind, (told, uci.map(str::to_owned)));
+        }
+        if let Some(game) = game
+            && (status != 200 || place == Endpoint::Move)
+        {
+            inner.tell(game, now, format!("{} answered {status}", place.name()));
+        }
+    }
+
+    /// A move was sent for the list of moves `after`.
+    pub(crate) fn move_sent(&self, game: &str, after: &str, uci: &str, now: Millis) {
+        let mut inner = self.lock();
+        inner.tell(game, now, format!("the client sends {uci}"));
+        let Some(story) = inner.games.get_mut(game) else {
+            return;
+        };
+        match &story.sent {
+            Some(sent) if sent.after == after => {
+                if sent.uci != uci && !sent.refused {
+                    story.second_thoughts += 1;
+                    let line = format!("{uci} after {} for the same ply", sent.uci);
+                    inner.tell(game, now, line);
+                }
+            }
+            _ => {
+                story.sent = Some(FirstSend {
+                    after: after.to_owned(),
+                    uci: uci.to_owned(),
+                    refused: false,
+                });
+            }
+        }
+    }
+
+    /// The move under way was definitely refused.
+    pub(crate) fn move_refused(&self, game: &str) {
+        let mut inner = self.lock();
+        if let Some(sent) = inner
+            .games
+            .get_mut(game)
+            .and_then(|story| story.sent.as_mut())
+        {
+            sent.refused = true;
+        }
+    }
+
+    /// A stream is of no use from now on.
+    pub(crate) fn lost(&self, stream: &str, how: &'static str, now: Millis) {
+        let mut inner = self.lock();
+        inner.lost.entry(stream.to_owned()).or_insert((how, now));
+        if let Some(game) = stream.strip_prefix("game ") {
+            inner.tell(game, now, how.to_owned());
+        }
+    }
+
+    /// A stream was opened.
+    pub(crate) fn opened(&self, stream: &str, now: Millis) {
+        let mut inner = self.lock();
+        if let Some((how, since)) = inner.lost.remove(stream) {
+            let kind = stream.split(' ').next().unwrap_or_default();
+            let found = inner
+                .traffic
+                .recoveries
+                .entry(format!("{kind}: {how}"))
+                .or_default();
+            found.push(now - since);
+        }
+        if let Some(game) = stream.strip_prefix("game ") {
+            inner.tell(game, now, "the client opens the stream".to_owned());
+        }
+    }
+
+    /// From now on the server serves nobody.
+    pub(crate) fn outage(&self, now: Millis) {
+        self.lock().outages.push((now, None));
+    }
+
+    /// The oldest outage that lasts is over.
+    pub(crate) fn outage_over(&self, now: Millis) {
+        let mut inner = self.lock();
+        if let Some((_, until)) = inner.outages.iter_mut().find(|(_, until)| until.is_none()) {
+            *until = Some(now);
+        }
+    }
+
+    /// Whoever feels the pulse sleeps from now on and should wake at `due`; it woke so much too
+    /// late.
+    pub(crate) fn beat(&self, late: Duration, due: Millis, now: Millis) {
+        let mut inner = self.lock();
+        inner.beat = Some(due);
+        if late < LATE {
+            return;
+        }
+        if inner.stalls.len() >= STALLS {
+            inner.stalls.pop_front();
+        }
+        inner.stalls.push_back((now, late));
+    }
+
+    /// Whether the machine stood still for longer than `margin`, and that less than `margin` ago:
+    /// nobody has had that much time since to make up for it.
+    pub(crate) fn stood_still(&self, margin: Duration, now: Millis) -> bool {
+        let counts = |&(until, span): &(Millis, Duration)| span > margin && now - until < margin;
+        let inner = self.lock();
+        // Others may wake from it sooner than whoever feels the pulse.
+        let still = inner.beat.is_some_and(|due| now - due > margin);
+        still || inner.stalls.iter().any(counts)
+    }
+
+    /// Whether nobody was served all the time from one moment to another.
+    pub(crate) fn refused_throughout(&self, from: Millis, to: Millis) -> bool {
+        let covers = |&(since, until): &(Millis, Option<Millis>)| {
+            since <= from && until.is_none_or(|until| until >= to)
+        };
+        self.lock().outages.iter().any(covers)
+    }
+}
+
+impl Inner {
+    fn tell(&mut self, game: &str, now: Millis, line: String) {
+        if let Some(story) = self.games.get_mut(game) {
+            if story.lines.len() >= STORY {
+                story.lines.pop_front();
+            }
+            story.lines.push_back((now, line));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(place: Endpoint, game: Option<&str>) -> CallRecord<'_> {
+        CallRecord {
+            who: Some("bot"),
+            place,
+            game,
+            uci: None,
+        }
+    }
+
+    fn journal() -> TrafficLog {
+        TrafficLog::new(Duration::from_secs(1))
+    }
+
+    #[test]
+    fn a_call_too_soon_after_a_limit_is_complained_of() {
+        let journal = journal();
+        for (place, game) in [(Endpoint::Move, Some("g")), (Endpoint::Events, None)] {
+            journal.called(call(place, game), Millis(0));
+            journal.answered(call(place, game), 429, Millis(100));
+            journal.called(call(place, Some("other")), Millis(200));
+        }
+        journal.called(call(Endpoint::Move, Some("g")), Millis(2_100));
+        journal.called(call(Endpoint::Events, None), Millis(2_000));
+        let traffic = journal.traffic();
+        assert_eq!(traffic.limited, 2);
+        assert_eq!(traffic.least_gap, Some(Duration::from_millis(1_900)));
+        assert_eq!(traffic.too_soon.len(), 1, "{:?}", traffic.too_soon);
+    }
+
+    #[test]
+    fn a_call_answered_so_late_that_it_may_have_been_given_up_counts_from_when_it_came() {
+        for (answered, complaints) in [(1_900, 1), (2_000, 0)] {
+            let journal = journal();
+            journal.called(call(Endpoint::Move, Some("g")), Millis(0));
+            journal.answered(call(Endpoint::Move, Some("g")), 429, Millis(answered));
+            journal.called(call(Endpoint::Move, Some("g")), Millis(2_001));
+            let soon = journal.traffic().too_soon.len();
+            assert_eq!(soon, complaints, "{answered} ms");
+        }
+    }
+
+    #[test]
+    fn two_hurried_seconds_are_not_called_too_soon_for_being_counted_in_whole_milliseconds() {
+        let hurried = Duration::from_secs(1) / 60;
+        for (gap, complaints) in [(34, 0), (33, 0), (32, 1)] {
+            let journal = TrafficLog::new(hurried);
+            journal.answered(call(Endpoint::Move, Some("g")), 429, Millis(100));
+            journal.called(call(Endpoint::Move, Some("g")), Millis(100 + gap));
+            assert_eq!(journal.traffic().too_soon.len(), complaints, "{gap} ms");
+        }
+    }
+
+    #[test]
+    fn the_fullest_window_of_openings_is_found() {
+        let journal = journal();
+        for second in (0..1200).step_by(60) {
+            journal.called(call(Endpoint::Events, None), Millis(second * 1000));
+        }
+        assert_eq!(journal.traffic().most_openings, 11);
+    }
+
+    #[test]
+    fn a_stream_is_lost_until_it_is_opened() {
+        let journal = journal();
+        journal.lost("game g", "stream reset", Millis(1_000));
+        journal.lost("game g", "stream ended", Millis(1_500));
+        assert_eq!(journal.traffic().still_lost, 1);
+        journal.opened("game g", Millis(1_700));
+        journal.opened("game g", Millis(1_900));
+        let traffic = journal.traffic();
+        let took = &traffic.recoveries["game: stream reset"];
+        assert_eq!(took, &[Duration::from_millis(700)]);
+        assert_eq!(traffic.still_lost, 0);
+    }
+
+    #[test]
+    fn another_move_for_a_ply_is_a_second_thought_unless_the_first_was_refused() {
+        let journal = journal();
+        journal.begin("g");
+        journal.move_sent("g", "", "e2e4", Millis(0));
+        journal.move_sent("g", "", "e2e4", Millis(1));
+        journal.move_refused("g");
+        journal.move_sent("g", "", "d2d4", Millis(2));
+        journal.move_sent("g", "d2d4 e7e5", "a2a3", Millis(3));
+        journal.move_sent("g", "d2d4 e7e5", "a2a4", Millis(4));
+        assert_eq!(journal.close("g").second_thoughts, 1);
+    }
+
+    #[test]
+    fn a_stall_excuses_only_when_it_was_longer_than_the_margin_and_just_now() {
+        let journal = journal();
+        let margin = Duration::from_millis(160);
+        journal.beat(Duration::from_millis(150), Millis(1_020), Millis(1_000));
+        assert!(!journal.stood_still(margin, Millis(1_001)), "too short");
+        assert!(journal.stood_still(margin, Millis(1_181)), "it lasts");
+        journal.beat(Duration::from_millis(300), Millis(2_020), Millis(2_000));
+        assert!(journal.stood_still(margin, Millis(2_100)));
+        assert!(
+            !journal.stood_still(margin, Millis(2_160)),
+            "time enough since"
+        );
+    }
+
+    #[test]
+    fn an_outage_excuses_only_who_was_refused_all_the_time() {
+        let journal = journal();
+        journal.outage(Millis(100));
+        assert!(journal.refused_throughout(Millis(100), Millis(900)));
+        journal.outage_over(Millis(500));
+        assert!(!journal.refused_throughout(Millis(100), Millis(900)));
+        assert!(journal.refused_throughout(Millis(200), Millis(500)));
+    }
+}
