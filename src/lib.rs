@@ -3,7 +3,7 @@
 //! The rooms of the house, highest floor first; a room may use the floors below its own only.
 //! `docs/architecture.md` is the plan.
 
-pub mod contest;
+pub mod match_runner;
 #[cfg(unix)]
 pub mod panel;
 pub mod practice;

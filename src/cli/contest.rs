@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use megaton::contest::{
-    Allowance, ContestError, Match, Opening, PlayerSpec, Report, Sprt, Standing, Verdict,
+use megaton::match_runner::{
+    MoveLimit, MatchError, Match, Opening, PlayerSpec, MatchReport, Sprt, MatchScore, SprtVerdict,
     parse_openings, pgn, play,
 };
 
@@ -106,10 +106,10 @@ struct Limit {
     nodes: Option<u64>,
     /// A clock in seconds: base+increment
     #[arg(long, value_name = "S+S", value_parser = Allowance::parse_clock)]
-    tc: Option<Allowance>,
+    tc: Option<MoveLimit>,
     /// Seconds a move
     #[arg(long, value_name = "S", value_parser = Allowance::parse_movetime)]
-    movetime: Option<Allowance>,
+    movetime: Option<MoveLimit>,
     /// Plies a move
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     depth: Option<u32>,
@@ -129,12 +129,12 @@ enum Drop {
 }
 
 impl Limit {
-    fn allowance(&self, soft: Option<u64>) -> Result<Allowance, Failure> {
+    fn allowance(&self, soft: Option<u64>) -> Result<MoveLimit, Failure> {
         if soft.is_some() && self.nodes.is_none() {
             return Err(Failure::setup("--soft-nodes needs --nodes as its ceiling"));
         }
-        let nodes = self.nodes.map(|hard| Allowance::Nodes { soft, hard });
-        let depth = self.depth.map(Allowance::Depth);
+        let nodes = self.nodes.map(|hard| MoveLimit::Nodes { soft, hard });
+        let depth = self.depth.map(MoveLimit::Depth);
         let asked = [nodes, self.tc, self.movetime, depth];
         let limit = asked.into_iter().flatten().next();
         limit
@@ -213,18 +213,18 @@ fn openings(path: &Path) -> Result<Vec<Opening>, Failure> {
     parse_openings(&text).map_err(|error| complain(error.to_string()))
 }
 
-pub(super) fn failure(error: ContestError) -> Failure {
+pub(super) fn failure(error: MatchError) -> Failure {
     match error {
-        ContestError::File { .. } => Failure::Failed(error.into()),
-        ContestError::Setup(_) | ContestError::Player { .. } => Failure::Setup(error.into()),
+        MatchError::File { .. } => Failure::Failed(error.into()),
+        MatchError::Setup(_) | MatchError::Player { .. } => Failure::Setup(error.into()),
     }
 }
 
-fn status(report: &Report) -> Result<(), Failure> {
+fn status(report: &MatchReport) -> Result<(), Failure> {
     match report.verdict {
-        None | Some(Verdict::Accepted) => Ok(()),
-        Some(Verdict::Rejected) => Err(Failure::Answer(EXIT_REJECTED)),
-        Some(Verdict::Undecided) => Err(Failure::Answer(EXIT_UNDECIDED)),
+        None | Some(SprtVerdict::Accepted) => Ok(()),
+        Some(SprtVerdict::Rejected) => Err(Failure::Answer(EXIT_REJECTED)),
+        Some(SprtVerdict::Undecided) => Err(Failure::Answer(EXIT_UNDECIDED)),
     }
 }
 
@@ -244,7 +244,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    fn tell(&mut self, standing: &Standing) {
+    fn tell(&mut self, standing: &MatchScore) {
         let pairs = standing.tally.pairs.iter().sum::<u64>() + standing.dropped;
         let line = standing::line(self.contest, standing);
         if !self.bar.is_hidden() {

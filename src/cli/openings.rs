@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use megaton::contest::{MintOptions, mint};
+use megaton::match_runner::{GeneratorOptions, mint};
 use megaton::engine::Evaluator;
 
 use super::contest::failure;
@@ -52,7 +52,7 @@ pub(super) struct Args {
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     let evaluator = evaluator(&args.eval_file)?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let options = MintOptions {
+    let options = GeneratorOptions {
         count: args.count,
         seed: args.seed,
         nodes: args.nodes,

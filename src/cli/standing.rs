@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use megaton::contest::{Forfeits, Match, Report, Sprt, Standing, Tally};
+use megaton::match_runner::{Forfeits, Match, MatchReport, Sprt, MatchScore, Tally};
 
 /// The state of a match in one line.
-pub(super) fn line(contest: &Match, standing: &Standing) -> String {
+pub(super) fn line(contest: &Match, standing: &MatchScore) -> String {
     let tally = &standing.tally;
     let Some(elo) = elo(tally) else {
         return "no pair is complete yet".to_owned();
@@ -29,7 +29,7 @@ pub(super) fn line(contest: &Match, standing: &Standing) -> String {
 pub(super) fn write(
     out: &mut impl Write,
     contest: &Match,
-    report: &Report,
+    report: &MatchReport,
     time: Duration,
 ) -> io::Result<()> {
     let (standing, tally) = (&report.standing, &report.standing.tally);

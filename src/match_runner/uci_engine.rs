@@ -9,10 +9,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::answers::{Answer, Told, read};
-use super::limit::Allowance;
-use super::player::{Choice, Fault, Player, Turn};
-use super::spec::Kind;
+use super::uci_output::{UciLine, InfoFields, read};
+use super::limit::MoveLimit;
+use super::player::{PlayedMove, PlayerFault, Player, TurnTime};
+use super::spec::PlayerKind;
 use crate::rules::{Color, Game};
 
 /// Lines that may wait to be read; a program that says more waits for us.
@@ -27,21 +27,21 @@ const LEAVE: Duration = Duration::from_millis(500);
 const LOOK: Duration = Duration::from_millis(5);
 
 /// A program that runs and plays atomic.
-pub(super) struct Child {
+pub(super) struct UciEngine {
     process: Process,
     input: ChildStdin,
     lines: Receiver<String>,
     watchdog: Duration,
 }
 
-impl Child {
+impl UciEngine {
     /// Starts the program and sets it up; an error says in words why that failed.
     pub(super) fn start(
-        kind: &Kind,
+        kind: &PlayerKind,
         options: &[(String, String)],
         watchdog: Duration,
     ) -> Result<Self, String> {
-        let Kind::Child { program, arguments } = kind else {
+        let PlayerKind::Child { program, arguments } = kind else {
             return Err("no program".to_owned());
         };
         let mut process = Command::new(program)
@@ -70,14 +70,14 @@ impl Child {
     }
 
     fn set_up(&mut self, options: &[(String, String)]) -> Result<(), String> {
-        let words = |fault: Fault| fault.to_string();
+        let words = |fault: PlayerFault| fault.to_string();
         self.say("uci").map_err(words)?;
         let mut known = Vec::new();
         let until = Instant::now() + START;
         loop {
             match self.hear(until, START).map_err(words)? {
-                Answer::Option(name) => known.push(name),
-                Answer::UciOk => break,
+                UciLine::Option(name) => known.push(name),
+                UciLine::UciOk => break,
                 _ => {}
             }
         }
@@ -99,37 +99,37 @@ impl Child {
         self.synchronise().map_err(words)
     }
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), Fault> {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), PlayerFault> {
         self.say(&format!("setoption name {name} value {value}"))
     }
 
     /// Waits until all that was said has been done.
-    fn synchronise(&mut self) -> Result<(), Fault> {
+    fn synchronise(&mut self) -> Result<(), PlayerFault> {
         self.say("isready")?;
         let until = Instant::now() + START;
-        while self.hear(until, START)? != Answer::ReadyOk {}
+        while self.hear(until, START)? != UciLine::ReadyOk {}
         Ok(())
     }
 
-    fn say(&mut self, line: &str) -> Result<(), Fault> {
+    fn say(&mut self, line: &str) -> Result<(), PlayerFault> {
         let sent = writeln!(self.input, "{line}").and_then(|()| self.input.flush());
         sent.map_err(|_| self.gone())
     }
 
     /// The next line's meaning; `patience` is what the complaint names.
-    fn hear(&mut self, until: Instant, patience: Duration) -> Result<Answer, Fault> {
+    fn hear(&mut self, until: Instant, patience: Duration) -> Result<UciLine, PlayerFault> {
         let left = until.saturating_duration_since(Instant::now());
         match self.lines.recv_timeout(left) {
             Ok(line) => Ok(read(&line)),
-            Err(RecvTimeoutError::Timeout) => Err(Fault::Hang(patience)),
+            Err(RecvTimeoutError::Timeout) => Err(PlayerFault::Hang(patience)),
             Err(RecvTimeoutError::Disconnected) => Err(self.gone()),
         }
     }
 
     /// The complaint about a program that is there no more.
-    fn gone(&mut self) -> Fault {
+    fn gone(&mut self) -> PlayerFault {
         let until = Instant::now() + LEAVE;
-        Fault::Crash(match self.ended(until) {
+        PlayerFault::Crash(match self.ended(until) {
             Some(status) => format!("the program ended ({status})"),
             None => "the program closed its output".to_owned(),
         })
@@ -148,20 +148,20 @@ impl Child {
 }
 
 /// How long an answer may take at most, the watchdog's patience left out.
-fn due(turn: &Turn, color: Color) -> Duration {
+fn due(turn: &TurnTime, color: Color) -> Duration {
     match turn.allowance {
-        Allowance::Nodes { .. } | Allowance::Depth(_) => Duration::ZERO,
-        Allowance::Movetime(time) => time,
-        Allowance::Clock { .. } => turn.clocks[color],
+        MoveLimit::Nodes { .. } | MoveLimit::Depth(_) => Duration::ZERO,
+        MoveLimit::Movetime(time) => time,
+        MoveLimit::Clock { .. } => turn.clocks[color],
     }
 }
 
-fn go(turn: &Turn) -> String {
+fn go(turn: &TurnTime) -> String {
     match turn.allowance {
-        Allowance::Nodes { hard, .. } => format!("go nodes {hard}"),
-        Allowance::Depth(plies) => format!("go depth {plies}"),
-        Allowance::Movetime(time) => format!("go movetime {}", time.as_millis().max(1)),
-        Allowance::Clock { increment, .. } => {
+        MoveLimit::Nodes { hard, .. } => format!("go nodes {hard}"),
+        MoveLimit::Depth(plies) => format!("go depth {plies}"),
+        MoveLimit::Movetime(time) => format!("go movetime {}", time.as_millis().max(1)),
+        MoveLimit::Clock { increment, .. } => {
             let millis = |time: Duration| time.as_millis().max(1);
             format!(
                 "go wtime {} btime {} winc {increment} binc {increment}",
@@ -182,30 +182,30 @@ fn position(game: &Game) -> String {
     line
 }
 
-impl Player for Child {
-    fn new_game(&mut self) -> Result<(), Fault> {
+impl Player for UciEngine {
+    fn new_game(&mut self) -> Result<(), PlayerFault> {
         self.say("ucinewgame")?;
         self.synchronise()
     }
 
-    fn choose(&mut self, game: &Game, turn: &Turn) -> Result<Choice, Fault> {
+    fn choose(&mut self, game: &Game, turn: &TurnTime) -> Result<PlayedMove, PlayerFault> {
         self.say(&position(game))?;
         self.say(&go(turn))?;
         let patience = due(turn, game.position().turn()) + self.watchdog;
         let until = Instant::now() + patience;
-        let mut told = Told::default();
+        let mut told = InfoFields::default();
         let text = loop {
             match self.hear(until, patience)? {
-                Answer::Info(later) => told.update(later),
-                Answer::BestMove(text) => break text,
+                UciLine::Info(later) => told.update(later),
+                UciLine::BestMove(text) => break text,
                 _ => {}
             }
         };
         let mv = game
             .position()
             .parse_uci(&text)
-            .map_err(|error| Fault::Illegal(error.to_string()))?;
-        Ok(Choice {
+            .map_err(|error| PlayerFault::Illegal(error.to_string()))?;
+        Ok(PlayedMove {
             mv,
             score: told.score,
             depth: told.depth,
@@ -214,7 +214,7 @@ impl Player for Child {
     }
 }
 
-impl Drop for Child {
+impl Drop for UciEngine {
     fn drop(&mut self) {
         let _ = self.say("quit");
         if self.ended(Instant::now() + LEAVE).is_none() {
@@ -264,22 +264,22 @@ mod tests {
 
     #[test]
     fn each_allowance_is_asked_for_in_its_own_words() {
-        let turn = |allowance| Turn {
+        let turn = |allowance| TurnTime {
             allowance,
             clocks: ByColor {
                 white: Duration::from_micros(1_234_567),
                 black: Duration::ZERO,
             },
         };
-        let nodes = Allowance::Nodes {
+        let nodes = MoveLimit::Nodes {
             soft: None,
             hard: 2000,
         };
         assert_eq!(go(&turn(nodes)), "go nodes 2000");
-        assert_eq!(go(&turn(Allowance::Depth(7))), "go depth 7");
-        let time = Allowance::parse_movetime("0.05").unwrap();
+        assert_eq!(go(&turn(MoveLimit::Depth(7))), "go depth 7");
+        let time = MoveLimit::parse_movetime("0.05").unwrap();
         assert_eq!(go(&turn(time)), "go movetime 50");
-        let clock = Allowance::parse_clock("2+0.02").unwrap();
+        let clock = MoveLimit::parse_clock("2+0.02").unwrap();
         assert_eq!(go(&turn(clock)), "go wtime 1234 btime 1 winc 20 binc 20");
         assert_eq!(
             due(&turn(clock), Color::White),

@@ -29,7 +29,7 @@ pub struct Sprt {
 
 /// What a test says so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SprtVerdict {
     /// The first player is better by `elo1` rather than by `elo0`.
     Accepted,
     /// The first player is better by `elo0`, if at all, rather than by `elo1`.
@@ -62,14 +62,14 @@ impl Sprt {
     }
 
     /// What the counts decide.
-    pub fn verdict(&self, tally: &Tally) -> Verdict {
+    pub fn verdict(&self, tally: &Tally) -> SprtVerdict {
         let ratio = self.ratio(tally);
         if ratio >= Self::bound() {
-            Verdict::Accepted
+            SprtVerdict::Accepted
         } else if ratio <= -Self::bound() {
-            Verdict::Rejected
+            SprtVerdict::Rejected
         } else {
-            Verdict::Undecided
+            SprtVerdict::Undecided
         }
     }
 }
@@ -95,7 +95,7 @@ impl FromStr for Sprt {
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for SprtVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Accepted => "accepted",
@@ -173,10 +173,10 @@ mod tests {
         assert!((Sprt::bound() - 2.944_439).abs() < 1e-6);
         let test = Sprt::new(0.0, 20.0).unwrap();
         let verdict = |pairs| test.verdict(&tally(pairs));
-        assert_eq!(verdict([3, 10, 30, 25, 12]), Verdict::Accepted);
-        assert_eq!(verdict([120, 410, 900, 430, 140]), Verdict::Rejected);
-        assert_eq!(verdict([10, 40, 100, 60, 15]), Verdict::Undecided);
-        assert_eq!(verdict([0, 0, 0, 0, 49]), Verdict::Undecided);
+        assert_eq!(verdict([3, 10, 30, 25, 12]), SprtVerdict::Accepted);
+        assert_eq!(verdict([120, 410, 900, 430, 140]), SprtVerdict::Rejected);
+        assert_eq!(verdict([10, 40, 100, 60, 15]), SprtVerdict::Undecided);
+        assert_eq!(verdict([0, 0, 0, 0, 49]), SprtVerdict::Undecided);
     }
 
     #[test]

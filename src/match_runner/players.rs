@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::child::Child;
-use super::error::ContestError;
-use super::inside::{Inside, Settings, check};
+use super::uci_engine::UciEngine;
+use super::error::MatchError;
+use super::internal_engine::{InternalEngine, EngineSettings, check};
 use super::player::Player;
 use super::spec::PlayerSpec;
 
@@ -13,14 +13,14 @@ const ATTEMPTS: usize = 3;
 
 /// How a player is made; checked as far as words can be.
 #[derive(Clone, Debug)]
-pub(super) struct Blueprint {
+pub(super) struct PlayerFactory {
     spec: PlayerSpec,
-    inside: Option<Settings>,
+    inside: Option<EngineSettings>,
     watchdog: Duration,
 }
 
-impl Blueprint {
-    pub(super) fn new(spec: &PlayerSpec, watchdog: Duration) -> Result<Self, ContestError> {
+impl PlayerFactory {
+    pub(super) fn new(spec: &PlayerSpec, watchdog: Duration) -> Result<Self, MatchError> {
         let inside = if spec.is_inside() {
             Some(check(&spec.to_string(), &spec.options)?)
         } else {
@@ -35,8 +35,8 @@ impl Blueprint {
 
     fn make(&self) -> Result<Box<dyn Player>, String> {
         match &self.inside {
-            Some(settings) => Ok(Box::new(Inside::new(settings))),
-            None => Ok(Box::new(Child::start(
+            Some(settings) => Ok(Box::new(InternalEngine::new(settings))),
+            None => Ok(Box::new(UciEngine::start(
                 &self.spec.kind,
                 &self.spec.options,
                 self.watchdog,
@@ -46,14 +46,14 @@ impl Blueprint {
 }
 
 /// One player at one board.
-pub(super) struct Seat {
-    blueprint: Blueprint,
+pub(super) struct PlayerSlot {
+    blueprint: PlayerFactory,
     player: Option<Box<dyn Player>>,
     has_played: bool,
 }
 
-impl Seat {
-    pub(super) fn new(blueprint: Blueprint) -> Self {
+impl PlayerSlot {
+    pub(super) fn new(blueprint: PlayerFactory) -> Self {
         Self {
             blueprint,
             player: None,
@@ -62,7 +62,7 @@ impl Seat {
     }
 
     /// The player, started if it does not run.
-    pub(super) fn fill(&mut self) -> Result<&mut dyn Player, ContestError> {
+    pub(super) fn fill(&mut self) -> Result<&mut dyn Player, MatchError> {
         let attempts = if self.has_played { ATTEMPTS } else { 1 };
         let player = match self.player.take() {
             Some(player) => player,
@@ -72,7 +72,7 @@ impl Seat {
         Ok(&mut **self.player.insert(player))
     }
 
-    fn start(&self, attempts: usize) -> Result<Box<dyn Player>, ContestError> {
+    fn start(&self, attempts: usize) -> Result<Box<dyn Player>, MatchError> {
         let mut made = self.blueprint.make();
         for _ in 1..attempts {
             if made.is_ok() {
@@ -80,7 +80,7 @@ impl Seat {
             }
             made = self.blueprint.make();
         }
-        made.map_err(|reason| ContestError::Player {
+        made.map_err(|reason| MatchError::Player {
             name: self.blueprint.spec.to_string(),
             reason,
         })

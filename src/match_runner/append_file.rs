@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::error::ContestError;
+use super::error::MatchError;
 
 /// A file under our lock, open at its end.
 #[derive(Debug)]
-pub(super) struct LineFile {
+pub(super) struct AppendFile {
     file: File,
     path: PathBuf,
 }
 
-impl LineFile {
+impl AppendFile {
     /// Opens or makes the file; the text is that of its whole lines.
-    pub(super) fn open(path: &Path) -> Result<(Self, String), ContestError> {
+    pub(super) fn open(path: &Path) -> Result<(Self, String), MatchError> {
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(ContestError::file(folder))?;
+            fs::create_dir_all(folder).map_err(MatchError::file(folder))?;
         }
         let mut file = OpenOptions::new()
             .read(true)
@@ -30,32 +30,32 @@ impl LineFile {
             .create(true)
             .truncate(false)
             .open(path)
-            .map_err(ContestError::file(path))?;
+            .map_err(MatchError::file(path))?;
         flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
-            ContestError::Setup(format!("{} is in use by another process", path.display()))
+            MatchError::Setup(format!("{} is in use by another process", path.display()))
         })?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)
-            .map_err(ContestError::file(path))?;
+            .map_err(MatchError::file(path))?;
         let whole = bytes.iter().rposition(|&byte| byte == b'\n');
         bytes.truncate(whole.map_or(0, |at| at + 1));
         let end = bytes.len() as u64;
         file.set_len(end)
             .and_then(|()| file.seek(SeekFrom::Start(end)))
-            .map_err(ContestError::file(path))?;
+            .map_err(MatchError::file(path))?;
         let text = String::from_utf8(bytes)
-            .map_err(|_| ContestError::Setup(format!("{} is not text", path.display())))?;
+            .map_err(|_| MatchError::Setup(format!("{} is not text", path.display())))?;
         let path = path.to_owned();
         Ok((Self { file, path }, text))
     }
 
     /// Adds a line.
-    pub(super) fn append(&mut self, line: &str) -> Result<(), ContestError> {
+    pub(super) fn append(&mut self, line: &str) -> Result<(), MatchError> {
         debug_assert!(!line.contains('\n'));
         let line = format!("{line}\n");
         self.file
             .write_all(line.as_bytes())
-            .map_err(ContestError::file(&self.path))
+            .map_err(MatchError::file(&self.path))
     }
 }
 
@@ -67,7 +67,7 @@ mod tests {
     fn what_a_death_left_of_a_line_is_cut_off() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/lines");
-        let (mut lines, text) = LineFile::open(&path).unwrap();
+        let (mut lines, text) = AppendFile::open(&path).unwrap();
         assert_eq!(text, "");
         lines.append("one").unwrap();
         lines.append("two").unwrap();
@@ -75,7 +75,7 @@ mod tests {
         for cut in 4..8 {
             let whole = fs::read(&path).unwrap();
             fs::write(&path, &whole[..cut]).unwrap();
-            let (mut lines, text) = LineFile::open(&path).unwrap();
+            let (mut lines, text) = AppendFile::open(&path).unwrap();
             assert_eq!(text, "one\n", "{cut}");
             lines.append("two").unwrap();
             drop(lines);
@@ -87,10 +87,10 @@ mod tests {
     fn two_writers_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lines");
-        let (first, _) = LineFile::open(&path).unwrap();
-        let error = LineFile::open(&path).unwrap_err().to_string();
+        let (first, _) = AppendFile::open(&path).unwrap();
+        let error = AppendFile::open(&path).unwrap_err().to_string();
         assert!(error.contains("in use"), "{error}");
         drop(first);
-        LineFile::open(&path).unwrap();
+        AppendFile::open(&path).unwrap();
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// What is allowed for a move, the same to both players.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Allowance {
+pub enum MoveLimit {
     /// Positions to visit.
     Nodes {
         /// No further iteration once these are passed; only players in process know such a limit.
@@ -29,7 +29,7 @@ pub enum Allowance {
     },
 }
 
-impl Allowance {
+impl MoveLimit {
     /// Whether the clock on the wall plays no part.
     pub const fn is_fixed(&self) -> bool {
         matches!(self, Self::Nodes { .. } | Self::Depth(_))
@@ -62,7 +62,7 @@ fn seconds(text: &str) -> Option<Duration> {
         .flatten()
 }
 
-impl fmt::Display for Allowance {
+impl fmt::Display for MoveLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nodes { soft: None, hard } => write!(f, "{hard} nodes"),
@@ -85,28 +85,28 @@ mod tests {
 
     #[test]
     fn clocks_are_read_as_the_field_writes_them() {
-        let clock = |base, increment| Allowance::Clock {
+        let clock = |base, increment| MoveLimit::Clock {
             base: Duration::from_millis(base),
             increment: Duration::from_millis(increment),
         };
-        assert_eq!(Allowance::parse_clock("2+0.02"), Ok(clock(2000, 20)));
-        assert_eq!(Allowance::parse_clock("10+0.1"), Ok(clock(10_000, 100)));
-        assert_eq!(Allowance::parse_clock("1"), Ok(clock(1000, 0)));
+        assert_eq!(MoveLimit::parse_clock("2+0.02"), Ok(clock(2000, 20)));
+        assert_eq!(MoveLimit::parse_clock("10+0.1"), Ok(clock(10_000, 100)));
+        assert_eq!(MoveLimit::parse_clock("1"), Ok(clock(1000, 0)));
         assert_eq!(clock(2000, 20).to_string(), "2+0.02");
         for bad in ["", "0+1", "-1+0", "2+", "a", "2+x", "nan", "1e99", "3:00"] {
-            assert!(Allowance::parse_clock(bad).is_err(), "{bad}");
+            assert!(MoveLimit::parse_clock(bad).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn only_nodes_and_depth_are_the_same_everywhere() {
-        let nodes = Allowance::Nodes {
+        let nodes = MoveLimit::Nodes {
             soft: None,
             hard: 9,
         };
-        assert!(nodes.is_fixed() && Allowance::Depth(3).is_fixed());
-        assert!(!Allowance::parse_movetime("0.1").unwrap().is_fixed());
-        assert!(!Allowance::parse_clock("1+0").unwrap().is_fixed());
-        assert!(Allowance::parse_movetime("0").is_err());
+        assert!(nodes.is_fixed() && MoveLimit::Depth(3).is_fixed());
+        assert!(!MoveLimit::parse_movetime("0.1").unwrap().is_fixed());
+        assert!(!MoveLimit::parse_clock("1+0").unwrap().is_fixed());
+        assert!(MoveLimit::parse_movetime("0").is_err());
     }
 }

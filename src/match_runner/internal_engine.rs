@@ -4,9 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Duration;
 
-use super::error::ContestError;
-use super::limit::Allowance;
-use super::player::{Choice, Fault, Player, Turn};
+use super::error::MatchError;
+use super::limit::MoveLimit;
+use super::player::{PlayedMove, PlayerFault, Player, TurnTime};
 use crate::engine::{Clock, EngineOptions, Evaluator, Limits, SingleThread};
 use crate::rules::Game;
 
@@ -18,14 +18,14 @@ const OVERHEAD: Duration = Duration::from_millis(10);
 
 /// What may be set.
 #[derive(Clone, Debug)]
-pub(super) struct Settings {
+pub(super) struct EngineSettings {
     engine: EngineOptions,
     overhead: Duration,
     /// In place of what the match allows: odds.
     nodes: Option<u64>,
 }
 
-impl Settings {
+impl EngineSettings {
     /// Reads options by name; case does not matter.
     pub(super) fn new(options: &[(String, String)]) -> Result<Self, String> {
         let mut settings = Self {
@@ -71,30 +71,30 @@ fn number(name: &str, value: &str, least: u64, most: u64) -> Result<u64, String>
 }
 
 /// The engine at the board.
-pub(super) struct Inside {
+pub(super) struct InternalEngine {
     engine: SingleThread,
-    settings: Settings,
+    settings: EngineSettings,
 }
 
-impl Inside {
-    pub(super) fn new(settings: &Settings) -> Self {
+impl InternalEngine {
+    pub(super) fn new(settings: &EngineSettings) -> Self {
         Self {
             engine: SingleThread::new(&settings.engine),
             settings: settings.clone(),
         }
     }
 
-    fn limits(&self, game: &Game, turn: &Turn) -> Limits {
+    fn limits(&self, game: &Game, turn: &TurnTime) -> Limits {
         match turn.allowance {
-            Allowance::Nodes { soft, hard } => Limits {
+            MoveLimit::Nodes { soft, hard } => Limits {
                 soft_nodes: soft,
                 ..Limits::nodes(self.settings.nodes.unwrap_or(hard))
             },
-            Allowance::Depth(plies) => Limits::depth(plies),
-            Allowance::Movetime(time) => {
+            MoveLimit::Depth(plies) => Limits::depth(plies),
+            MoveLimit::Movetime(time) => {
                 Limits::movetime(time.saturating_sub(self.settings.overhead))
             }
-            Allowance::Clock { increment, .. } => Limits::clock(Clock {
+            MoveLimit::Clock { increment, .. } => Limits::clock(Clock {
                 time: turn.clocks[game.position().turn()],
                 increment,
                 moves_to_go: None,
@@ -104,21 +104,21 @@ impl Inside {
     }
 }
 
-impl Player for Inside {
-    fn new_game(&mut self) -> Result<(), Fault> {
+impl Player for InternalEngine {
+    fn new_game(&mut self) -> Result<(), PlayerFault> {
         self.engine.new_game();
         Ok(())
     }
 
-    fn choose(&mut self, game: &Game, turn: &Turn) -> Result<Choice, Fault> {
+    fn choose(&mut self, game: &Game, turn: &TurnTime) -> Result<PlayedMove, PlayerFault> {
         let limits = self.limits(game, turn);
         // A panic of the search loses this game and must not end the match.
         let thought = catch_unwind(AssertUnwindSafe(|| self.engine.think(game, &limits)))
-            .map_err(|_| Fault::Crash("the search panicked".to_owned()))?;
+            .map_err(|_| PlayerFault::Crash("the search panicked".to_owned()))?;
         let mv = thought
             .best
-            .ok_or_else(|| Fault::Illegal("no move at all".to_owned()))?;
-        Ok(Choice {
+            .ok_or_else(|| PlayerFault::Illegal("no move at all".to_owned()))?;
+        Ok(PlayedMove {
             mv,
             score: Some(thought.score),
             depth: Some(thought.depth),
@@ -128,20 +128,20 @@ impl Player for Inside {
 }
 
 /// Checks the options of a player that would play inside.
-pub(super) fn check(name: &str, options: &[(String, String)]) -> Result<Settings, ContestError> {
-    Settings::new(options).map_err(|reason| ContestError::Setup(format!("{name}: {reason}")))
+pub(super) fn check(name: &str, options: &[(String, String)]) -> Result<EngineSettings, MatchError> {
+    EngineSettings::new(options).map_err(|reason| MatchError::Setup(format!("{name}: {reason}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn settings(options: &[(&str, &str)]) -> Result<Settings, String> {
+    fn settings(options: &[(&str, &str)]) -> Result<EngineSettings, String> {
         let options: Vec<_> = options
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        Settings::new(&options)
+        EngineSettings::new(&options)
     }
 
     #[test]

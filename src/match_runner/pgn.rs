@@ -1,12 +1,12 @@
 //! Games as PGN, with each move's score and depth as a comment.
 
-use super::record::{GameRecord, Side};
-use super::runner::{Match, Report};
+use super::record::{GameRecord, MatchSide};
+use super::runner::{Match, MatchReport};
 use crate::archive::{write_tag, write_words};
 use crate::rules::{Color, Game, Position};
 
 /// All games of a match.
-pub fn pgn(contest: &Match, report: &Report) -> String {
+pub fn pgn(contest: &Match, report: &MatchReport) -> String {
     let mut text = String::new();
     for game in &report.games {
         write_game(&mut text, contest, game);
@@ -15,7 +15,7 @@ pub fn pgn(contest: &Match, report: &Report) -> String {
 }
 
 fn write_game(text: &mut String, contest: &Match, game: &GameRecord) {
-    let name = |side: Side| contest.players[side as usize].to_string();
+    let name = |side: MatchSide| contest.players[side as usize].to_string();
     let result = match game.winner.map(|side| game.color(side)) {
         Some(Color::White) => "1-0",
         Some(Color::Black) => "0-1",

@@ -19,28 +19,28 @@ pub(super) const LEAST: Duration = Duration::from_millis(50);
 
 /// When the machine stood still, core by core.
 #[derive(Debug, Default)]
-pub(super) struct Stillness(Vec<Core>);
+pub(super) struct StallDetector(Vec<CoreProbe>);
 
 /// What is looked at by one thread.
 #[derive(Debug, Default)]
-pub(super) struct Core {
+pub(super) struct CoreProbe {
     /// Its number; none where threads cannot be bound to a core.
     number: Option<usize>,
-    seen: Mutex<Seen>,
+    seen: Mutex<StallSample>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct StallSample {
     /// From when until when.
     gaps: Vec<(Instant, Instant)>,
     /// When the thread that looks was awake last.
     awake: Option<Instant>,
 }
 
-impl Stillness {
+impl StallDetector {
     /// Of the cores that this program may use. Nothing is seen before they are watched.
     pub(super) fn of_this_machine() -> Self {
-        let core = |number| Core {
+        let core = |number| CoreProbe {
             number,
             seen: Mutex::default(),
         };
@@ -48,7 +48,7 @@ impl Stillness {
     }
 
     /// What wants to be watched, each by a thread of its own.
-    pub(super) fn cores(&self) -> &[Core] {
+    pub(super) fn cores(&self) -> &[CoreProbe] {
         &self.0
     }
 
@@ -59,7 +59,7 @@ impl Stillness {
     }
 }
 
-impl Core {
+impl CoreProbe {
     /// Looks until `over`.
     pub(super) fn watch(&self, over: &AtomicBool) {
         bind(self.number);
@@ -70,7 +70,7 @@ impl Core {
         self.seen().awake = None;
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, StallSample> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -106,7 +106,7 @@ fn bind(core: Option<usize>) {
 #[cfg(not(target_os = "linux"))]
 fn bind(_: Option<usize>) {}
 
-impl Seen {
+impl StallSample {
     fn beat(&mut self, now: Instant) {
         if let Some(gap) = self.gap(now) {
             self.gaps.push(gap);
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn every_core_is_watched_and_the_longest_standstill_of_one_counts() {
-        let stillness = Stillness::of_this_machine();
+        let stillness = StallDetector::of_this_machine();
         let cores = thread::available_parallelism().unwrap().get();
         if cfg!(target_os = "linux") {
             // A quota of time may count for fewer.
@@ -142,7 +142,7 @@ mod tests {
         }
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
-        let stillness = Stillness(vec![Core::default(), Core::default()]);
+        let stillness = StallDetector(vec![CoreProbe::default(), CoreProbe::default()]);
         for (core, beats) in stillness.cores().iter().zip([[0, 100, 102], [0, 2, 102]]) {
             for beat in beats {
                 core.seen().beat(at(beat));
@@ -150,14 +150,14 @@ mod tests {
         }
         let found = stillness.between(at(0), at(102));
         assert_eq!(found, Duration::from_millis(100));
-        assert_eq!(Stillness::default().between(start, at(102)), Duration::ZERO);
+        assert_eq!(StallDetector::default().between(start, at(102)), Duration::ZERO);
     }
 
     #[test]
     fn a_thread_that_wakes_far_too_late_tells_how_long_the_machine_stood_still() {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
-        let mut seen = Seen::default();
+        let mut seen = StallSample::default();
         assert_eq!(seen.between(at(0), at(900)), Duration::ZERO, "no beat yet");
         for beat in [0, 2, 40, 89, 300, 302] {
             seen.beat(at(beat));

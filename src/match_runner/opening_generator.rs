@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use super::error::ContestError;
-use super::lines::LineFile;
+use super::error::MatchError;
+use super::append_file::AppendFile;
 use crate::engine::{EngineOptions, Evaluator, Limits, SingleThread};
 use crate::rules::{Game, Position};
 
@@ -29,7 +29,7 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
-pub struct MintOptions {
+pub struct GeneratorOptions {
     /// How many openings.
     pub count: usize,
     /// Where chance starts.
@@ -48,7 +48,7 @@ pub struct MintOptions {
 
 /// How far it has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Minted {
+pub struct GeneratorProgress {
     /// Openings in the file.
     pub openings: usize,
     /// Candidates judged for them.
@@ -57,20 +57,20 @@ pub struct Minted {
 
 /// A level position and the line that leads to it.
 #[derive(Clone, Debug)]
-struct Level {
+struct BalancedOpening {
     game: Game,
     score: i32,
 }
 
 /// Makes openings until the file has as many as asked for.
-pub fn mint(options: &MintOptions, mut told: impl FnMut(Minted)) -> Result<Minted, ContestError> {
+pub fn mint(options: &GeneratorOptions, mut told: impl FnMut(GeneratorProgress)) -> Result<GeneratorProgress, MatchError> {
     if options.count == 0 || options.threads == 0 || options.nodes == 0 {
-        return Err(ContestError::Setup(
+        return Err(MatchError::Setup(
             "count, threads and nodes start at 1".to_owned(),
         ));
     }
-    let (mut file, text) = LineFile::open(&options.out)?;
-    let mut kept = Kept::read(options, &text)?;
+    let (mut file, text) = AppendFile::open(&options.out)?;
+    let mut kept = FoundOpenings::read(options, &text)?;
     if text.is_empty() {
         file.append(&heading(options))?;
     }
@@ -85,7 +85,7 @@ pub fn mint(options: &MintOptions, mut told: impl FnMut(Minted)) -> Result<Minte
         for _ in 0..options.threads {
             let (sender, next, is_full) = (sender.clone(), &next, &is_full);
             let judge = move || {
-                let mut judge = Judge::new(options);
+                let mut judge = OpeningEvaluator::new(options);
                 while !is_full.load(Ordering::Relaxed) {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     if sender.send((number, judge.candidate(number))).is_err() {
@@ -97,7 +97,7 @@ pub fn mint(options: &MintOptions, mut told: impl FnMut(Minted)) -> Result<Minte
                 .name("judge".to_owned())
                 .stack_size(STACK_BYTES)
                 .spawn_scoped(scope, judge)
-                .map_err(|error| ContestError::Setup(format!("no thread: {error}")))?;
+                .map_err(|error| MatchError::Setup(format!("no thread: {error}")))?;
         }
         drop(sender);
         let mut waiting = BTreeMap::new();
@@ -119,7 +119,7 @@ pub fn mint(options: &MintOptions, mut told: impl FnMut(Minted)) -> Result<Minte
 }
 
 /// What a file of openings begins with; one with another beginning is of another run.
-fn heading(options: &MintOptions) -> String {
+fn heading(options: &GeneratorOptions) -> String {
     format!(
         "# megaton openings: seed {}, 6 to 8 random plies, within {} centipawns at {} nodes, judged by {}",
         options.seed,
@@ -130,15 +130,15 @@ fn heading(options: &MintOptions) -> String {
 }
 
 /// The openings that there are.
-struct Kept {
-    minted: Minted,
+struct FoundOpenings {
+    minted: GeneratorProgress,
     keys: HashSet<u64>,
 }
 
-impl Kept {
-    fn read(options: &MintOptions, text: &str) -> Result<Self, ContestError> {
+impl FoundOpenings {
+    fn read(options: &GeneratorOptions, text: &str) -> Result<Self, MatchError> {
         let mut kept = Self {
-            minted: Minted::default(),
+            minted: GeneratorProgress::default(),
             keys: HashSet::new(),
         };
         let mut lines = text.lines();
@@ -146,7 +146,7 @@ impl Kept {
             return Ok(kept);
         };
         let complain =
-            |what: String| ContestError::Setup(format!("{} {what}", options.out.display()));
+            |what: String| MatchError::Setup(format!("{} {what}", options.out.display()));
         let wanted = heading(options);
         if first != wanted {
             return Err(complain(format!(
@@ -172,10 +172,10 @@ impl Kept {
     /// Counts the next candidate, and keeps it if it is level and new.
     fn take(
         &mut self,
-        options: &MintOptions,
-        level: Option<Level>,
-        file: &mut LineFile,
-    ) -> Result<(), ContestError> {
+        options: &GeneratorOptions,
+        level: Option<BalancedOpening>,
+        file: &mut AppendFile,
+    ) -> Result<(), MatchError> {
         let number = self.minted.candidates;
         self.minted.candidates += 1;
         let Some(level) = level else {
@@ -191,7 +191,7 @@ impl Kept {
 }
 
 /// An opening as a line of EPD.
-fn line(seed: u64, number: u64, level: &Level) -> String {
+fn line(seed: u64, number: u64, level: &BalancedOpening) -> String {
     let position = level.game.position();
     let fen = position.fen();
     let fields: Vec<&str> = fen.split(' ').collect();
@@ -207,13 +207,13 @@ fn line(seed: u64, number: u64, level: &Level) -> String {
 }
 
 /// One thread's engine.
-struct Judge<'a> {
-    options: &'a MintOptions,
+struct OpeningEvaluator<'a> {
+    options: &'a GeneratorOptions,
     engine: SingleThread,
 }
 
-impl<'a> Judge<'a> {
-    fn new(options: &'a MintOptions) -> Self {
+impl<'a> OpeningEvaluator<'a> {
+    fn new(options: &'a GeneratorOptions) -> Self {
         let engine = EngineOptions {
             hash_mb: HASH_MB,
             evaluator: options.evaluator.clone(),
@@ -226,7 +226,7 @@ impl<'a> Judge<'a> {
     }
 
     /// The candidate of a number, if it is level.
-    fn candidate(&mut self, number: u64) -> Option<Level> {
+    fn candidate(&mut self, number: u64) -> Option<BalancedOpening> {
         let game = draw(self.options.seed, number)?;
         self.engine.new_game();
         let mut score = 0;
@@ -239,7 +239,7 @@ impl<'a> Judge<'a> {
                 return None;
             }
         }
-        Some(Level { game, score })
+        Some(BalancedOpening { game, score })
     }
 }
 
@@ -285,8 +285,8 @@ mod tests {
     use super::super::opening::parse_openings;
     use super::*;
 
-    fn options(out: &Path, count: usize) -> MintOptions {
-        MintOptions {
+    fn options(out: &Path, count: usize) -> GeneratorOptions {
+        GeneratorOptions {
             count,
             seed: 5,
             nodes: 640,

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::limit::Allowance;
+use super::limit::MoveLimit;
 use crate::engine::Score;
 use crate::rules::{ByColor, Game, Move};
 
 /// A way to lose a game by something else than chess.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum PlayerFault {
     /// A move that is not legal.
     #[error("illegal move: {0}")]
     Illegal(String),
@@ -23,7 +23,7 @@ pub enum Fault {
     Time(Duration),
 }
 
-impl Fault {
+impl PlayerFault {
     /// Whether the player has to be started anew before it plays again.
     pub(super) const fn is_fatal(&self) -> bool {
         matches!(self, Self::Crash(_) | Self::Hang(_))
@@ -32,15 +32,15 @@ impl Fault {
 
 /// The time that is allowed for a move, as the referee has it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
-    pub(super) allowance: Allowance,
+pub(super) struct TurnTime {
+    pub(super) allowance: MoveLimit,
     /// What is left on the clocks, where there are any.
     pub(super) clocks: ByColor<Duration>,
 }
 
 /// An answer: a legal move, and what the player says of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
+pub(super) struct PlayedMove {
     pub(super) mv: Move,
     /// Seen by the side that moves.
     pub(super) score: Option<Score>,
@@ -51,8 +51,8 @@ pub(super) struct Choice {
 /// Somebody who plays games, one after the other.
 pub(super) trait Player: Send {
     /// Forget the last game.
-    fn new_game(&mut self) -> Result<(), Fault>;
+    fn new_game(&mut self) -> Result<(), PlayerFault>;
 
     /// Choose a move in the present position of a game that goes on.
-    fn choose(&mut self, game: &Game, turn: &Turn) -> Result<Choice, Fault>;
+    fn choose(&mut self, game: &Game, turn: &TurnTime) -> Result<PlayedMove, PlayerFault>;
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::record::{End, GameRecord, Side};
+use super::record::{GameEnd, GameRecord, MatchSide};
 use super::tally::Tally;
 use crate::rules::Color;
 
@@ -27,12 +27,12 @@ impl Forfeits {
         self.illegal + self.crashes + self.hangs + self.time
     }
 
-    fn add(&mut self, end: End) {
+    fn add(&mut self, end: GameEnd) {
         match end {
-            End::Illegal => self.illegal += 1,
-            End::Crash => self.crashes += 1,
-            End::Hang => self.hangs += 1,
-            End::Time => self.time += 1,
+            GameEnd::Illegal => self.illegal += 1,
+            GameEnd::Crash => self.crashes += 1,
+            GameEnd::Hang => self.hangs += 1,
+            GameEnd::Time => self.time += 1,
             _ => {}
         }
     }
@@ -40,7 +40,7 @@ impl Forfeits {
 
 /// What a player used over all its games.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Speed {
+pub struct SpeedStats {
     /// Positions visited.
     pub nodes: u64,
     /// Time, in microseconds.
@@ -49,7 +49,7 @@ pub struct Speed {
     depths: BTreeMap<u32, u64>,
 }
 
-impl Speed {
+impl SpeedStats {
     /// Positions a second, if any time was used.
     pub fn nodes_per_second(&self) -> Option<u64> {
         (self.micros > 0).then(|| (self.nodes as f64 * 1e6 / self.micros as f64) as u64)
@@ -65,7 +65,7 @@ impl Speed {
         })
     }
 
-    fn add(&mut self, game: &GameRecord, side: Side) {
+    fn add(&mut self, game: &GameRecord, side: MatchSide) {
         let effort = game.effort(side);
         self.nodes += effort.nodes;
         self.micros += effort.micros;
@@ -87,7 +87,7 @@ fn first_mover(game: &GameRecord) -> Color {
 
 /// The state of a match.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Standing {
+pub struct MatchScore {
     /// Games and pairs, seen by A.
     pub tally: Tally,
     /// Faults of A and of B, in games dropped too.
@@ -95,13 +95,13 @@ pub struct Standing {
     /// Pairs left out because of a forfeit.
     pub dropped: u64,
     /// What A and B used.
-    pub speed: [Speed; 2],
+    pub speed: [SpeedStats; 2],
     /// Half-moves played in the games that count.
     pub plies: u64,
     /// Half points of White in them.
     pub white_halves: u64,
     /// How they ended.
-    pub ends: BTreeMap<End, u64>,
+    pub ends: BTreeMap<GameEnd, u64>,
     /// Games in which the machine stood still, which is on no clock.
     pub still_games: u64,
     /// For how many milliseconds in one game at most.
@@ -110,7 +110,7 @@ pub struct Standing {
     pub ratio: Option<f64>,
 }
 
-impl Standing {
+impl MatchScore {
     /// Counts the two games of an opening; a forfeit by one whose forfeits are dropped leaves out
     /// both.
     pub(super) fn count(&mut self, pair: &[GameRecord; 2], drops: [bool; 2]) {
@@ -129,7 +129,7 @@ impl Standing {
         }
         self.tally.add([pair[0].points(), pair[1].points()]);
         for game in pair {
-            for side in Side::ALL {
+            for side in MatchSide::ALL {
                 self.speed[side as usize].add(game, side);
             }
             self.plies += game.plies() as u64;
@@ -155,11 +155,11 @@ impl Standing {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::Effort;
+    use super::super::record::SearchEffort;
     use super::*;
 
-    fn game(white: Side, winner: Option<Side>, end: End) -> GameRecord {
-        let effort = |nodes| Effort { nodes, micros: 100 };
+    fn game(white: MatchSide, winner: Option<MatchSide>, end: GameEnd) -> GameRecord {
+        let effort = |nodes| SearchEffort { nodes, micros: 100 };
         GameRecord {
             pair: 0,
             white,
@@ -178,9 +178,9 @@ mod tests {
 
     #[test]
     fn a_pair_is_counted_with_all_that_belongs_to_it() {
-        let mut standing = Standing::default();
-        let won = game(Side::B, Some(Side::A), End::Mate);
-        let drawn = game(Side::A, None, End::Threefold);
+        let mut standing = MatchScore::default();
+        let won = game(MatchSide::B, Some(MatchSide::A), GameEnd::Mate);
+        let drawn = game(MatchSide::A, None, GameEnd::Threefold);
         standing.count(&[drawn, won], [false, false]);
         assert_eq!(standing.tally.pairs, [0, 0, 0, 1, 0]);
         assert_eq!((standing.white_halves, standing.plies), (1, 8));
@@ -189,20 +189,20 @@ mod tests {
         let depths: Vec<u32> = standing.speed[0].depths.keys().copied().collect();
         assert_eq!(depths, [3, 4, 10, 11]);
         assert_eq!(standing.speed[1].median_depth(), Some(4));
-        assert_eq!(Speed::default().median_depth(), None);
-        assert_eq!(Speed::default().nodes_per_second(), None);
+        assert_eq!(SpeedStats::default().median_depth(), None);
+        assert_eq!(SpeedStats::default().nodes_per_second(), None);
     }
 
     #[test]
     fn forfeits_count_as_losses_or_leave_their_pair_out() {
-        let fine = game(Side::A, Some(Side::B), End::Explosion);
-        let forfeit = game(Side::B, Some(Side::A), End::Time);
-        assert_eq!(forfeit.forfeited_by(), Some(Side::B));
+        let fine = game(MatchSide::A, Some(MatchSide::B), GameEnd::Explosion);
+        let forfeit = game(MatchSide::B, Some(MatchSide::A), GameEnd::Time);
+        assert_eq!(forfeit.forfeited_by(), Some(MatchSide::B));
         let pair = [fine, forfeit];
-        let mut kept = Standing::default();
+        let mut kept = MatchScore::default();
         kept.count(&pair, [true, false]);
         assert_eq!((kept.tally.games(), kept.dropped), (2, 0));
-        let mut dropped = Standing::default();
+        let mut dropped = MatchScore::default();
         dropped.count(&pair, [false, true]);
         assert_eq!((dropped.tally.games(), dropped.dropped), (0, 1));
         for standing in [kept, dropped] {

@@ -9,13 +9,13 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlayerSpec {
     text: String,
-    pub(super) kind: Kind,
+    pub(super) kind: PlayerKind,
     /// Options of the engine by name, in the order given.
     pub(super) options: Vec<(String, String)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PlayerKind {
     /// This program's own engine, in process.
     Inside,
     /// A UCI program.
@@ -49,11 +49,11 @@ impl PlayerSpec {
             let program = program.ok_or_else(|| SpecError::Form(text.to_owned()))?;
             let arguments = words.collect();
             let program = program.into();
-            (Kind::Child { program, arguments }, "")
+            (PlayerKind::Child { program, arguments }, "")
         } else if text == "self" {
-            (Kind::Inside, "")
+            (PlayerKind::Inside, "")
         } else if let Some(inner) = text.strip_prefix("self:") {
-            (Kind::Inside, inner)
+            (PlayerKind::Inside, inner)
         } else {
             return Err(SpecError::Form(text.to_owned()));
         };
@@ -71,18 +71,18 @@ impl PlayerSpec {
 
     /// Whether it is this program's own engine.
     pub const fn is_inside(&self) -> bool {
-        matches!(self.kind, Kind::Inside)
+        matches!(self.kind, PlayerKind::Inside)
     }
 
     /// The files whose content decides how it plays, as far as the words tell.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         let program = match &self.kind {
-            Kind::Inside => std::env::current_exe().ok(),
-            Kind::Child { program, .. } => Some(program.clone()),
+            PlayerKind::Inside => std::env::current_exe().ok(),
+            PlayerKind::Child { program, .. } => Some(program.clone()),
         };
         let arguments = match &self.kind {
-            Kind::Inside => &[][..],
-            Kind::Child { arguments, .. } => arguments,
+            PlayerKind::Inside => &[][..],
+            PlayerKind::Child { arguments, .. } => arguments,
         };
         let values = self.options.iter().map(|(_, value)| value);
         let named = arguments.iter().chain(values).map(PathBuf::from);
@@ -99,10 +99,10 @@ impl fmt::Display for PlayerSpec {
             .map(|(name, value)| format!("{name}={value}"));
         let options: Vec<String> = options.collect();
         match (&self.kind, options.is_empty()) {
-            (Kind::Inside, true) => f.write_str("self"),
-            (Kind::Inside, false) => write!(f, "self:{}", options.join(",")),
-            (Kind::Child { .. }, true) => f.write_str(&self.text),
-            (Kind::Child { .. }, false) => write!(f, "{} ({})", self.text, options.join(", ")),
+            (PlayerKind::Inside, true) => f.write_str("self"),
+            (PlayerKind::Inside, false) => write!(f, "self:{}", options.join(",")),
+            (PlayerKind::Child { .. }, true) => f.write_str(&self.text),
+            (PlayerKind::Child { .. }, false) => write!(f, "{} ({})", self.text, options.join(", ")),
         }
     }
 }
@@ -168,7 +168,7 @@ mod tests {
         let options = ["Use NNUE=false".to_owned(), "Hash=64".to_owned()];
         let text = r#"cmd:/opt/my\ engine --net "a b" 'c "d"' """#;
         let spec = PlayerSpec::parse(text, &options).unwrap();
-        let Kind::Child { program, arguments } = &spec.kind else {
+        let PlayerKind::Child { program, arguments } = &spec.kind else {
             panic!("a child expected")
         };
         assert_eq!(program, &PathBuf::from(r"/opt/my\"));

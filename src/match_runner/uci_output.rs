@@ -9,7 +9,7 @@ const LONGEST_MATE: i32 = 400;
 
 /// A line that matters to a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum UciLine {
     /// The program's name.
     Name(String),
     /// An option that it has.
@@ -19,7 +19,7 @@ pub(super) enum Answer {
     /// It has done all that was asked before.
     ReadyOk,
     /// What it thinks so far.
-    Info(Told),
+    Info(InfoFields),
     /// Its move, as it spells it.
     BestMove(String),
     /// Anything else.
@@ -28,15 +28,15 @@ pub(super) enum Answer {
 
 /// The fields of an `info` line that are kept; each is missing where the line has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct InfoFields {
     pub(super) depth: Option<u32>,
     pub(super) nodes: Option<u64>,
     pub(super) score: Option<Score>,
 }
 
-impl Told {
+impl InfoFields {
     /// Takes over what a later line says.
-    pub(super) fn update(&mut self, later: Told) {
+    pub(super) fn update(&mut self, later: InfoFields) {
         self.depth = later.depth.or(self.depth);
         self.nodes = later.nodes.or(self.nodes);
         self.score = later.score.or(self.score);
@@ -44,26 +44,26 @@ impl Told {
 }
 
 /// The meaning of a line.
-pub(super) fn read(line: &str) -> Answer {
+pub(super) fn read(line: &str) -> UciLine {
     let mut words = line.split_ascii_whitespace();
     match words.next() {
-        Some("uciok") => Answer::UciOk,
-        Some("readyok") => Answer::ReadyOk,
-        Some("bestmove") => Answer::BestMove(words.next().unwrap_or_default().to_owned()),
+        Some("uciok") => UciLine::UciOk,
+        Some("readyok") => UciLine::ReadyOk,
+        Some("bestmove") => UciLine::BestMove(words.next().unwrap_or_default().to_owned()),
         Some("id") if words.next() == Some("name") => {
-            Answer::Name(words.collect::<Vec<_>>().join(" "))
+            UciLine::Name(words.collect::<Vec<_>>().join(" "))
         }
         Some("option") if words.next() == Some("name") => {
             let name = words.take_while(|&word| word != "type");
-            Answer::Option(name.collect::<Vec<_>>().join(" "))
+            UciLine::Option(name.collect::<Vec<_>>().join(" "))
         }
-        Some("info") => Answer::Info(info(words)),
-        _ => Answer::Other,
+        Some("info") => UciLine::Info(info(words)),
+        _ => UciLine::Other,
     }
 }
 
-fn info<'a>(mut words: impl Iterator<Item = &'a str>) -> Told {
-    let mut told = Told::default();
+fn info<'a>(mut words: impl Iterator<Item = &'a str>) -> InfoFields {
+    let mut told = InfoFields::default();
     while let Some(word) = words.next() {
         match word {
             "depth" => told.depth = words.next().and_then(|word| word.parse().ok()),
@@ -80,7 +80,7 @@ fn info<'a>(mut words: impl Iterator<Item = &'a str>) -> Told {
                 };
             }
             // Another line than the best: nothing of it counts.
-            "multipv" if words.next() != Some("1") => return Told::default(),
+            "multipv" if words.next() != Some("1") => return InfoFields::default(),
             // What follows is moves, or free text.
             "pv" | "string" => break,
             _ => {}
@@ -99,15 +99,15 @@ mod tests {
     fn the_lines_of_a_session_are_understood() {
         assert_eq!(
             read("id name Fairy-Stockfish 14"),
-            Answer::Name("Fairy-Stockfish 14".to_owned())
+            UciLine::Name("Fairy-Stockfish 14".to_owned())
         );
         assert_eq!(
             read("option name Use NNUE type check default true"),
-            Answer::Option("Use NNUE".to_owned())
+            UciLine::Option("Use NNUE".to_owned())
         );
-        assert_eq!(read("  uciok "), Answer::UciOk);
-        assert_eq!(read("readyok"), Answer::ReadyOk);
-        let best = |text: &str| Answer::BestMove(text.to_owned());
+        assert_eq!(read("  uciok "), UciLine::UciOk);
+        assert_eq!(read("readyok"), UciLine::ReadyOk);
+        let best = |text: &str| UciLine::BestMove(text.to_owned());
         assert_eq!(read("bestmove e2e4 ponder e7e5"), best("e2e4"));
         assert_eq!(read("bestmove"), best(""));
         for noise in [
@@ -119,8 +119,8 @@ mod tests {
         ] {
             assert!(matches!(
                 read(noise),
-                Answer::Other
-                    | Answer::Info(Told {
+                UciLine::Other
+                    | UciLine::Info(InfoFields {
                         depth: None,
                         nodes: None,
                         score: None
@@ -133,20 +133,20 @@ mod tests {
     fn of_an_info_line_depth_nodes_and_score_are_kept() {
         let line = "info depth 12 seldepth 20 multipv 1 score cp -35 upperbound nodes 4711 nps 9 \
                     pv depth 3 nodes 4";
-        let told = Told {
+        let told = InfoFields {
             depth: Some(12),
             nodes: Some(4711),
             score: Some(Score::Cp(-35)),
         };
-        assert_eq!(read(line), Answer::Info(told));
+        assert_eq!(read(line), UciLine::Info(told));
         let mate = read("info depth 3 score mate -2 nodes 9");
-        assert!(matches!(mate, Answer::Info(told) if told.score == Some(Score::Mate(-2))));
+        assert!(matches!(mate, UciLine::Info(told) if told.score == Some(Score::Mate(-2))));
         let second = read("info depth 3 multipv 2 score cp 900 nodes 9");
-        assert_eq!(second, Answer::Info(Told::default()));
+        assert_eq!(second, UciLine::Info(InfoFields::default()));
         let mut kept = told;
-        kept.update(Told {
+        kept.update(InfoFields {
             nodes: Some(5000),
-            ..Told::default()
+            ..InfoFields::default()
         });
         assert_eq!((kept.nodes, kept.score), (Some(5000), Some(Score::Cp(-35))));
     }

@@ -11,17 +11,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use super::error::ContestError;
+use super::error::MatchError;
 use super::journal::{Heading, Journal};
-use super::limit::Allowance;
+use super::limit::MoveLimit;
 use super::opening::Opening;
-use super::record::{GameRecord, Side};
-use super::referee::{Played, Terms, play as referee};
-use super::seats::{Blueprint, Seat};
+use super::record::{GameRecord, MatchSide};
+use super::referee::{PlayedGame, GameTerms, play as referee};
+use super::players::{PlayerFactory, PlayerSlot};
 use super::spec::PlayerSpec;
-use super::sprt::{Sprt, Verdict};
-use super::standing::Standing;
-use super::stillness::Stillness;
+use super::sprt::{Sprt, SprtVerdict};
+use super::score::MatchScore;
+use super::stall_detector::StallDetector;
 use crate::rules::ByColor;
 
 /// Stack of a thread that searches.
@@ -33,7 +33,7 @@ pub struct Match {
     /// A, whose strength is asked for, and B.
     pub players: [PlayerSpec; 2],
     /// What is allowed for a move.
-    pub allowance: Allowance,
+    pub allowance: MoveLimit,
     /// Where games begin.
     pub openings: Vec<Opening>,
     /// Draws the order of the openings.
@@ -60,18 +60,18 @@ pub struct Match {
 
 /// What came of a match.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct MatchReport {
     /// The counts.
-    pub standing: Standing,
+    pub standing: MatchScore,
     /// What the test says, if there was one.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<SprtVerdict>,
     /// The games counted, in their order.
     pub games: Vec<GameRecord>,
 }
 
 impl Match {
-    fn check(&self) -> Result<(), ContestError> {
-        let refuse = |text: String| Err(ContestError::Setup(text));
+    fn check(&self) -> Result<(), MatchError> {
+        let refuse = |text: String| Err(MatchError::Setup(text));
         let openings = self.openings.len();
         if self.pairs == 0 || self.concurrency == 0 {
             return refuse("a match needs at least one pair and one board".to_owned());
@@ -84,15 +84,15 @@ impl Match {
                 self.pairs
             ));
         }
-        let is_soft = matches!(self.allowance, Allowance::Nodes { soft: Some(_), .. });
+        let is_soft = matches!(self.allowance, MoveLimit::Nodes { soft: Some(_), .. });
         if is_soft && self.players.iter().any(|player| !player.is_inside()) {
             return refuse("a soft limit of nodes is known to players in process only".to_owned());
         }
         Ok(())
     }
 
-    fn terms(&self) -> Terms {
-        Terms {
+    fn terms(&self) -> GameTerms {
+        GameTerms {
             allowance: self.allowance,
             margin: self.margin,
             most_plies: self.most_plies,
@@ -108,7 +108,7 @@ impl Match {
     }
 
     /// What a journal of this match begins with.
-    fn heading(&self) -> Result<Heading, ContestError> {
+    fn heading(&self) -> Result<Heading, MatchError> {
         let mut openings = Digest::new();
         for opening in &self.openings {
             openings.add(opening.position.fen().as_bytes());
@@ -122,7 +122,7 @@ impl Match {
             put(name, player.to_string().into());
             let mut digest = Digest::new();
             for path in player.files() {
-                let bytes = std::fs::read(&path).map_err(ContestError::file(&path))?;
+                let bytes = std::fs::read(&path).map_err(MatchError::file(&path))?;
                 digest.add(&bytes);
             }
             put(&format!("{name}_files"), digest.to_string().into());
@@ -158,28 +158,28 @@ impl std::fmt::Display for Digest {
 }
 
 /// The games so far, counted in order.
-struct Book<'a> {
+struct ScoreBook<'a> {
     contest: &'a Match,
     /// Games of pairs that are not complete, or come after one that is not.
     waiting: BTreeMap<usize, [Option<GameRecord>; 2]>,
     counted: usize,
     games: Vec<GameRecord>,
-    standing: Standing,
-    verdict: Option<Verdict>,
+    standing: MatchScore,
+    verdict: Option<SprtVerdict>,
 }
 
-impl<'a> Book<'a> {
+impl<'a> ScoreBook<'a> {
     fn new(contest: &'a Match) -> Self {
         Self {
             contest,
             waiting: BTreeMap::new(),
             counted: 0,
             games: Vec::new(),
-            standing: Standing {
+            standing: MatchScore {
                 ratio: contest.sprt.map(|_| 0.0),
-                ..Standing::default()
+                ..MatchScore::default()
             },
-            verdict: contest.sprt.map(|_| Verdict::Undecided),
+            verdict: contest.sprt.map(|_| SprtVerdict::Undecided),
         }
     }
 
@@ -212,14 +212,14 @@ impl<'a> Book<'a> {
     }
 
     fn is_over(&self) -> bool {
-        let is_decided = matches!(self.verdict, Some(Verdict::Accepted | Verdict::Rejected));
+        let is_decided = matches!(self.verdict, Some(SprtVerdict::Accepted | SprtVerdict::Rejected));
         is_decided || self.counted >= self.contest.pairs
     }
 
     /// The games still to play, in order: a pair, and who has White.
-    fn missing(&self) -> Vec<(usize, Side)> {
+    fn missing(&self) -> Vec<(usize, MatchSide)> {
         (self.counted..self.contest.pairs)
-            .flat_map(|pair| Side::ALL.map(|white| (pair, white)))
+            .flat_map(|pair| MatchSide::ALL.map(|white| (pair, white)))
             .filter(|(pair, white)| {
                 let kept = self.waiting.get(pair);
                 kept.is_none_or(|games| games[*white as usize].is_none())
@@ -229,26 +229,26 @@ impl<'a> Book<'a> {
 }
 
 /// What the workers share.
-struct Hall<'a> {
+struct WorkerShared<'a> {
     contest: &'a Match,
-    terms: Terms,
+    terms: GameTerms,
     order: Vec<usize>,
-    blueprints: [Blueprint; 2],
-    games: Vec<(usize, Side)>,
-    stillness: Stillness,
+    blueprints: [PlayerFactory; 2],
+    games: Vec<(usize, MatchSide)>,
+    stillness: StallDetector,
     next: AtomicUsize,
     called_off: AtomicBool,
 }
 
-type News = Result<GameRecord, ContestError>;
+type WorkerEvent = Result<GameRecord, MatchError>;
 
 /// Plays a match; `told` hears of the standing whenever a pair has been counted.
-pub fn play(contest: &Match, mut told: impl FnMut(&Standing)) -> Result<Report, ContestError> {
+pub fn play(contest: &Match, mut told: impl FnMut(&MatchScore)) -> Result<MatchReport, MatchError> {
     contest.check()?;
     let [a, b] = &contest.players;
-    let blueprint = |spec| Blueprint::new(spec, contest.watchdog);
+    let blueprint = |spec| PlayerFactory::new(spec, contest.watchdog);
     let blueprints = [blueprint(a)?, blueprint(b)?];
-    let mut book = Book::new(contest);
+    let mut book = ScoreBook::new(contest);
     let mut journal = None;
     if let Some(path) = &contest.journal {
         let (open, games) = Journal::open(path, &contest.heading()?)?;
@@ -258,13 +258,13 @@ pub fn play(contest: &Match, mut told: impl FnMut(&Standing)) -> Result<Report, 
         }
         told(&book.standing);
     }
-    let hall = Hall {
+    let hall = WorkerShared {
         contest,
         terms: contest.terms(),
         order: contest.order(),
         blueprints,
         games: book.missing(),
-        stillness: Stillness::of_this_machine(),
+        stillness: StallDetector::of_this_machine(),
         next: AtomicUsize::new(0),
         called_off: AtomicBool::new(false),
     };
@@ -288,13 +288,13 @@ pub fn play(contest: &Match, mut told: impl FnMut(&Standing)) -> Result<Report, 
             });
             drop(sender);
             let played = started
-                .map_err(|error| ContestError::Setup(format!("no thread for a board: {error}")))
+                .map_err(|error| MatchError::Setup(format!("no thread for a board: {error}")))
                 .and_then(|()| collect(&news, &mut book, journal.as_mut(), &mut told));
             hall.called_off.store(true, Ordering::Relaxed);
             played
         })?;
     }
-    Ok(Report {
+    Ok(MatchReport {
         standing: book.standing,
         verdict: book.verdict,
         games: book.games,
@@ -303,11 +303,11 @@ pub fn play(contest: &Match, mut told: impl FnMut(&Standing)) -> Result<Report, 
 
 /// Takes in what the workers send until the match is over.
 fn collect(
-    news: &Receiver<News>,
-    book: &mut Book<'_>,
+    news: &Receiver<WorkerEvent>,
+    book: &mut ScoreBook<'_>,
     mut journal: Option<&mut Journal>,
-    told: &mut impl FnMut(&Standing),
-) -> Result<(), ContestError> {
+    told: &mut impl FnMut(&MatchScore),
+) -> Result<(), MatchError> {
     for game in news {
         let game = game?;
         if let Some(journal) = &mut journal {
@@ -326,8 +326,8 @@ fn collect(
 }
 
 /// The life of a worker: game after game until none is left or the match is called off.
-fn work(hall: &Hall<'_>, news: &Sender<News>) {
-    let mut seats = hall.blueprints.clone().map(Seat::new);
+fn work(hall: &WorkerShared<'_>, news: &Sender<WorkerEvent>) {
+    let mut seats = hall.blueprints.clone().map(PlayerSlot::new);
     loop {
         let index = hall.next.fetch_add(1, Ordering::Relaxed);
         let Some(&(pair, white)) = hall.games.get(index) else {
@@ -346,21 +346,21 @@ fn work(hall: &Hall<'_>, news: &Sender<News>) {
 
 /// One game of a pair; `None` if the match is called off.
 fn game(
-    hall: &Hall<'_>,
-    seats: &mut [Seat; 2],
+    hall: &WorkerShared<'_>,
+    seats: &mut [PlayerSlot; 2],
     pair: usize,
-    white: Side,
-) -> Result<Option<GameRecord>, ContestError> {
+    white: MatchSide,
+) -> Result<Option<GameRecord>, MatchError> {
     let opening = hall.order[pair % hall.order.len()];
     let start = hall.contest.openings[opening].position;
     let [a, b] = seats;
     let (first, second) = (a.fill()?, b.fill()?);
     let mut players = match white {
-        Side::A => ByColor {
+        MatchSide::A => ByColor {
             white: first,
             black: second,
         },
-        Side::B => ByColor {
+        MatchSide::B => ByColor {
             white: second,
             black: first,
         },
@@ -375,7 +375,7 @@ fn game(
     let Some(played) = played else {
         return Ok(None);
     };
-    let is_broken = played.fault.as_ref().is_some_and(super::Fault::is_fatal);
+    let is_broken = played.fault.as_ref().is_some_and(super::PlayerFault::is_fatal);
     let record = record(played, pair, white);
     if let Some(side) = record.forfeited_by().filter(|_| is_broken) {
         seats[side as usize].clear();
@@ -383,7 +383,7 @@ fn game(
     Ok(Some(record))
 }
 
-fn record(played: Played, pair: usize, white: Side) -> GameRecord {
+fn record(played: PlayedGame, pair: usize, white: MatchSide) -> GameRecord {
     let side = |color| match color {
         crate::rules::Color::White => white,
         crate::rules::Color::Black => white.other(),
@@ -393,8 +393,8 @@ fn record(played: Played, pair: usize, white: Side) -> GameRecord {
         black: blacks,
     } = played.efforts;
     let (a, b) = match white {
-        Side::A => (whites, blacks),
-        Side::B => (blacks, whites),
+        MatchSide::A => (whites, blacks),
+        MatchSide::B => (blacks, whites),
     };
     let moves: Vec<String> = played
         .game

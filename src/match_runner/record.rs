@@ -5,20 +5,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::player::Fault;
+use super::player::PlayerFault;
 use crate::rules::{Color, Draw, Outcome, Win};
 
 /// A player of the match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Side {
+pub enum MatchSide {
     /// The first, whose strength is asked for.
     A,
     /// The second.
     B,
 }
 
-impl Side {
+impl MatchSide {
     /// Both, in order.
     pub const ALL: [Self; 2] = [Self::A, Self::B];
 
@@ -57,7 +57,7 @@ impl Points {
 /// Why a game ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum End {
+pub enum GameEnd {
     /// A king exploded.
     Explosion,
     /// Mate.
@@ -86,7 +86,7 @@ pub enum End {
     Time,
 }
 
-impl End {
+impl GameEnd {
     /// Whether a fault of the loser's program ended the game, not the board.
     pub const fn is_forfeit(self) -> bool {
         matches!(self, Self::Illegal | Self::Crash | Self::Hang | Self::Time)
@@ -112,7 +112,7 @@ impl End {
     }
 }
 
-impl From<Outcome> for End {
+impl From<Outcome> for GameEnd {
     fn from(outcome: Outcome) -> Self {
         match outcome {
             Outcome::Win {
@@ -128,20 +128,20 @@ impl From<Outcome> for End {
     }
 }
 
-impl From<&Fault> for End {
-    fn from(fault: &Fault) -> Self {
+impl From<&PlayerFault> for GameEnd {
+    fn from(fault: &PlayerFault) -> Self {
         match fault {
-            Fault::Illegal(_) => Self::Illegal,
-            Fault::Crash(_) => Self::Crash,
-            Fault::Hang(_) => Self::Hang,
-            Fault::Time(_) => Self::Time,
+            PlayerFault::Illegal(_) => Self::Illegal,
+            PlayerFault::Crash(_) => Self::Crash,
+            PlayerFault::Hang(_) => Self::Hang,
+            PlayerFault::Time(_) => Self::Time,
         }
     }
 }
 
 /// What one player used in a game.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Effort {
+pub struct SearchEffort {
     /// Positions visited, as it says.
     pub nodes: u64,
     /// Time from question to answer, as we measured it.
@@ -154,7 +154,7 @@ pub struct GameRecord {
     /// Which pair of the match, from 0.
     pub pair: usize,
     /// Who had the white men.
-    pub white: Side,
+    pub white: MatchSide,
     /// The position it began from.
     pub fen: String,
     /// The moves in UCI, parted by blanks.
@@ -164,16 +164,16 @@ pub struct GameRecord {
     /// A depth a move.
     pub depths: Vec<Option<u32>>,
     /// Who won, if anybody.
-    pub winner: Option<Side>,
+    pub winner: Option<MatchSide>,
     /// Why it ended.
-    pub end: End,
+    pub end: GameEnd,
     /// What a forfeit looked like.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// What A used.
-    pub a: Effort,
+    pub a: SearchEffort,
     /// What B used.
-    pub b: Effort,
+    pub b: SearchEffort,
     /// Milliseconds in which the machine stood still, which are on no clock.
     #[serde(default, skip_serializing_if = "is_nought")]
     pub still_ms: u64,
@@ -188,14 +188,14 @@ impl GameRecord {
     /// What the first player made of it.
     pub fn points(&self) -> Points {
         match self.winner {
-            Some(Side::A) => Points::Won,
-            Some(Side::B) => Points::Lost,
+            Some(MatchSide::A) => Points::Won,
+            Some(MatchSide::B) => Points::Lost,
             None => Points::Drawn,
         }
     }
 
     /// Which colour a player had.
-    pub fn color(&self, side: Side) -> Color {
+    pub fn color(&self, side: MatchSide) -> Color {
         if side == self.white {
             Color::White
         } else {
@@ -204,17 +204,17 @@ impl GameRecord {
     }
 
     /// What a player used.
-    pub const fn effort(&self, side: Side) -> Effort {
+    pub const fn effort(&self, side: MatchSide) -> SearchEffort {
         match side {
-            Side::A => self.a,
-            Side::B => self.b,
+            MatchSide::A => self.a,
+            MatchSide::B => self.b,
         }
     }
 
     /// Who forfeited the game, if that is how it ended.
-    pub fn forfeited_by(&self) -> Option<Side> {
+    pub fn forfeited_by(&self) -> Option<MatchSide> {
         if self.end.is_forfeit() {
-            self.winner.map(Side::other)
+            self.winner.map(MatchSide::other)
         } else {
             None
         }

@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::adjudication::{Adjudicator, Ruling};
-use super::limit::Allowance;
-use super::player::{Choice, Fault, Player, Turn};
-use super::record::{Effort, End};
-use super::stillness::Stillness;
+use super::limit::MoveLimit;
+use super::player::{PlayedMove, PlayerFault, Player, TurnTime};
+use super::record::{SearchEffort, GameEnd};
+use super::stall_detector::StallDetector;
 use crate::rules::{ByColor, Color, Game, Position, RepetitionRule};
 
 /// What both players play under.
 #[derive(Clone, Debug)]
-pub(super) struct Terms {
-    pub(super) allowance: Allowance,
+pub(super) struct GameTerms {
+    pub(super) allowance: MoveLimit,
     /// How far a clock may be overstepped without a forfeit.
     pub(super) margin: Duration,
     /// The game is drawn after so many half-moves.
@@ -26,24 +26,24 @@ pub(super) struct Terms {
 
 /// A game that was played.
 #[derive(Clone, Debug)]
-pub(super) struct Played {
+pub(super) struct PlayedGame {
     pub(super) game: Game,
     /// Seen by White.
     pub(super) scores: Vec<Option<i32>>,
     pub(super) depths: Vec<Option<u32>>,
     pub(super) winner: Option<Color>,
-    pub(super) end: End,
-    pub(super) fault: Option<Fault>,
-    pub(super) efforts: ByColor<Effort>,
+    pub(super) end: GameEnd,
+    pub(super) fault: Option<PlayerFault>,
+    pub(super) efforts: ByColor<SearchEffort>,
     /// Time in which the machine stood still, which is on no clock.
     pub(super) still: Duration,
 }
 
 /// A game under way.
-struct Table<'a> {
-    terms: &'a Terms,
-    stillness: &'a Stillness,
-    played: Played,
+struct RefereedGame<'a> {
+    terms: &'a GameTerms,
+    stillness: &'a StallDetector,
+    played: PlayedGame,
     clocks: ByColor<Duration>,
     adjudicator: Adjudicator,
 }
@@ -52,11 +52,11 @@ struct Table<'a> {
 pub(super) fn play(
     start: Position,
     players: &mut ByColor<&mut dyn Player>,
-    terms: &Terms,
-    stillness: &Stillness,
+    terms: &GameTerms,
+    stillness: &StallDetector,
     called_off: &AtomicBool,
-) -> Option<Played> {
-    let mut table = Table::new(start, terms, stillness);
+) -> Option<PlayedGame> {
+    let mut table = RefereedGame::new(start, terms, stillness);
     for color in Color::ALL {
         if let Err(fault) = players[color].new_game() {
             return Some(table.forfeit(color, fault));
@@ -76,21 +76,21 @@ pub(super) fn play(
     }
 }
 
-impl<'a> Table<'a> {
-    fn new(start: Position, terms: &'a Terms, stillness: &'a Stillness) -> Self {
+impl<'a> RefereedGame<'a> {
+    fn new(start: Position, terms: &'a GameTerms, stillness: &'a StallDetector) -> Self {
         let base = match terms.allowance {
-            Allowance::Clock { base, .. } => base,
+            MoveLimit::Clock { base, .. } => base,
             _ => Duration::ZERO,
         };
         Self {
             terms,
             stillness,
-            played: Played {
+            played: PlayedGame {
                 game: Game::from_position(start),
                 scores: Vec::new(),
                 depths: Vec::new(),
                 winner: None,
-                end: End::PlyLimit,
+                end: GameEnd::PlyLimit,
                 fault: None,
                 efforts: ByColor::default(),
                 still: Duration::ZERO,
@@ -104,27 +104,27 @@ impl<'a> Table<'a> {
     }
 
     /// Who has won and why, if the game has ended.
-    fn over(&mut self) -> Option<(Option<Color>, End)> {
+    fn over(&mut self) -> Option<(Option<Color>, GameEnd)> {
         let game = &self.played.game;
         if let Some(outcome) = game.outcome(RepetitionRule::Threefold) {
             return Some((outcome.winner(), outcome.into()));
         }
         if game.ply() >= self.terms.most_plies {
-            return Some((None, End::PlyLimit));
+            return Some((None, GameEnd::PlyLimit));
         }
         if !self.terms.adjudicates || game.ply() == 0 {
             return None;
         }
         let score = self.played.scores.last().copied().flatten();
         match self.adjudicator.hear(score, game.ply())? {
-            Ruling::Won(color) => Some((Some(color), End::AdjudicatedWin)),
-            Ruling::Drawn => Some((None, End::AdjudicatedDraw)),
+            Ruling::Won(color) => Some((Some(color), GameEnd::AdjudicatedWin)),
+            Ruling::Drawn => Some((None, GameEnd::AdjudicatedDraw)),
         }
     }
 
     /// One move.
-    fn turn(&mut self, color: Color, player: &mut dyn Player) -> Result<(), Fault> {
-        let turn = Turn {
+    fn turn(&mut self, color: Color, player: &mut dyn Player) -> Result<(), PlayerFault> {
+        let turn = TurnTime {
             allowance: self.terms.allowance,
             clocks: self.clocks,
         };
@@ -138,7 +138,7 @@ impl<'a> Table<'a> {
         let choice = choice?;
         self.charge(color, used)?;
         if !self.played.game.position().is_legal(choice.mv) {
-            return Err(Fault::Illegal(choice.mv.to_string()));
+            return Err(PlayerFault::Illegal(choice.mv.to_string()));
         }
         self.note(color, &choice);
         self.played.game.push(choice.mv);
@@ -146,20 +146,20 @@ impl<'a> Table<'a> {
     }
 
     /// Takes the time off the clock.
-    fn charge(&mut self, color: Color, used: Duration) -> Result<(), Fault> {
+    fn charge(&mut self, color: Color, used: Duration) -> Result<(), PlayerFault> {
         let (left, increment) = match self.terms.allowance {
-            Allowance::Nodes { .. } | Allowance::Depth(_) => return Ok(()),
-            Allowance::Movetime(time) => (time, Duration::ZERO),
-            Allowance::Clock { increment, .. } => (self.clocks[color], increment),
+            MoveLimit::Nodes { .. } | MoveLimit::Depth(_) => return Ok(()),
+            MoveLimit::Movetime(time) => (time, Duration::ZERO),
+            MoveLimit::Clock { increment, .. } => (self.clocks[color], increment),
         };
         if used > left + self.terms.margin {
-            return Err(Fault::Time(used.saturating_sub(left)));
+            return Err(PlayerFault::Time(used.saturating_sub(left)));
         }
         self.clocks[color] = left.saturating_sub(used) + increment;
         Ok(())
     }
 
-    fn note(&mut self, color: Color, choice: &Choice) {
+    fn note(&mut self, color: Color, choice: &PlayedMove) {
         let sign = if color == Color::White { 1 } else { -1 };
         let score = choice.score.map(|score| sign * score.centipawns());
         self.played.scores.push(score);
@@ -167,14 +167,14 @@ impl<'a> Table<'a> {
         self.played.efforts[color].nodes += choice.nodes;
     }
 
-    fn finish(mut self, winner: Option<Color>, end: End) -> Played {
+    fn finish(mut self, winner: Option<Color>, end: GameEnd) -> PlayedGame {
         self.played.winner = winner;
         self.played.end = end;
         self.played
     }
 
-    fn forfeit(mut self, color: Color, fault: Fault) -> Played {
-        let end = End::from(&fault);
+    fn forfeit(mut self, color: Color, fault: PlayerFault) -> PlayedGame {
+        let end = GameEnd::from(&fault);
         self.played.fault = Some(fault);
         self.finish(Some(!color), end)
     }
@@ -186,25 +186,25 @@ mod tests {
     use crate::engine::Score;
 
     /// Plays a script: each move with a score, then fails.
-    struct Script(Vec<(&'static str, i32)>, Fault);
+    struct Script(Vec<(&'static str, i32)>, PlayerFault);
 
     impl Script {
         fn new(moves: &[(&'static str, i32)]) -> Self {
             let moves = moves.iter().rev().copied().collect();
-            Self(moves, Fault::Crash("the script is over".to_owned()))
+            Self(moves, PlayerFault::Crash("the script is over".to_owned()))
         }
     }
 
     impl Player for Script {
-        fn new_game(&mut self) -> Result<(), Fault> {
+        fn new_game(&mut self) -> Result<(), PlayerFault> {
             Ok(())
         }
 
-        fn choose(&mut self, game: &Game, _: &Turn) -> Result<Choice, Fault> {
+        fn choose(&mut self, game: &Game, _: &TurnTime) -> Result<PlayedMove, PlayerFault> {
             let (text, score) = self.0.pop().ok_or_else(|| self.1.clone())?;
             let mv = game.position().parse_uci(text);
-            Ok(Choice {
-                mv: mv.map_err(|error| Fault::Illegal(error.to_string()))?,
+            Ok(PlayedMove {
+                mv: mv.map_err(|error| PlayerFault::Illegal(error.to_string()))?,
                 score: Some(Score::Cp(score)),
                 depth: Some(3),
                 nodes: 10,
@@ -212,22 +212,22 @@ mod tests {
         }
     }
 
-    fn terms() -> Terms {
-        Terms {
-            allowance: Allowance::Depth(1),
+    fn terms() -> GameTerms {
+        GameTerms {
+            allowance: MoveLimit::Depth(1),
             margin: Duration::ZERO,
             most_plies: 400,
             adjudicates: false,
         }
     }
 
-    fn referee<'a>(terms: &Terms, white: &'a mut dyn Player, black: &'a mut dyn Player) -> Played {
+    fn referee<'a>(terms: &GameTerms, white: &'a mut dyn Player, black: &'a mut dyn Player) -> PlayedGame {
         let mut players = ByColor { white, black };
         play(
             Position::default(),
             &mut players,
             terms,
-            &Stillness::default(),
+            &StallDetector::default(),
             &AtomicBool::new(false),
         )
         .unwrap()
@@ -240,7 +240,7 @@ mod tests {
         let played = referee(&terms(), &mut white, &mut black);
         assert_eq!(
             (played.winner, played.end),
-            (Some(Color::White), End::Explosion)
+            (Some(Color::White), GameEnd::Explosion)
         );
         let scores = [5, 7, 20, 9000, 30_000].map(Some);
         assert_eq!(played.scores, scores);
@@ -257,30 +257,30 @@ mod tests {
         let played = referee(&terms(), &mut white, &mut black);
         assert_eq!(
             (played.winner, played.end),
-            (Some(Color::White), End::Illegal)
+            (Some(Color::White), GameEnd::Illegal)
         );
         let (mut white, mut black) = (Script::new(&[]), Script::new(&[]));
         let played = referee(&terms(), &mut white, &mut black);
         assert_eq!(
             (played.winner, played.end),
-            (Some(Color::Black), End::Crash)
+            (Some(Color::Black), GameEnd::Crash)
         );
     }
 
     #[test]
     fn a_clock_that_runs_out_loses_beyond_the_margin_only() {
         let mut table_terms = terms();
-        table_terms.allowance = Allowance::parse_clock("1+0.1").unwrap();
+        table_terms.allowance = MoveLimit::parse_clock("1+0.1").unwrap();
         table_terms.margin = Duration::from_millis(50);
-        let stillness = Stillness::default();
-        let mut table = Table::new(Position::default(), &table_terms, &stillness);
+        let stillness = StallDetector::default();
+        let mut table = RefereedGame::new(Position::default(), &table_terms, &stillness);
         let millis = Duration::from_millis;
         assert_eq!(table.charge(Color::White, millis(700)), Ok(()));
         assert_eq!(table.clocks.white, millis(400));
         assert_eq!(table.charge(Color::White, millis(440)), Ok(()));
         assert_eq!(table.clocks.white, millis(100));
         let over = table.charge(Color::White, millis(151));
-        assert_eq!(over, Err(Fault::Time(millis(51))));
+        assert_eq!(over, Err(PlayerFault::Time(millis(51))));
         assert_eq!(table.clocks.black, millis(1000));
     }
 
@@ -293,13 +293,13 @@ mod tests {
         let played = referee(&short, &mut Script::new(&tour), &mut Script::new(&reply));
         assert_eq!(
             (played.winner, played.end, played.game.ply()),
-            (None, End::PlyLimit, 3)
+            (None, GameEnd::PlyLimit, 3)
         );
         let mut agreed = terms();
         agreed.adjudicates = true;
         let played = referee(&agreed, &mut Script::new(&tour), &mut Script::new(&reply));
         assert_eq!(played.winner, Some(Color::White));
-        assert_eq!((played.end, played.game.ply()), (End::AdjudicatedWin, 4));
+        assert_eq!((played.end, played.game.ply()), (GameEnd::AdjudicatedWin, 4));
     }
 
     #[test]
@@ -314,7 +314,7 @@ mod tests {
             Position::default(),
             &mut players,
             &terms(),
-            &Stillness::default(),
+            &StallDetector::default(),
             &called_off,
         );
         assert!(played.is_none());

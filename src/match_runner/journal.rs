@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::error::ContestError;
-use super::lines::LineFile;
+use super::error::MatchError;
+use super::append_file::AppendFile;
 use super::record::GameRecord;
 
 /// What makes two matches the same one: fields by name.
@@ -14,17 +14,17 @@ pub(super) type Heading = Map<String, Value>;
 
 /// The journal, open for the next game.
 #[derive(Debug)]
-pub(super) struct Journal(LineFile);
+pub(super) struct Journal(AppendFile);
 
 impl Journal {
     /// Opens or begins a journal; the games that it has.
     pub(super) fn open(
         path: &Path,
         heading: &Heading,
-    ) -> Result<(Self, Vec<GameRecord>), ContestError> {
-        let (mut file, text) = LineFile::open(path)?;
+    ) -> Result<(Self, Vec<GameRecord>), MatchError> {
+        let (mut file, text) = AppendFile::open(path)?;
         let complain = |line: usize, what: String| {
-            ContestError::Setup(format!("{}, line {line}: {what}", path.display()))
+            MatchError::Setup(format!("{}, line {line}: {what}", path.display()))
         };
         let mut lines = text.lines().enumerate();
         let Some((_, first)) = lines.next() else {
@@ -44,7 +44,7 @@ impl Journal {
     }
 
     /// Writes a game down.
-    pub(super) fn keep(&mut self, game: &GameRecord) -> Result<(), ContestError> {
+    pub(super) fn keep(&mut self, game: &GameRecord) -> Result<(), MatchError> {
         self.0.append(&json!(game).to_string())
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// A contest that cannot be played as asked, or that broke.
 #[derive(Debug, thiserror::Error)]
-pub enum ContestError {
+pub enum MatchError {
     /// What was asked cannot work; the text says what would.
     #[error("{0}")]
     Setup(String),
@@ -28,7 +28,7 @@ pub enum ContestError {
     },
 }
 
-impl ContestError {
+impl MatchError {
     pub(super) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         |error| Self::File { path, error }
