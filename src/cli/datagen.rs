@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
-use megaton::training::{Generation, Goal, Progress, Rules, generate};
+use megaton::training::{Generation, Goal, Progress, SelfPlayRules, generate};
 
 use super::failure::Failure;
 use super::runtime;
@@ -67,7 +67,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     let task = Generation {
         folder: args.out.clone(),
         seed: args.seed,
-        rules: Rules {
+        rules: SelfPlayRules {
             nodes: args.nodes,
             evaluator: args.eval.evaluator()?,
         },

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use megaton::engine::nnue::Layout;
 use megaton::training::trainer::{
-    EpochSummary, Fidelity, Recipe, Source, Stock, Told, TrainError, Trainer, checkpoint_path,
+    EpochSummary, Fidelity, Hyperparameters, Source, Dataset, TrainEvent, TrainError, Trainer, checkpoint_path,
     curve_path, drawn,
 };
 
@@ -97,7 +97,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     let threads = args.threads.map_or_else(cores, usize::from);
     let begun = args.resume && checkpoint_path(&args.out).exists();
     prepare(&args.out, begun)?;
-    let stock = Stock::read(&args.files)?;
+    let stock = Dataset::read(&args.files)?;
     let mut out = io::stdout().lock();
     introduce(&mut out, &recipe, &stock, threads)?;
     let trainer = if begun {
@@ -127,8 +127,8 @@ fn prepare(net: &Path, begun: bool) -> Result<(), Failure> {
         .map_err(|error| Failure::setup(format!("cannot make {}: {error}", folder.display())))
 }
 
-fn recipe(args: &Args) -> Recipe {
-    Recipe {
+fn recipe(args: &Args) -> Hyperparameters {
+    Hyperparameters {
         layout: args.layout.layout().number(),
         hidden: args.hidden,
         buckets: args.buckets,
@@ -164,8 +164,8 @@ impl From<TrainError> for Failure {
 
 fn introduce(
     out: &mut impl Write,
-    recipe: &Recipe,
-    stock: &Stock,
+    recipe: &Hyperparameters,
+    stock: &Dataset,
     threads: usize,
 ) -> Result<(), Failure> {
     for lot in stock.lots() {
@@ -222,15 +222,15 @@ impl Teller {
         }
     }
 
-    fn tell(&mut self, told: Told<'_>) {
+    fn tell(&mut self, told: TrainEvent<'_>) {
         match told {
-            Told::Resumed(curve) => {
+            TrainEvent::Resumed(curve) => {
                 self.say(&format!("goes on after epoch {}", curve.len()));
                 self.take(curve);
                 self.bar.set_position(done(curve));
                 self.bar.reset_eta();
             }
-            Told::Step {
+            TrainEvent::Step {
                 epoch,
                 samples,
                 loss,
@@ -248,7 +248,7 @@ impl Teller {
                     self.curve,
                 ));
             }
-            Told::Epoch(curve) => {
+            TrainEvent::Epoch(curve) => {
                 self.take(curve);
                 if let Some(last) = curve.last() {
                     self.say(&line(last, self.epochs));

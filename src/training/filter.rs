@@ -3,7 +3,7 @@
 //! The ones the search asks its evaluation for: nobody in check, no king to be blown up at once,
 //! the best move a quiet one, the score no mate. What a blast decides is the search's work.
 
-use super::record::{GameRecord, NO_SCORE, Ply};
+use super::record::{GameRecord, NO_SCORE, RecordedPly};
 use crate::rules::Position;
 
 /// A score beyond this many centipawns teaches nothing any more.
@@ -59,7 +59,7 @@ impl Filter {
         Ok(usable)
     }
 
-    fn admits(&self, position: &Position, ply: Ply) -> bool {
+    fn admits(&self, position: &Position, ply: RecordedPly) -> bool {
         let attacked = position.attacks_by(position.turn(), position.occupied());
         ply.score != NO_SCORE
             && ply.score.saturating_abs() <= self.most
@@ -79,7 +79,7 @@ mod tests {
     /// The plies that are used of a line in which every move has this score.
     fn used(line: &str, score: i16) -> Vec<usize> {
         let game = Game::from_uci_moves(line).expect("legal moves");
-        let plies = game.moves().iter().map(|&mv| Ply { mv, score });
+        let plies = game.moves().iter().map(|&mv| RecordedPly { mv, score });
         let record = GameRecord {
             plies: plies.collect(),
             result: GameResult::Won,

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::filter::Filter;
 use super::folder::{claim, lock};
 use super::record::GameRecord;
-use super::selfplay::{Board, Rules};
+use super::selfplay::{SelfPlayBoard, SelfPlayRules};
 use super::shard::{ShardError, ShardHeader, ShardReader, ShardWriter, failed, shards_of};
 
 /// The stack of a worker: that of a search, with a margin.
@@ -43,7 +43,7 @@ pub struct Generation {
     /// Where chance starts.
     pub seed: u64,
     /// How the games are played.
-    pub rules: Rules,
+    pub rules: SelfPlayRules,
     /// Games a shard.
     pub shard_games: u64,
     /// Games at the same time, each on a thread of its own.
@@ -209,7 +209,7 @@ fn usable(game: &GameRecord) -> u64 {
 
 /// One worker: shard after shard.
 fn work(task: &Generation, counters: &Counters) -> Result<(), ShardError> {
-    let mut board = Board::new(&task.rules);
+    let mut board = SelfPlayBoard::new(&task.rules);
     while !counters.stopped.load(Relaxed) {
         let first = counters.next_shard.fetch_add(1, Relaxed) * task.shard_games;
         let wanted = task.goal.games.unwrap_or(u64::MAX).saturating_sub(first);
@@ -248,7 +248,7 @@ mod tests {
         Generation {
             folder: folder.to_owned(),
             seed: 8,
-            rules: Rules {
+            rules: SelfPlayRules {
                 nodes: 40,
                 evaluator: Evaluator::classical(),
             },

@@ -20,9 +20,9 @@ pub mod trainer;
 
 pub use filter::{Filter, Usable};
 pub use generate::{Generation, Goal, Progress, generate};
-pub use record::{GameRecord, GameResult, NO_SCORE, Ply};
-pub use sample::{Man, Sample, SampleError, read_samples};
-pub use selfplay::Rules;
+pub use record::{GameRecord, GameResult, NO_SCORE, RecordedPly};
+pub use sample::{SamplePiece, Sample, SampleError, read_samples};
+pub use selfplay::SelfPlayRules;
 pub use shard::{ShardError, ShardHeader, ShardReader, find_shards};
 pub use shuffle::{ShuffleOptions, Shuffled, shuffle};
 pub use stats::{Stats, Verified, stats, verify};

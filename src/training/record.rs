@@ -57,7 +57,7 @@ impl GameResult {
 
 /// One move of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ply {
+pub struct RecordedPly {
     /// The move.
     pub mv: Move,
     /// What the search said before it, in centipawns for White, a mate as ±(32,000 less its plies);
@@ -69,7 +69,7 @@ pub struct Ply {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GameRecord {
     /// Its moves.
-    pub plies: Vec<Ply>,
+    pub plies: Vec<RecordedPly>,
     /// Its end.
     pub result: GameResult,
 }
@@ -124,7 +124,7 @@ impl GameRecord {
             .as_chunks::<PLY>()
             .0
             .iter()
-            .map(|&[a, b, c, d]| Ply {
+            .map(|&[a, b, c, d]| RecordedPly {
                 mv: Move::from_bits(u16::from_le_bytes([a, b])),
                 score: i16::from_le_bytes([c, d]),
             });
@@ -148,7 +148,7 @@ impl GameRecord {
 
     /// Plays the game again and hands every position with the ply played there to `see`; the first
     /// move that the rules forbid ends it with its number, counted from 1.
-    pub fn replay(&self, mut see: impl FnMut(&Position, Ply)) -> Result<Game, usize> {
+    pub fn replay(&self, mut see: impl FnMut(&Position, RecordedPly)) -> Result<Game, usize> {
         let mut game = Game::new();
         for (number, &ply) in self.plies.iter().enumerate() {
             let position = game.position();
@@ -172,7 +172,7 @@ pub(super) mod tests {
         let scores = [NO_SCORE, 12, -31_990, 40];
         let plies = line.moves().iter().zip(scores);
         GameRecord {
-            plies: plies.map(|(&mv, score)| Ply { mv, score }).collect(),
+            plies: plies.map(|(&mv, score)| RecordedPly { mv, score }).collect(),
             result: GameResult::Won,
         }
     }

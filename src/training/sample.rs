@@ -29,7 +29,7 @@ const VALIDATION: u8 = 1;
 
 /// A man of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Man {
+pub struct SamplePiece {
     /// Whether it belongs to the side to move.
     pub mine: bool,
     /// What it is.
@@ -87,7 +87,7 @@ impl Sample {
 
     /// The men on the board, from a1 to h8 as the side to move sees it.
     #[inline]
-    pub fn men(&self) -> impl Iterator<Item = Man> + '_ {
+    pub fn men(&self) -> impl Iterator<Item = SamplePiece> + '_ {
         let mut left = self.occupied();
         let mut place = 0;
         std::iter::from_fn(move || {
@@ -98,7 +98,7 @@ impl Sample {
             left &= left - 1;
             let nibble = self.0[8 + place / 2] >> (4 * (place % 2)) & 15;
             place += 1;
-            Some(Man {
+            Some(SamplePiece {
                 mine: nibble & THEIRS == 0,
                 role: *Role::ALL.get(usize::from(nibble & !THEIRS))?,
                 square,
@@ -144,7 +144,7 @@ impl Sample {
     /// What is wrong with the bytes, if anything.
     fn complaint(&self) -> Option<&'static str> {
         let kings = |mine| {
-            let is_king = |man: &Man| man.mine == mine && man.role == Role::King;
+            let is_king = |man: &SamplePiece| man.mine == mine && man.role == Role::King;
             self.men().filter(is_king).count()
         };
         if self.occupied().count_ones() > 32
@@ -259,7 +259,7 @@ mod tests {
         );
         let position = Position::from_fen(FEN).expect("a good FEN");
         assert_eq!(sample.men().count(), position.occupied().count());
-        let pawn = |man: &Man| man.mine && man.role == Role::Pawn && man.square.rank() == 1;
+        let pawn = |man: &SamplePiece| man.mine && man.role == Role::Pawn && man.square.rank() == 1;
         assert_eq!(sample.men().filter(pawn).count(), 4);
     }
 

@@ -6,7 +6,7 @@
 use fastrand::Rng;
 
 use super::opening::opening;
-use super::record::{GameRecord, GameResult, NO_SCORE, Ply};
+use super::record::{GameRecord, GameResult, NO_SCORE, RecordedPly};
 use crate::engine::{EngineOptions, Evaluator, Limits, Score, SearchResult, SingleThread};
 use crate::rules::{Color, Game, RepetitionRule};
 
@@ -25,7 +25,7 @@ const MATE: i32 = 32_000;
 
 /// How the games are played.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rules {
+pub struct SelfPlayRules {
     /// Positions a move is searched for before no further iteration begins.
     pub nodes: u64,
     /// What judges positions.
@@ -34,20 +34,20 @@ pub struct Rules {
 
 /// A board with an engine on either side.
 #[derive(Debug)]
-pub(super) struct Board {
+pub(super) struct SelfPlayBoard {
     sides: [SingleThread; 2],
     nodes: u64,
 }
 
-impl Board {
-    pub(super) fn new(rules: &Rules) -> Board {
+impl SelfPlayBoard {
+    pub(super) fn new(rules: &SelfPlayRules) -> SelfPlayBoard {
         let options = EngineOptions {
             hash_mb: HASH_MB,
             threads: 1,
             evaluator: rules.evaluator.clone(),
             ..EngineOptions::default()
         };
-        Board {
+        SelfPlayBoard {
             sides: [SingleThread::new(&options), SingleThread::new(&options)],
             nodes: rules.nodes,
         }
@@ -60,12 +60,12 @@ impl Board {
         for side in &mut self.sides {
             side.new_game();
         }
-        let unjudged = |&mv| Ply {
+        let unjudged = |&mv| RecordedPly {
             mv,
             score: NO_SCORE,
         };
-        let mut plies: Vec<Ply> = game.moves().iter().map(unjudged).collect();
-        let mut verdict = Verdict::default();
+        let mut plies: Vec<RecordedPly> = game.moves().iter().map(unjudged).collect();
+        let mut verdict = Adjudication::default();
         let result = loop {
             if let Some(outcome) = game.outcome(RepetitionRule::Threefold) {
                 break GameResult::of(outcome);
@@ -78,7 +78,7 @@ impl Board {
                 break GameResult::Drawn;
             };
             let score = for_white(thought.score, game.position().turn());
-            plies.push(Ply {
+            plies.push(RecordedPly {
                 mv,
                 score: score as i16,
             });
@@ -119,13 +119,13 @@ fn for_white(score: Score, turn: Color) -> i32 {
 
 /// Whether what both sides say of the game has settled it.
 #[derive(Debug, Default)]
-struct Verdict {
+struct Adjudication {
     white_ahead: usize,
     black_ahead: usize,
     level: usize,
 }
 
-impl Verdict {
+impl Adjudication {
     /// One more score for White; `ply` plies have been played.
     fn add(&mut self, score: i32, ply: usize) -> Option<GameResult> {
         let (ahead, plies) = WON;
@@ -152,20 +152,20 @@ mod tests {
     use super::*;
 
     fn game(number: u64) -> GameRecord {
-        let rules = Rules {
+        let rules = SelfPlayRules {
             nodes: 60,
             evaluator: Evaluator::classical(),
         };
-        Board::new(&rules).play(5, number)
+        SelfPlayBoard::new(&rules).play(5, number)
     }
 
     #[test]
     fn a_game_depends_on_its_number_alone() {
-        let rules = Rules {
+        let rules = SelfPlayRules {
             nodes: 60,
             evaluator: Evaluator::classical(),
         };
-        let mut board = Board::new(&rules);
+        let mut board = SelfPlayBoard::new(&rules);
         board.play(5, 1);
         let second = board.play(5, 2);
         assert_eq!(second, game(2));
@@ -197,11 +197,11 @@ mod tests {
 
     #[test]
     fn a_game_is_settled_by_scores_that_last() {
-        let mut verdict = Verdict::default();
+        let mut verdict = Adjudication::default();
         let said: Vec<_> = (0..5).map(|_| verdict.add(-2100, 20)).collect();
         assert_eq!(said[3..], [None, Some(GameResult::Lost)]);
-        assert_eq!(Verdict::default().add(31_990, 9), Some(GameResult::Won));
-        let mut verdict = Verdict::default();
+        assert_eq!(Adjudication::default().add(31_990, 9), Some(GameResult::Won));
+        let mut verdict = Adjudication::default();
         let level = (0..200).find(|&ply| verdict.add(0, ply).is_some());
         assert_eq!(level, Some(92));
     }

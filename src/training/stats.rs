@@ -50,7 +50,7 @@ impl Stats {
     fn add(&mut self, game: &GameRecord, seen: &mut HashSet<u64>) -> Result<(), usize> {
         self.results[game.result as usize] += 1;
         self.plies += game.plies.len() as u64;
-        let is_judged = |ply: &&super::Ply| ply.score != NO_SCORE;
+        let is_judged = |ply: &&super::RecordedPly| ply.score != NO_SCORE;
         self.judged += game.plies.iter().filter(is_judged).count() as u64;
         for usable in Filter::default().usable(game)? {
             self.usable += 1;
@@ -206,7 +206,7 @@ mod tests {
     fn a_result_that_the_board_contradicts_is_a_flaw() {
         let mut game = short_game();
         let blow = crate::rules::Game::from_uci_moves("g1f3 a7a6 f3g5 a6a5 g5f7").expect("legal");
-        game.plies.push(super::super::Ply {
+        game.plies.push(super::super::RecordedPly {
             mv: blow.moves()[4],
             score: 31_999,
         });

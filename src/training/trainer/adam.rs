@@ -4,7 +4,7 @@
 //! of all its twins in the other king buckets together. So a bucket with few samples begins from
 //! what the others know, and no number is kept twice.
 
-use super::numbers::{Lane, Numbers, RULES, Rule, WIDTH};
+use super::params::{SimdLane, Params, RULES, ParamRule, WIDTH};
 use super::threads::side_by_side;
 use crate::engine::nnue::{Layout, Shape};
 
@@ -22,7 +22,7 @@ const INPUTS: usize = Layout::Plain.inputs();
 const LANES_A_THREAD: usize = 4096;
 
 /// A step on its own: nothing to decay, no bound.
-const FREE: Rule = Rule {
+const FREE: ParamRule = ParamRule {
     decays: false,
     limit: f32::INFINITY,
 };
@@ -31,13 +31,13 @@ const FREE: Rule = Rule {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Adam {
     /// The mean of the gradients.
-    pub(super) mean: Numbers,
+    pub(super) mean: Params,
     /// The mean of their squares; 0 where there has never been one.
-    pub(super) square: Numbers,
+    pub(super) square: Params,
     /// The mean of the gradients of twins, summed; nothing where there is one king bucket.
-    pub(super) shared_mean: Vec<Lane>,
+    pub(super) shared_mean: Vec<SimdLane>,
     /// The mean of the squares of those sums.
-    pub(super) shared_square: Vec<Lane>,
+    pub(super) shared_square: Vec<SimdLane>,
     /// Batches so far.
     pub(super) steps: u64,
 }
@@ -59,10 +59,10 @@ impl Adam {
             0
         };
         Adam {
-            mean: Numbers::zeros(shape),
-            square: Numbers::zeros(shape),
-            shared_mean: vec![Lane::ZERO; twins],
-            shared_square: vec![Lane::ZERO; twins],
+            mean: Params::zeros(shape),
+            square: Params::zeros(shape),
+            shared_mean: vec![SimdLane::ZERO; twins],
+            shared_square: vec![SimdLane::ZERO; twins],
             steps: 0,
         }
     }
@@ -70,12 +70,12 @@ impl Adam {
     /// Whether a lane of the feature weights has ever had a gradient, or one of its twins.
     pub(super) fn has_seen(&self, lane: usize) -> bool {
         let twins = self.shared_square.len();
-        self.square.feature_weights[lane] != Lane::ZERO
-            || (twins > 0 && self.shared_square[lane % twins] != Lane::ZERO)
+        self.square.feature_weights[lane] != SimdLane::ZERO
+            || (twins > 0 && self.shared_square[lane % twins] != SimdLane::ZERO)
     }
 
     /// Moves the model against the sum of the gradients.
-    pub(super) fn step(&mut self, model: &mut Numbers, gradients: &[&Numbers], rate: f32) {
+    pub(super) fn step(&mut self, model: &mut Params, gradients: &[&Params], rate: f32) {
         self.steps += 1;
         let unbiased = |kept: f32| 1.0 / (1.0 - f64::from(kept).powf(self.steps as f64)) as f32;
         let step = Step {
@@ -95,7 +95,7 @@ impl Adam {
                 jobs.push(move || {
                     let lanes = model.iter_mut().zip(mean).zip(square).enumerate();
                     for (at, ((model, mean), square)) in lanes {
-                        let mut sum = Lane::ZERO;
+                        let mut sum = SimdLane::ZERO;
                         for gradient in gradients {
                             sum.add(&gradient.kinds()[kind][first + at]);
                         }
@@ -108,17 +108,17 @@ impl Adam {
     }
 
     /// Moves twins by the sum of their gradients. The bounds are for the step that follows.
-    fn step_together(&mut self, weights: &mut [Lane], gradients: &[&Numbers], step: Step) {
+    fn step_together(&mut self, weights: &mut [SimdLane], gradients: &[&Params], step: Step) {
         let (all, twins) = (weights.len(), self.shared_mean.len());
         let moments = self.shared_mean.iter_mut().zip(&mut self.shared_square);
         for (first, (mean, square)) in moments.enumerate() {
-            let mut sum = Lane::ZERO;
+            let mut sum = SimdLane::ZERO;
             for gradient in gradients {
                 for lane in (first..all).step_by(twins) {
                     sum.add(&gradient.feature_weights[lane]);
                 }
             }
-            let mut moved = Lane::ZERO;
+            let mut moved = SimdLane::ZERO;
             update(&mut moved, mean, square, &sum, step, FREE);
             for lane in (first..all).step_by(twins) {
                 weights[lane].add(&moved);
@@ -129,12 +129,12 @@ impl Adam {
 
 #[inline]
 fn update(
-    model: &mut Lane,
-    mean: &mut Lane,
-    square: &mut Lane,
-    gradient: &Lane,
+    model: &mut SimdLane,
+    mean: &mut SimdLane,
+    square: &mut SimdLane,
+    gradient: &SimdLane,
     step: Step,
-    rule: Rule,
+    rule: ParamRule,
 ) {
     let decay = if rule.decays { DECAY } else { 0.0 };
     let kept = 1.0 - step.rate * decay;
@@ -152,14 +152,14 @@ fn update(
 mod tests {
     use super::*;
 
-    fn step_of(rule: Rule, model: f32, gradient: f32, rate: f32) -> f32 {
-        let (mut lane, mut mean, mut square) = (Lane([model; WIDTH]), Lane::ZERO, Lane::ZERO);
+    fn step_of(rule: ParamRule, model: f32, gradient: f32, rate: f32) -> f32 {
+        let (mut lane, mut mean, mut square) = (SimdLane([model; WIDTH]), SimdLane::ZERO, SimdLane::ZERO);
         let step = Step {
             rate,
             mean_scale: 1.0 / (1.0 - MEAN_KEPT),
             square_scale: 1.0 / (1.0 - SQUARE_KEPT),
         };
-        let gradient = Lane([gradient; WIDTH]);
+        let gradient = SimdLane([gradient; WIDTH]);
         update(&mut lane, &mut mean, &mut square, &gradient, step, rule);
         lane.0[0]
     }
@@ -186,10 +186,10 @@ mod tests {
             buckets: 1,
             scale: 400,
         };
-        let mut model = Numbers::random(shape, 1);
+        let mut model = Params::random(shape, 1);
         let before = model.clone();
-        let (mut gradient, mut adam) = (Numbers::zeros(shape), Adam::new(shape));
-        gradient.feature_weights[INPUTS + 7] = Lane([1.0; WIDTH]);
+        let (mut gradient, mut adam) = (Params::zeros(shape), Adam::new(shape));
+        gradient.feature_weights[INPUTS + 7] = SimdLane([1.0; WIDTH]);
         adam.step(&mut model, &[&gradient], 0.01);
         let moved = |lane: usize| {
             let weights = [&model, &before].map(|numbers| numbers.feature_weights[lane].0[0]);

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::adam::Adam;
-use super::curve::EpochSummary;
+use super::loss_curve::EpochSummary;
 use super::error::TrainError;
-use super::numbers::{Numbers, floats, floats_mut};
-use super::recipe::Recipe;
-use super::stock::Lot;
-use super::whole::{beside, write_whole};
+use super::params::{Params, floats, floats_mut};
+use super::hyperparameters::Hyperparameters;
+use super::dataset::LoadedFile;
+use super::atomic_file::{beside, write_whole};
 
 const MAGIC: &[u8; 8] = b"MEGATRN1";
 /// Magic and length of the head.
@@ -24,8 +24,8 @@ const HASH: usize = 8;
 /// What is said of a training in its checkpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Head {
-    pub(super) recipe: Recipe,
-    pub(super) lots: Vec<Lot>,
+    pub(super) recipe: Hyperparameters,
+    pub(super) lots: Vec<LoadedFile>,
     pub(super) steps: u64,
     pub(super) curve: Vec<EpochSummary>,
 }
@@ -34,7 +34,7 @@ pub(super) struct Head {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Checkpoint {
     pub(super) head: Head,
-    pub(super) model: Numbers,
+    pub(super) model: Params,
     pub(super) adam: Adam,
 }
 
@@ -57,7 +57,7 @@ impl Checkpoint {
             steps: _,
         } = &self.adam;
         let lists = [&self.model, mean, square].into_iter();
-        let lists = lists.flat_map(Numbers::kinds);
+        let lists = lists.flat_map(Params::kinds);
         for list in lists.chain([&shared_mean[..], shared_square]) {
             bytes.extend(floats(list).flat_map(f32::to_le_bytes));
         }
@@ -92,7 +92,7 @@ impl Checkpoint {
         let shape = head.recipe.shape().map_err(|error| error.to_string())?;
         let (words, _) = rest[..rest.len() - HASH].as_chunks::<4>();
         let mut words = words.iter();
-        let (mut model, mut adam) = (Numbers::zeros(shape), Adam::new(shape));
+        let (mut model, mut adam) = (Params::zeros(shape), Adam::new(shape));
         adam.steps = head.steps;
         let Adam {
             mean,
@@ -102,7 +102,7 @@ impl Checkpoint {
             steps: _,
         } = &mut adam;
         let lists = [&mut model, mean, square].into_iter();
-        let lists = lists.flat_map(Numbers::kinds_mut);
+        let lists = lists.flat_map(Params::kinds_mut);
         for number in lists
             .chain([&mut shared_mean[..], shared_square])
             .flat_map(floats_mut)
@@ -114,12 +114,12 @@ impl Checkpoint {
     }
 
     /// Whether a training may go on from here; the text says why not.
-    pub(super) fn fits(&self, recipe: &Recipe, lots: &[Lot]) -> Result<(), String> {
+    pub(super) fn fits(&self, recipe: &Hyperparameters, lots: &[LoadedFile]) -> Result<(), String> {
         if let Some(difference) = recipe.difference(&self.head.recipe) {
             return Err(format!("a training of another recipe: {difference}"));
         }
         if self.head.lots != lots {
-            let names: Vec<String> = self.head.lots.iter().map(Lot::to_string).collect();
+            let names: Vec<String> = self.head.lots.iter().map(LoadedFile::to_string).collect();
             return Err(format!("a training on other data: {}", names.join(", ")));
         }
         Ok(())
@@ -135,29 +135,29 @@ fn hash(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::numbers::{Lane, WIDTH};
+    use super::super::params::{SimdLane, WIDTH};
     use super::*;
     use crate::engine::nnue::Layout;
 
     fn checkpoint() -> Checkpoint {
-        let recipe = Recipe {
+        let recipe = Hyperparameters {
             hidden: 32,
             layout: Layout::Kings.number(),
-            ..Recipe::default()
+            ..Hyperparameters::default()
         };
         let shape = recipe.shape().unwrap();
         Checkpoint {
-            model: Numbers::random(shape, 5),
+            model: Params::random(shape, 5),
             adam: Adam {
-                mean: Numbers::random(shape, 6),
-                square: Numbers::random(shape, 7),
-                shared_mean: vec![Lane([0.5; WIDTH]); 768],
-                shared_square: vec![Lane([0.25; WIDTH]); 768],
+                mean: Params::random(shape, 6),
+                square: Params::random(shape, 7),
+                shared_mean: vec![SimdLane([0.5; WIDTH]); 768],
+                shared_square: vec![SimdLane([0.25; WIDTH]); 768],
                 steps: 12,
             },
             head: Head {
                 recipe,
-                lots: vec![Lot {
+                lots: vec![LoadedFile {
                     name: "some.samples".to_owned(),
                     weight: 0.1,
                     training: 90,
@@ -205,7 +205,7 @@ mod tests {
         let checkpoint = checkpoint();
         let Head { recipe, lots, .. } = &checkpoint.head;
         checkpoint.fits(recipe, lots).unwrap();
-        let other = Recipe {
+        let other = Hyperparameters {
             lambda: 0.5,
             ..recipe.clone()
         };

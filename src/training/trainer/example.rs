@@ -9,14 +9,14 @@ use crate::rules::{Color, Role};
 
 /// What an output should be.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Aim {
+pub(super) struct Target {
     /// How much the game's result counts; the rest is the score.
     pub(super) lambda: f32,
     /// The score in centipawns that stands for a won share of 1 / (1 + 1/e).
     pub(super) score_scale: f32,
 }
 
-impl Aim {
+impl Target {
     /// The expected result for the side to move, from 0 to 1.
     fn of(self, sample: &Sample) -> f32 {
         let result = f32::from(sample.result()) / 2.0;
@@ -47,7 +47,7 @@ pub(super) struct Example {
 
 impl Example {
     /// A sample has the side to move at the bottom of the board, so that side is White here.
-    pub(super) fn of(sample: &Sample, shape: Shape, aim: Aim) -> Example {
+    pub(super) fn of(sample: &Sample, shape: Shape, aim: Target) -> Example {
         let mut kings = [None; 2];
         for man in sample.men() {
             if man.role == Role::King {

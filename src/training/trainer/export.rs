@@ -3,8 +3,8 @@
 use super::super::Sample;
 use super::adam::Adam;
 use super::error::TrainError;
-use super::example::{Aim, Example};
-use super::numbers::{Numbers, RULES, floats};
+use super::example::{Target, Example};
+use super::params::{Params, RULES, floats};
 use super::worker::Worker;
 use crate::engine::nnue::{Network, Parts, QA, QB, Shape};
 use crate::rules::Position;
@@ -34,7 +34,7 @@ pub struct Fidelity {
 /// Rounding the weights shifts all judgements of an output bucket the same way, by some centipawns;
 /// the output biases take that out again, as far as the samples show it.
 pub(super) fn quantise(
-    model: &Numbers,
+    model: &Params,
     adam: &Adam,
     shape: Shape,
     samples: &[Sample],
@@ -55,7 +55,7 @@ pub(super) fn quantise(
     Ok(Network::from_parts(shape, &parts)?)
 }
 
-fn rounded(model: &Numbers, adam: &Adam, shape: Shape) -> Parts {
+fn rounded(model: &Params, adam: &Adam, shape: Shape) -> Parts {
     let whole = |number: f32, unit: i32| (f64::from(number) * f64::from(unit)).round();
     let short = |number: f32, unit: i32| whole(number, unit) as i16;
     let rows = model.feature_weights.iter().enumerate();
@@ -86,12 +86,12 @@ struct Difference {
 }
 
 fn differences(
-    model: &Numbers,
+    model: &Params,
     network: &Network,
     samples: &[Sample],
 ) -> impl Iterator<Item = Difference> {
     let shape = network.shape();
-    let aim = Aim {
+    let aim = Target {
         lambda: 0.0,
         score_scale: 1.0,
     };
@@ -126,7 +126,7 @@ fn position(sample: &Sample) -> Option<Position> {
 
 /// Compares both nets on samples.
 pub(super) fn fidelity(
-    model: &Numbers,
+    model: &Params,
     adam: &Adam,
     network: &Network,
     samples: &[Sample],
@@ -144,7 +144,7 @@ pub(super) fn fidelity(
 }
 
 /// The share of the weights at their bound.
-fn clipped(model: &Numbers) -> f64 {
+fn clipped(model: &Params) -> f64 {
     let (mut all, mut at_bound) = (0_usize, 0_usize);
     for (kind, rule) in model.kinds().into_iter().zip(RULES) {
         if rule.decays {
@@ -155,7 +155,7 @@ fn clipped(model: &Numbers) -> f64 {
     at_bound as f64 / all as f64
 }
 
-fn unseen(model: &Numbers, adam: &Adam) -> usize {
+fn unseen(model: &Params, adam: &Adam) -> usize {
     let lanes = model.lanes();
     let inputs = model.feature_weights.len() / lanes;
     let has_seen = |input: &usize| (0..lanes).any(|at| adam.has_seen(input * lanes + at));

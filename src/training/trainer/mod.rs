@@ -6,25 +6,25 @@
 
 mod adam;
 mod checkpoint;
-mod course;
-mod curve;
+mod train_loop;
+mod loss_curve;
 mod error;
 mod example;
 mod export;
-mod numbers;
-mod recipe;
+mod params;
+mod hyperparameters;
 mod schedule;
-mod stock;
+mod dataset;
 #[cfg(test)]
 mod synthetic;
 mod threads;
-mod whole;
+mod atomic_file;
 mod worker;
 
 pub use checkpoint::checkpoint_path;
-pub use course::{Told, Trainer, curve_path};
-pub use curve::{EpochSummary, drawn};
+pub use train_loop::{TrainEvent, Trainer, curve_path};
+pub use loss_curve::{EpochSummary, drawn};
 pub use error::TrainError;
 pub use export::Fidelity;
-pub use recipe::Recipe;
-pub use stock::{Lot, Source, Stock};
+pub use hyperparameters::Hyperparameters;
+pub use dataset::{LoadedFile, Source, Dataset};

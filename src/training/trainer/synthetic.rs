@@ -1,7 +1,7 @@
 //! Samples made up for tests: positions of random games with labels that are known.
 
 use super::super::{GameResult, Sample};
-use super::stock::Stock;
+use super::dataset::Dataset;
 use crate::rules::{Color, Position, Role};
 
 /// What a man is worth, pawn to king.
@@ -64,14 +64,14 @@ pub(super) fn sample(position: &Position, score: i16, result: u8, validation: bo
 }
 
 /// Samples as the only lot of a stock.
-pub(super) fn stock(samples: Vec<Sample>) -> Stock {
-    let mut stock = Stock::default();
+pub(super) fn stock(samples: Vec<Sample>) -> Dataset {
+    let mut stock = Dataset::default();
     stock.add("synthetic", 1.0, samples);
     stock
 }
 
 /// So many samples labelled by material.
-pub(super) fn material_stock(seed: u64, count: usize) -> Stock {
+pub(super) fn material_stock(seed: u64, count: usize) -> Dataset {
     let positions = positions(seed, count).into_iter().enumerate();
     stock(
         positions

@@ -5,24 +5,24 @@
 //! changes the model.
 
 use super::example::{Example, sigmoid};
-use super::numbers::{Lane, Numbers, WIDTH};
+use super::params::{SimdLane, Params, WIDTH};
 use crate::engine::nnue::Shape;
 
 /// The memory of one thread.
 #[derive(Debug)]
 pub(super) struct Worker {
     /// The sum over its examples.
-    pub(super) gradient: Numbers,
-    hidden: Vec<Lane>,
+    pub(super) gradient: Params,
+    hidden: Vec<SimdLane>,
     /// The sum over its examples.
     pub(super) loss: f64,
 }
 
 impl Worker {
     pub(super) fn new(shape: Shape) -> Worker {
-        let gradient = Numbers::zeros(shape);
+        let gradient = Params::zeros(shape);
         Worker {
-            hidden: vec![Lane::ZERO; 2 * gradient.lanes()],
+            hidden: vec![SimdLane::ZERO; 2 * gradient.lanes()],
             gradient,
             loss: 0.0,
         }
@@ -31,7 +31,7 @@ impl Worker {
     /// Learns from examples, each of which has this weight.
     pub(super) fn learn(
         &mut self,
-        model: &Numbers,
+        model: &Params,
         examples: impl Iterator<Item = Example>,
         weight: f32,
     ) {
@@ -47,7 +47,7 @@ impl Worker {
     }
 
     /// Only measures.
-    pub(super) fn measure(&mut self, model: &Numbers, examples: impl Iterator<Item = Example>) {
+    pub(super) fn measure(&mut self, model: &Params, examples: impl Iterator<Item = Example>) {
         self.loss = 0.0;
         for example in examples {
             let error = sigmoid(self.forward(model, &example)) - example.target;
@@ -56,7 +56,7 @@ impl Worker {
     }
 
     /// The net's output, in units of its scale; leaves the hidden units behind.
-    pub(super) fn forward(&mut self, model: &Numbers, example: &Example) -> f32 {
+    pub(super) fn forward(&mut self, model: &Params, example: &Example) -> f32 {
         let lanes = model.lanes();
         let views = self.hidden.chunks_exact_mut(lanes).zip(&example.views);
         for (hidden, inputs) in views {
@@ -69,7 +69,7 @@ impl Worker {
             }
         }
         let weights = &model.output_weights[2 * lanes * example.bucket..][..2 * lanes];
-        let mut sum = Lane::ZERO;
+        let mut sum = SimdLane::ZERO;
         for (unit, weight) in self.hidden.iter().zip(weights) {
             for i in 0..WIDTH {
                 let active = unit.0[i].clamp(0.0, 1.0);
@@ -80,7 +80,7 @@ impl Worker {
     }
 
     /// Adds the example's gradient; `slope` is the loss's by the output.
-    fn backward(&mut self, model: &Numbers, example: &Example, slope: f32) {
+    fn backward(&mut self, model: &Params, example: &Example, slope: f32) {
         let lanes = model.lanes();
         let outputs = 2 * lanes * example.bucket;
         let weights = &model.output_weights[outputs..][..2 * lanes];
@@ -100,8 +100,8 @@ impl Worker {
 
 /// Back through the activation: adds the weights' gradient, gives the hidden units'.
 #[inline]
-fn through(unit: &Lane, weight: &Lane, by_weight: &mut Lane, slope: f32) -> Lane {
-    let mut by_hidden = Lane::ZERO;
+fn through(unit: &SimdLane, weight: &SimdLane, by_weight: &mut SimdLane, slope: f32) -> SimdLane {
+    let mut by_hidden = SimdLane::ZERO;
     for i in 0..WIDTH {
         let active = unit.0[i].clamp(0.0, 1.0);
         by_weight.0[i] += slope * active * active;

@@ -1,14 +1,14 @@
 //! The gradient against differences of a loss that is computed another way: from positions, in
 //! doubles, by the formulas of the net's file.
 
-use super::super::example::Aim;
-use super::super::numbers::{RULES, floats, floats_mut};
+use super::super::example::Target;
+use super::super::params::{RULES, floats, floats_mut};
 use super::super::synthetic::{positions, sample};
 use super::*;
 use crate::engine::nnue::Layout;
 use crate::rules::{Color, Position, king_attacks};
 
-const AIM: Aim = Aim {
+const AIM: Target = Target {
     lambda: 0.6,
     score_scale: 400.0,
 };
@@ -90,9 +90,9 @@ fn reference(numbers: &[Vec<f64>; 4], shape: Shape, examples: &[Labelled]) -> f6
 }
 
 /// A model with some units shut, some open and some full.
-fn model(shape: Shape) -> Numbers {
+fn model(shape: Shape) -> Params {
     let mut chance = fastrand::Rng::with_seed(77);
-    let mut model = Numbers::random(shape, 3);
+    let mut model = Params::random(shape, 3);
     floats_mut(&mut model.feature_biases).for_each(|bias| *bias = chance.f32() * 1.6 - 0.4);
     floats_mut(&mut model.output_weights).for_each(|weight| *weight = chance.f32() - 0.5);
     floats_mut(&mut model.output_biases)
@@ -168,7 +168,7 @@ fn each_view_and_each_output_bucket_gets_a_gradient_of_its_own() {
     worker.learn(&model, [Example::of(&start, shape, AIM)].into_iter(), 1.0);
     // 32 men: the last bucket. Both halves of it have learned, and no other bucket.
     for (bucket, lanes) in worker.gradient.output_weights.chunks(2).enumerate() {
-        let has_learned = lanes.iter().all(|lane| *lane != Lane::ZERO);
+        let has_learned = lanes.iter().all(|lane| *lane != SimdLane::ZERO);
         assert_eq!(has_learned, bucket == 7);
         assert_eq!(
             worker.gradient.output_biases[0].0[bucket] != 0.0,
@@ -176,7 +176,7 @@ fn each_view_and_each_output_bucket_gets_a_gradient_of_its_own() {
         );
     }
     let rows = worker.gradient.feature_weights.iter();
-    let touched = rows.filter(|row| **row != Lane::ZERO).count();
+    let touched = rows.filter(|row| **row != SimdLane::ZERO).count();
     assert_eq!(
         touched, 32,
         "both sides see the start alike, mirrored to one view"

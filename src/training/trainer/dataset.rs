@@ -46,7 +46,7 @@ impl FromStr for Source {
 
 /// What came of a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Lot {
+pub struct LoadedFile {
     /// The file's name, without the folder.
     pub name: String,
     /// How often an epoch takes each of its samples.
@@ -59,16 +59,16 @@ pub struct Lot {
 
 /// All samples of a training.
 #[derive(Debug, Default)]
-pub struct Stock {
+pub struct Dataset {
     pub(super) training: Vec<Sample>,
     pub(super) validation: Vec<Sample>,
-    lots: Vec<Lot>,
+    lots: Vec<LoadedFile>,
 }
 
-impl Stock {
+impl Dataset {
     /// Reads all files and looks at every sample once.
-    pub fn read(sources: &[Source]) -> Result<Stock, TrainError> {
-        let mut stock = Stock::default();
+    pub fn read(sources: &[Source]) -> Result<Dataset, TrainError> {
+        let mut stock = Dataset::default();
         for source in sources {
             let samples = read_samples(&source.path)?;
             let name = source.path.file_name().unwrap_or_default();
@@ -95,7 +95,7 @@ impl Stock {
         } else {
             self.training.append(&mut samples);
         }
-        self.lots.push(Lot {
+        self.lots.push(LoadedFile {
             name: name.to_owned(),
             weight,
             training: self.training.len() - before.0,
@@ -104,13 +104,13 @@ impl Stock {
     }
 
     /// What came of every file.
-    pub fn lots(&self) -> &[Lot] {
+    pub fn lots(&self) -> &[LoadedFile] {
         &self.lots
     }
 
     /// Samples that an epoch learns from.
     pub fn epoch_size(&self) -> usize {
-        self.lots.iter().map(Lot::taken).sum()
+        self.lots.iter().map(LoadedFile::taken).sum()
     }
 
     /// Samples to compare nets on: those for validation, or all when there are none.
@@ -152,16 +152,16 @@ impl Stock {
     }
 }
 
-impl Lot {
+impl LoadedFile {
     /// How many samples an epoch takes.
     fn taken(&self) -> usize {
         (self.training as f64 * f64::from(self.weight)).round() as usize
     }
 }
 
-impl fmt::Display for Lot {
+impl fmt::Display for LoadedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Lot {
+        let LoadedFile {
             name,
             weight,
             training,
@@ -187,9 +187,9 @@ mod tests {
     use super::*;
     use crate::rules::Position;
 
-    fn stock(lots: &[(usize, f32)]) -> Stock {
+    fn stock(lots: &[(usize, f32)]) -> Dataset {
         let start = sample(&Position::default(), 0, 1, false);
-        let mut stock = Stock::default();
+        let mut stock = Dataset::default();
         for &(count, weight) in lots {
             stock.add("some", weight, vec![start; count]);
         }
@@ -256,7 +256,7 @@ mod tests {
         let read = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
             let source = path.display().to_string().parse().unwrap();
-            Stock::read(&[source]).map_err(|error| error.to_string())
+            Dataset::read(&[source]).map_err(|error| error.to_string())
         };
         let stock = read(&bytes).unwrap();
         assert_eq!(stock.training, samples[..1]);

@@ -8,19 +8,19 @@ use super::*;
 use crate::engine::nnue::Layout;
 use crate::rules::{Color, Position};
 
-fn recipe() -> Recipe {
-    Recipe {
+fn recipe() -> Hyperparameters {
+    Hyperparameters {
         hidden: 32,
         buckets: 2,
         epochs: 4,
         batch: 256,
         rate: 5e-3,
-        ..Recipe::default()
+        ..Hyperparameters::default()
     }
 }
 
 /// Trains without a disk.
-fn trained(recipe: &Recipe, stock: &Stock, threads: usize) -> Trainer {
+fn trained(recipe: &Hyperparameters, stock: &Dataset, threads: usize) -> Trainer {
     let mut trainer = Trainer::new(recipe, threads).unwrap();
     for _ in 0..recipe.epochs {
         let summary = trainer.epoch(stock, &mut |_| {}).unwrap();
@@ -76,7 +76,7 @@ fn a_few_samples_are_learned_by_heart() {
         .iter()
         .map(|position| sample(position, chance.i16(-800..800), chance.u8(0..3), false))
         .collect();
-    let recipe = Recipe {
+    let recipe = Hyperparameters {
         epochs: 400,
         rate: 1e-2,
         ..recipe()
@@ -90,7 +90,7 @@ fn a_few_samples_are_learned_by_heart() {
 #[test]
 fn a_position_and_its_image_are_judged_alike() {
     for layout in Layout::ALL {
-        let recipe = Recipe {
+        let recipe = Hyperparameters {
             layout: layout.number(),
             epochs: 1,
             ..recipe()
@@ -111,7 +111,7 @@ fn a_position_and_its_image_are_judged_alike() {
 
 #[test]
 fn whoever_has_more_men_stands_better_whoever_is_to_move() {
-    let recipe = Recipe {
+    let recipe = Hyperparameters {
         epochs: 10,
         ..recipe()
     };
@@ -153,7 +153,7 @@ fn a_won_sample_raises_the_judgement_and_a_lost_one_lowers_it() {
         (&black, -500, 1, 0.0, 1.0),
     ];
     for (position, score, result, lambda, way) in rows {
-        let recipe = Recipe {
+        let recipe = Hyperparameters {
             lambda,
             epochs: 20,
             rate: 1e-3,
@@ -174,7 +174,7 @@ fn a_won_sample_raises_the_judgement_and_a_lost_one_lowers_it() {
 fn the_exported_net_judges_as_the_floats_do() {
     let stock = material_stock(8, 12_000);
     for layout in Layout::ALL {
-        let recipe = Recipe {
+        let recipe = Hyperparameters {
             layout: layout.number(),
             rate: 1e-3,
             ..recipe()
@@ -194,14 +194,14 @@ fn the_exported_net_judges_as_the_floats_do() {
 #[test]
 fn a_resumed_training_gives_the_net_of_an_uninterrupted_one() {
     for layout in Layout::ALL {
-        resumes(&Recipe {
+        resumes(&Hyperparameters {
             layout: layout.number(),
             ..recipe()
         });
     }
 }
 
-fn resumes(recipe: &Recipe) {
+fn resumes(recipe: &Hyperparameters) {
     let folder = tempfile::tempdir().unwrap();
     let (whole, cut) = (
         folder.path().join("whole.net"),
@@ -222,9 +222,9 @@ fn resumes(recipe: &Recipe) {
     assert_ne!(fs::read(&whole).unwrap(), fs::read(&cut).unwrap());
     let mut second = Trainer::resume(recipe, &stock, 2, &cut).unwrap();
     let mut epochs = Vec::new();
-    let told = |told: Told<'_>| match told {
-        Told::Resumed(curve) | Told::Epoch(curve) => epochs.push(curve.len()),
-        Told::Step { .. } => {}
+    let told = |told: TrainEvent<'_>| match told {
+        TrainEvent::Resumed(curve) | TrainEvent::Epoch(curve) => epochs.push(curve.len()),
+        TrainEvent::Step { .. } => {}
     };
     second.run(&stock, &cut, told).unwrap();
     assert_eq!(epochs, [1, 2, 3, 4]);
@@ -233,7 +233,7 @@ fn resumes(recipe: &Recipe) {
 
     let curve = fs::read_to_string(curve_path(&cut)).unwrap();
     assert_eq!(curve.lines().count(), 5, "{curve}");
-    let other = Recipe {
+    let other = Hyperparameters {
         hidden: 64,
         ..recipe.clone()
     };
@@ -247,7 +247,7 @@ fn resumes(recipe: &Recipe) {
 fn the_same_seed_gives_the_same_net_and_another_seed_another() {
     let stock = material_stock(7, 1500);
     let net = |seed| {
-        let recipe = Recipe {
+        let recipe = Hyperparameters {
             seed,
             epochs: 1,
             ..recipe()

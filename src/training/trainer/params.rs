@@ -18,14 +18,14 @@ const FEATURE_BIAS: f32 = 0.1;
 /// Numbers that lie together and are computed together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(align(64))]
-pub(super) struct Lane(pub(super) [f32; WIDTH]);
+pub(super) struct SimdLane(pub(super) [f32; WIDTH]);
 
-impl Lane {
-    pub(super) const ZERO: Lane = Lane([0.0; WIDTH]);
+impl SimdLane {
+    pub(super) const ZERO: SimdLane = SimdLane([0.0; WIDTH]);
 
     /// Adds another lane, number by number.
     #[inline]
-    pub(super) fn add(&mut self, other: &Lane) {
+    pub(super) fn add(&mut self, other: &SimdLane) {
         for (sum, number) in self.0.iter_mut().zip(other.0) {
             *sum += number;
         }
@@ -47,7 +47,7 @@ impl Lane {
 
 /// What an optimiser must know of a kind of numbers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rule {
+pub(super) struct ParamRule {
     /// Whether it is drawn towards zero.
     pub(super) decays: bool,
     /// How large it may get.
@@ -55,20 +55,20 @@ pub(super) struct Rule {
 }
 
 /// The four kinds, in the order of [`Numbers::kinds`] and of the net's file.
-pub(super) const RULES: [Rule; 4] = [
-    Rule {
+pub(super) const RULES: [ParamRule; 4] = [
+    ParamRule {
         decays: true,
         limit: LARGEST_WEIGHT,
     },
-    Rule {
+    ParamRule {
         decays: false,
         limit: LARGEST_WEIGHT,
     },
-    Rule {
+    ParamRule {
         decays: true,
         limit: LARGEST_WEIGHT,
     },
-    Rule {
+    ParamRule {
         decays: false,
         limit: f32::INFINITY,
     },
@@ -82,21 +82,21 @@ const _: () = {
 
 /// One number for each of a net's.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Numbers {
+pub(super) struct Params {
     /// For every input the lanes of its hidden units.
-    pub(super) feature_weights: Vec<Lane>,
-    pub(super) feature_biases: Vec<Lane>,
+    pub(super) feature_weights: Vec<SimdLane>,
+    pub(super) feature_biases: Vec<SimdLane>,
     /// For every output bucket the lanes of the side to move, then those of the other.
-    pub(super) output_weights: Vec<Lane>,
+    pub(super) output_weights: Vec<SimdLane>,
     /// One lane: an output bucket each, the rest is not used.
-    pub(super) output_biases: Vec<Lane>,
+    pub(super) output_biases: Vec<SimdLane>,
 }
 
-impl Numbers {
-    pub(super) fn zeros(shape: Shape) -> Numbers {
+impl Params {
+    pub(super) fn zeros(shape: Shape) -> Params {
         let lanes = shape.hidden / WIDTH;
-        let zeros = |count| vec![Lane::ZERO; count];
-        Numbers {
+        let zeros = |count| vec![SimdLane::ZERO; count];
+        Params {
             feature_weights: zeros(shape.layout.inputs() * lanes),
             feature_biases: zeros(lanes),
             output_weights: zeros(shape.buckets * 2 * lanes),
@@ -106,8 +106,8 @@ impl Numbers {
 
     /// Where a training begins. Every output bucket begins alike, and
     /// so does every king bucket.
-    pub(super) fn random(shape: Shape, seed: u64) -> Numbers {
-        let mut numbers = Numbers::zeros(shape);
+    pub(super) fn random(shape: Shape, seed: u64) -> Params {
+        let mut numbers = Params::zeros(shape);
         let mut chance = fastrand::Rng::with_seed(seed);
         let mut draw = |spread: f32| spread * (2.0 * chance.f32() - 1.0);
         let bucket = Layout::Plain.inputs() * numbers.lanes();
@@ -138,7 +138,7 @@ impl Numbers {
         self.feature_biases.len()
     }
 
-    pub(super) fn kinds(&self) -> [&[Lane]; 4] {
+    pub(super) fn kinds(&self) -> [&[SimdLane]; 4] {
         [
             &self.feature_weights,
             &self.feature_biases,
@@ -147,7 +147,7 @@ impl Numbers {
         ]
     }
 
-    pub(super) fn kinds_mut(&mut self) -> [&mut [Lane]; 4] {
+    pub(super) fn kinds_mut(&mut self) -> [&mut [SimdLane]; 4] {
         [
             &mut self.feature_weights,
             &mut self.feature_biases,
@@ -158,18 +158,18 @@ impl Numbers {
 
     pub(super) fn clear(&mut self) {
         for kind in self.kinds_mut() {
-            kind.fill(Lane::ZERO);
+            kind.fill(SimdLane::ZERO);
         }
     }
 }
 
 /// All numbers of some lanes.
-pub(super) fn floats(lanes: &[Lane]) -> impl Iterator<Item = f32> {
+pub(super) fn floats(lanes: &[SimdLane]) -> impl Iterator<Item = f32> {
     lanes.iter().flat_map(|lane| lane.0)
 }
 
 /// All numbers of some lanes, to change them.
-pub(super) fn floats_mut(lanes: &mut [Lane]) -> impl Iterator<Item = &mut f32> {
+pub(super) fn floats_mut(lanes: &mut [SimdLane]) -> impl Iterator<Item = &mut f32> {
     lanes.iter_mut().flat_map(|lane| &mut lane.0)
 }
 
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_lane_is_summed_whole() {
-        let lane = Lane(std::array::from_fn(|i| i as f32));
+        let lane = SimdLane(std::array::from_fn(|i| i as f32));
         assert_eq!(lane.sum() as usize, WIDTH * (WIDTH - 1) / 2);
     }
 }

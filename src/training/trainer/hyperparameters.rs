@@ -10,7 +10,7 @@ use crate::engine::nnue::{Layout, MOST_BUCKETS, MOST_HIDDEN, SCALE, Shape};
 /// The choices of a training. The same recipe on the same data with the same number of threads
 /// gives the same net.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Recipe {
+pub struct Hyperparameters {
     /// How the inputs are split by the king's place: the number of an [`Layout`].
     pub layout: u32,
     /// Hidden units for each side's view.
@@ -36,9 +36,9 @@ pub struct Recipe {
     pub seed: u64,
 }
 
-impl Default for Recipe {
+impl Default for Hyperparameters {
     fn default() -> Self {
-        Recipe {
+        Hyperparameters {
             layout: Layout::Plain.number(),
             hidden: 64,
             buckets: 8,
@@ -54,7 +54,7 @@ impl Default for Recipe {
     }
 }
 
-impl Recipe {
+impl Hyperparameters {
     /// The measures of the net that comes of it.
     pub fn shape(&self) -> Result<Shape, TrainError> {
         Ok(Shape {
@@ -83,7 +83,7 @@ impl Recipe {
     }
 
     /// The first choice in which two recipes differ, with both values.
-    pub(super) fn difference(&self, other: &Recipe) -> Option<String> {
+    pub(super) fn difference(&self, other: &Hyperparameters) -> Option<String> {
         let row = |name: &str, ours: String, theirs: String| {
             (ours != theirs).then(|| format!("{name} {theirs}, not {ours}"))
         };
@@ -138,57 +138,57 @@ mod tests {
 
     #[test]
     fn the_usual_recipe_makes_sense() {
-        Recipe::default().check().unwrap();
+        Hyperparameters::default().check().unwrap();
     }
 
     #[test]
     fn a_choice_without_sense_is_named() {
-        let usual = Recipe::default;
+        let usual = Hyperparameters::default;
         let rows = [
             (
-                Recipe {
+                Hyperparameters {
                     hidden: 48,
                     ..usual()
                 },
                 "--hidden",
             ),
             (
-                Recipe {
+                Hyperparameters {
                     hidden: 1024,
                     ..usual()
                 },
                 "--hidden",
             ),
             (
-                Recipe {
+                Hyperparameters {
                     buckets: 0,
                     ..usual()
                 },
                 "--buckets",
             ),
             (
-                Recipe {
+                Hyperparameters {
                     lambda: 1.5,
                     ..usual()
                 },
                 "--lambda",
             ),
             (
-                Recipe {
+                Hyperparameters {
                     lambda: f32::NAN,
                     ..usual()
                 },
                 "--lambda",
             ),
             (
-                Recipe {
+                Hyperparameters {
                     last_rate: 0.1,
                     ..usual()
                 },
                 "--last-lr",
             ),
             (
-                Recipe {
+                Hyperparameters {
                     layout: 99,
                     ..usual()
                 },
@@ -203,9 +203,9 @@ mod tests {
 
     #[test]
     fn a_difference_is_told_with_both_values() {
-        let ours = Recipe::default();
+        let ours = Hyperparameters::default();
         assert_eq!(ours.difference(&ours.clone()), None);
-        let theirs = Recipe {
+        let theirs = Hyperparameters {
             seed: 7,
             ..ours.clone()
         };

@@ -8,22 +8,22 @@ use std::time::Instant;
 
 use super::adam::Adam;
 use super::checkpoint::{Checkpoint, Head, checkpoint_path};
-use super::curve::{EpochSummary, csv};
+use super::loss_curve::{EpochSummary, csv};
 use super::error::TrainError;
-use super::example::{Aim, Example};
+use super::example::{Target, Example};
 use super::export::{Fidelity, fidelity, quantise};
-use super::numbers::Numbers;
-use super::recipe::Recipe;
+use super::params::Params;
+use super::hyperparameters::Hyperparameters;
 use super::schedule;
-use super::stock::{Stock, mixed};
+use super::dataset::{Dataset, mixed};
 use super::threads::side_by_side;
-use super::whole::{beside, write_whole};
+use super::atomic_file::{beside, write_whole};
 use super::worker::Worker;
 use crate::engine::nnue::{Network, Shape};
 
 /// What a listener hears.
 #[derive(Clone, Copy, Debug)]
-pub enum Told<'a> {
+pub enum TrainEvent<'a> {
     /// A checkpoint has been taken up; so went the epochs before.
     Resumed(&'a [EpochSummary]),
     /// A step has been made.
@@ -44,10 +44,10 @@ pub enum Told<'a> {
 /// A training.
 #[derive(Debug)]
 pub struct Trainer {
-    recipe: Recipe,
+    recipe: Hyperparameters,
     shape: Shape,
-    aim: Aim,
-    model: Numbers,
+    aim: Target,
+    model: Params,
     adam: Adam,
     workers: Vec<Worker>,
     curve: Vec<EpochSummary>,
@@ -55,17 +55,17 @@ pub struct Trainer {
 
 impl Trainer {
     /// At the beginning.
-    pub fn new(recipe: &Recipe, threads: usize) -> Result<Trainer, TrainError> {
+    pub fn new(recipe: &Hyperparameters, threads: usize) -> Result<Trainer, TrainError> {
         recipe.check()?;
         let shape = recipe.shape()?;
         Ok(Trainer {
             recipe: recipe.clone(),
             shape,
-            aim: Aim {
+            aim: Target {
                 lambda: recipe.lambda,
                 score_scale: recipe.score_scale,
             },
-            model: Numbers::random(shape, mixed(recipe.seed, 0)),
+            model: Params::random(shape, mixed(recipe.seed, 0)),
             adam: Adam::new(shape),
             workers: (0..threads.max(1)).map(|_| Worker::new(shape)).collect(),
             curve: Vec::new(),
@@ -74,8 +74,8 @@ impl Trainer {
 
     /// Where a training of the same recipe and data left off.
     pub fn resume(
-        recipe: &Recipe,
-        stock: &Stock,
+        recipe: &Hyperparameters,
+        stock: &Dataset,
         threads: usize,
         net: &Path,
     ) -> Result<Trainer, TrainError> {
@@ -94,18 +94,18 @@ impl Trainer {
     /// Trains on to the last epoch, with a checkpoint, a curve and a net after each.
     pub fn run(
         &mut self,
-        stock: &Stock,
+        stock: &Dataset,
         net: &Path,
-        mut told: impl FnMut(Told<'_>),
+        mut told: impl FnMut(TrainEvent<'_>),
     ) -> Result<Fidelity, TrainError> {
         if !self.curve.is_empty() {
-            told(Told::Resumed(&self.curve));
+            told(TrainEvent::Resumed(&self.curve));
         }
         while self.curve.len() < self.recipe.epochs as usize {
             let summary = self.epoch(stock, &mut told)?;
             self.curve.push(summary);
             self.keep(stock, net)?;
-            told(Told::Epoch(&self.curve));
+            told(TrainEvent::Epoch(&self.curve));
         }
         let network = self.network(stock)?;
         let samples = stock.to_compare();
@@ -113,7 +113,7 @@ impl Trainer {
     }
 
     /// The net as it stands.
-    pub fn network(&self, stock: &Stock) -> Result<Network, TrainError> {
+    pub fn network(&self, stock: &Dataset) -> Result<Network, TrainError> {
         let samples = stock.to_compare();
         quantise(&self.model, &self.adam, self.shape, samples)
     }
@@ -121,8 +121,8 @@ impl Trainer {
     /// Goes through the data once.
     pub(super) fn epoch(
         &mut self,
-        stock: &Stock,
-        told: &mut impl FnMut(Told<'_>),
+        stock: &Dataset,
+        told: &mut impl FnMut(TrainEvent<'_>),
     ) -> Result<EpochSummary, TrainError> {
         let begun = Instant::now();
         let epoch = self.curve.len() as u32 + 1;
@@ -142,7 +142,7 @@ impl Trainer {
             if !loss.is_finite() {
                 return Err(TrainError::Diverged(epoch));
             }
-            told(Told::Step {
+            told(TrainEvent::Step {
                 epoch,
                 samples,
                 loss: loss / samples as f64,
@@ -160,7 +160,7 @@ impl Trainer {
     }
 
     /// Makes one step; the sum of the losses before it.
-    fn learn(&mut self, stock: &Stock, batch: &[u32], rate: f32) -> f64 {
+    fn learn(&mut self, stock: &Dataset, batch: &[u32], rate: f32) -> f64 {
         let (model, shape, aim) = (&self.model, self.shape, self.aim);
         let weight = 1.0 / batch.len() as f32;
         let part = batch.len().div_ceil(self.workers.len());
@@ -174,13 +174,13 @@ impl Trainer {
         });
         side_by_side(jobs.len(), jobs.collect());
         let busy = &self.workers[..batch.len().div_ceil(part)];
-        let gradients: Vec<&Numbers> = busy.iter().map(|worker| &worker.gradient).collect();
+        let gradients: Vec<&Params> = busy.iter().map(|worker| &worker.gradient).collect();
         self.adam.step(&mut self.model, &gradients, rate);
         busy.iter().map(|worker| worker.loss).sum()
     }
 
     /// The mean loss over the validation samples.
-    fn measure(&mut self, stock: &Stock) -> Option<f64> {
+    fn measure(&mut self, stock: &Dataset) -> Option<f64> {
         let samples = &stock.validation;
         if samples.is_empty() {
             return None;
@@ -201,7 +201,7 @@ impl Trainer {
     }
 
     /// Puts checkpoint, curve and net on disk.
-    fn keep(&self, stock: &Stock, net: &Path) -> Result<(), TrainError> {
+    fn keep(&self, stock: &Dataset, net: &Path) -> Result<(), TrainError> {
         let checkpoint = Checkpoint {
             head: Head {
                 recipe: self.recipe.clone(),
