@@ -27,7 +27,9 @@ use megaton::bot::{
 use megaton::config::{Config, Panel};
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
-use megaton::panel::{Health, Http, MetricSources, Metrics, Reloader, SelfTest, HttpSources, StatusWatch};
+use megaton::panel::{
+    Health, Http, HttpSources, MetricSources, Metrics, Reloader, SelfTest, StatusWatch,
+};
 use megaton::practice::resident_kilobytes;
 use megaton::rules::{Game, RepetitionRule};
 

@@ -5,18 +5,18 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+#[cfg(unix)]
+use super::control_commands;
 use super::failure::Failure;
 #[cfg(unix)]
+use super::game_commands;
+#[cfg(unix)]
 use super::healthcheck;
-#[cfg(unix)]
-use super::intervene;
-#[cfg(unix)]
-use super::remote;
 #[cfg(feature = "train")]
 use super::train;
 use super::{
-    bench, check, club, contest, data, datagen, explain, init, manual, openings, perft, practice,
-    records, run, soak, uci, upgrade,
+    bench, check, contest, data, datagen, explain, init, manpage, openings, perft, practice,
+    records, run, soak, team_commands, uci, upgrade,
 };
 
 const EXAMPLES: &str = "\
@@ -54,40 +54,40 @@ enum Command {
     Check(check::Args),
     ExplainChallenge(explain::Args),
     #[cfg(unix)]
-    Status(remote::Status),
+    Status(control_commands::Status),
     #[cfg(unix)]
     Healthcheck(healthcheck::Args),
     #[cfg(unix)]
-    Pause(remote::Pause),
+    Pause(control_commands::Pause),
     #[cfg(unix)]
-    Resume(remote::Resume),
+    Resume(control_commands::Resume),
     #[cfg(unix)]
-    Drain(remote::Drain),
+    Drain(control_commands::Drain),
     #[cfg(unix)]
-    Reload(remote::Reload),
+    Reload(control_commands::Reload),
     #[cfg(unix)]
-    Challenge(remote::Challenge),
+    Challenge(control_commands::Challenge),
     #[cfg(unix)]
-    Rechallenge(remote::Rechallenge),
+    Rechallenge(control_commands::Rechallenge),
     #[cfg(unix)]
-    Cancel(intervene::Cancel),
+    Cancel(game_commands::Cancel),
     #[cfg(unix)]
-    Abort(intervene::Abort),
+    Abort(game_commands::Abort),
     #[cfg(unix)]
-    Resign(intervene::Resign),
+    Resign(game_commands::Resign),
     #[cfg(unix)]
-    Block(intervene::Block),
+    Block(game_commands::Block),
     #[cfg(unix)]
-    Unblock(intervene::Unblock),
+    Unblock(game_commands::Unblock),
     #[cfg(unix)]
-    Matchmaking(remote::Matchmaking),
+    Matchmaking(control_commands::Matchmaking),
     #[cfg(unix)]
-    Join(intervene::Join),
+    Join(game_commands::Join),
     #[cfg(unix)]
-    Say(remote::Say),
+    Say(control_commands::Say),
     #[cfg(unix)]
-    Tournament(club::Tournament),
-    Team(club::Team),
+    Tournament(team_commands::Tournament),
+    Team(team_commands::Team),
     Games(records::games::Args),
     Game(records::game::Args),
     Stats(records::stats::Args),
@@ -107,8 +107,8 @@ enum Command {
     Datagen(datagen::Args),
     Data(data::Args),
     Perft(perft::Args),
-    Completions(manual::Completions),
-    Man(manual::Man),
+    Completions(manpage::Completions),
+    Man(manpage::Man),
 }
 
 /// The definition of the command line.

@@ -10,10 +10,10 @@ use megaton::config::{Config, Panel};
 use megaton::lichess::Client;
 use megaton::panel::{Address, check_password};
 
+use super::account::{self, Identity};
 use super::failure::Failure;
-use super::identity::{self, Identity};
 use super::setup::{ConfigArgs, evaluator, tables};
-use super::{outlook, places, report, runtime};
+use super::{account_summary, features_summary, paths, runtime};
 
 /// Check config, data folder, token and account, and say what would happen
 ///
@@ -44,15 +44,18 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
         |path| format!("{}, good", path.display()),
     );
     say("config", &came_from)?;
-    say_all("server", &report::server(&config.lichess.url))?;
+    say_all("server", &account_summary::server(&config.lichess.url))?;
     let evaluator = evaluator(&config.engine)?;
-    say("engine", &report::engine(&config.engine, &evaluator))?;
+    say(
+        "engine",
+        &account_summary::engine(&config.engine, &evaluator),
+    )?;
     say_all(
         "tables",
-        &report::tables(tables(&config.engine)?.as_deref()),
+        &account_summary::tables(tables(&config.engine)?.as_deref()),
     )?;
-    say_all("keeps", &places::keeps(config)?)?;
-    say_all("accepts", &report::accepts(&config.challenge))?;
+    say_all("keeps", &paths::keeps(config)?)?;
+    say_all("accepts", &account_summary::accepts(&config.challenge))?;
     let mut lists = lists(config);
     if !offline {
         runtime::block_on(async {
@@ -63,10 +66,10 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
     let mut read = lists.state();
     // Offline, an address is nobody's fault.
     read.retain(|(list, _)| !offline || list.starts_with("file:"));
-    say_all("lists", &report::lists_read(&read))?;
-    say_all("looks", &outlook::looks(config))?;
-    say_all("arenas", &outlook::arenas(&config.arena))?;
-    say_all("chat", &outlook::chat(&config.chat, "Megaton"))?;
+    say_all("lists", &account_summary::lists_read(&read))?;
+    say_all("looks", &features_summary::looks(config))?;
+    say_all("arenas", &features_summary::arenas(&config.arena))?;
+    say_all("chat", &features_summary::chat(&config.chat, "Megaton"))?;
     say("page", &page(&config.panel))?;
     let webhook = Address::from_env_or_file(config.alerts.webhook_file.as_deref());
     let webhook = webhook.map_err(|error| Failure::Setup(error.into()))?;
@@ -74,7 +77,7 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
     if offline {
         return Ok(());
     }
-    let client = identity::client(config)?;
+    let client = account::client(config)?;
     runtime::block_on(online(&client, config))
 }
 
@@ -108,18 +111,21 @@ fn alerts(webhook: Option<&Address>) -> String {
 
 async fn online(client: &Client, config: &Config) -> Result<(), Failure> {
     let url = &config.lichess.url;
-    let Identity { token, account } = identity::ask(client, url).await?;
-    let wanted = outlook::scopes(config);
+    let Identity { token, account } = account::ask(client, url).await?;
+    let wanted = features_summary::scopes(config);
     match &token {
-        Some(token) => say_all("token", &report::token(token, &wanted, SystemTime::now()))?,
+        Some(token) => say_all(
+            "token",
+            &account_summary::token(token, &wanted, SystemTime::now()),
+        )?,
         None => say("token", "good; what it allows, this server does not tell")?,
     }
-    say_all("account", &report::account(&account))?;
+    say_all("account", &account_summary::account(&account))?;
     say(
         "website",
         "cannot be asked: see that Preferences, Privacy lets other players challenge it always",
     )?;
-    if let Some(obstacle) = report::obstacle(url, token.as_ref(), &account) {
+    if let Some(obstacle) = account_summary::obstacle(url, token.as_ref(), &account) {
         return Err(Failure::setup(obstacle));
     }
     say(

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use megaton::match_runner::{
-    MoveLimit, MatchError, Match, Opening, PlayerSpec, MatchReport, Sprt, MatchScore, SprtVerdict,
+    Match, MatchError, MatchReport, MatchScore, MoveLimit, Opening, PlayerSpec, Sprt, SprtVerdict,
     parse_openings, pgn, play,
 };
 
 use super::failure::Failure;
-use super::standing;
+use super::match_summary;
 
 /// The exit status where the test says no.
 const EXIT_REJECTED: u8 = 3;
@@ -105,10 +105,10 @@ struct Limit {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     nodes: Option<u64>,
     /// A clock in seconds: base+increment
-    #[arg(long, value_name = "S+S", value_parser = Allowance::parse_clock)]
+    #[arg(long, value_name = "S+S", value_parser = MoveLimit::parse_clock)]
     tc: Option<MoveLimit>,
     /// Seconds a move
-    #[arg(long, value_name = "S", value_parser = Allowance::parse_movetime)]
+    #[arg(long, value_name = "S", value_parser = MoveLimit::parse_movetime)]
     movetime: Option<MoveLimit>,
     /// Plies a move
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
@@ -145,7 +145,7 @@ impl Limit {
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     let contest = contest(args)?;
     let begun = Instant::now();
-    let mut teller = Teller::new(&contest);
+    let mut teller = MatchProgress::new(&contest);
     let report = play(&contest, |standing| teller.tell(standing)).map_err(failure)?;
     teller.bar.finish_and_clear();
     if let Some(path) = &args.pgn {
@@ -153,7 +153,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
             .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
     }
     let mut out = io::stdout().lock();
-    standing::write(&mut out, &contest, &report, begun.elapsed())?;
+    match_summary::write(&mut out, &contest, &report, begun.elapsed())?;
     out.flush()?;
     status(&report)
 }
@@ -229,13 +229,13 @@ fn status(report: &MatchReport) -> Result<(), Failure> {
 }
 
 /// Tells how it goes: a bar on a terminal, a line now and then anywhere else.
-struct Teller<'a> {
+struct MatchProgress<'a> {
     contest: &'a Match,
     bar: ProgressBar,
     last: Instant,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> MatchProgress<'a> {
     fn new(contest: &'a Match) -> Self {
         Self {
             contest,
@@ -246,7 +246,7 @@ impl<'a> Teller<'a> {
 
     fn tell(&mut self, standing: &MatchScore) {
         let pairs = standing.tally.pairs.iter().sum::<u64>() + standing.dropped;
-        let line = standing::line(self.contest, standing);
+        let line = match_summary::line(self.contest, standing);
         if !self.bar.is_hidden() {
             self.bar.set_position(pairs);
             self.bar.set_message(line);

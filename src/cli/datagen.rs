@@ -90,7 +90,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
             signals.drain.cancelled().await;
             told.store(true, Ordering::Relaxed);
         });
-        let mut teller = Teller::new(task.goal);
+        let mut teller = DatagenProgress::new(task.goal);
         let games = tokio::task::spawn_blocking(move || {
             let made = generate(&task, &stop, |progress| teller.tell(progress));
             teller.end();
@@ -120,14 +120,14 @@ fn summary(made: Progress) -> String {
 }
 
 /// A bar on a terminal, a line now and then elsewhere.
-struct Teller {
+struct DatagenProgress {
     bar: Option<ProgressBar>,
     told: Instant,
     goal: Goal,
 }
 
-impl Teller {
-    fn new(goal: Goal) -> Teller {
+impl DatagenProgress {
+    fn new(goal: Goal) -> DatagenProgress {
         let bar = io::stderr().is_terminal().then(|| {
             let length = goal
                 .positions
@@ -145,7 +145,7 @@ impl Teller {
             }
             bar
         });
-        Teller {
+        DatagenProgress {
             bar,
             told: Instant::now(),
             goal,

@@ -84,7 +84,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
 
 /// A challenge as it was read, and what of it could not be.
 #[derive(Debug)]
-struct Asked {
+struct ChallengeArgs {
     challenge: Challenge,
     compat: Option<Compat>,
     dropped: Vec<JsonMismatch>,
@@ -109,7 +109,7 @@ fn read(file: &Path) -> io::Result<String> {
 }
 
 /// The challenge in a text: in an event, in an answer that wraps it, or bare.
-fn understand(text: &str) -> Result<Asked, String> {
+fn understand(text: &str) -> Result<ChallengeArgs, String> {
     let text = text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
         return Err("empty, where a challenge should be".to_owned());
@@ -124,14 +124,14 @@ fn understand(text: &str) -> Result<Asked, String> {
         _ => Challenge::from_json(text),
     };
     let read = read.map_err(|misfit| format!("no challenge: {misfit}"))?;
-    Ok(Asked {
+    Ok(ChallengeArgs {
         challenge: read.value,
         compat: None,
         dropped: read.dropped,
     })
 }
 
-fn event(text: &str) -> Result<Asked, String> {
+fn event(text: &str) -> Result<ChallengeArgs, String> {
     let read = Event::from_line(text).map_err(|misfit| format!("no event: {misfit}"))?;
     let (challenge, compat) = match read.value {
         Event::Challenge { challenge, compat } => (challenge, compat),
@@ -146,7 +146,7 @@ fn event(text: &str) -> Result<Asked, String> {
             return Err(format!("an event of the unknown type \"{kind}\""));
         }
     };
-    Ok(Asked {
+    Ok(ChallengeArgs {
         challenge: *challenge,
         compat,
         dropped: read.dropped,
@@ -163,7 +163,7 @@ fn whom(challenge: &Challenge) -> UserId {
     target.unwrap_or_else(|| UserId::new("?"))
 }
 
-fn show(asked: &Asked, verdict: &PolicyVerdict) -> io::Result<()> {
+fn show(asked: &ChallengeArgs, verdict: &PolicyVerdict) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "asked    {}", describe(&asked.challenge))?;
     let decision = match verdict.decision {

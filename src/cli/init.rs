@@ -12,10 +12,10 @@ use clap::ValueEnum;
 use megaton::config::Config;
 use megaton::lichess::{TOKEN_VARIABLE, Token};
 
-use super::ask;
 use super::check;
-use super::draft::{Draft, Modes, Opponents};
+use super::config_writer::{ConfigDraft, Modes, Opponents};
 use super::failure::Failure;
+use super::prompt;
 
 /// The token's file, beside the config.
 const TOKEN_FILE: &str = "token.txt";
@@ -112,8 +112,8 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
 
 impl Args {
     /// What the flags say.
-    fn draft(&self) -> Draft {
-        Draft {
+    fn draft(&self) -> ConfigDraft {
+        ConfigDraft {
             url: self.url.clone(),
             contact: self.contact.clone(),
             // The config may lie elsewhere than the one who names the file stands.
@@ -129,8 +129,8 @@ impl Args {
     }
 
     /// Asks for what no flag says.
-    fn ask(&self, draft: &mut Draft) -> Result<(), Failure> {
-        ask::say("Enter takes what stands in brackets.\n")?;
+    fn ask(&self, draft: &mut ConfigDraft) -> Result<(), Failure> {
+        prompt::say("Enter takes what stands in brackets.\n")?;
         if self.url.is_none() {
             draft.url = answer("Server [https://lichess.org]: ", |text| Ok(text.to_owned()))?;
         }
@@ -169,22 +169,22 @@ impl Args {
     }
 
     /// The token, if there is none yet and it is typed.
-    fn ask_token(draft: &Draft) -> Result<Option<String>, Failure> {
+    fn ask_token(draft: &ConfigDraft) -> Result<Option<String>, Failure> {
         if draft.token_file.is_some() || is_in_the_variable() {
             return Ok(None);
         }
-        ask::say(&format!(
+        prompt::say(&format!(
             "A token for the bot's account is made at\n  {}{TOKEN_PAGE}\n",
             draft.url()
         ))?;
         loop {
-            let typed = ask::secret("Token, which is not shown [later]: ")?;
+            let typed = prompt::secret("Token, which is not shown [later]: ")?;
             if typed.is_empty() {
                 return Ok(None);
             }
             match Token::parse(&typed, "what was typed") {
                 Ok(_) => return Ok(Some(typed)),
-                Err(error) => ask::say(&format!("{error}\n"))?,
+                Err(error) => prompt::say(&format!("{error}\n"))?,
             }
         }
     }
@@ -193,13 +193,13 @@ impl Args {
 /// Asks until the answer can be read; nothing for an empty one.
 fn answer<T>(prompt: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>, Failure> {
     loop {
-        let typed = ask::line(prompt)?;
+        let typed = prompt::line(prompt)?;
         if typed.is_empty() {
             return Ok(None);
         }
         match read(&typed) {
             Ok(value) => return Ok(Some(value)),
-            Err(wanted) => ask::say(&format!("That has to be {wanted}.\n"))?,
+            Err(wanted) => prompt::say(&format!("That has to be {wanted}.\n"))?,
         }
     }
 }
@@ -249,7 +249,7 @@ fn is_there(path: &Path) -> bool {
 }
 
 /// Whether what was answered is a config.
-fn proven(draft: &Draft) -> Result<(), Failure> {
+fn proven(draft: &ConfigDraft) -> Result<(), Failure> {
     let parsed = Config::parse(&draft.text());
     parsed
         .map(drop)

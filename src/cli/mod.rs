@@ -5,48 +5,48 @@
 //! on stdout; logs and complaints go to stderr. Exit status 0 is success, 1 a failure at work,
 //! 2 a command line, config or account that cannot work as it stands; a command may have more.
 
+mod account;
+mod account_summary;
 mod args;
-mod ask;
 mod bench;
-#[cfg(unix)]
-mod beside;
 mod check;
-mod club;
+mod config_writer;
 mod contest;
+#[cfg(unix)]
+mod control_commands;
 mod data;
 mod datagen;
-mod draft;
 mod explain;
 mod failure;
+mod features_summary;
+#[cfg(unix)]
+mod game_commands;
 #[cfg(unix)]
 mod healthcheck;
-mod heap;
-#[cfg(unix)]
-mod hidden;
-mod identity;
 mod init;
-#[cfg(unix)]
-mod intervene;
 mod logging;
-mod manual;
+mod malloc;
+mod manpage;
+mod match_summary;
 mod openings;
-mod outlook;
 #[cfg(unix)]
 mod page;
-mod perft;
-mod places;
-mod practice;
-mod records;
 #[cfg(unix)]
-mod remote;
-mod report;
+mod password_prompt;
+mod paths;
+mod perft;
+mod practice;
+mod prompt;
+mod records;
 mod run;
 mod runtime;
-mod setup;
 #[cfg(unix)]
-mod shown;
+mod services;
+mod setup;
 mod soak;
-mod standing;
+#[cfg(unix)]
+mod status_summary;
+mod team_commands;
 #[cfg(feature = "train")]
 mod train;
 mod uci;

@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use megaton::match_runner::{GeneratorOptions, mint};
 use megaton::engine::Evaluator;
+use megaton::match_runner::{GeneratorOptions, mint};
 
 use super::contest::failure;
 use super::failure::Failure;

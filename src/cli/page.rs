@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use megaton::bot::{ControlHandle, EventLog};
 use megaton::config::{self, Config};
-use megaton::panel::{Health, Http, Reloader, SelfTest, HttpSources, StatusWatch};
+use megaton::panel::{Health, Http, HttpSources, Reloader, SelfTest, StatusWatch};
 
 /// Serves the page for ever, if there is to be one and its port is free.
 pub(super) async fn serve(config: Config, sources: HttpSources) {

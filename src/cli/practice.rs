@@ -12,8 +12,8 @@ use megaton::bot::{
 use megaton::config::{Challenge, Config, Level, Log, Visitors};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
 use megaton::practice::{
-    ALL_SCOPES, Event, ServerHandle, AccountKind, Options, Partner, ScheduleReport, Schedule, FaultScript, Server, Speed,
-    TimeControl,
+    ALL_SCOPES, AccountKind, Event, FaultScript, Options, Partner, Schedule, ScheduleReport,
+    Server, ServerHandle, Speed, TimeControl,
 };
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;

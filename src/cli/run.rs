@@ -11,11 +11,11 @@ use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool, Tablebases};
 use megaton::store::Store;
 
-#[cfg(unix)]
-use super::beside::Beside;
 use super::failure::Failure;
+#[cfg(unix)]
+use super::services::Services;
 use super::setup::{ConfigArgs, LogArgs, evaluator, tables};
-use super::{heap, identity, logging, report, runtime};
+use super::{account, account_summary, logging, malloc, runtime};
 
 /// Play on Lichess until told to stop
 ///
@@ -39,10 +39,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
-    heap::share();
+    malloc::share();
     let (config, path) = args.config.load()?;
     let log = logging::start(&args.log.over(&config.log))?;
-    let client = identity::client(&config)?;
+    let client = account::client(&config)?;
     let pool = pool(&config)?;
     let memory = memory(&config)?;
     introduce(&config, path.as_deref(), &pool);
@@ -94,7 +94,7 @@ async fn commanded(
 ) -> Result<Result<(), BotError>, Failure> {
     let (control, commands) = bot::channel();
     let hangups = runtime::Hangups::listen()?;
-    let (beside, bell) = Beside::new(&options, control, config, path)?;
+    let (beside, bell) = Services::new(&options, control, config, path)?;
     if let Some(days) = days {
         bell.tell_days(days);
     }
@@ -156,8 +156,8 @@ fn introduce(config: &Config, path: Option<&Path>, pool: &Pool) {
         version = env!("CARGO_PKG_VERSION"),
         config = %path.unwrap_or(Path::new("defaults")).display(),
         server = config.lichess.url,
-        engine = report::engine(&config.engine, pool.evaluator()),
-        accepts = report::accepts(&config.challenge).join("; "),
+        engine = account_summary::engine(&config.engine, pool.evaluator()),
+        accepts = account_summary::accepts(&config.challenge).join("; "),
         "megaton starts"
     );
 }

@@ -10,7 +10,7 @@ use megaton::bot::{
 use megaton::config::{Level, Log};
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
-use megaton::practice::{SoakTarget, SoakError, SoakOptions, TimeControl, fault_kinds, soak};
+use megaton::practice::{SoakError, SoakOptions, SoakTarget, TimeControl, fault_kinds, soak};
 use tokio_util::sync::CancellationToken;
 
 use super::failure::Failure;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use megaton::engine::nnue::Layout;
 use megaton::training::trainer::{
-    EpochSummary, Fidelity, Hyperparameters, Source, Dataset, TrainEvent, TrainError, Trainer, checkpoint_path,
-    curve_path, drawn,
+    Dataset, EpochSummary, Fidelity, Hyperparameters, Source, TrainError, TrainEvent, Trainer,
+    checkpoint_path, curve_path, drawn,
 };
 
 use super::failure::Failure;
@@ -105,7 +105,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     } else {
         Trainer::new(&recipe, threads)
     };
-    let mut teller = Teller::new(recipe.epochs, stock.epoch_size());
+    let mut teller = TrainProgress::new(recipe.epochs, stock.epoch_size());
     let fidelity =
         trainer.and_then(|mut trainer| trainer.run(&stock, &args.out, |told| teller.tell(told)))?;
     teller.bar.finish_and_clear();
@@ -203,7 +203,7 @@ fn conclude(out: &mut impl Write, net: &Path, fidelity: &Fidelity) -> Result<(),
 }
 
 /// Tells how it goes: a bar on a terminal, and a line an epoch anywhere.
-struct Teller {
+struct TrainProgress {
     bar: ProgressBar,
     epochs: u32,
     begun: Instant,
@@ -211,9 +211,9 @@ struct Teller {
     validation: String,
 }
 
-impl Teller {
-    fn new(epochs: u32, size: usize) -> Teller {
-        Teller {
+impl TrainProgress {
+    fn new(epochs: u32, size: usize) -> TrainProgress {
+        TrainProgress {
             bar: bar(u64::from(epochs) * size as u64),
             epochs,
             begun: Instant::now(),

@@ -4,10 +4,10 @@ use std::io::{self, BufRead, Write};
 
 use megaton::lichess::{Client, Error};
 
+use super::account::{self, Identity};
 use super::failure::Failure;
-use super::identity::{self, Identity};
 use super::setup::ConfigArgs;
-use super::{report, runtime};
+use super::{account_summary, runtime};
 
 /// Turn the token's account into a bot account, for good
 ///
@@ -27,12 +27,12 @@ pub(super) struct Args {
 
 pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     let (config, _) = args.config.load()?;
-    let client = identity::client(&config)?;
+    let client = account::client(&config)?;
     runtime::block_on(upgrade(&client, &config.lichess.url, args.yes))
 }
 
 async fn upgrade(client: &Client, url: &str, sure: bool) -> Result<(), Failure> {
-    let who = identity::ask(client, url).await?;
+    let who = account::ask(client, url).await?;
     let name = &who.account.username;
     if who.account.is_bot() {
         return say(&format!("{name} is a bot account already; nothing to do"));
@@ -49,7 +49,7 @@ async fn upgrade(client: &Client, url: &str, sure: bool) -> Result<(), Failure> 
         Error::Refused { status: 400, body } => {
             Failure::setup(format!("{url} refuses to upgrade {name}: {}", body.message))
         }
-        error => Failure::failed(identity::trouble(url, &error)),
+        error => Failure::failed(account::trouble(url, &error)),
     })?;
     say(&format!(
         "{name} is a bot account now; `megaton check` says what it would accept"
@@ -62,9 +62,9 @@ fn obstacle(url: &str, who: &Identity) -> Option<String> {
     if who
         .token
         .as_ref()
-        .is_some_and(|token| !token.allows(report::PLAY_SCOPE))
+        .is_some_and(|token| !token.allows(account_summary::PLAY_SCOPE))
     {
-        return report::obstacle(url, who.token.as_ref(), &who.account);
+        return account_summary::obstacle(url, who.token.as_ref(), &who.account);
     }
     match who.account.games.unwrap_or_default() {
         0 => None,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::error::MatchError;
 use super::limit::MoveLimit;
-use super::player::{PlayedMove, PlayerFault, Player, TurnTime};
+use super::player::{PlayedMove, Player, PlayerFault, TurnTime};
 use crate::engine::{Clock, EngineOptions, Evaluator, Limits, SingleThread};
 use crate::rules::Game;
 
@@ -128,7 +128,10 @@ impl Player for InternalEngine {
 }
 
 /// Checks the options of a player that would play inside.
-pub(super) fn check(name: &str, options: &[(String, String)]) -> Result<EngineSettings, MatchError> {
+pub(super) fn check(
+    name: &str,
+    options: &[(String, String)],
+) -> Result<EngineSettings, MatchError> {
     EngineSettings::new(options).map_err(|reason| MatchError::Setup(format!("{name}: {reason}")))
 }
 

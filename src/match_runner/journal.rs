@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::error::MatchError;
 use super::append_file::AppendFile;
+use super::error::MatchError;
 use super::record::GameRecord;
 
 /// What makes two matches the same one: fields by name.

@@ -5,36 +5,36 @@
 //! program as a child process. Nothing here knows of Lichess, of a config or of a terminal.
 
 mod adjudication;
-mod uci_output;
-mod uci_engine;
+mod append_file;
 mod error;
 mod internal_engine;
 mod journal;
 mod limit;
-mod append_file;
-mod opening_generator;
 mod opening;
+mod opening_generator;
 mod pgn;
 mod player;
+mod players;
 mod record;
 mod referee;
 mod runner;
-mod players;
+mod score;
 mod spec;
 mod sprt;
-mod score;
 mod stall_detector;
 mod tally;
+mod uci_engine;
+mod uci_output;
 
 pub use error::MatchError;
 pub use limit::MoveLimit;
-pub use opening_generator::{GeneratorOptions, GeneratorProgress, mint};
 pub use opening::{Opening, OpeningError, parse_openings};
+pub use opening_generator::{GeneratorOptions, GeneratorProgress, mint};
 pub use pgn::pgn;
 pub use player::PlayerFault;
-pub use record::{GameEnd, GameRecord, Points, MatchSide};
+pub use record::{GameEnd, GameRecord, MatchSide, Points};
 pub use runner::{Match, MatchReport, play};
+pub use score::{Forfeits, MatchScore, SpeedStats};
 pub use spec::{PlayerSpec, SpecError};
 pub use sprt::{Sprt, SprtVerdict};
-pub use score::{Forfeits, SpeedStats, MatchScore};
 pub use tally::{Estimate, Tally};

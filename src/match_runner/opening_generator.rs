@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use super::error::MatchError;
 use super::append_file::AppendFile;
+use super::error::MatchError;
 use crate::engine::{EngineOptions, Evaluator, Limits, SingleThread};
 use crate::rules::{Game, Position};
 
@@ -63,7 +63,10 @@ struct BalancedOpening {
 }
 
 /// Makes openings until the file has as many as asked for.
-pub fn mint(options: &GeneratorOptions, mut told: impl FnMut(GeneratorProgress)) -> Result<GeneratorProgress, MatchError> {
+pub fn mint(
+    options: &GeneratorOptions,
+    mut told: impl FnMut(GeneratorProgress),
+) -> Result<GeneratorProgress, MatchError> {
     if options.count == 0 || options.threads == 0 || options.nodes == 0 {
         return Err(MatchError::Setup(
             "count, threads and nodes start at 1".to_owned(),

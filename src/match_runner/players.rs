@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::uci_engine::UciEngine;
 use super::error::MatchError;
-use super::internal_engine::{InternalEngine, EngineSettings, check};
+use super::internal_engine::{EngineSettings, InternalEngine, check};
 use super::player::Player;
 use super::spec::PlayerSpec;
+use super::uci_engine::UciEngine;
 
 /// Starts in a row that may fail before a player is given up.
 const ATTEMPTS: usize = 3;

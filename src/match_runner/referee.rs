@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use super::adjudication::{Adjudicator, Ruling};
 use super::limit::MoveLimit;
-use super::player::{PlayedMove, PlayerFault, Player, TurnTime};
-use super::record::{SearchEffort, GameEnd};
+use super::player::{PlayedMove, Player, PlayerFault, TurnTime};
+use super::record::{GameEnd, SearchEffort};
 use super::stall_detector::StallDetector;
 use crate::rules::{ByColor, Color, Game, Position, RepetitionRule};
 
@@ -221,7 +221,11 @@ mod tests {
         }
     }
 
-    fn referee<'a>(terms: &GameTerms, white: &'a mut dyn Player, black: &'a mut dyn Player) -> PlayedGame {
+    fn referee<'a>(
+        terms: &GameTerms,
+        white: &'a mut dyn Player,
+        black: &'a mut dyn Player,
+    ) -> PlayedGame {
         let mut players = ByColor { white, black };
         play(
             Position::default(),
@@ -299,7 +303,10 @@ mod tests {
         agreed.adjudicates = true;
         let played = referee(&agreed, &mut Script::new(&tour), &mut Script::new(&reply));
         assert_eq!(played.winner, Some(Color::White));
-        assert_eq!((played.end, played.game.ply()), (GameEnd::AdjudicatedWin, 4));
+        assert_eq!(
+            (played.end, played.game.ply()),
+            (GameEnd::AdjudicatedWin, 4)
+        );
     }
 
     #[test]

@@ -15,12 +15,12 @@ use super::error::MatchError;
 use super::journal::{Heading, Journal};
 use super::limit::MoveLimit;
 use super::opening::Opening;
-use super::record::{GameRecord, MatchSide};
-use super::referee::{PlayedGame, GameTerms, play as referee};
 use super::players::{PlayerFactory, PlayerSlot};
+use super::record::{GameRecord, MatchSide};
+use super::referee::{GameTerms, PlayedGame, play as referee};
+use super::score::MatchScore;
 use super::spec::PlayerSpec;
 use super::sprt::{Sprt, SprtVerdict};
-use super::score::MatchScore;
 use super::stall_detector::StallDetector;
 use crate::rules::ByColor;
 
@@ -212,7 +212,10 @@ impl<'a> ScoreBook<'a> {
     }
 
     fn is_over(&self) -> bool {
-        let is_decided = matches!(self.verdict, Some(SprtVerdict::Accepted | SprtVerdict::Rejected));
+        let is_decided = matches!(
+            self.verdict,
+            Some(SprtVerdict::Accepted | SprtVerdict::Rejected)
+        );
         is_decided || self.counted >= self.contest.pairs
     }
 
@@ -375,7 +378,10 @@ fn game(
     let Some(played) = played else {
         return Ok(None);
     };
-    let is_broken = played.fault.as_ref().is_some_and(super::PlayerFault::is_fatal);
+    let is_broken = played
+        .fault
+        .as_ref()
+        .is_some_and(super::PlayerFault::is_fatal);
     let record = record(played, pair, white);
     if let Some(side) = record.forfeited_by().filter(|_| is_broken) {
         seats[side as usize].clear();

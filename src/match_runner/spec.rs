@@ -102,7 +102,9 @@ impl fmt::Display for PlayerSpec {
             (PlayerKind::Inside, true) => f.write_str("self"),
             (PlayerKind::Inside, false) => write!(f, "self:{}", options.join(",")),
             (PlayerKind::Child { .. }, true) => f.write_str(&self.text),
-            (PlayerKind::Child { .. }, false) => write!(f, "{} ({})", self.text, options.join(", ")),
+            (PlayerKind::Child { .. }, false) => {
+                write!(f, "{} ({})", self.text, options.join(", "))
+            }
         }
     }
 }

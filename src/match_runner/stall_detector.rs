@@ -150,7 +150,10 @@ mod tests {
         }
         let found = stillness.between(at(0), at(102));
         assert_eq!(found, Duration::from_millis(100));
-        assert_eq!(StallDetector::default().between(start, at(102)), Duration::ZERO);
+        assert_eq!(
+            StallDetector::default().between(start, at(102)),
+            Duration::ZERO
+        );
     }
 
     #[test]

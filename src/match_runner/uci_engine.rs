@@ -9,10 +9,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::uci_output::{UciLine, InfoFields, read};
 use super::limit::MoveLimit;
-use super::player::{PlayedMove, PlayerFault, Player, TurnTime};
+use super::player::{PlayedMove, Player, PlayerFault, TurnTime};
 use super::spec::PlayerKind;
+use super::uci_output::{InfoFields, UciLine, read};
 use crate::rules::{Color, Game};
 
 /// Lines that may wait to be read; a program that says more waits for us.

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::protocol::{Response, Request};
+use super::protocol::{Request, Response};
 
 /// How long is waited for the bot.
 const PATIENCE: Duration = Duration::from_secs(30);

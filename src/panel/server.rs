@@ -16,8 +16,8 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 
 use super::health::Health;
+use super::protocol::{LONGEST, Request, Response};
 use super::reload::Reload;
-use super::protocol::{Response, LONGEST, Request};
 use crate::bot::ControlHandle;
 
 /// Clients served at the same time.

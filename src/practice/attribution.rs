@@ -6,9 +6,9 @@ use std::fmt;
 use crate::rules::Color;
 
 use super::chaos::OpponentBehavior;
-use super::traffic_log::GameTrace;
 use super::game::ServerGame;
 use super::game_settings::Status;
+use super::traffic_log::GameTrace;
 
 /// Who is to blame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,7 +58,12 @@ pub(crate) struct EndContext {
 }
 
 /// Who is to blame for how a game ended, with the client on `side`.
-pub(crate) fn blame(round: &ServerGame, side: Color, story: &GameTrace, around: EndContext) -> Attribution {
+pub(crate) fn blame(
+    round: &ServerGame,
+    side: Color,
+    story: &GameTrace,
+    around: EndContext,
+) -> Attribution {
     if round.faulty(side).illegal > 0 {
         return Attribution::Client("it sent an illegal move");
     }

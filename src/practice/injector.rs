@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
-use super::chaos::{Injection, ServerFault, OpponentBehavior, FaultPlan};
+use super::chaos::{FaultPlan, Injection, OpponentBehavior, ServerFault};
 use super::shared::SharedServer;
 use super::sparring_bot::{Invitation, Partner};
 
@@ -27,7 +27,10 @@ pub(super) struct ScheduledInjection {
 }
 
 /// Carries out orders for ever.
-pub(super) async fn wreak(hall: Arc<SharedServer>, mut orders: UnboundedReceiver<ScheduledInjection>) {
+pub(super) async fn wreak(
+    hall: Arc<SharedServer>,
+    mut orders: UnboundedReceiver<ScheduledInjection>,
+) {
     let mut under_way = JoinSet::new();
     loop {
         tokio::select! {

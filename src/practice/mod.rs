@@ -5,49 +5,50 @@
 //! misreads the protocol is found out. It never reaches beyond the machine unless told to.
 
 mod account;
+mod api_error;
 mod arena;
 mod attribution;
 mod challenge;
-mod clock;
-mod api_error;
-mod event;
 mod chaos;
-mod shared;
-mod injector;
-mod state;
-mod http;
-mod traffic_log;
+mod clock;
 mod connection;
+mod event;
+mod game;
+mod game_settings;
+mod http;
+mod injector;
 mod outbox;
 mod page;
-mod sparring_bot;
-mod stall_detector;
 mod rating;
 mod report;
-mod game;
 mod schedule;
 mod server;
+mod shared;
 mod soak;
+mod sparring_bot;
+mod stall_detector;
+mod state;
 mod streams;
-mod game_settings;
 mod time;
+mod traffic_log;
 mod wire;
 
 pub use account::AccountKind;
 pub use arena::{ArenaPlan, ArenaPlayer, ArenaReport};
 pub use attribution::Attribution;
-pub use event::Event;
 pub use chaos::{
-    Announcement, Injection, Channel, Fault, Faults, ServerFault, FaultKind as FaultKind, StreamFault, FaultMix, OpponentBehavior, GamePhase,
-    Endpoint, FaultPlan, FaultReply, FaultScript, ScriptError, BodyShape, Trigger, kinds as fault_kinds,
+    Announcement, BodyShape, Channel, Endpoint, Fault, FaultKind, FaultMix, FaultPlan, FaultReply,
+    FaultScript, Faults, GamePhase, Injection, OpponentBehavior, ScriptError, ServerFault,
+    StreamFault, Trigger, kinds as fault_kinds,
 };
-pub use state::ServerRules;
-pub use traffic_log::Traffic;
-pub use sparring_bot::Partner;
+pub use event::Event;
+pub use game_settings::{ColorWish, GameSettings, RatedCheck, Speed, Status, TimeControl};
 pub use rating::Rating;
 pub use report::{GameReport, ScheduleReport};
 pub use schedule::Schedule;
-pub use server::{ALL_SCOPES, ServerHandle, Options, Server};
-pub use soak::{SoakTarget, SoakError, SoakOptions, SoakReport, resident_kilobytes, soak};
-pub use game_settings::{ColorWish, RatedCheck, Speed, Status, GameSettings, TimeControl};
+pub use server::{ALL_SCOPES, Options, Server, ServerHandle};
+pub use soak::{SoakError, SoakOptions, SoakReport, SoakTarget, resident_kilobytes, soak};
+pub use sparring_bot::Partner;
+pub use state::ServerRules;
 pub use time::{Millis, Timing};
+pub use traffic_log::Traffic;

@@ -137,7 +137,10 @@ mod tests {
         let mailbox = Outbox::holding(vec!["first".to_owned()]);
         mailbox.close();
         mailbox.push("too late".to_owned());
-        assert_eq!(mailbox.next().await, Ok(OutboxItem::Line("first".to_owned())));
+        assert_eq!(
+            mailbox.next().await,
+            Ok(OutboxItem::Line("first".to_owned()))
+        );
         assert_eq!(mailbox.next().await, Err(StreamEnd::Closed));
     }
 

@@ -6,9 +6,9 @@ use std::fmt;
 use crate::rules::Color;
 
 use super::attribution::Attribution;
-use super::traffic_log::GameTrace;
 use super::game::ServerGame;
 use super::game_settings::Status;
+use super::traffic_log::GameTrace;
 
 /// One game, seen from the bot.
 #[derive(Clone, Debug)]
@@ -52,7 +52,12 @@ pub struct ScheduleReport {
 
 impl GameReport {
     /// What came of a game with the bot on `side`.
-    pub(super) fn of(round: &ServerGame, side: Color, blame: Attribution, story: &GameTrace) -> Self {
+    pub(super) fn of(
+        round: &ServerGame,
+        side: Color,
+        blame: Attribution,
+        story: &GameTrace,
+    ) -> Self {
         let faulty = round.faulty(side);
         let told = |lines: &GameTrace| -> Vec<String> {
             let since = |at: super::time::Millis| (at - round.created).as_millis();

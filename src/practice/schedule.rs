@@ -6,11 +6,11 @@ use futures::stream::{self, StreamExt};
 use tokio_util::sync::CancellationToken;
 
 use super::account::AccountKind;
-use super::challenge::{ChallengeState, ChallengeRequest};
-use super::sparring_bot::{Invitation, Partner};
+use super::challenge::{ChallengeRequest, ChallengeState};
+use super::game_settings::{ColorWish, GameSettings, TimeControl};
 use super::report::{GameReport, ScheduleReport};
 use super::server::ServerHandle;
-use super::game_settings::{ColorWish, GameSettings, TimeControl};
+use super::sparring_bot::{Invitation, Partner};
 use super::wire::Variant;
 
 /// A bot that is busy is asked again after this.
@@ -61,7 +61,12 @@ impl Default for Schedule {
 impl ServerHandle {
     /// Plays a schedule against the account `bot`, which must be connected soon; comes back when
     /// all is played, or when `stop` is cancelled and the games under way are over.
-    pub async fn play(&self, bot: &str, schedule: Schedule, stop: CancellationToken) -> ScheduleReport {
+    pub async fn play(
+        &self,
+        bot: &str,
+        schedule: Schedule,
+        stop: CancellationToken,
+    ) -> ScheduleReport {
         let bot = bot.to_lowercase();
         if schedule.partners.is_empty() || !self.wait_for(&bot).await {
             return ScheduleReport {
@@ -101,7 +106,10 @@ impl ServerHandle {
             }
             let partner = schedule.partners[number % schedule.partners.len()];
             let (kind, name) = if schedule.people {
-                (AccountKind::Human, partner.name().replace("Partner", "Person"))
+                (
+                    AccountKind::Human,
+                    partner.name().replace("Partner", "Person"),
+                )
             } else {
                 (AccountKind::Bot, partner.name().to_owned())
             };
@@ -201,8 +209,12 @@ impl ServerHandle {
             });
             match standing {
                 Some(ChallengeState::Accepted) => return Some(true),
-                Some(ChallengeState::Created | ChallengeState::Offline) => changes.changed().await.ok()?,
-                Some(ChallengeState::Canceled | ChallengeState::Declined(_)) | None => return Some(false),
+                Some(ChallengeState::Created | ChallengeState::Offline) => {
+                    changes.changed().await.ok()?
+                }
+                Some(ChallengeState::Canceled | ChallengeState::Declined(_)) | None => {
+                    return Some(false);
+                }
             }
         }
     }

@@ -12,20 +12,20 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::account::AccountKind;
+use super::chaos::{Faults, Injection};
+use super::connection::{Acceptor, ConnectionKiller};
 use super::event::Event;
-use super::chaos::{Injection, Faults};
-use super::shared::{SharedServer, keep_time};
-use super::injector::wreak;
-use super::state::{ServerState, ServerRules};
 use super::http;
-use super::traffic_log::Traffic;
-use super::connection::{ConnectionKiller, Acceptor};
+use super::injector::wreak;
 use super::page::{self, Page};
-use super::sparring_bot::{Invitation, Partner};
-use super::stall_detector;
 use super::rating::Rating;
 use super::report::GameReport;
+use super::shared::{SharedServer, keep_time};
+use super::sparring_bot::{Invitation, Partner};
+use super::stall_detector;
+use super::state::{ServerRules, ServerState};
 use super::time::Timing;
+use super::traffic_log::Traffic;
 
 /// The scopes of a token that is to do all that a bot can do.
 pub const ALL_SCOPES: [&str; 3] = ["bot:play", "challenge:read", "challenge:write"];

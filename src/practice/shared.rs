@@ -15,18 +15,18 @@ use tokio_util::sync::CancellationToken;
 
 use crate::rules::Color;
 
-use super::attribution::{EndContext, blame};
 use super::api_error::ApiError;
-use super::event::Event;
-use super::chaos::{Injection, Faults, GamePhase};
-use super::injector::{INTO_THOUGHT, ScheduledInjection};
-use super::state::{OutgoingEvent, ServerState, GameProgress};
-use super::traffic_log::TrafficLog;
+use super::attribution::{EndContext, blame};
+use super::chaos::{Faults, GamePhase, Injection};
 use super::connection::ConnectionLimit;
+use super::event::Event;
+use super::injector::{INTO_THOUGHT, ScheduledInjection};
 use super::outbox::Outbox;
 use super::report::GameReport;
+use super::state::{GameProgress, OutgoingEvent, ServerState};
 use super::streams::{GameStreamKey, Streams};
 use super::time::{Millis, Timing};
+use super::traffic_log::TrafficLog;
 use super::wire::GameLine;
 
 /// What all requests and partners share.
@@ -127,7 +127,10 @@ impl SharedServer {
     pub(crate) fn open_game(&self, key: GameStreamKey) -> Result<Arc<Outbox>, ApiError> {
         let now = self.now();
         let mut inner = self.lock();
-        let table = inner.house.table(&key.game).ok_or_else(ApiError::not_found)?;
+        let table = inner
+            .house
+            .table(&key.game)
+            .ok_or_else(ApiError::not_found)?;
         let playing = table.round.is_playing();
         let full = GameLine::GameFull(Box::new(ServerState::game_full(&table.round, now)));
         let first = serde_json::to_string(&full).unwrap_or_default();

@@ -7,10 +7,10 @@ use tokio::sync::{broadcast, watch};
 
 use crate::rules::Color;
 
-use super::event::Event;
 use super::chaos::{Channel, StreamFault};
-use super::state::{OutgoingEvent, ServerState};
+use super::event::Event;
 use super::outbox::Outbox;
+use super::state::{OutgoingEvent, ServerState};
 
 /// Which game stream replaces which: same game, same side, same program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -144,7 +144,9 @@ impl TrafficLog {
     }
 
     pub(crate) fn begin(&self, game: &str) {
-        self.lock().games.insert(game.to_owned(), GameTrace::default());
+        self.lock()
+            .games
+            .insert(game.to_owned(), GameTrace::default());
     }
 
     /// The story of a game that is over.

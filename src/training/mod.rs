@@ -21,7 +21,7 @@ pub mod trainer;
 pub use filter::{Filter, Usable};
 pub use generate::{Generation, Goal, Progress, generate};
 pub use record::{GameRecord, GameResult, NO_SCORE, RecordedPly};
-pub use sample::{SamplePiece, Sample, SampleError, read_samples};
+pub use sample::{Sample, SampleError, SamplePiece, read_samples};
 pub use selfplay::SelfPlayRules;
 pub use shard::{ShardError, ShardHeader, ShardReader, find_shards};
 pub use shuffle::{ShuffleOptions, Shuffled, shuffle};

@@ -172,7 +172,9 @@ pub(super) mod tests {
         let scores = [NO_SCORE, 12, -31_990, 40];
         let plies = line.moves().iter().zip(scores);
         GameRecord {
-            plies: plies.map(|(&mv, score)| RecordedPly { mv, score }).collect(),
+            plies: plies
+                .map(|(&mv, score)| RecordedPly { mv, score })
+                .collect(),
             result: GameResult::Won,
         }
     }

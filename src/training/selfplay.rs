@@ -200,7 +200,10 @@ mod tests {
         let mut verdict = Adjudication::default();
         let said: Vec<_> = (0..5).map(|_| verdict.add(-2100, 20)).collect();
         assert_eq!(said[3..], [None, Some(GameResult::Lost)]);
-        assert_eq!(Adjudication::default().add(31_990, 9), Some(GameResult::Won));
+        assert_eq!(
+            Adjudication::default().add(31_990, 9),
+            Some(GameResult::Won)
+        );
         let mut verdict = Adjudication::default();
         let level = (0..200).find(|&ply| verdict.add(0, ply).is_some());
         assert_eq!(level, Some(92));

@@ -13,8 +13,8 @@ use megaton::lichess::{
     CallResult, Client, ClientOptions, EndpointClass, JoinOptions, Timing, Token,
 };
 use megaton::practice::{
-    self, ArenaPlan, Injection, Event, Fault, GameReport, ServerHandle, OpponentBehavior, Partner, GamePhase, Endpoint, Rating,
-    Status, Trigger,
+    self, ArenaPlan, Endpoint, Event, Fault, GamePhase, GameReport, Injection, OpponentBehavior,
+    Partner, Rating, ServerHandle, Status, Trigger,
 };
 use tokio::task::JoinHandle;
 
@@ -370,7 +370,9 @@ async fn who_could_not_begin_in_time_stays_out_of_that_arena() {
     // No move of the first game gets through.
     for _ in 0..1000 {
         let refused = Injection::Call(Endpoint::Move, Fault::Refuse { status: 503 });
-        server.faults().strike(Trigger::at(GamePhase::Begin, refused));
+        server
+            .faults()
+            .strike(Trigger::at(GamePhase::Begin, refused));
     }
     let lost = open(&server, ArenaPlan::default());
     let later = open(

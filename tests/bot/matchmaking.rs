@@ -11,7 +11,7 @@ use megaton::bot::{
 use megaton::config::Profile;
 use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::{Client, ClientOptions, EndpointClass, Side, Timing, Token};
-use megaton::practice::{self, Event, Fault, ServerHandle, Partner, Endpoint};
+use megaton::practice::{self, Endpoint, Event, Fault, Partner, ServerHandle};
 use tokio::task::JoinHandle;
 
 /// So much faster than in earnest.

@@ -14,7 +14,7 @@ use megaton::lichess::{
     ChallengeOptions, Client, ClientOptions, ColorChoice, EndpointClass, GameId, OfferDraw, Side,
     Timing, Token, UserId,
 };
-use megaton::practice::{self, Event, Fault, ServerHandle, Endpoint};
+use megaton::practice::{self, Endpoint, Event, Fault, ServerHandle};
 use megaton::store::{FinishedGame, GameResult, Store, Timestamp};
 use tempfile::TempDir;
 use tokio::sync::broadcast;

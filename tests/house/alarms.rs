@@ -9,7 +9,7 @@ use megaton::bot::{
 use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, JoinOptions, Token};
-use megaton::practice::{Fault, ServerHandle, Options, Endpoint, Server, Timing};
+use megaton::practice::{Endpoint, Fault, Options, Server, ServerHandle, Timing};
 use tokio::sync::broadcast::Receiver;
 use tokio::task::JoinHandle;
 

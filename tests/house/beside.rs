@@ -11,7 +11,7 @@ use megaton::archive::{
     GameRecord, MoveRecord, Order, Origin, PgnOptions, PlayerRecord, TimeControlRecord, pgn,
 };
 use megaton::lichess::{Side, Speed, Status};
-use megaton::practice::{ServerHandle, Options, Partner, Schedule, Server, TimeControl, Timing};
+use megaton::practice::{Options, Partner, Schedule, Server, ServerHandle, TimeControl, Timing};
 use tokio_util::sync::CancellationToken;
 
 use super::program::{Ran, command, ran};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use megaton::practice::{ArenaPlan, Event, GameReport, ServerHandle, AccountKind, Partner};
+use megaton::practice::{AccountKind, ArenaPlan, Event, GameReport, Partner, ServerHandle};
 use tokio::sync::broadcast::Receiver;
 
 use super::program::command;

@@ -16,7 +16,7 @@ use std::time::Duration;
 use megaton::archive::{ArchiveReader, FILE_NAME, GameRecord};
 use megaton::bot::{BotState, StateRules};
 use megaton::practice::{
-    GameReport, ServerHandle, Options, Partner, Schedule, Server, TimeControl, Timing,
+    GameReport, Options, Partner, Schedule, Server, ServerHandle, TimeControl, Timing,
 };
 use megaton::store::Store;
 use rustix::process::{Pid, Signal, kill_process};

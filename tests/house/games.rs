@@ -4,7 +4,9 @@ use std::fs;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use megaton::practice::{Event, ServerHandle, Options, Partner, ScheduleReport, Schedule, Server, TimeControl};
+use megaton::practice::{
+    Event, Options, Partner, Schedule, ScheduleReport, Server, ServerHandle, TimeControl,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;

@@ -39,7 +39,12 @@ struct Bot {
 }
 
 impl Bot {
-    async fn start(server: &ServerHandle, token: &str, archive: &Path, rules: &ArchiveRules) -> Self {
+    async fn start(
+        server: &ServerHandle,
+        token: &str,
+        archive: &Path,
+        rules: &ArchiveRules,
+    ) -> Self {
         let client = Client::new(ClientOptions {
             base_url: server.url().to_owned(),
             token: Token::parse(token, "the test").expect("a good token"),

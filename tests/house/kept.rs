@@ -7,7 +7,9 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use megaton::archive::{ArchiveReader, FILE_NAME, Filter, GameRecord, Order};
-use megaton::practice::{Event, ServerHandle, Options, Partner, Schedule, Server, TimeControl, Timing};
+use megaton::practice::{
+    Event, Options, Partner, Schedule, Server, ServerHandle, TimeControl, Timing,
+};
 use tempfile::TempDir;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::TryRecvError;

@@ -10,7 +10,9 @@ use megaton::bot::{
 };
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, DeclineReason, Token};
-use megaton::practice::{ServerHandle, Options, Partner, ServerRules, Schedule, Server, TimeControl, Timing};
+use megaton::practice::{
+    Options, Partner, Schedule, Server, ServerHandle, ServerRules, TimeControl, Timing,
+};
 use megaton::store::{State, Store, StoreError};
 use tokio::sync::broadcast::Receiver;
 use tokio::task::JoinHandle;

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use megaton::lichess::{GameId, Room};
-use megaton::practice::{Fault, Endpoint};
+use megaton::practice::{Endpoint, Fault};
 use rustix::process::Signal;
 use serde_json::Value;
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use megaton::lichess::{
     ChallengeOptions, Client, ClientOptions, ColorChoice, GameId, OfferDraw, Timing, Token, UserId,
 };
-use megaton::practice::{ServerHandle, Options, Server};
+use megaton::practice::{Options, Server, ServerHandle};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;

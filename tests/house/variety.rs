@@ -10,7 +10,7 @@ use megaton::bot::{
 };
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, Token};
-use megaton::practice::{Options, Partner, ServerRules, Schedule, Server, TimeControl, Timing};
+use megaton::practice::{Options, Partner, Schedule, Server, ServerRules, TimeControl, Timing};
 use megaton::store::Store;
 use tokio_util::sync::CancellationToken;
 

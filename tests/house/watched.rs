@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use megaton::practice::{Fault, ServerHandle, Endpoint};
+use megaton::practice::{Endpoint, Fault, ServerHandle};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 

@@ -15,8 +15,8 @@ use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, Token};
 use megaton::practice::{
-    Attribution, Event, Fault, ServerHandle, Options, Partner, Endpoint, Schedule, Server, Status, TimeControl,
-    Timing,
+    Attribution, Endpoint, Event, Fault, Options, Partner, Schedule, Server, ServerHandle, Status,
+    TimeControl, Timing,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::task::JoinHandle;
@@ -203,9 +203,13 @@ async fn lost_replies_bad_gateways_and_limits_cost_no_game() {
     let server = server().await;
     for status in [500, 502, 503, 504, 429] {
         server.faults().add(Endpoint::Move, Fault::LoseReply);
-        server.faults().add(Endpoint::Move, Fault::Refuse { status });
+        server
+            .faults()
+            .add(Endpoint::Move, Fault::Refuse { status });
         server.faults().add(Endpoint::Move, Fault::LoseRequest);
-        server.faults().add(Endpoint::Move, Fault::DoneBut { status });
+        server
+            .faults()
+            .add(Endpoint::Move, Fault::DoneBut { status });
         server
             .faults()
             .add(Endpoint::Move, Fault::Late(Duration::from_millis(30)));

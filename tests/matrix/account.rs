@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use megaton::bot::{AlertKind, BotEvent, BotPhase};
 use megaton::lichess::DeclineReason;
-use megaton::practice::{Injection, Event, Fault, ServerHandle, ServerFault, GamePhase, Endpoint, FaultReply, Trigger};
+use megaton::practice::{
+    Endpoint, Event, Fault, FaultReply, GamePhase, Injection, ServerFault, ServerHandle, Trigger,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::ground::{BOT, Running, SPEED, schedule, server, start, until};
@@ -127,7 +129,9 @@ async fn a_token_revoked_while_it_plays_is_one_alarm_and_no_storm() {
     let mut trouble = Trouble::begin().await;
     let span = Duration::from_secs(40) / SPEED;
     trouble
-        .plays_through(|server, game| server.strike(game, Injection::World(ServerFault::Revoke { span })))
+        .plays_through(|server, game| {
+            server.strike(game, Injection::World(ServerFault::Revoke { span }))
+        })
         .await;
     let traffic = trouble.server.traffic();
     assert!(traffic.most_openings <= 20, "{traffic:?}");
@@ -148,7 +152,9 @@ async fn a_token_revoked_while_it_plays_is_one_alarm_and_no_storm() {
 async fn moves_that_are_forbidden_for_a_while_cost_no_game_and_no_storm() {
     let trouble = Trouble::begin().await;
     let refused = Injection::Call(Endpoint::Move, forbidden());
-    let strike = Trigger::at(GamePhase::Posting, refused).from_ply(4).times(4);
+    let strike = Trigger::at(GamePhase::Posting, refused)
+        .from_ply(4)
+        .times(4);
     trouble.server.faults().strike(strike);
     let game = schedule(1, 1);
     let report = trouble

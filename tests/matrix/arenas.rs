@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use megaton::practice::{
-    Announcement, Injection, Channel, Fault, ServerFault, StreamFault, OpponentBehavior, GamePhase, Endpoint, FaultReply, BodyShape,
+    Announcement, BodyShape, Channel, Endpoint, Fault, FaultReply, GamePhase, Injection,
+    OpponentBehavior, ServerFault, StreamFault,
 };
 
 use crate::ground::{Cell, SPEED, play};
@@ -50,7 +51,10 @@ pub(crate) fn faults() -> Vec<Fault> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_fault_of_a_first_moves_call_costs_an_arena_game() {
     let cells = faults().into_iter().map(|fault| {
-        let name = format!("first {}", Injection::Call(Endpoint::Move, fault.clone()).name());
+        let name = format!(
+            "first {}",
+            Injection::Call(Endpoint::Move, fault.clone()).name()
+        );
         Cell::new(name).call(Endpoint::Move, fault).in_arena()
     });
     play(cells.collect()).await;

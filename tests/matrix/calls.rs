@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use megaton::practice::{Injection, Channel, Fault, StreamFault, OpponentBehavior, GamePhase, Endpoint, FaultReply, BodyShape};
+use megaton::practice::{
+    BodyShape, Channel, Endpoint, Fault, FaultReply, GamePhase, Injection, OpponentBehavior,
+    StreamFault,
+};
 
 use crate::ground::{Cell, SPEED, play};
 
@@ -25,7 +28,12 @@ fn replies() -> Vec<FaultReply> {
         BodyShape::Empty,
         BodyShape::HalfJson,
     ];
-    let broken = [BodyShape::Html, BodyShape::Text, BodyShape::Empty, BodyShape::Error];
+    let broken = [
+        BodyShape::Html,
+        BodyShape::Text,
+        BodyShape::Empty,
+        BodyShape::Error,
+    ];
     let odd = [BodyShape::Html, BodyShape::Empty, BodyShape::HalfJson];
     let of = |statuses: &[u16], shapes: &[BodyShape]| -> Vec<FaultReply> {
         let pairs = statuses
@@ -86,7 +94,10 @@ async fn no_fault_of_a_moves_call_costs_a_game() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_fault_of_a_first_moves_call_costs_a_game() {
     let cells = faults().into_iter().map(|fault| {
-        let name = format!("first {}", Injection::Call(Endpoint::Move, fault.clone()).name());
+        let name = format!(
+            "first {}",
+            Injection::Call(Endpoint::Move, fault.clone()).name()
+        );
         Cell::new(name).call(Endpoint::Move, fault)
     });
     play(cells.collect()).await;
@@ -144,10 +155,15 @@ async fn a_start_among_refusals_is_a_start_all_the_same() {
                 _ => 0,
             };
             // Who is told at the start that the token is not enough ends, and says why.
-            if [401, 403].contains(&refuses) && [Endpoint::Account, Endpoint::Events].contains(&place) {
+            if [401, 403].contains(&refuses)
+                && [Endpoint::Account, Endpoint::Events].contains(&place)
+            {
                 continue;
             }
-            let name = format!("{} at the start", Injection::Call(place, fault.clone()).name());
+            let name = format!(
+                "{} at the start",
+                Injection::Call(place, fault.clone()).name()
+            );
             cells.push(Cell::new(name).call(place, fault));
         }
     }
@@ -181,7 +197,11 @@ async fn whatever_else_is_asked_in_a_game_meets_faults_and_costs_none() {
     let mut cells = Vec::new();
     for fault in crate::arenas::faults() {
         // Calling off, a no to a draw, a yes to a takeback.
-        for mood in [OpponentBehavior::NeverMoves, OpponentBehavior::OffersDraws, OpponentBehavior::AsksTakebacks] {
+        for mood in [
+            OpponentBehavior::NeverMoves,
+            OpponentBehavior::OffersDraws,
+            OpponentBehavior::AsksTakebacks,
+        ] {
             let name = Injection::Call(Endpoint::Game, fault.clone()).name();
             let mut cell = Cell::new(format!("{name}, {}", mood.name()));
             cell = cell.call(Endpoint::Game, fault.clone());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use megaton::lichess::{GameId, Status};
 use megaton::practice::{
-    Event, GameReport, ServerHandle, Options, ScheduleReport, Schedule, Server, TimeControl, Timing,
+    Event, GameReport, Options, Schedule, ScheduleReport, Server, ServerHandle, TimeControl, Timing,
 };
 use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::CancellationToken;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use megaton::bot::{BotEvent, ChallengeSpec, Command, Settings};
 use megaton::config::ColorWish;
 use megaton::lichess::Status;
-use megaton::practice::{Event, Fault, ServerHandle, Endpoint, FaultReply, Schedule, BodyShape};
+use megaton::practice::{BodyShape, Endpoint, Event, Fault, FaultReply, Schedule, ServerHandle};
 use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::CancellationToken;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::stream::{self, StreamExt};
 use megaton::bot::Settings;
 use megaton::lichess::{self, GameId};
-use megaton::practice::{Injection, Event, Fault, GameReport, ServerHandle, Endpoint};
+use megaton::practice::{Endpoint, Event, Fault, GameReport, Injection, ServerHandle};
 use megaton::rules::Color;
 use tokio::sync::broadcast::Receiver;
 

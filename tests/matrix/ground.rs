@@ -12,8 +12,8 @@ use megaton::bot::{
 use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::{self, Client, ClientOptions, GameId, Token};
 use megaton::practice::{
-    ArenaPlan, Injection, Fault, ServerHandle, OpponentBehavior, Options, Partner, GamePhase, Endpoint, ScheduleReport, Schedule, Server,
-    Trigger, TimeControl, Timing,
+    ArenaPlan, Endpoint, Fault, GamePhase, Injection, OpponentBehavior, Options, Partner, Schedule,
+    ScheduleReport, Server, ServerHandle, TimeControl, Timing, Trigger,
 };
 use tokio::sync::broadcast::{self, error::RecvError, error::TryRecvError};
 use tokio::task::JoinHandle;
@@ -279,7 +279,11 @@ fn client_with(server: &ServerHandle, token: &str, call: Duration) -> Client {
     client.unwrap()
 }
 
-pub(crate) fn start(server: &ServerHandle, token: &str, change: impl FnOnce(&mut Settings)) -> Running {
+pub(crate) fn start(
+    server: &ServerHandle,
+    token: &str,
+    change: impl FnOnce(&mut Settings),
+) -> Running {
     start_with(client_with(server, token, CALL * 2), change)
 }
 

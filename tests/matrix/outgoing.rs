@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
 use megaton::bot::{BotEvent, Settings};
-use megaton::practice::{Injection, Event, Fault, ServerHandle, Partner, Endpoint, BodyShape};
+use megaton::practice::{BodyShape, Endpoint, Event, Fault, Injection, Partner, ServerHandle};
 use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::CancellationToken;
 
@@ -86,7 +86,10 @@ async fn asks_through(fault: Fault) {
     let mut news = server.events();
     let mut told = Vec::new();
     let mut bot = start(&server, &token, looks_for_games);
-    until(&what, async || server.faults().waiting(Endpoint::Create) == 0).await;
+    until(&what, async || {
+        server.faults().waiting(Endpoint::Create) == 0
+    })
+    .await;
     if !forbidden {
         until_a_game_is_over(&what, &mut news, &mut told).await;
     }
@@ -134,7 +137,10 @@ async fn takes_back_through(fault: Fault) {
         settings.matchmaking.cooldown = Duration::from_secs(3600);
     });
     guest.is_challenged().await;
-    until(&what, async || server.faults().waiting(Endpoint::Decline) == 0).await;
+    until(&what, async || {
+        server.faults().waiting(Endpoint::Decline) == 0
+    })
+    .await;
     has_a_seat_left(&what, &server, &bot).await;
     assert_eq!(most_at_once(&all(&mut news)), 1, "{what}");
     assert_eq!(calls(&server, Endpoint::Create), 1, "{what}");

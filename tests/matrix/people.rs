@@ -7,7 +7,8 @@ use futures::stream::{self, StreamExt};
 use megaton::bot::BotEvent;
 use megaton::lichess::Variant;
 use megaton::practice::{
-    Injection, Event, Fault, ServerFault, OpponentBehavior, GamePhase, Endpoint, FaultReply, Schedule, BodyShape, Trigger,
+    BodyShape, Endpoint, Event, Fault, FaultReply, GamePhase, Injection, OpponentBehavior,
+    Schedule, ServerFault, Trigger,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -64,7 +65,11 @@ async fn accepts_through(faults: Vec<Fault>, people: bool) {
     bot.is_at_rest().await;
     let traffic = server.traffic();
     let calls = |place: Endpoint| traffic.calls.get(place.name()).copied().unwrap_or(0);
-    assert!(calls(Endpoint::Accept) <= most, "{name}: {:?}", traffic.calls);
+    assert!(
+        calls(Endpoint::Accept) <= most,
+        "{name}: {:?}",
+        traffic.calls
+    );
     assert_eq!(calls(Endpoint::Decline), 0, "{name}: nobody is sent off");
     let (mut started, mut joined) = (0, 0);
     while let Ok(event) = news.try_recv() {
@@ -126,7 +131,10 @@ async fn declines_through(fault: Fault) {
     until(&what, async || server.is_online(BOT)).await;
     server.faults().add(Endpoint::Decline, fault);
     let unfit = guest.challenges_to(Variant::Standard).await;
-    until(&what, async || server.faults().waiting(Endpoint::Decline) == 0).await;
+    until(&what, async || {
+        server.faults().waiting(Endpoint::Decline) == 0
+    })
+    .await;
     if heard {
         let declined =
             async { while !matches!(news.recv().await.unwrap(), Event::Declined { .. }) {} };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use megaton::bot::BotEvent;
 use megaton::lichess::{GameId, OfferDraw, Status};
-use megaton::practice::{Event, ServerHandle, Options, Endpoint, Server, Timing};
+use megaton::practice::{Endpoint, Event, Options, Server, ServerHandle, Timing};
 
 use crate::ground::{BOT, SPEED, client, start};
 use crate::guest::Guest;

@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
-use megaton::practice::{Injection, Channel, Event, Fault, ServerFault, StreamFault, GamePhase, Endpoint, Trigger};
+use megaton::practice::{
+    Channel, Endpoint, Event, Fault, GamePhase, Injection, ServerFault, StreamFault, Trigger,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::ground::{AT_ONCE, BOT, put_on, put_on_with, schedule, server, until};

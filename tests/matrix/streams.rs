@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use megaton::practice::{Injection, Channel, Event, Fault, ServerFault, StreamFault, GamePhase, Endpoint};
+use megaton::practice::{
+    Channel, Endpoint, Event, Fault, GamePhase, Injection, ServerFault, StreamFault,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::ground::{BOT, Cell, play, schedule, server, start, until};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use megaton::bot::Settings;
 use megaton::lichess::{ChatLine, GameId, Room};
-use megaton::practice::{Fault, ServerHandle, Endpoint, FaultReply};
+use megaton::practice::{Endpoint, Fault, FaultReply, ServerHandle};
 
 use crate::ground::{BOT, SPEED, server, start, until};
 use crate::guest::Guest;

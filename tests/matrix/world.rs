@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use megaton::practice::{Announcement, Injection, ServerFault, OpponentBehavior, GamePhase};
+use megaton::practice::{Announcement, GamePhase, Injection, OpponentBehavior, ServerFault};
 
 use crate::ground::{Cell, SPEED, play};
 

@@ -13,8 +13,10 @@ use megaton::bot::{
 use megaton::config::{Config, Panel};
 use megaton::engine::{Dtz, EngineOptions, Pool, TablebaseProbe, TablebaseState, Tablebases, Wdl};
 use megaton::lichess::{ChallengeOptions, Client, ClientOptions, Timing, Token, UserId, Variant};
-use megaton::panel::{Health, Http, Timeouts, Reloader, SelfTest, HttpSources, StatusWatch};
-use megaton::practice::{Event, ServerHandle, Options, Partner, ScheduleReport, Schedule, Server, TimeControl};
+use megaton::panel::{Health, Http, HttpSources, Reloader, SelfTest, StatusWatch, Timeouts};
+use megaton::practice::{
+    Event, Options, Partner, Schedule, ScheduleReport, Server, ServerHandle, TimeControl,
+};
 use megaton::rules::Position;
 use tempfile::TempDir;
 use tokio::sync::broadcast::Receiver;

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use fantoccini::Locator;
-use megaton::practice::{ServerHandle, Options, Server};
+use megaton::practice::{Options, Server, ServerHandle};
 use serde_json::json;
 use tokio::net::TcpStream;
 

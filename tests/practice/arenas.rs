@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use megaton::practice::{ArenaPlan, Event, ServerHandle, AccountKind, Partner};
+use megaton::practice::{AccountKind, ArenaPlan, Event, Partner, ServerHandle};
 use serde_json::{Value, json};
 
 use crate::client::{Bot, HANG, http, server, two_bots};
@@ -179,7 +179,11 @@ async fn conditions_of_entry_are_kept_and_told() {
     let form = [("team", "bombers")];
     assert_eq!(join(&bot, &battle, &form).await, refused("Missing team"));
     let member = server
-        .open("Member", AccountKind::Bot, &["tournament:write", "team:write"])
+        .open(
+            "Member",
+            AccountKind::Bot,
+            &["tournament:write", "team:write"],
+        )
         .unwrap();
     let member = Bot::with_token(&server, "Member", member);
     assert_eq!(member.post("/team/nobody/join").await.status, 404);

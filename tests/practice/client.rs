@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use megaton::practice::{ServerHandle, Options, Server, Timing};
+use megaton::practice::{Options, Server, ServerHandle, Timing};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::Value;
 

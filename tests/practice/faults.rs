@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use megaton::practice::{
-    Announcement, Injection, Channel, Fault, ServerHandle, ServerFault, StreamFault, FaultMix, Partner, GamePhase, Endpoint, FaultReply,
-    FaultScript, BodyShape, Trigger,
+    Announcement, BodyShape, Channel, Endpoint, Fault, FaultMix, FaultReply, FaultScript,
+    GamePhase, Injection, Partner, ServerFault, ServerHandle, StreamFault, Trigger,
 };
 use reqwest::Method;
 use serde_json::json;
@@ -250,7 +250,9 @@ async fn a_file_and_a_seed_say_what_happens() {
     bot.play(&id, "g1f3").await.ok();
     // The partner may have answered before; then our clock runs.
     while stream.next_of("gameState").await["wtime"].as_i64() <= Some(180_000) {}
-    server.faults().mix(FaultMix::parse("talks", 1, 100).unwrap());
+    server
+        .faults()
+        .mix(FaultMix::parse("talks", 1, 100).unwrap());
     for _ in 0..4 {
         game_with_partner(&server, &bot).await;
     }

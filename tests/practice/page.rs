@@ -1,6 +1,6 @@
 //! The page's API: a visitor plays the bot over it.
 
-use megaton::practice::{ServerHandle, Options, Server, Timing};
+use megaton::practice::{Options, Server, ServerHandle, Timing};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Bot, HANG, answer, http};

@@ -87,7 +87,9 @@ async fn tokens_can_be_tested_and_revoked() {
 #[tokio::test]
 async fn an_account_that_never_played_can_become_a_bot() {
     let server = server().await;
-    let token = server.open("Someone", AccountKind::Human, &["bot:play"]).unwrap();
+    let token = server
+        .open("Someone", AccountKind::Human, &["bot:play"])
+        .unwrap();
     let someone = Bot::with_token(&server, "Someone", token);
     let other = Bot::new(&server, "OtherBot");
     let id = other.challenge(&someone, &[]).await.ok()["id"]
@@ -106,7 +108,9 @@ async fn an_account_that_never_played_can_become_a_bot() {
             .starts_with("This endpoint can only be used with a Bot account.")
     );
     assert_eq!(someone.post("/api/bot/account/upgrade").await.status, 400);
-    let token = server.open("Fresh", AccountKind::Human, &["bot:play"]).unwrap();
+    let token = server
+        .open("Fresh", AccountKind::Human, &["bot:play"])
+        .unwrap();
     let fresh = Bot::with_token(&server, "Fresh", token);
     assert_eq!(fresh.get("/api/account").await.ok().get("title"), None);
     fresh.post("/api/bot/account/upgrade").await.ok();

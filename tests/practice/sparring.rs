@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use megaton::practice::{Event, ServerHandle, Partner, Schedule, Status, TimeControl};
+use megaton::practice::{Event, Partner, Schedule, ServerHandle, Status, TimeControl};
 use shakmaty::uci::UciMove;
 use shakmaty::variant::Atomic;
 use shakmaty::{CastlingMode, Position};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use megaton::practice::{Fault, Endpoint};
+use megaton::practice::{Endpoint, Fault};
 use serde_json::json;
 
 use crate::client::{Bot, Read, http, server, start_game, two_bots};

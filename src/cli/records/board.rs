@@ -14,7 +14,7 @@ const PLAIN: &str = "\x1b[0m";
 
 /// How a board is drawn.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct BoardStyle {
     /// Painted squares.
     pub(super) color: bool,
     /// Letters for men.
@@ -27,7 +27,7 @@ pub(super) struct Look {
 pub(super) fn lines(
     position: &Position,
     last: Option<(&Position, Move)>,
-    look: Look,
+    look: BoardStyle,
 ) -> Vec<String> {
     let mut moved = Bitboard::default();
     let mut blast = Bitboard::default();
@@ -58,7 +58,12 @@ pub(super) fn lines(
     lines
 }
 
-fn cell(piece: Option<Piece>, square: Square, (moved, blast): (bool, bool), look: Look) -> String {
+fn cell(
+    piece: Option<Piece>,
+    square: Square,
+    (moved, blast): (bool, bool),
+    look: BoardStyle,
+) -> String {
     let sign = match piece {
         Some(piece) if look.ascii => piece.char(),
         Some(piece) => man(piece, look.color),
@@ -115,7 +120,7 @@ mod tests {
         let game = Game::from_uci_moves("g1f3 a7a6 f3g5 a6a5 g5f7").unwrap();
         let positions = game.positions();
         let last = Some((&positions[4], game.moves()[4]));
-        let look = Look {
+        let look = BoardStyle {
             color: false,
             ascii: true,
             below: Color::White,
@@ -128,7 +133,7 @@ mod tests {
         let turned = lines(
             game.position(),
             None,
-            Look {
+            BoardStyle {
                 below: Color::Black,
                 ..look
             },
@@ -138,7 +143,7 @@ mod tests {
         let signs = lines(
             &Position::default(),
             None,
-            Look {
+            BoardStyle {
                 ascii: false,
                 ..look
             },
@@ -147,7 +152,7 @@ mod tests {
         let painted = lines(
             &Position::default(),
             None,
-            Look {
+            BoardStyle {
                 color: true,
                 ascii: false,
                 ..look

@@ -5,11 +5,11 @@ use megaton::archive::{ChallengeFilter, ChallengeRecord, ChallengeVerdict, Direc
 use megaton::lichess::Side;
 use serde::Serialize;
 
+use super::filters::SpanArgs;
 use super::games::named;
-use super::listed::{ListArgs, Listed};
+use super::listing::{ListArgs, ListSummary};
 use super::place::ArchiveArgs;
 use super::table::Align;
-use super::wanted::SpanArgs;
 use crate::cli::failure::Failure;
 
 const COLUMNS: [(&str, Align); 10] = [
@@ -41,7 +41,7 @@ pub(in crate::cli) struct Args {
     #[command(flatten)]
     archive: ArchiveArgs,
     #[command(flatten)]
-    wanted: Wanted,
+    wanted: ChallengeFilterArgs,
     #[command(flatten)]
     list: ListArgs,
 }
@@ -49,7 +49,7 @@ pub(in crate::cli) struct Args {
 /// Which challenges; what is not said does not matter.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Which challenges")]
-struct Wanted {
+struct ChallengeFilterArgs {
     /// From this account, or to it
     #[arg(long, value_name = "NAME")]
     opponent: Option<String>,
@@ -84,7 +84,7 @@ enum DirectionWord {
     Out,
 }
 
-impl Wanted {
+impl ChallengeFilterArgs {
     fn filter(&self) -> Result<ChallengeFilter, Failure> {
         let span = self.span.span()?;
         Ok(ChallengeFilter {
@@ -113,7 +113,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let site = place.site.trim_end_matches('/');
     let (order, most) = (args.list.order(), args.list.most());
     library.each_challenge(&filter, order, most, |asked| {
-        printer.print(&Line {
+        printer.print(&ChallengeLine {
             asked: &asked,
             site,
         })
@@ -122,14 +122,14 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
 }
 
 /// One of them, and the address of the server.
-struct Line<'c> {
+struct ChallengeLine<'c> {
     asked: &'c ChallengeRecord,
     site: &'c str,
 }
 
 /// A challenge in one flat row.
 #[derive(Debug, Serialize)]
-struct Row<'c> {
+struct ChallengeRow<'c> {
     id: &'c str,
     at: String,
     direction: &'static str,
@@ -149,7 +149,7 @@ struct Row<'c> {
     url: String,
 }
 
-impl Listed for Line<'_> {
+impl ListSummary for ChallengeLine<'_> {
     fn cells(&self) -> Vec<String> {
         let asked = self.asked;
         let mode = if asked.rated { "rated" } else { "casual" };
@@ -178,7 +178,7 @@ impl Listed for Line<'_> {
 
     fn row(&self) -> impl Serialize {
         let asked = self.asked;
-        Row {
+        ChallengeRow {
             id: &asked.id,
             at: dates::stamp(asked.at),
             direction: way(asked.direction),

@@ -3,11 +3,11 @@
 use megaton::archive::{ArchiveReader, EventFilter, EventRecord, dates};
 use serde::Serialize;
 
+use super::filters::SpanArgs;
 use super::game::id_of;
-use super::listed::{ListArgs, Listed};
+use super::listing::{ListArgs, ListSummary};
 use super::place::ArchiveArgs;
 use super::table::Align;
-use super::wanted::SpanArgs;
 use crate::cli::failure::Failure;
 
 const COLUMNS: [(&str, Align); 4] = [
@@ -35,7 +35,7 @@ pub(in crate::cli) struct Args {
     #[command(flatten)]
     archive: ArchiveArgs,
     #[command(flatten)]
-    wanted: Wanted,
+    wanted: EventFilterArgs,
     #[command(flatten)]
     list: ListArgs,
 }
@@ -43,7 +43,7 @@ pub(in crate::cli) struct Args {
 /// Which events; what is not said does not matter.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Which events")]
-struct Wanted {
+struct EventFilterArgs {
     /// Of this kind; several with commas between
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     kind: Vec<String>,
@@ -54,7 +54,7 @@ struct Wanted {
     span: SpanArgs,
 }
 
-impl Wanted {
+impl EventFilterArgs {
     fn filter(&self) -> Result<EventFilter, Failure> {
         let span = self.span.span()?;
         Ok(EventFilter {
@@ -75,7 +75,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let mut any = false;
     library.each_event(&filter, order, most, |event| {
         any = true;
-        printer.print(&Line {
+        printer.print(&EventLine {
             event: &event,
             site,
         })
@@ -97,14 +97,14 @@ fn nothing(library: &ArchiveReader, filter: &EventFilter) -> Result<String, Fail
 }
 
 /// One of them, and the address of the server.
-struct Line<'e> {
+struct EventLine<'e> {
     event: &'e EventRecord,
     site: &'e str,
 }
 
 /// An event in one flat row.
 #[derive(Debug, Serialize)]
-struct Row<'e> {
+struct EventRow<'e> {
     at: String,
     kind: &'e str,
     text: &'e str,
@@ -112,7 +112,7 @@ struct Row<'e> {
     url: Option<String>,
 }
 
-impl Listed for Line<'_> {
+impl ListSummary for EventLine<'_> {
     fn cells(&self) -> Vec<String> {
         let EventRecord {
             at,
@@ -132,7 +132,7 @@ impl Listed for Line<'_> {
     fn row(&self) -> impl Serialize {
         let (event, site) = (self.event, self.site);
         let game = event.game.as_deref();
-        Row {
+        EventRow {
             at: dates::stamp(event.at),
             kind: &event.kind,
             text: &event.text,

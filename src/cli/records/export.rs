@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use megaton::archive::{Filter, GameRecord, Order, PgnOptions, pgn_reviewed};
 
+use super::filters::GameFilterArgs;
 use super::game::id_of;
 use super::place::ArchiveArgs;
-use super::wanted::WantedArgs;
-use crate::cli::ask;
 use crate::cli::failure::Failure;
+use crate::cli::prompt;
 
 /// Write games as PGN, the earliest first
 ///
@@ -26,7 +26,7 @@ pub(in crate::cli) struct Args {
     #[command(flatten)]
     archive: ArchiveArgs,
     #[command(flatten)]
-    wanted: WantedArgs,
+    wanted: GameFilterArgs,
     /// These games alone: their ids or addresses
     #[arg(value_name = "ID")]
     games: Vec<String>,
@@ -59,7 +59,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
         // What is left of it is of no use to anybody.
         let _ = fs::remove_file(&partial);
     }
-    ask::say(&format!(
+    prompt::say(&format!(
         "{} games written to {}\n",
         written?,
         path.display()

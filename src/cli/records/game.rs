@@ -10,7 +10,7 @@ use megaton::archive::{
 use megaton::lichess::{Side, Status};
 use megaton::rules::{Color, Game, Position};
 
-use super::board::{self, Look};
+use super::board::{self, BoardStyle};
 use super::chart::{Canvas, bars, shorn};
 use super::games::{named, rated};
 use super::place::ArchiveArgs;
@@ -209,7 +209,7 @@ fn play(game: &GameRecord, ply: Option<usize>, style: Style) -> Result<String, F
         .moves()
         .last()
         .map(|mv| (&positions[positions.len() - 2], *mv));
-    let look = Look {
+    let look = BoardStyle {
         color: style.color,
         ascii: style.ascii,
         below: match game.us {

@@ -4,10 +4,10 @@ use megaton::archive::{GameLine, Outcome, PlayerRecord, dates, of_outcome};
 use megaton::lichess::Side;
 use serde::Serialize;
 
-use super::listed::{ListArgs, Listed};
+use super::filters::GameFilterArgs;
+use super::listing::{ListArgs, ListSummary};
 use super::place::ArchiveArgs;
 use super::table::Align;
-use super::wanted::WantedArgs;
 use crate::cli::failure::Failure;
 
 const COLUMNS: [(&str, Align); 11] = [
@@ -38,7 +38,7 @@ pub(in crate::cli) struct Args {
     #[command(flatten)]
     archive: ArchiveArgs,
     #[command(flatten)]
-    wanted: WantedArgs,
+    wanted: GameFilterArgs,
     #[command(flatten)]
     list: ListArgs,
 }
@@ -50,30 +50,30 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let site = place.site.trim_end_matches('/');
     let (order, most) = (args.list.order(), args.list.most());
     library.each_line(&filter, order, most, |line| {
-        printer.print(&Line { line: &line, site })
+        printer.print(&GameLineJson { line: &line, site })
     })?;
     printer.finish("no such games")
 }
 
 /// One of them, and the address of the server.
-struct Line<'g> {
+struct GameLineJson<'g> {
     line: &'g GameLine,
     site: &'g str,
 }
 
-impl Listed for Line<'_> {
+impl ListSummary for GameLineJson<'_> {
     fn cells(&self) -> Vec<String> {
         cells(self.line)
     }
 
     fn row(&self) -> impl Serialize {
-        Row::of(self.line, self.site)
+        GameRow::of(self.line, self.site)
     }
 }
 
 /// A game in one flat row.
 #[derive(Debug, Serialize)]
-struct Row<'g> {
+struct GameRow<'g> {
     id: &'g str,
     began: String,
     ended: Option<String>,
@@ -101,7 +101,7 @@ struct Row<'g> {
     url: String,
 }
 
-impl<'g> Row<'g> {
+impl<'g> GameRow<'g> {
     fn of(line: &'g GameLine, site: &str) -> Self {
         let game = &line.game;
         let us = game.us.map(|us| game.player(us));

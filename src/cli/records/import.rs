@@ -45,7 +45,7 @@ pub(in crate::cli) struct Args {
 
 /// What became of the games of all files.
 #[derive(Debug, Default)]
-struct Told {
+struct ImportCounts {
     new: u64,
     more: u64,
     known: u64,
@@ -73,7 +73,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
         account,
         batch: Vec::new(),
         ids: HashSet::new(),
-        told: Told::default(),
+        told: ImportCounts::default(),
     };
     let read = args.files.iter().try_for_each(|file| import.file(file));
     // What was read before a file that cannot be is taken all the same, and said.
@@ -132,7 +132,7 @@ struct Import {
     batch: Vec<ArchiveEntry>,
     /// Those of the batch.
     ids: HashSet<String>,
-    told: Told,
+    told: ImportCounts,
 }
 
 impl Import {

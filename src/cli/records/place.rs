@@ -20,13 +20,13 @@ pub(in crate::cli) struct ArchiveArgs {
 
 /// An archive's file and the server whose games it holds.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ArchiveLocation {
     pub(super) path: PathBuf,
     pub(super) site: String,
 }
 
 impl ArchiveArgs {
-    pub(super) fn place(&self) -> Result<Place, Failure> {
+    pub(super) fn place(&self) -> Result<ArchiveLocation, Failure> {
         let (config, _) = self.config.load()?;
         let home = || config.data.home(&config.lichess);
         let path = match &self.archive {
@@ -41,10 +41,10 @@ impl ArchiveArgs {
             },
         };
         let site = config.lichess.url;
-        Ok(Place { path, site })
+        Ok(ArchiveLocation { path, site })
     }
 
-    pub(super) fn open(&self) -> Result<(ArchiveReader, Place), Failure> {
+    pub(super) fn open(&self) -> Result<(ArchiveReader, ArchiveLocation), Failure> {
         let place = self.place()?;
         Ok((ArchiveReader::open(&place.path)?, place))
     }

@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use megaton::archive::{Database, Prune, dates};
 
+use super::filters::when;
 use super::place::{ArchiveArgs, now};
-use super::wanted::when;
-use crate::cli::ask;
 use crate::cli::failure::Failure;
+use crate::cli::prompt;
 
 /// Let go of old games, or of what the engine thought in them
 ///
@@ -51,7 +51,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
         writeln!(out, "{what} would go")?;
         return Ok(());
     }
-    ask::confirm(
+    prompt::confirm(
         &format!("Delete {what} from {}?", place.path.display()),
         args.yes,
     )?;

@@ -8,11 +8,11 @@ use megaton::archive::{Cause, Group, Opponent, ResultCounts, Stats, dates};
 use megaton::rules::Position;
 
 use super::chart::{Canvas, shorn};
+use super::filters::GameFilterArgs;
 use super::game::width;
-use super::listed::{Form, of_csv};
+use super::listing::{OutputFormat, of_csv};
 use super::place::ArchiveArgs;
 use super::table::{Align, Table};
-use super::wanted::WantedArgs;
 use crate::cli::failure::Failure;
 
 /// Signs down of the graph of ratings.
@@ -35,7 +35,7 @@ pub(in crate::cli) struct Args {
     #[command(flatten)]
     archive: ArchiveArgs,
     #[command(flatten)]
-    wanted: WantedArgs,
+    wanted: GameFilterArgs,
     /// Only these parts
     #[arg(long, value_enum, value_delimiter = ',')]
     by: Vec<Part>,
@@ -43,8 +43,8 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "N", default_value_t = 12)]
     top: usize,
     /// Tables for people, JSON, or CSV (of one part)
-    #[arg(long, value_enum, default_value_t = Form::Table)]
-    format: Form,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
     /// The same as --format json
     #[arg(long, conflicts_with_all = ["format", "csv"])]
     json: bool,
@@ -91,8 +91,8 @@ impl Part {
 pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let (library, _) = args.archive.open()?;
     let filter = args.wanted.filter()?;
-    let form = Form::of(args.format, args.json, args.csv);
-    if form == Form::Csv && args.by.len() != 1 {
+    let form = OutputFormat::of(args.format, args.json, args.csv);
+    if form == OutputFormat::Csv && args.by.len() != 1 {
         return Err(Failure::setup(
             "CSV holds one part: name it, such as --by opponent",
         ));
@@ -100,11 +100,11 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let stats = library.stats(&filter)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     match form {
-        Form::Json => {
+        OutputFormat::Json => {
             serde_json::to_writer_pretty(&mut out, &stats).map_err(io::Error::from)?;
             writeln!(out)?;
         }
-        Form::Csv => {
+        OutputFormat::Csv => {
             let grid = grid(&stats, args.by[0], usize::MAX);
             let mut writer = csv::Writer::from_writer(&mut out);
             let titles = grid.columns.iter().map(|column| column.0);
@@ -114,7 +114,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
             }
             writer.flush()?;
         }
-        Form::Table => {
+        OutputFormat::Table => {
             let parts = if args.by.is_empty() {
                 &Part::ALL[..]
             } else {

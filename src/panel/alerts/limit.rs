@@ -145,7 +145,10 @@ mod tests {
     fn what_comes_again_after_it_was_over_is_told_again() {
         let now = Instant::now();
         let mut limit = MessageLimit::new(9);
-        let (deaf, over) = (AlertMessage::new("deaf", "x"), AlertMessage::over("deaf", "y"));
+        let (deaf, over) = (
+            AlertMessage::new("deaf", "x"),
+            AlertMessage::over("deaf", "y"),
+        );
         let passed = LimitDecision::Yes { held_back: 0 };
         assert_eq!(limit.pass(&deaf, now), passed);
         let aside = AlertMessage::over("token", "z");
@@ -165,7 +168,10 @@ mod tests {
     fn what_comes_and_goes_all_the_time_leaves_room_for_others() {
         let now = Instant::now();
         let mut limit = MessageLimit::new(12);
-        let (slow, over) = (AlertMessage::new("archive", "x"), AlertMessage::over("archive", "y"));
+        let (slow, over) = (
+            AlertMessage::new("archive", "x"),
+            AlertMessage::over("archive", "y"),
+        );
         let mut told = Vec::new();
         for turn in 0..41 {
             let message = if turn % 2 == 0 { &slow } else { &over };
@@ -189,7 +195,10 @@ mod tests {
         let now = Instant::now();
         let mut limit = MessageLimit::new(1);
         let engine = AlertMessage::new("engine", "x");
-        let (token, over) = (AlertMessage::new("token", "x"), AlertMessage::over("token", "y"));
+        let (token, over) = (
+            AlertMessage::new("token", "x"),
+            AlertMessage::over("token", "y"),
+        );
         let passed = |held_back| LimitDecision::Yes { held_back };
         assert_eq!(limit.pass(&engine, now), passed(0));
         let many = AlertMessage::new("engine", "y");

@@ -8,8 +8,8 @@
 
 mod address;
 mod limit;
-mod webhook;
 mod rules;
+mod webhook;
 
 pub use address::{Address, AddressError, WEBHOOK_VARIABLE};
 
@@ -19,9 +19,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use self::limit::{MessageLimit, LimitDecision};
-use self::webhook::WebhookClient;
+use self::limit::{LimitDecision, MessageLimit};
 use self::rules::{AlertMessage, AlertRules};
+use self::webhook::WebhookClient;
 use super::status_poller::{LastStatus, StatusWatch};
 use crate::bot::BotEvent;
 use crate::config::Alerts as Settings;
@@ -159,7 +159,12 @@ impl Alerts {
         messages
     }
 
-    fn send(&mut self, post: &mpsc::Sender<webhook::WebhookMessage>, account: &Arc<str>, message: AlertMessage) {
+    fn send(
+        &mut self,
+        post: &mpsc::Sender<webhook::WebhookMessage>,
+        account: &Arc<str>,
+        message: AlertMessage,
+    ) {
         match self.limit.pass(&message, Instant::now()) {
             LimitDecision::No => {}
             LimitDecision::Yes { held_back } => {

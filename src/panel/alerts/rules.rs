@@ -113,9 +113,10 @@ impl AlertRules {
                 Some(AlertMessage::new("engine", text))
             }
             BotEvent::Odd { game, oddity } => match oddity {
-                Anomaly::Late | Anomaly::NoThought => {
-                    Some(AlertMessage::new("engine", format!("in game {game}: {oddity}")))
-                }
+                Anomaly::Late | Anomaly::NoThought => Some(AlertMessage::new(
+                    "engine",
+                    format!("in game {game}: {oddity}"),
+                )),
                 _ => None,
             },
             _ => None,

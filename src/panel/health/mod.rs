@@ -7,8 +7,8 @@
 //! * `selftest`: the engine asked for a move that it must find
 //! * `disk`: how much room there is
 
-mod disk_space;
 mod checks;
+mod disk_space;
 mod selftest;
 
 pub use checks::{Check, HealthReport};
@@ -16,8 +16,8 @@ pub use selftest::SelfTest;
 
 use std::path::PathBuf;
 
-use self::disk_space::{DiskMonitor, FreeSpace};
 use self::checks::HealthInputs;
+use self::disk_space::{DiskMonitor, FreeSpace};
 use super::status_poller::StatusWatch;
 
 /// Looks after the health of a running bot; whoever asks it is kept waiting by nothing. Clones look
@@ -59,6 +59,8 @@ impl Health {
     }
 
     fn room(&self) -> FreeSpace {
-        self.disk.as_ref().map_or(FreeSpace::Unknown, DiskMonitor::room)
+        self.disk
+            .as_ref()
+            .map_or(FreeSpace::Unknown, DiskMonitor::room)
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::game_queries::GameQueries;
 use super::listener::Timeouts;
 use super::live_updates::LiveUpdates;
-use super::session::Sessions;
 use super::server::HttpSources;
-use super::game_queries::GameQueries;
+use super::session::Sessions;
 
 /// Pages that may follow the news at the same time.
 const MOST_STREAMS: usize = 100;

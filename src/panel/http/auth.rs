@@ -12,8 +12,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use super::session::LoginOutcome;
 use super::app_state::AppState;
+use super::session::LoginOutcome;
 use crate::http_common::{ForeignRequest, by_own_name, is_from_here};
 
 /// The cookie that names a session.
@@ -101,7 +101,10 @@ pub(super) async fn steer(State(site): State<AppState>, request: Request, next: 
 }
 
 /// Whether the headers show the password or name a session.
-pub(super) fn is_known(site: &AppState, headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
+pub(super) fn is_known(
+    site: &AppState,
+    headers: &HeaderMap,
+) -> Result<(), (StatusCode, &'static str)> {
     let now = Instant::now();
     if let Some(given) = bearer(headers) {
         return match site.key().try_password(given, now) {

@@ -12,11 +12,11 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::app_state::AppState;
 use super::auth::{self, COOKIE, refusal};
 use super::session::LoginOutcome;
-use super::app_state::AppState;
+use crate::panel::protocol::{Request, Secret};
 use crate::panel::server;
-use crate::panel::protocol::{Secret, Request};
 
 /// After a wrong password.
 const WRONG_PAUSE: Duration = Duration::from_millis(300);
@@ -50,7 +50,11 @@ struct Login {
 }
 
 /// Gives a session for the password.
-pub(super) async fn login(State(site): State<AppState>, headers: HeaderMap, body: Bytes) -> Response {
+pub(super) async fn login(
+    State(site): State<AppState>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
     let login = match read::<Login>(&headers, &body) {
         Ok(login) => login,
         Err((status, text)) => return refusal(status, &text),
@@ -94,7 +98,11 @@ pub(super) async fn logout(State(site): State<AppState>, headers: HeaderMap) -> 
 }
 
 /// Passes an order on and gives the answer back. What the bot refuses is an answer too.
-pub(super) async fn control(State(site): State<AppState>, headers: HeaderMap, body: Bytes) -> Response {
+pub(super) async fn control(
+    State(site): State<AppState>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
     let request = match read::<Request>(&headers, &body) {
         Ok(request) => request,
         Err((status, text)) => return refusal(status, &text),

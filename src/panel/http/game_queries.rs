@@ -18,11 +18,11 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use tokio::sync::{Semaphore, oneshot};
 
-use super::live_updates::now;
-use super::auth::refusal;
-use super::replay::Replay;
 use super::app_state::AppState;
-use super::dto::{GameSummary, FullGame};
+use super::auth::refusal;
+use super::dto::{FullGame, GameSummary};
+use super::live_updates::now;
+use super::replay::Replay;
 use crate::archive::{
     ArchiveError, ArchiveReader, Filter, GameCursor, GameLine, GameRecord, Millis, Opponent, Order,
     Outcome, PgnOptions, RatedGame, ResultFilter, ReviewRecord, follow, opponents_of, pgn_reviewed,

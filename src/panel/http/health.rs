@@ -8,8 +8,8 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use super::auth::refusal;
 use super::app_state::AppState;
+use super::auth::refusal;
 use crate::panel::metrics::CONTENT_TYPE;
 
 /// Whether the process should be left running.

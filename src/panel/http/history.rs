@@ -10,9 +10,9 @@ use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 
-use super::game_queries::{if_there, unreadable};
 use super::app_state::AppState;
 use super::dto::ChallengeDto;
+use super::game_queries::{if_there, unreadable};
 use crate::archive::{
     ArchiveError, ArchiveReader, ChallengeFilter, ChallengeRecord, ChallengeVerdict, Cursor,
     Direction, EventFilter, Millis, Order, PageItem,

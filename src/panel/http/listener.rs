@@ -107,7 +107,10 @@ impl Listener {
                     .header_read_timeout(patience.head)
                     .max_headers(MOST_HEADERS)
                     .max_buf_size(LONGEST_HEAD)
-                    .serve_connection(TokioIo::new(Connection::new(client, patience.stall)), service);
+                    .serve_connection(
+                        TokioIo::new(Connection::new(client, patience.stall)),
+                        service,
+                    );
                 if let Err(error) = serving.await {
                     tracing::trace!(%error, "a connection of the page is lost");
                 }

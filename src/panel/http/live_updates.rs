@@ -12,10 +12,10 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use super::view_state::{ViewBuilder, Section, History, ViewState};
-use super::game_queries;
 use super::app_state::AppState;
 use super::dto::ChallengeDto;
+use super::game_queries;
+use super::view_state::{History, Section, ViewBuilder, ViewState};
 use crate::archive::{GameRecord, Millis};
 
 /// Least time between two pictures.

@@ -12,23 +12,23 @@
 //! * `shelf`: games that are over; `replay`: a game played again; `notes`: challenges and events of
 //!   before; `view`: what the pages are told
 
+mod app_state;
 mod assets;
+mod auth;
+mod commands;
+mod dto;
+mod game_queries;
+mod health;
+mod history;
 mod listener;
 mod live_updates;
-mod auth;
-mod health;
-mod session;
-mod history;
-mod view_state;
 mod replay;
 mod routes;
 mod server;
-mod game_queries;
-mod app_state;
+mod session;
 mod sse;
-mod commands;
-mod dto;
+mod view_state;
 
 pub use listener::Timeouts;
-pub use session::{KeyError, check_password};
 pub use server::{Http, HttpError, HttpSources};
+pub use session::{KeyError, check_password};

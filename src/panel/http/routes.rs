@@ -7,9 +7,9 @@ use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::{get, post};
 
-use super::auth::{self, refusal};
 use super::app_state::AppState;
-use super::{assets, health, history, game_queries, sse, commands};
+use super::auth::{self, refusal};
+use super::{assets, commands, game_queries, health, history, sse};
 use crate::panel::protocol::LONGEST;
 
 /// All of them.

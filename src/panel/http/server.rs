@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::listener::{Listener, Timeouts};
-use super::session::{Sessions, KeyError};
-use super::routes;
 use super::app_state::AppState;
+use super::listener::{Listener, Timeouts};
+use super::routes;
+use super::session::{KeyError, Sessions};
 use crate::bot::{ControlHandle, EventLog, restart_on_panic};
 use crate::config::Panel;
 use crate::panel::health::Health;

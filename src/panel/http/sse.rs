@@ -16,10 +16,10 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
-use super::live_updates::{Viewer, now};
-use super::auth::refusal;
-use super::view_state::{Section, ViewState, framed};
 use super::app_state::AppState;
+use super::auth::refusal;
+use super::live_updates::{Viewer, now};
+use super::view_state::{Section, ViewState, framed};
 
 /// After so much silence a comment is sent, so that nobody on the way gives the stream up.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -38,8 +38,11 @@ impl Subscription {
         match (&self.game, part) {
             (_, Section::Status) => true,
             _ if self.brief.is_some() => false,
-            (Some(game), Section::Whole(id) | Section::Thought(id) | Section::Reviewed(id)) => id == game,
-            (None, Section::Whole(_) | Section::Thought(_) | Section::Reviewed(_)) | (Some(_), _) => false,
+            (Some(game), Section::Whole(id) | Section::Thought(id) | Section::Reviewed(id)) => {
+                id == game
+            }
+            (None, Section::Whole(_) | Section::Thought(_) | Section::Reviewed(_))
+            | (Some(_), _) => false,
             (None, _) => true,
         }
     }
@@ -56,7 +59,10 @@ struct OpenStream {
     _place: OwnedSemaphorePermit,
 }
 
-pub(super) async fn live(State(site): State<AppState>, Query(wanted): Query<Subscription>) -> Response {
+pub(super) async fn live(
+    State(site): State<AppState>,
+    Query(wanted): Query<Subscription>,
+) -> Response {
     let Some(place) = site.take_place() else {
         let text = "too many pages are open: close some, or wait";
         let refused = refusal(StatusCode::SERVICE_UNAVAILABLE, text);

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use serde::Serialize;
 
+use super::dto::{FullGame, LiveGameDto};
 use super::replay::Replay;
-use super::dto::{LiveGameDto, FullGame};
 use crate::archive::{GameRecord, Millis};
 use crate::bot::{Clocks, LiveGame};
 
@@ -123,7 +123,10 @@ impl ViewBuilder {
 
     /// The lists of what is over, framed already.
     pub(super) fn put_past(&mut self, past: &History) {
-        let lists = [(Section::Recent, &past.recent), (Section::Rating, &past.ratings)];
+        let lists = [
+            (Section::Recent, &past.recent),
+            (Section::Rating, &past.ratings),
+        ];
         for (part, bytes) in lists {
             if let Some(bytes) = bytes {
                 self.lay(part, bytes.clone());
@@ -324,7 +327,11 @@ mod tests {
 
         game.thinking = Some(thinking(8));
         let picture = next(&mut painter, &[game.clone()], &[], &watched()).unwrap();
-        assert_eq!(piece(&picture, Section::Whole).unwrap().0, 2, "no move is new");
+        assert_eq!(
+            piece(&picture, Section::Whole).unwrap().0,
+            2,
+            "no move is new"
+        );
         let (number, thought) = piece(&picture, Section::Thought).unwrap();
         assert_eq!(number, 3);
         assert!(thought.starts_with("event: thought\n") && thought.contains("\"depth\":8"));

@@ -6,11 +6,11 @@
 //! * `host`: opens arenas and asks partners in, for whoever holds the server
 
 mod eligibility;
-mod tournament;
-mod report;
 mod plan;
+mod report;
+mod tournament;
 
-pub(super) use eligibility::{EntryRequest, Applicant};
-pub(super) use tournament::{Tournament, ArenaStage};
-pub use report::{ArenaPlayer, ArenaReport};
+pub(super) use eligibility::{Applicant, EntryRequest};
 pub use plan::ArenaPlan;
+pub use report::{ArenaPlayer, ArenaReport};
+pub(super) use tournament::{ArenaStage, Tournament};

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::practice::sparring_bot::{Invitation, Partner};
 use crate::practice::report::GameReport;
 use crate::practice::server::ServerHandle;
+use crate::practice::sparring_bot::{Invitation, Partner};
 
 use super::{ArenaPlan, ArenaStage};
 

@@ -199,8 +199,9 @@ impl Tournament {
 
     /// Those who are there and do not play, the longest waiting first.
     fn waiting(&self, now: Millis) -> Vec<&String> {
-        let here =
-            |player: &Entrant| player.resident || player.here_until.is_some_and(|until| now < until);
+        let here = |player: &Entrant| {
+            player.resident || player.here_until.is_some_and(|until| now < until)
+        };
         let free = |player: &Entrant| !player.out && player.game.is_none() && here(player);
         let mut waiting: Vec<_> = self.players.iter().filter(|(_, it)| free(it)).collect();
         waiting.sort_by_key(|(_, player)| player.free_since);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{StreamFault, FaultReply};
+use super::{FaultReply, StreamFault};
 
 /// Where a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -29,7 +29,8 @@ use thiserror::Error;
 use toml::Spanned;
 
 use super::{
-    Announcement, Injection, Channel, Fault, ServerFault, StreamFault, OpponentBehavior, GamePhase, Endpoint, FaultReply, BodyShape, Trigger,
+    Announcement, BodyShape, Channel, Endpoint, Fault, FaultReply, GamePhase, Injection,
+    OpponentBehavior, ServerFault, StreamFault, Trigger,
 };
 
 /// What is wrong with a script, and where.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Fault, StreamFault, Endpoint};
+use super::{Endpoint, Fault, StreamFault};
 
 /// A moment of a game, seen from the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Announcement, Injection, Channel, Fault, ServerFault, StreamFault, OpponentBehavior, GamePhase, Endpoint, FaultReply, BodyShape, Trigger,
+    Announcement, BodyShape, Channel, Endpoint, Fault, FaultReply, GamePhase, Injection,
+    OpponentBehavior, ServerFault, StreamFault, Trigger,
 };
 
 /// How often a kind is drawn: usual faults, those that everybody feels, and the rarest.
@@ -43,7 +44,7 @@ pub fn kinds() -> &'static [FaultKind] {
 
 macro_rules! kinds {
     ($($name:literal $weight:ident $what:literal $draw:expr;)*) => {
-        &[$(Kind { name: $name, what: $what, weight: $weight, draw: $draw }),*]
+        &[$(FaultKind { name: $name, what: $what, weight: $weight, draw: $draw }),*]
     };
 }
 

@@ -128,9 +128,19 @@ mod tests {
         for number in 0..100 {
             let plan = mix.plan(number);
             assert!(plan.strikes.is_empty());
-            assert!([OpponentBehavior::Plain, OpponentBehavior::Leaves, OpponentBehavior::Talks].contains(&plan.mood));
+            assert!(
+                [
+                    OpponentBehavior::Plain,
+                    OpponentBehavior::Leaves,
+                    OpponentBehavior::Talks
+                ]
+                .contains(&plan.mood)
+            );
         }
-        assert_eq!(FaultMix::parse("none", 3, 1).unwrap().plan(4), FaultPlan::default());
+        assert_eq!(
+            FaultMix::parse("none", 3, 1).unwrap().plan(4),
+            FaultPlan::default()
+        );
         let complaint = FaultMix::parse("all,lost", 3, 1).unwrap_err();
         assert!(complaint.contains("\"all\"") && complaint.contains("lose-reply"));
     }

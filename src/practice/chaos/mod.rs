@@ -5,20 +5,22 @@
 //! of them down at a phase of a game. Scripts come from a file, mixes from a seed; every fault is
 //! bounded, and each that strikes is counted. Nothing here decides what is right: that is `blame`.
 
-mod injection;
 mod fault;
 mod file;
+mod injection;
 mod kind;
-mod stream_fault;
 mod mix;
 mod reply;
 mod store;
+mod stream_fault;
 
-pub use injection::{Announcement, Injection, Channel, ServerFault, OpponentBehavior, GamePhase, Trigger};
-pub use fault::{Fault, Endpoint};
+pub use fault::{Endpoint, Fault};
 pub use file::{FaultScript, ScriptError};
+pub use injection::{
+    Announcement, Channel, GamePhase, Injection, OpponentBehavior, ServerFault, Trigger,
+};
 pub use kind::{FaultKind, kinds};
-pub use stream_fault::StreamFault;
 pub use mix::{FaultMix, FaultPlan};
-pub use reply::{FaultReply, BodyShape};
+pub use reply::{BodyShape, FaultReply};
 pub use store::Faults;
+pub use stream_fault::StreamFault;

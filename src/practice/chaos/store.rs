@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Injection, Channel, Fault, ServerFault, FaultMix, OpponentBehavior, GamePhase, Endpoint, FaultPlan, FaultScript, Trigger};
+use super::{
+    Channel, Endpoint, Fault, FaultMix, FaultPlan, FaultScript, GamePhase, Injection,
+    OpponentBehavior, ServerFault, Trigger,
+};
 
 /// The faults that are still to come.
 #[derive(Debug, Default)]
@@ -114,7 +117,10 @@ impl Faults {
 
     pub(crate) fn mood(&self, game: &str) -> OpponentBehavior {
         let inner = self.lock();
-        inner.plans.get(game).map_or(OpponentBehavior::Plain, |plan| plan.mood)
+        inner
+            .plans
+            .get(game)
+            .map_or(OpponentBehavior::Plain, |plan| plan.mood)
     }
 
     /// The fault of a request; those of its game go first.
@@ -194,7 +200,9 @@ fn is_wide(blow: &Injection) -> bool {
         Injection::Stream(channel, mess) => *channel == Channel::Events && mess.is_a_loss(),
         Injection::World(havoc) => !matches!(
             havoc,
-            ServerFault::GiveTime { .. } | ServerFault::ClockJump { .. } | ServerFault::ChatFlood { .. }
+            ServerFault::GiveTime { .. }
+                | ServerFault::ClockJump { .. }
+                | ServerFault::ChatFlood { .. }
         ),
     }
 }
@@ -231,7 +239,10 @@ mod tests {
             faults.take(Endpoint::Move, Some("g")),
             Some(Fault::LoseRequest)
         );
-        assert_eq!(faults.take(Endpoint::Move, Some("h")), Some(Fault::LoseReply));
+        assert_eq!(
+            faults.take(Endpoint::Move, Some("h")),
+            Some(Fault::LoseReply)
+        );
         assert_eq!(faults.take(Endpoint::Move, Some("g")), None);
     }
 

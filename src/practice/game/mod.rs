@@ -15,5 +15,5 @@ mod refusal;
 mod tests;
 
 pub(crate) use record::Played;
-pub(crate) use referee::{GameChange, ServerGame, PlayerSide, GameSpec, color_name};
+pub(crate) use referee::{GameChange, GameSpec, PlayerSide, ServerGame, color_name};
 pub(crate) use refusal::Refusal;

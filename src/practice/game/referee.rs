@@ -1,8 +1,8 @@
 //! The state of a game and its moves.
 
 use crate::practice::clock::Clock;
+use crate::practice::game_settings::{GameSettings, Status, TimeControl};
 use crate::practice::rating::Rating;
-use crate::practice::game_settings::{Status, GameSettings, TimeControl};
 use crate::practice::time::{Millis, Timing};
 use crate::practice::wire::GameState;
 use crate::rules::{Color, Draw, Game, Move, Outcome, Position, Role, Win};

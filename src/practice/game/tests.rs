@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::*;
+use crate::practice::game_settings::{GameSettings, Status, TimeControl};
 use crate::practice::rating::Rating;
-use crate::practice::game_settings::{Status, GameSettings, TimeControl};
 use crate::practice::time::{Millis, Timing};
 use crate::practice::wire::GameState;
 use crate::rules::Color::{self, Black, White};
@@ -137,14 +137,14 @@ fn refusals_are_worded_as_on_lichess() {
     assert_eq!(refused(White, "e2e4q"), "Piece on e2 cannot move to e4");
     assert_eq!(
         round.faulty(White),
-        game::referee::RefusedMoves {
+        super::referee::RefusedMoves {
             illegal: 2,
             out_of_turn: 0
         }
     );
     assert_eq!(
         round.faulty(Black),
-        game::referee::RefusedMoves {
+        super::referee::RefusedMoves {
             illegal: 0,
             out_of_turn: 1
         }

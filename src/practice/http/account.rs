@@ -21,7 +21,9 @@ pub(super) async fn account(
 ) -> Response {
     let json = app.hall.with(|house, now| {
         house.count_profile_call(&caller.user, now)?;
-        let account = house.account(&caller.user).ok_or_else(ApiError::not_found)?;
+        let account = house
+            .account(&caller.user)
+            .ok_or_else(ApiError::not_found)?;
         Ok::<_, ApiError>(house.user_json(account, true, now))
     });
     json.map_or_else(IntoResponse::into_response, |json| {

@@ -5,8 +5,8 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 
-use crate::practice::arena::EntryRequest;
 use crate::practice::api_error::ApiError;
+use crate::practice::arena::EntryRequest;
 use crate::practice::state::ServerState;
 
 use super::App;

@@ -12,11 +12,11 @@ use futures::stream;
 use tokio::time::timeout;
 
 use crate::practice::chaos::{Fault, StreamFault};
+use crate::practice::outbox::{Outbox, OutboxItem, StreamEnd};
 use crate::practice::shared::SharedServer;
-use crate::practice::outbox::{StreamEnd, Outbox, OutboxItem};
 use crate::rules::Color;
 
-use super::stream_faults::{StreamSender, OutgoingChunk};
+use super::stream_faults::{OutgoingChunk, StreamSender};
 
 /// From the last line to the break that a test asked for.
 const BEFORE_BREAKING: Duration = Duration::from_millis(5);

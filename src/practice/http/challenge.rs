@@ -5,8 +5,8 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde_json::json;
 
-use crate::practice::challenge::{Reason, ChallengeRequest};
 use crate::practice::api_error::ApiError;
+use crate::practice::challenge::{ChallengeRequest, Reason};
 use crate::practice::game_settings::{ColorWish, GameSettings, TimeControl};
 use crate::practice::wire::{Direction, Variant};
 

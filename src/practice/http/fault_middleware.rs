@@ -8,9 +8,9 @@ use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::practice::chaos::{Fault, Endpoint, FaultReply};
-use crate::practice::traffic_log::CallRecord;
+use crate::practice::chaos::{Endpoint, Fault, FaultReply};
 use crate::practice::connection::ConnectionKiller;
+use crate::practice::traffic_log::CallRecord;
 
 use super::App;
 use super::auth::{Caller, caller_of};
@@ -130,10 +130,14 @@ impl RequestTarget {
             (_, ["api", "bot", "game", id, "chat"]) => (Endpoint::Chat, Some(id), None),
             ("POST", ["api", "bot", "game", id, ..]) => (Endpoint::Game, Some(id), None),
             ("POST", ["api", "challenge", _, "accept"]) => (Endpoint::Accept, None, None),
-            ("POST", ["api", "challenge", _, "decline" | "cancel"]) => (Endpoint::Decline, None, None),
+            ("POST", ["api", "challenge", _, "decline" | "cancel"]) => {
+                (Endpoint::Decline, None, None)
+            }
             ("POST", ["api", "challenge", _]) => (Endpoint::Create, None, None),
             ("GET", ["api", "account", ..]) => (Endpoint::Account, None, None),
-            ("POST", ["api", "tournament", _, "join" | "withdraw"]) => (Endpoint::Arena, None, None),
+            ("POST", ["api", "tournament", _, "join" | "withdraw"]) => {
+                (Endpoint::Arena, None, None)
+            }
             ("GET", ["game", "export", id]) => (Endpoint::Lookup, Some(id), None),
             (_, ["api", ..]) => (Endpoint::Lookup, None, None),
             _ => return None,

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::practice::account::Account;
 use crate::practice::api_error::ApiError;
-use crate::practice::state::ServerState;
 use crate::practice::game::{Refusal, ServerGame};
+use crate::practice::state::ServerState;
 use crate::practice::streams::GameStreamKey;
 use crate::practice::time::Millis;
 use crate::rules::Color;
@@ -17,8 +17,8 @@ use crate::rules::Color;
 use super::App;
 use super::auth::Caller;
 use super::body::{StreamOwner, stream_of};
-use super::fields::Fields;
 use super::fault_middleware::{PendingStreamFault, stream_fault};
+use super::fields::Fields;
 use super::reply::{done_or, nothing_here};
 
 /// The guards before every call of the Bot API at a game.

@@ -8,12 +8,12 @@ mod auth;
 mod body;
 mod challenge;
 mod export;
+mod fault_middleware;
 mod fields;
 mod game;
-mod stream_faults;
-mod fault_middleware;
 mod reply;
 mod router;
+mod stream_faults;
 mod users;
 
 pub(super) use router::{App, router};

@@ -52,7 +52,9 @@ impl StreamSender {
             StreamFault::Skip(lines) => self.skip += lines,
             StreamFault::Noise(lines) => self.noise += lines,
             StreamFault::Say(bytes) => self.say(&bytes),
-            StreamFault::Overlong => self.ready.push_back(OutgoingChunk::Bytes(StreamFault::overlong().into())),
+            StreamFault::Overlong => self
+                .ready
+                .push_back(OutgoingChunk::Bytes(StreamFault::overlong().into())),
         }
     }
 
@@ -194,9 +196,18 @@ mod tests {
     #[test]
     fn lines_are_cut_chopped_joined_doubled_swapped_and_left_out() {
         assert_eq!(sent(&[], &["ab"]), ["ab\n", "\n"]);
-        assert_eq!(sent(&[StreamFault::Truncate(1)], &["ab"]), ["a", "End", "\n"]);
-        assert_eq!(sent(&[StreamFault::Tear(9)], &["ab"]), ["ab", "Break", "\n"]);
-        assert_eq!(sent(&[StreamFault::Chop(1)], &["ab"]), ["a", "b", "\n", "\n"]);
+        assert_eq!(
+            sent(&[StreamFault::Truncate(1)], &["ab"]),
+            ["a", "End", "\n"]
+        );
+        assert_eq!(
+            sent(&[StreamFault::Tear(9)], &["ab"]),
+            ["ab", "Break", "\n"]
+        );
+        assert_eq!(
+            sent(&[StreamFault::Chop(1)], &["ab"]),
+            ["a", "b", "\n", "\n"]
+        );
         assert_eq!(
             sent(&[StreamFault::Merge(2)], &["a", "b", "c"])[..2],
             ["a\nb\n", "c\n"]
@@ -211,7 +222,10 @@ mod tests {
             ["b\n", "a\n", "c\n"]
         );
         assert_eq!(sent(&[StreamFault::Skip(1)], &["a", "b"])[..1], ["b\n"]);
-        assert_eq!(sent(&[StreamFault::Silence], &["a"])[..2], ["Silence", "a\n"]);
+        assert_eq!(
+            sent(&[StreamFault::Silence], &["a"])[..2],
+            ["Silence", "a\n"]
+        );
     }
 
     #[test]

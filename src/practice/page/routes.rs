@@ -13,8 +13,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::practice::api_error::ApiError;
-use crate::practice::shared::SharedServer;
 use crate::practice::game_settings::{ColorWish, TimeControl};
+use crate::practice::shared::SharedServer;
 
 use super::origin::refuse_strangers;
 use super::snapshot::WatchedGame;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::practice::challenge::{Challenge, ChallengeState};
-use crate::practice::state::ServerState;
-use crate::practice::game::{Played, ServerGame, PlayerSide, color_name};
+use crate::practice::game::{Played, PlayerSide, ServerGame, color_name};
 use crate::practice::game_settings::{Status, TimeControl};
+use crate::practice::state::ServerState;
 use crate::practice::time::Millis;
 use crate::rules::{Color, Position, UciStyle};
 

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 use crate::practice::account::AccountKind;
-use crate::practice::challenge::ChallengeRequest;
 use crate::practice::api_error::ApiError;
+use crate::practice::challenge::ChallengeRequest;
+use crate::practice::game_settings::{ColorWish, GameSettings, TimeControl};
 use crate::practice::shared::SharedServer;
 use crate::practice::state::ServerState;
-use crate::practice::game_settings::{ColorWish, GameSettings, TimeControl};
 use crate::practice::time::Millis;
 use crate::practice::wire::Variant;
 
@@ -104,7 +104,11 @@ fn wish(color: ColorWish, time: TimeControl, rematch_of: Option<String>) -> Chal
 }
 
 /// Challenges the same opponent again on the same terms, colours swapped.
-pub(super) fn rematch(house: &mut ServerState, visitor: &Visitor, now: Millis) -> Result<(), ApiError> {
+pub(super) fn rematch(
+    house: &mut ServerState,
+    visitor: &Visitor,
+    now: Millis,
+) -> Result<(), ApiError> {
     let earlier = visitor.current();
     let (round, side) = house.seat_at(&visitor.user, &earlier)?;
     if round.is_playing() {

@@ -9,5 +9,5 @@ mod run;
 mod summary;
 
 pub use memory::resident_kilobytes;
-pub use run::{SoakTarget, SoakError, SoakOptions, soak};
+pub use run::{SoakError, SoakOptions, SoakTarget, soak};
 pub use summary::SoakReport;

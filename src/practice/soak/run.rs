@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
-use crate::practice::event::Event;
 use crate::practice::chaos::FaultMix;
-use crate::practice::sparring_bot::Partner;
+use crate::practice::event::Event;
+use crate::practice::game_settings::TimeControl;
 use crate::practice::report::ScheduleReport;
 use crate::practice::schedule::Schedule;
-use crate::practice::server::{ServerHandle, Options, Server};
-use crate::practice::game_settings::TimeControl;
+use crate::practice::server::{Options, Server, ServerHandle};
+use crate::practice::sparring_bot::Partner;
 use crate::practice::time::Timing;
 
 use super::memory::resident_kilobytes;

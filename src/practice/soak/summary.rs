@@ -5,8 +5,8 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::practice::attribution::Attribution;
-use crate::practice::traffic_log::Traffic;
 use crate::practice::report::{GameReport, ScheduleReport};
+use crate::practice::traffic_log::Traffic;
 
 /// The client's own bound on openings of the event stream in ten minutes.
 const OPENINGS: usize = 20;
@@ -155,7 +155,10 @@ impl fmt::Display for SoakReport {
 impl SoakReport {
     fn write_blame(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut by: BTreeMap<String, usize> = BTreeMap::new();
-        for game in self.games().filter(|game| game.blame != Attribution::Nobody) {
+        for game in self
+            .games()
+            .filter(|game| game.blame != Attribution::Nobody)
+        {
             *by.entry(game.blame.to_string()).or_default() += 1;
         }
         writeln!(out, "lost through us: {}", self.lost_through_us().len())?;

@@ -9,11 +9,11 @@ use tokio::task::JoinSet;
 
 use crate::practice::account::AccountKind;
 use crate::practice::challenge::ChallengeState;
-use crate::practice::event::Event;
 use crate::practice::chaos::OpponentBehavior;
-use crate::practice::shared::SharedServer;
+use crate::practice::event::Event;
 use crate::practice::game::{Refusal, ServerGame};
 use crate::practice::game_settings::{Speed, TimeControl};
+use crate::practice::shared::SharedServer;
 use crate::practice::time::Millis;
 use crate::rules::{Color, Game, Move};
 

@@ -1,10 +1,10 @@
 //! How arenas look in JSON.
 
-use crate::practice::arena::{Tournament, ArenaStage};
+use crate::practice::arena::{ArenaStage, Tournament};
 use crate::practice::time::Millis;
 use crate::practice::wire::{
-    ArenaClock, ArenaFacts, ArenaList, ListedArena, ListedPerf, RatingBound, ShownArena, ShownPerf,
-    StandingPage, StandingPlayer, TeamBattle, Variant, EntryVerdict, EntryVerdicts,
+    ArenaClock, ArenaFacts, ArenaList, EntryVerdict, EntryVerdicts, ListedArena, ListedPerf,
+    RatingBound, ShownArena, ShownPerf, StandingPage, StandingPlayer, TeamBattle, Variant,
 };
 
 use super::ServerState;

@@ -1,11 +1,11 @@
 //! Arenas in the house: opened, joined, left, and their games begun and counted.
 
 use crate::practice::account::Account;
-use crate::practice::arena::{ArenaPlan, EntryRequest, Tournament, Applicant, ArenaStage};
 use crate::practice::api_error::ApiError;
+use crate::practice::arena::{Applicant, ArenaPlan, ArenaStage, EntryRequest, Tournament};
 use crate::practice::event::Event;
-use crate::practice::rating::Score;
 use crate::practice::game_settings::Status;
+use crate::practice::rating::Score;
 use crate::practice::time::Millis;
 use crate::practice::wire::Variant;
 use crate::rules::Color;
@@ -88,7 +88,10 @@ impl ServerState {
 
     /// Arenas that somebody is not in yet are joined so often an hour and a day.
     fn spend_first_join(&mut self, user: &str, now: Millis) -> Result<(), ApiError> {
-        let account = self.accounts.get_mut(user).ok_or_else(ApiError::not_found)?;
+        let account = self
+            .accounts
+            .get_mut(user)
+            .ok_or_else(ApiError::not_found)?;
         let spent = account
             .first_joins
             .iter_mut()
@@ -101,7 +104,10 @@ impl ServerState {
 
     /// One more call that joins, whatever becomes of it.
     pub(crate) fn count_join(&mut self, user: &str, now: Millis) -> Result<(), ApiError> {
-        let account = self.accounts.get_mut(user).ok_or_else(ApiError::not_found)?;
+        let account = self
+            .accounts
+            .get_mut(user)
+            .ok_or_else(ApiError::not_found)?;
         account
             .joins
             .take(now)
@@ -109,7 +115,12 @@ impl ServerState {
     }
 
     /// `user` leaves an arena, or pauses in it.
-    pub(crate) fn leave_arena(&mut self, user: &str, id: &str, now: Millis) -> Result<(), ApiError> {
+    pub(crate) fn leave_arena(
+        &mut self,
+        user: &str,
+        id: &str,
+        now: Millis,
+    ) -> Result<(), ApiError> {
         let field = self.arenas.get_mut(id).ok_or_else(ApiError::not_found)?;
         if field.withdraw(user, now) {
             self.say_withdrawn(user, id);
@@ -207,10 +218,9 @@ impl ServerState {
 
     /// `user` becomes a member of a team that some arena is for.
     pub(crate) fn join_team(&mut self, user: &str, team: &str) -> Result<(), ApiError> {
-        let known = self
-            .arenas
-            .values()
-            .any(|field| field.stage != ArenaStage::Finished && field.plan.teams().any(|it| it == team));
+        let known = self.arenas.values().any(|field| {
+            field.stage != ArenaStage::Finished && field.plan.teams().any(|it| it == team)
+        });
         let account = self.accounts.get_mut(user).filter(|_| known);
         account
             .ok_or_else(ApiError::not_found)?
@@ -221,7 +231,10 @@ impl ServerState {
 
     /// `user` leaves a team.
     pub(crate) fn quit_team(&mut self, user: &str, team: &str) -> Result<(), ApiError> {
-        let account = self.accounts.get_mut(user).ok_or_else(ApiError::not_found)?;
+        let account = self
+            .accounts
+            .get_mut(user)
+            .ok_or_else(ApiError::not_found)?;
         if account.teams.remove(team) {
             Ok(())
         } else {

@@ -1,8 +1,8 @@
 //! Challenges: sent, accepted, declined, cancelled, forgotten.
 
 use crate::practice::account::Account;
-use crate::practice::challenge::{Challenge, Reason, ChallengeState, ChallengeRequest};
 use crate::practice::api_error::ApiError;
+use crate::practice::challenge::{Challenge, ChallengeRequest, ChallengeState, Reason};
 use crate::practice::event::Event;
 use crate::practice::game_settings::{RatedCheck, Speed};
 use crate::practice::time::Millis;
@@ -137,8 +137,12 @@ impl ServerState {
         }
         match challenge.standing {
             ChallengeState::Canceled => Err(ApiError::refused("The challenge has been canceled.")),
-            ChallengeState::Declined(_) => Err(ApiError::refused("The challenge has been declined.")),
-            ChallengeState::Accepted => Err(ApiError::refused("The challenge has already been accepted")),
+            ChallengeState::Declined(_) => {
+                Err(ApiError::refused("The challenge has been declined."))
+            }
+            ChallengeState::Accepted => {
+                Err(ApiError::refused("The challenge has already been accepted"))
+            }
             _ if challenge.wish.terms.time.speed() == Speed::UltraBullet
                 && self.accounts.get(user).is_some_and(Account::is_bot) =>
             {

@@ -1,18 +1,18 @@
 //! Games: begun, changed, ended, and told to those who play them.
 
-use crate::practice::challenge::Challenge;
 use crate::practice::api_error::ApiError;
-use crate::practice::event::Event;
+use crate::practice::challenge::Challenge;
 use crate::practice::chaos::GamePhase;
+use crate::practice::event::Event;
+use crate::practice::game::{GameChange, GameSpec, PlayerSide, Refusal, ServerGame};
+use crate::practice::game_settings::{GameSettings, Speed, Status};
 use crate::practice::rating::Score;
-use crate::practice::game::{GameChange, Refusal, ServerGame, PlayerSide, GameSpec};
-use crate::practice::game_settings::{Speed, Status, GameSettings};
 use crate::practice::time::Millis;
 use crate::practice::wire::{EventLine, GameLine};
 use crate::rules::Color;
 
 use super::server_state::line;
-use super::{OutgoingEvent, ServerState, GameProgress};
+use super::{GameProgress, OutgoingEvent, ServerState};
 
 /// A game and what is said at its board.
 #[derive(Debug)]
@@ -192,7 +192,8 @@ impl ServerState {
                 self.say(id, Some(to), &line);
             }
             GameChange::Over => {
-                self.outbox.push(OutgoingEvent::GameOver { id: id.to_owned() });
+                self.outbox
+                    .push(OutgoingEvent::GameOver { id: id.to_owned() });
                 self.close_books(id, now);
             }
         }
@@ -273,7 +274,8 @@ impl ServerState {
             })
             .collect();
         table.told = table.round.plies();
-        self.outbox.extend(news.into_iter().map(OutgoingEvent::News));
+        self.outbox
+            .extend(news.into_iter().map(OutgoingEvent::News));
     }
 
     fn close_books(&mut self, id: &str, now: Millis) {

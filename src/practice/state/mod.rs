@@ -18,4 +18,4 @@ mod tests;
 
 pub(crate) use games::GameEntry;
 pub use server_state::ServerRules;
-pub(crate) use server_state::{OutgoingEvent, ServerState, GameProgress};
+pub(crate) use server_state::{GameProgress, OutgoingEvent, ServerState};

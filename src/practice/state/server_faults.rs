@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::practice::account::AccountKind;
-use crate::practice::challenge::{Challenge, ChallengeState, ChallengeRequest};
+use crate::practice::challenge::{Challenge, ChallengeRequest, ChallengeState};
 use crate::practice::chaos::Announcement;
 use crate::practice::game_settings::{ColorWish, GameSettings};
 use crate::practice::time::Millis;
@@ -14,7 +14,13 @@ use super::ServerState;
 
 impl ServerState {
     /// Accounts of their own challenge `user` to games of another kind.
-    pub(crate) fn storm(&mut self, user: &str, challenges: usize, terms: GameSettings, now: Millis) {
+    pub(crate) fn storm(
+        &mut self,
+        user: &str,
+        challenges: usize,
+        terms: GameSettings,
+        now: Millis,
+    ) {
         let standard = Variant::of("standard").unwrap_or(Variant::ATOMIC);
         for number in 0..challenges {
             self.one_of_many(&format!("Storm{number}"), user, wish(terms, standard), now);
@@ -37,7 +43,13 @@ impl ServerState {
             .collect()
     }
 
-    fn one_of_many(&mut self, name: &str, user: &str, wish: ChallengeRequest, now: Millis) -> Option<String> {
+    fn one_of_many(
+        &mut self,
+        name: &str,
+        user: &str,
+        wish: ChallengeRequest,
+        now: Millis,
+    ) -> Option<String> {
         let from = self.open_account(name, AccountKind::Human, now)?;
         let made = self.challenge(&from, user, wish, now);
         if let Err(denial) = &made {

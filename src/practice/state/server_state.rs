@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::practice::account::{Account, Grant, AccountKind, is_name};
+use crate::practice::account::{Account, AccountKind, Grant, is_name};
+use crate::practice::api_error::ApiError;
 use crate::practice::arena::Tournament;
 use crate::practice::challenge::{Challenge, ChallengeState};
-use crate::practice::api_error::ApiError;
-use crate::practice::event::Event;
 use crate::practice::chaos::GamePhase;
+use crate::practice::event::Event;
 use crate::practice::time::{Millis, Timing, Window};
 use crate::practice::wire::EventLine;
 use crate::rules::Color;
@@ -110,7 +110,12 @@ impl ServerState {
     }
 
     /// Opens an account, or gives back the id of the one that has this name.
-    pub(crate) fn open_account(&mut self, name: &str, kind: AccountKind, now: Millis) -> Option<String> {
+    pub(crate) fn open_account(
+        &mut self,
+        name: &str,
+        kind: AccountKind,
+        now: Millis,
+    ) -> Option<String> {
         if !is_name(name) {
             return None;
         }
@@ -204,7 +209,10 @@ impl ServerState {
 
     /// One more reading of the own account.
     pub(crate) fn count_profile_call(&mut self, user: &str, now: Millis) -> Result<(), ApiError> {
-        let account = self.accounts.get_mut(user).ok_or_else(ApiError::not_found)?;
+        let account = self
+            .accounts
+            .get_mut(user)
+            .ok_or_else(ApiError::not_found)?;
         account.profile_calls.take(now).map_err(|_| {
             ApiError::text(
                 429,
@@ -215,7 +223,10 @@ impl ServerState {
 
     /// Turns an account that never played into a bot account, for good.
     pub(crate) fn upgrade(&mut self, user: &str) -> Result<(), ApiError> {
-        let account = self.accounts.get_mut(user).ok_or_else(ApiError::not_found)?;
+        let account = self
+            .accounts
+            .get_mut(user)
+            .ok_or_else(ApiError::not_found)?;
         if account.counts.all > 0 || account.counts.playing > 0 {
             return Err(ApiError::refused(
                 "You already have games played. Make a new account.",
@@ -234,7 +245,8 @@ impl ServerState {
     }
 
     pub(super) fn changed(&mut self, id: &str) {
-        self.outbox.push(OutgoingEvent::Changed { id: id.to_owned() });
+        self.outbox
+            .push(OutgoingEvent::Changed { id: id.to_owned() });
     }
 
     pub(super) fn news(&mut self, event: Event) {
@@ -268,7 +280,9 @@ impl ServerState {
         let challenges = self
             .challenges
             .values()
-            .filter(|challenge| challenge.standing == ChallengeState::Created && challenge.keepers == 0)
+            .filter(|challenge| {
+                challenge.standing == ChallengeState::Created && challenge.keepers == 0
+            })
             .map(|challenge| challenge.seen + self.timing.challenge_offline);
         let arenas = self.arenas.values().filter_map(Tournament::next_due);
         games.chain(challenges).chain(arenas).min()

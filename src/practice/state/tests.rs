@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::server_state::KEPT_CLOSED;
 use super::*;
 use crate::practice::account::AccountKind;
-use crate::practice::challenge::{ChallengeState, ChallengeRequest};
-use crate::practice::game_settings::{ColorWish, Status, GameSettings, TimeControl};
+use crate::practice::challenge::{ChallengeRequest, ChallengeState};
+use crate::practice::game_settings::{ColorWish, GameSettings, Status, TimeControl};
 use crate::practice::time::{Millis, Timing};
 use crate::practice::wire::Variant;
 use crate::rules::Color;
@@ -137,7 +137,10 @@ fn a_challenge_goes_offline_without_a_word_and_is_forgotten_in_the_end() {
     let timing = Timing::default();
     assert_eq!(house.next_due(), Some(START + timing.challenge_offline));
     house.tick(START + timing.challenge_offline);
-    assert_eq!(house.pending(&id).unwrap().standing, ChallengeState::Offline);
+    assert_eq!(
+        house.pending(&id).unwrap().standing,
+        ChallengeState::Offline
+    );
     assert!(house.take_outbox().is_empty());
     house.tick(START + timing.challenge_lifetime);
     assert!(house.pending(&id).is_none());
@@ -146,7 +149,9 @@ fn a_challenge_goes_offline_without_a_word_and_is_forgotten_in_the_end() {
 #[test]
 fn of_challenges_that_came_to_nothing_only_the_latest_are_kept() {
     let mut house = house(ServerRules::default());
-    house.open_account("Three", AccountKind::Bot, START).unwrap();
+    house
+        .open_account("Three", AccountKind::Bot, START)
+        .unwrap();
     let waiting = house.challenge("three", "two", wish(false), START).unwrap();
     let mut last = String::new();
     for _ in 0..3 * KEPT_CLOSED {
@@ -155,8 +160,14 @@ fn of_challenges_that_came_to_nothing_only_the_latest_are_kept() {
         house.take_outbox();
     }
     assert_eq!(house.challenges.len(), KEPT_CLOSED + 1);
-    assert_eq!(house.pending(&last).unwrap().standing, ChallengeState::Canceled);
-    assert_eq!(house.pending(&waiting).unwrap().standing, ChallengeState::Created);
+    assert_eq!(
+        house.pending(&last).unwrap().standing,
+        ChallengeState::Canceled
+    );
+    assert_eq!(
+        house.pending(&waiting).unwrap().standing,
+        ChallengeState::Created
+    );
 }
 
 #[test]
@@ -166,10 +177,16 @@ fn a_kept_challenge_stays_alive() {
     house.keep_challenge(&id);
     let later = START + Timing::default().challenge_offline * 3;
     house.tick(later);
-    assert_eq!(house.pending(&id).unwrap().standing, ChallengeState::Created);
+    assert_eq!(
+        house.pending(&id).unwrap().standing,
+        ChallengeState::Created
+    );
     house.let_go_of_challenge(&id, later);
     house.tick(later + Timing::default().challenge_offline);
-    assert_eq!(house.pending(&id).unwrap().standing, ChallengeState::Offline);
+    assert_eq!(
+        house.pending(&id).unwrap().standing,
+        ChallengeState::Offline
+    );
 }
 
 #[test]
@@ -216,7 +233,11 @@ fn only_so_many_finished_games_are_kept() {
 fn names_that_lichess_would_not_take_are_refused() {
     let mut house = house(ServerRules::default());
     for name in ["", "a", "with space", "ünï", &"x".repeat(31)] {
-        assert_eq!(house.open_account(name, AccountKind::Bot, START), None, "{name}");
+        assert_eq!(
+            house.open_account(name, AccountKind::Bot, START),
+            None,
+            "{name}"
+        );
     }
 }
 
@@ -227,7 +248,9 @@ fn credits_are_spent_by_whoever_challenges_and_come_back_with_the_window() {
         ..ServerRules::default()
     };
     let mut house = house(rules);
-    house.open_account("Person", AccountKind::Human, START).unwrap();
+    house
+        .open_account("Person", AccountKind::Human, START)
+        .unwrap();
     let mut ask = |dest: &str, seconds: u64| {
         let now = Millis(START.0 + seconds * 1000);
         house.challenge("one", dest, wish(false), now)

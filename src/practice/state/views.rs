@@ -35,7 +35,9 @@ impl ServerState {
         let challenges = self
             .challenges
             .values()
-            .filter(|challenge| challenge.dest == user && challenge.standing == ChallengeState::Created)
+            .filter(|challenge| {
+                challenge.dest == user && challenge.standing == ChallengeState::Created
+            })
             .map(|challenge| EventLine::Challenge {
                 challenge: Box::new(self.challenge_json(challenge, None, now)),
                 compat: None,

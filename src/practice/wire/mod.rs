@@ -11,8 +11,8 @@ mod game;
 mod user;
 
 pub(crate) use arena::{
-    ArenaClock, ArenaFacts, ArenaList, ListedArena, ListedPerf, RatingBound, ShownArena, ShownPerf,
-    StandingPage, StandingPlayer, TeamBattle, EntryVerdict, EntryVerdicts,
+    ArenaClock, ArenaFacts, ArenaList, EntryVerdict, EntryVerdicts, ListedArena, ListedPerf,
+    RatingBound, ShownArena, ShownPerf, StandingPage, StandingPlayer, TeamBattle,
 };
 pub(crate) use challenge::{ChallengeJson, ChallengeUser, Direction, PerfIcon, Variant};
 pub(crate) use event::{Compat, EventExtra, EventLine, GameInfo, NowPlaying, Opponent};

@@ -4,7 +4,7 @@
 //! of all its twins in the other king buckets together. So a bucket with few samples begins from
 //! what the others know, and no number is kept twice.
 
-use super::params::{SimdLane, Params, RULES, ParamRule, WIDTH};
+use super::params::{ParamRule, Params, RULES, SimdLane, WIDTH};
 use super::threads::side_by_side;
 use crate::engine::nnue::{Layout, Shape};
 
@@ -153,7 +153,8 @@ mod tests {
     use super::*;
 
     fn step_of(rule: ParamRule, model: f32, gradient: f32, rate: f32) -> f32 {
-        let (mut lane, mut mean, mut square) = (SimdLane([model; WIDTH]), SimdLane::ZERO, SimdLane::ZERO);
+        let (mut lane, mut mean, mut square) =
+            (SimdLane([model; WIDTH]), SimdLane::ZERO, SimdLane::ZERO);
         let step = Step {
             rate,
             mean_scale: 1.0 / (1.0 - MEAN_KEPT),

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::adam::Adam;
-use super::loss_curve::EpochSummary;
-use super::error::TrainError;
-use super::params::{Params, floats, floats_mut};
-use super::hyperparameters::Hyperparameters;
-use super::dataset::LoadedFile;
 use super::atomic_file::{beside, write_whole};
+use super::dataset::LoadedFile;
+use super::error::TrainError;
+use super::hyperparameters::Hyperparameters;
+use super::loss_curve::EpochSummary;
+use super::params::{Params, floats, floats_mut};
 
 const MAGIC: &[u8; 8] = b"MEGATRN1";
 /// Magic and length of the head.

@@ -3,7 +3,7 @@
 use super::super::Sample;
 use super::adam::Adam;
 use super::error::TrainError;
-use super::example::{Target, Example};
+use super::example::{Example, Target};
 use super::params::{Params, RULES, floats};
 use super::worker::Worker;
 use crate::engine::nnue::{Network, Parts, QA, QB, Shape};

@@ -5,26 +5,26 @@
 //! gradient, `adam` steps, `course` goes through the epochs, `export` makes whole numbers of it.
 
 mod adam;
+mod atomic_file;
 mod checkpoint;
-mod train_loop;
-mod loss_curve;
+mod dataset;
 mod error;
 mod example;
 mod export;
-mod params;
 mod hyperparameters;
+mod loss_curve;
+mod params;
 mod schedule;
-mod dataset;
 #[cfg(test)]
 mod synthetic;
 mod threads;
-mod atomic_file;
+mod train_loop;
 mod worker;
 
 pub use checkpoint::checkpoint_path;
-pub use train_loop::{TrainEvent, Trainer, curve_path};
-pub use loss_curve::{EpochSummary, drawn};
+pub use dataset::{Dataset, LoadedFile, Source};
 pub use error::TrainError;
 pub use export::Fidelity;
 pub use hyperparameters::Hyperparameters;
-pub use dataset::{LoadedFile, Source, Dataset};
+pub use loss_curve::{EpochSummary, drawn};
+pub use train_loop::{TrainEvent, Trainer, curve_path};

@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::adam::Adam;
-use super::checkpoint::{Checkpoint, Head, checkpoint_path};
-use super::loss_curve::{EpochSummary, csv};
-use super::error::TrainError;
-use super::example::{Target, Example};
-use super::export::{Fidelity, fidelity, quantise};
-use super::params::Params;
-use super::hyperparameters::Hyperparameters;
-use super::schedule;
-use super::dataset::{Dataset, mixed};
-use super::threads::side_by_side;
 use super::atomic_file::{beside, write_whole};
+use super::checkpoint::{Checkpoint, Head, checkpoint_path};
+use super::dataset::{Dataset, mixed};
+use super::error::TrainError;
+use super::example::{Example, Target};
+use super::export::{Fidelity, fidelity, quantise};
+use super::hyperparameters::Hyperparameters;
+use super::loss_curve::{EpochSummary, csv};
+use super::params::Params;
+use super::schedule;
+use super::threads::side_by_side;
 use super::worker::Worker;
 use crate::engine::nnue::{Network, Shape};
 

@@ -5,7 +5,7 @@
 //! changes the model.
 
 use super::example::{Example, sigmoid};
-use super::params::{SimdLane, Params, WIDTH};
+use super::params::{Params, SimdLane, WIDTH};
 use crate::engine::nnue::Shape;
 
 /// The memory of one thread.

@@ -30,7 +30,7 @@ pub(super) enum Modes {
 
 /// What a config is to say; nothing is as usual.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct ConfigDraft {
     pub(super) url: Option<String>,
     pub(super) contact: Option<String>,
     pub(super) token_file: Option<PathBuf>,
@@ -40,7 +40,7 @@ pub(super) struct Draft {
     pub(super) matchmaking: bool,
 }
 
-impl Draft {
+impl ConfigDraft {
     /// The server.
     pub(super) fn url(&self) -> &str {
         let url = self.url.as_deref().unwrap_or(LICHESS);
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn nothing_said_is_nothing_changed() {
-        let config = Config::parse(&Draft::default().text()).unwrap();
+        let config = Config::parse(&ConfigDraft::default().text()).unwrap();
         assert_eq!(config, Config::default());
     }
 
@@ -116,7 +116,7 @@ mod tests {
     fn what_was_said_stands_in_it() {
         for opponents in [Opponents::All, Opponents::Humans, Opponents::Bots] {
             for modes in [Modes::Both, Modes::Rated, Modes::Casual] {
-                let draft = Draft {
+                let draft = ConfigDraft {
                     url: Some("http://127.0.0.1:8642/".to_owned()),
                     contact: Some("\"quoted\" \\ back".to_owned()),
                     token_file: Some("a b/\"token\".txt".into()),

@@ -10,13 +10,13 @@ use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
 
-use super::ask::{line, say};
 use super::failure::Failure;
+use super::prompt::{line, say};
 
 /// What is typed after this prompt, without blanks around it, and not shown where the terminal can
 /// do that.
 pub(super) fn secret(prompt: &str) -> Result<String, Failure> {
-    let Some(hidden) = Hidden::begin() else {
+    let Some(hidden) = HiddenInput::begin() else {
         return line(prompt);
     };
     say(prompt)?;
@@ -42,9 +42,9 @@ pub(super) fn secret(prompt: &str) -> Result<String, Failure> {
 
 /// A terminal that does not show what is typed, and ends a line at its interrupt key, until this is
 /// dropped.
-struct Hidden(Termios);
+struct HiddenInput(Termios);
 
-impl Hidden {
+impl HiddenInput {
     /// Nothing where stdin is no terminal.
     fn begin() -> Option<Self> {
         let before = tcgetattr(io::stdin()).ok()?;
@@ -75,7 +75,7 @@ impl Hidden {
     }
 }
 
-impl Drop for Hidden {
+impl Drop for HiddenInput {
     fn drop(&mut self) {
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
     }

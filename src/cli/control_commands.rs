@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use megaton::config::ColorWish;
-use megaton::panel::{self, Response, Request};
+use megaton::panel::{self, Request, Response};
 
-use super::ask::confirm;
 use super::failure::Failure;
+use super::prompt::confirm;
 use super::setup::BotArgs;
-use super::shown;
+use super::status_summary;
 
 /// Say how a running bot is: games, seats, streams, budget, alarms
 #[derive(Debug, Args)]
@@ -194,7 +194,7 @@ impl Status {
             let text = serde_json::to_string(&status).map_err(anyhow::Error::from)?;
             writeln!(out, "{text}")?;
         } else {
-            for line in shown::lines(&status) {
+            for line in status_summary::lines(&status) {
                 writeln!(out, "{line}")?;
             }
         }

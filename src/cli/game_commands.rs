@@ -5,11 +5,11 @@
 use clap::Args;
 use megaton::panel::Request;
 
-use super::ask::confirm;
-use super::club;
+use super::control_commands::tell;
 use super::failure::Failure;
-use super::remote::tell;
+use super::prompt::confirm;
 use super::setup::BotArgs;
+use super::team_commands;
 
 /// Let a running bot take its challenge back
 ///
@@ -102,7 +102,7 @@ pub(super) struct Unblock {
   megaton join aBcD1234 --team lichess-bots --password sesame")]
 pub(super) struct Join {
     #[command(flatten)]
-    join: club::Joining,
+    join: team_commands::Joining,
 }
 
 impl Cancel {

@@ -8,15 +8,15 @@ use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
 #[cfg(unix)]
-use megaton::panel::{Secret, Request};
+use megaton::panel::{Request, Secret};
 
-use super::failure::Failure;
 #[cfg(unix)]
-use super::remote;
+use super::control_commands;
+use super::failure::Failure;
 #[cfg(unix)]
 use super::setup::BotArgs;
 use super::setup::ConfigArgs;
-use super::{identity, runtime};
+use super::{account, runtime};
 
 /// Let a running bot join an arena, or leave it
 ///
@@ -111,7 +111,7 @@ impl Tournament {
             Play::Join(joining) => joining.execute(),
             Play::Leave { arena, bot } => {
                 let arena = checked(arena)?;
-                remote::tell(&bot, &Request::Leave { arena })
+                control_commands::tell(&bot, &Request::Leave { arena })
             }
         }
     }
@@ -125,7 +125,7 @@ impl Joining {
             password: self.password.map(Secret),
             team: self.team,
         };
-        remote::tell(&self.bot, &request)
+        control_commands::tell(&self.bot, &request)
     }
 }
 
@@ -148,7 +148,7 @@ impl Team {
             }
         };
         let (config, _) = config.load()?;
-        let client = identity::client(&config)?;
+        let client = account::client(&config)?;
         let outcome = runtime::block_on(async {
             Ok(match &self.what {
                 Membership::Join {
@@ -182,7 +182,7 @@ fn refusal(team: &str, url: &str, error: &megaton::lichess::Error) -> String {
         ),
         Error::Gone { .. } => format!("{url} knows no team {team:?}: give its name in the address"),
         Error::Refused { status: 400, body } => format!("{team}: {}", body.message),
-        error => identity::trouble(url, error),
+        error => account::trouble(url, error),
     }
 }
 

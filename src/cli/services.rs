@@ -11,8 +11,8 @@ use megaton::bot::{BotError, BotOptions, ControlHandle, EventBus};
 use megaton::config::Config;
 use megaton::engine::Pool;
 use megaton::panel::{
-    Address, Alerter, Alerts, Health, MetricSources, Metrics, Panel, Reload, Reloader, SelfTest,
-    HttpSources, StatusWatch, StatusPoller, attend,
+    Address, Alerter, Alerts, Health, HttpSources, MetricSources, Metrics, Panel, Reload, Reloader,
+    SelfTest, StatusPoller, StatusWatch, attend,
 };
 
 use tokio::sync::watch;
@@ -28,7 +28,7 @@ const LAST_MESSAGE: Duration = Duration::from_secs(5);
 const OTHER_MESSAGES: Duration = Duration::from_millis(500);
 
 /// What runs beside the bot.
-pub(super) struct Beside {
+pub(super) struct Services {
     config: Config,
     listeners: EventBus,
     pool: Pool,
@@ -43,12 +43,12 @@ pub(super) struct Beside {
 }
 
 /// Who brings messages to the webhook.
-pub(super) struct Bell {
+pub(super) struct Notifier {
     alerter: Alerter,
     ringing: JoinHandle<()>,
 }
 
-impl Bell {
+impl Notifier {
     /// Tells the summary of each day.
     pub(super) fn tell_days(&self, days: watch::Receiver<Option<String>>) {
         tokio::spawn(self.alerter.clone().tell_days(days));
@@ -71,14 +71,14 @@ impl Bell {
     }
 }
 
-impl Beside {
+impl Services {
     /// Beside a bot that is made of these and commanded through `control`.
     pub(super) fn new(
         options: &BotOptions,
         control: ControlHandle,
         config: &Config,
         path: Option<PathBuf>,
-    ) -> Result<(Self, Bell), Failure> {
+    ) -> Result<(Self, Notifier), Failure> {
         let address = Address::from_env_or_file(config.alerts.webhook_file.as_deref());
         let address = address.map_err(|error| Failure::Setup(error.into()))?;
         let (alerter, alerts) = Alerts::new(&config.alerts, address).map_err(Failure::failed)?;
@@ -108,7 +108,7 @@ impl Beside {
             health,
             metrics,
         };
-        Ok((beside, Bell { alerter, ringing }))
+        Ok((beside, Notifier { alerter, ringing }))
     }
 
     /// Runs for ever. Each part is a task of its own: one that fails takes no other with it, and

@@ -18,13 +18,13 @@ const AT_ONCE: usize = 1000;
 
 /// How results are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Form {
+pub(super) enum OutputFormat {
     Table,
     Json,
     Csv,
 }
 
-impl Form {
+impl OutputFormat {
     /// The one that is asked for, by its name or by a switch of its own.
     pub(super) fn of(named: Self, json: bool, csv: bool) -> Self {
         match (json, csv) {
@@ -52,8 +52,8 @@ pub(super) struct ListArgs {
     #[arg(long)]
     oldest: bool,
     /// A table for people, a JSON array, or CSV with a line of names
-    #[arg(long, value_enum, default_value_t = Form::Table)]
-    format: Form,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
     /// The same as --format json
     #[arg(long, conflicts_with_all = ["format", "csv"])]
     json: bool,
@@ -84,7 +84,7 @@ impl ListArgs {
         &self,
         columns: &[(&'static str, Align)],
     ) -> Printer<BufWriter<StdoutLock<'static>>> {
-        let form = Form::of(self.format, self.json, self.csv);
+        let form = OutputFormat::of(self.format, self.json, self.csv);
         let mut printer = Printer::new(form, columns, BufWriter::new(io::stdout().lock()));
         if self.limit.is_none() && !self.all {
             printer.left = USUAL;
@@ -95,7 +95,7 @@ impl ListArgs {
 }
 
 /// What stands in a list.
-pub(super) trait Listed {
+pub(super) trait ListSummary {
     /// As a row of the table, a cell for each column.
     fn cells(&self) -> Vec<String>;
     /// The same for programs: flat, with the same names for each.
@@ -104,7 +104,7 @@ pub(super) trait Listed {
 
 /// Writes lines as they come.
 pub(super) struct Printer<W: Write> {
-    page: Page<W>,
+    page: OutputSink<W>,
     /// So many more are shown.
     left: usize,
     /// Which those are, if there are more.
@@ -114,7 +114,7 @@ pub(super) struct Printer<W: Write> {
 }
 
 /// What they are written on, in one of the forms.
-enum Page<W: Write> {
+enum OutputSink<W: Write> {
     Table {
         table: Table,
         waiting: usize,
@@ -130,17 +130,17 @@ enum Page<W: Write> {
 }
 
 impl<W: Write> Printer<W> {
-    fn new(form: Form, columns: &[(&'static str, Align)], out: W) -> Self {
+    fn new(form: OutputFormat, columns: &[(&'static str, Align)], out: W) -> Self {
         let page = match form {
-            Form::Table => Page::Table {
+            OutputFormat::Table => OutputSink::Table {
                 table: Table::new(columns),
                 waiting: 0,
                 widths: Vec::new(),
                 shown: 0,
                 out,
             },
-            Form::Json => Page::Json { any: false, out },
-            Form::Csv => Page::Csv(Box::new(csv::Writer::from_writer(out))),
+            OutputFormat::Json => OutputSink::Json { any: false, out },
+            OutputFormat::Csv => OutputSink::Csv(Box::new(csv::Writer::from_writer(out))),
         };
         Self {
             page,
@@ -151,7 +151,7 @@ impl<W: Write> Printer<W> {
     }
 
     /// One more line. False if no more are wanted.
-    pub(super) fn print(&mut self, one: &impl Listed) -> Result<bool, Failure> {
+    pub(super) fn print(&mut self, one: &impl ListSummary) -> Result<bool, Failure> {
         let Some(left) = self.left.checked_sub(1) else {
             self.more = true;
             return Ok(false);
@@ -175,8 +175,8 @@ impl<W: Write> Printer<W> {
     }
 }
 
-impl<W: Write> Page<W> {
-    fn print(&mut self, one: &impl Listed) -> Result<(), Failure> {
+impl<W: Write> OutputSink<W> {
+    fn print(&mut self, one: &impl ListSummary) -> Result<(), Failure> {
         match self {
             Self::Table {
                 table,

@@ -15,7 +15,7 @@ use crate::cli::failure::Failure;
 )]
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Which games")]
-pub(super) struct WantedArgs {
+pub(super) struct GameFilterArgs {
     /// Against this account
     #[arg(long, value_name = "NAME")]
     opponent: Option<String>,
@@ -109,7 +109,7 @@ enum ColorWord {
     Black,
 }
 
-impl WantedArgs {
+impl GameFilterArgs {
     pub(super) fn filter(&self) -> Result<Filter, Failure> {
         let switch = |yes: bool, no: bool| (yes || no).then_some(yes);
         let (result, status) = if self.lost_on_time {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use megaton::match_runner::{Forfeits, Match, MatchReport, Sprt, MatchScore, Tally};
+use megaton::match_runner::{Forfeits, Match, MatchReport, MatchScore, Sprt, Tally};
 
 /// The state of a match in one line.
 pub(super) fn line(contest: &Match, standing: &MatchScore) -> String {

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 
 use super::failure::Failure;
 #[cfg(unix)]
-pub(super) use super::hidden::secret;
+pub(super) use super::password_prompt::secret;
 
 /// Goes on if the person at the terminal says yes, or nobody is there to ask, or `sure`.
 pub(super) fn confirm(question: &str, sure: bool) -> Result<(), Failure> {
