@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::alerts::{AlertKind, Alerts};
-use super::player::BotContext;
+use super::game::task::BotContext;
 use super::player_lists::{ListRefresher, PlayerLists};
 use super::rating_guard::Pause;
 use super::settings::Settings;

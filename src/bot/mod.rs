@@ -41,7 +41,6 @@ pub mod matchmaking;
 mod account;
 mod account_check;
 mod alerts;
-mod allot;
 mod api_queue;
 mod archiver;
 mod backfill;
@@ -49,21 +48,15 @@ mod background;
 mod blocklist;
 mod call_outcome;
 mod challenge_policy;
-mod clock;
+mod commands;
 mod control;
 mod eval_cache;
 mod event_log;
 mod event_loop;
 mod event_stream;
 mod events;
-mod feed;
 mod game_registry;
 mod instance_lock;
-mod intervention;
-mod minutes;
-mod orders;
-mod overhead;
-mod player;
 mod player_lists;
 mod quota;
 mod rate_limit_log;
@@ -74,27 +67,26 @@ mod shutdown;
 mod state;
 mod status;
 mod supervisor;
-mod voice;
 
 pub use account::{
     AcceptOutcome, AccountEffect, AccountEvent, AccountState, Decline, OpponentKind,
 };
 pub use account_check::{AccountReport, Finding, findings};
 pub use alerts::{AlertKind, Alerts};
-pub use allot::{SearchBudget, human_pace, ponder, search_budget};
 pub use archiver::{AnalysisRules, ArchiveRules, Archiver, MaintenanceRules};
 pub use challenge_policy::{
     Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PolicyVerdict,
     Violation, judge_challenge,
 };
-pub use clock::{ClockKind, ClockState};
 pub use control::{
     ChallengeSpec, Command, CommandReceiver, ControlHandle, Disconnected, Envelope, Reply, channel,
 };
 pub use event_log::{Changes, Clocks, EventLog, LiveGame, SearchInfo};
 pub use events::{BotEvent, EventBus};
+pub use game::clock::{ClockKind, ClockState};
+pub use game::move_overhead::{Latency, OverheadEstimator, SendSample, SharedEstimator};
+pub use game::time_budget::{SearchBudget, human_pace, ponder, search_budget};
 pub use game_registry::GameRegistry;
-pub use overhead::{Latency, OverheadEstimator, SendSample, SharedEstimator};
 pub use player_lists::{
     ListParseError, ListRefresher, ListSources, ListState, PlayerLists, read_names,
 };

@@ -11,7 +11,7 @@ use crate::bot::challenge_policy::{
     Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PolicyVerdict,
     judge_challenge,
 };
-use crate::bot::voice::no_show_key;
+use crate::bot::game::chat::no_show_key;
 use crate::lichess::{Challenge, ChallengeId, Compat, DeclineReason, Player, TimeControl, UserId};
 
 /// How often an acceptance that brought no answer is sent.

@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use super::event::CallOutcome;
-use crate::bot::clock::{ClockKind, ClockState};
+use crate::bot::game::clock::{ClockKind, ClockState};
 use crate::bot::settings::BotTiming;
 
 /// So many calls in a row may bring nothing before they are given more time.

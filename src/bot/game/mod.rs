@@ -18,18 +18,25 @@
 //! * `variety`: off the lines of earlier games
 //! * `summary`: what is remembered of a finished game
 
+pub(in crate::bot) mod chat;
+pub(in crate::bot) mod clock;
 mod delivery_policy;
 mod event;
 mod fallback_move;
 mod machine;
 mod move_delivery;
 mod move_list;
+pub(in crate::bot) mod move_overhead;
 mod opening_variety;
 mod params;
 mod pending_move;
 mod policy;
 mod ponder;
+pub(in crate::bot) mod recorder;
+pub(in crate::bot) mod stream;
 mod summary;
+pub(in crate::bot) mod task;
+pub(in crate::bot) mod time_budget;
 mod watchdog;
 
 pub use delivery_policy::{AfterReopen, FailureHistory, NextStep, next_step};

@@ -11,7 +11,7 @@ use super::delivery_policy::{AfterReopen, NextStep, next_step, post_limit};
 use super::event::{Anomaly, CallOutcome, DrawOffer, GameEffect, RequestId};
 use super::machine::GameMachine;
 use super::pending_move::{PendingMove, Stage};
-use crate::bot::overhead::SendSample;
+use crate::bot::game::move_overhead::SendSample;
 use crate::engine::SearchResult;
 use crate::rules::Move;
 

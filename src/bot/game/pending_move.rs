@@ -11,7 +11,7 @@ use super::fallback_move::fallback_move;
 use super::machine::GameMachine;
 use super::move_delivery::SentMove;
 use super::move_list::MoveListChange;
-use crate::bot::allot::{human_pace, search_budget};
+use crate::bot::game::time_budget::{human_pace, search_budget};
 use crate::engine::SearchResult;
 use crate::rules::{Move, Outcome, RepetitionRule};
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::event::{GameEffect, RequestId};
 use super::machine::{FIRST_PLIES, GameMachine};
-use crate::bot::allot::ponder;
+use crate::bot::game::time_budget::ponder;
 use crate::rules::{Game, Move, RepetitionRule};
 
 /// A search on a position that is not on the board yet.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::event::{Anomaly, GameEffect};
 use super::machine::{FIRST_PLIES, GameMachine};
-use crate::bot::clock::ClockKind;
+use crate::bot::game::clock::ClockKind;
 
 /// By so much a clock may differ from what it should show: the way of the line, and rounding.
 const CLOCK_SLACK: Duration = Duration::from_millis(250);

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::clock::{ClockKind, ClockState};
+use crate::bot::game::clock::{ClockKind, ClockState};
 use crate::config;
 
 /// Own moves remembered.

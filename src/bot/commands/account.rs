@@ -5,15 +5,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::account::AccountEvent;
-use super::chat::{OutcomeReceiver, SendOutcome};
-use super::control::{ChallengeSpec, Command, Envelope, Reply};
-use super::event_log::EventLog;
-use super::event_loop::EventLoop;
-use super::intervention::GameCommand;
-use super::settings::Settings;
-use super::state::StateRules;
-use super::status::{BotPhase, MatchmakingStatus, QuotaStatus, SlotStatus, SourcesStatus, Status};
+use crate::bot::account::AccountEvent;
+use crate::bot::chat::{OutcomeReceiver, SendOutcome};
+use crate::bot::commands::game::GameCommand;
+use crate::bot::control::{ChallengeSpec, Command, Envelope, Reply};
+use crate::bot::event_log::EventLog;
+use crate::bot::event_loop::EventLoop;
+use crate::bot::settings::Settings;
+use crate::bot::state::StateRules;
+use crate::bot::status::{
+    BotPhase, MatchmakingStatus, QuotaStatus, SlotStatus, SourcesStatus, Status,
+};
 use crate::config::ColorWish;
 use crate::lichess::{ColorChoice, GameId, JoinOptions, Room};
 
@@ -22,7 +24,7 @@ const SPEECH: Duration = Duration::from_secs(5);
 
 impl EventLoop {
     /// Carries out a command and answers it.
-    pub(super) fn order(&mut self, order: Envelope) {
+    pub(in crate::bot) fn order(&mut self, order: Envelope) {
         let reply = match &order.command {
             Command::Say(game, room, text) => match self.say(game, *room, text) {
                 Ok(awaited) => {
@@ -82,7 +84,7 @@ impl EventLoop {
     }
 
     /// Takes nothing new and ends after the last game, or at the limit.
-    pub(super) fn drain(&mut self) -> Reply {
+    pub(in crate::bot) fn drain(&mut self) -> Reply {
         let limit = self.house.settings.shutdown.drain;
         self.closing.begin(limit, Instant::now());
         self.take_in(AccountEvent::Drain);
@@ -205,7 +207,7 @@ impl EventLoop {
     }
 
     /// How things are.
-    pub(super) fn status(&self) -> Status {
+    pub(in crate::bot) fn status(&self) -> Status {
         let state = if self.closing.has_begun() {
             BotPhase::Draining
         } else if self.house.alarms.stop() {
@@ -267,7 +269,7 @@ async fn report(chronicle: EventLog, order: Envelope, awaited: OutcomeReceiver) 
 }
 
 /// Writes down what was told and what came of it; questions are not.
-pub(super) fn note(chronicle: &EventLog, order: &Envelope, reply: &Reply) {
+pub(in crate::bot) fn note(chronicle: &EventLog, order: &Envelope, reply: &Reply) {
     let Envelope { command, via, .. } = order;
     let Some(said) = command.describe() else {
         return;

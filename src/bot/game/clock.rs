@@ -4,8 +4,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::overhead::Latency;
-use super::settings::BotTiming;
+use crate::bot::game::move_overhead::Latency;
+use crate::bot::settings::BotTiming;
 use crate::config;
 
 /// The part of a running clock that a call without an answer may take before the next.
@@ -50,7 +50,7 @@ impl ClockState {
     }
 
     /// How long a first move may still take at `now`, where that is limited.
-    pub(super) fn expires_at(&self, now: Instant) -> Option<Duration> {
+    pub(in crate::bot) fn expires_at(&self, now: Instant) -> Option<Duration> {
         let age = now.saturating_duration_since(self.at);
         self.expires_in.map(|left| left.saturating_sub(age))
     }
@@ -70,7 +70,7 @@ impl ClockState {
 
     /// The longest wait in silence that makes sense: some part of a clock that runs, but never less
     /// than an answer takes.
-    pub(super) fn patience(&self, lag: &Latency, now: Instant) -> Duration {
+    pub(in crate::bot) fn patience(&self, lag: &Latency, now: Instant) -> Duration {
         let left = self
             .left_at(now)
             .filter(|_| self.kind == ClockKind::Running);
@@ -79,7 +79,7 @@ impl ClockState {
     }
 
     /// What is left at `now` once what the way to the server takes is put aside.
-    pub(super) fn usable(
+    pub(in crate::bot) fn usable(
         &self,
         lag: &Latency,
         rules: &config::Clock,

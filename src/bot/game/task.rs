@@ -13,24 +13,24 @@ use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use super::account::AccountEvent;
-use super::alerts::Alerts;
-use super::background::say_tripped;
-use super::chat::ChatQueue;
-use super::eval_cache::EvalCache;
-use super::events::{BotEvent, EventBus};
-use super::feed::{GameStreamEvent, SupervisedGameStream};
-use super::game::{
+use crate::bot::account::AccountEvent;
+use crate::bot::alerts::Alerts;
+use crate::bot::background::say_tripped;
+use crate::bot::chat::ChatQueue;
+use crate::bot::eval_cache::EvalCache;
+use crate::bot::events::{BotEvent, EventBus};
+use crate::bot::game::chat::GameChat;
+use crate::bot::game::move_overhead::SharedEstimator;
+use crate::bot::game::recorder::GameRecorder;
+use crate::bot::game::stream::{GameStreamEvent, SupervisedGameStream};
+use crate::bot::game::{
     CallOutcome, DrawOffer, Ending, GameEffect, GameInput, GameMachine, GameParams, GameRequest,
     Notification, RequestId, ResumeState, UnconfirmedMove,
 };
-use super::game_registry::GameRegistry;
-use super::minutes::GameRecorder;
-use super::overhead::SharedEstimator;
-use super::settings::{BotTiming, Settings};
-use super::state::BotState;
-use super::supervisor::{RestartBackoff, panic_message};
-use super::voice::GameChat;
+use crate::bot::game_registry::GameRegistry;
+use crate::bot::settings::{BotTiming, Settings};
+use crate::bot::state::BotState;
+use crate::bot::supervisor::{RestartBackoff, panic_message};
 use crate::engine::{Engine, Limits, Pool, Search, SearchResult};
 use crate::lichess::{Client, EndpointClass, Error, GameEvent, GameFull, GameId, OfferDraw, Reply};
 use crate::rules::Move;
@@ -38,25 +38,25 @@ use crate::store::Timestamp;
 
 /// What every player shares.
 #[derive(Clone, Debug)]
-pub(super) struct BotContext {
-    pub(super) client: Client,
-    pub(super) pool: Pool,
-    pub(super) settings: Arc<Settings>,
-    pub(super) pace: BotTiming,
-    pub(super) listeners: EventBus,
-    pub(super) meter: SharedEstimator,
-    pub(super) memory: BotState,
-    pub(super) lane: ChatQueue,
-    pub(super) alarms: Alerts,
-    pub(super) roll: GameRegistry,
-    pub(super) shelf: EvalCache,
+pub(in crate::bot) struct BotContext {
+    pub(in crate::bot) client: Client,
+    pub(in crate::bot) pool: Pool,
+    pub(in crate::bot) settings: Arc<Settings>,
+    pub(in crate::bot) pace: BotTiming,
+    pub(in crate::bot) listeners: EventBus,
+    pub(in crate::bot) meter: SharedEstimator,
+    pub(in crate::bot) memory: BotState,
+    pub(in crate::bot) lane: ChatQueue,
+    pub(in crate::bot) alarms: Alerts,
+    pub(in crate::bot) roll: GameRegistry,
+    pub(in crate::bot) shelf: EvalCache,
     /// What a player has to tell the lobby before its game is over.
-    pub(super) word: mpsc::Sender<AccountEvent>,
+    pub(in crate::bot) word: mpsc::Sender<AccountEvent>,
 }
 
 /// Plays a game to its end, through panics too. A game without a clock is left as soon as it is the
 /// opponent's turn; then there is no end to tell.
-pub(super) async fn play(
+pub(in crate::bot) async fn play(
     house: BotContext,
     seat: GameParams,
     said_over: Arc<Notify>,

@@ -5,14 +5,14 @@
 
 use std::time::Duration;
 
-use super::event_log::{EventLog, Header, MoveNote, SearchInfoSlot};
-use super::game::{Anomaly, Ending, GameMachine, MovePlayed};
+use crate::bot::event_log::{EventLog, Header, MoveNote, SearchInfoSlot};
+use crate::bot::game::{Anomaly, Ending, GameMachine, MovePlayed};
 use crate::engine::{Engine, Limits, Search};
 use crate::lichess::{GameFull, GameId};
 use crate::rules::Game;
 
 /// The minutes of one game.
-pub(super) struct GameRecorder {
+pub(in crate::bot) struct GameRecorder {
     chronicle: EventLog,
     game: GameId,
     desk: SearchInfoSlot,
@@ -27,7 +27,7 @@ pub(super) struct GameRecorder {
 }
 
 impl GameRecorder {
-    pub(super) fn new(chronicle: EventLog, game: &GameId) -> Self {
+    pub(in crate::bot) fn new(chronicle: EventLog, game: &GameId) -> Self {
         Self {
             chronicle,
             game: game.clone(),
@@ -41,23 +41,23 @@ impl GameRecorder {
     }
 
     /// The first line of an opening has come.
-    pub(super) fn full(&mut self, full: &GameFull) {
+    pub(in crate::bot) fn full(&mut self, full: &GameFull) {
         self.header = Header::of(&self.game, full);
         (self.read, self.live) = (true, false);
     }
 
     /// A later line has come.
-    pub(super) fn state(&mut self) {
+    pub(in crate::bot) fn state(&mut self) {
         (self.read, self.live) = (true, true);
     }
 
     /// What the move about to be told cost beside our thinking.
-    pub(super) fn cost(&mut self, cost: Duration) {
+    pub(in crate::bot) fn cost(&mut self, cost: Duration) {
         self.lag = Some(cost);
     }
 
     /// Something is not as it should be.
-    pub(super) fn oddity(&mut self, oddity: &Anomaly) {
+    pub(in crate::bot) fn oddity(&mut self, oddity: &Anomaly) {
         self.safe |= *oddity == Anomaly::NoThought;
         let kind = match oddity {
             // Written down where refusals of every kind are, with what the server said.
@@ -70,7 +70,7 @@ impl GameRecorder {
     }
 
     /// A move stands, and after it so many are on the list.
-    pub(super) fn moved(&mut self, moved: &MovePlayed, ply: usize) {
+    pub(in crate::bot) fn moved(&mut self, moved: &MovePlayed, ply: usize) {
         let mut note = MoveNote {
             ply,
             live: self.live,
@@ -84,7 +84,7 @@ impl GameRecorder {
     }
 
     /// Everything about a line has been done: what it says is written down.
-    pub(super) fn write(&mut self, table: &GameMachine) {
+    pub(in crate::bot) fn write(&mut self, table: &GameMachine) {
         // What the table does not believe is not written down either.
         if !std::mem::take(&mut self.read) || !table.is_trusted() {
             return;
@@ -102,17 +102,17 @@ impl GameRecorder {
     }
 
     /// The game is over, or out of sight.
-    pub(super) fn over(&self, ending: &Ending) {
+    pub(in crate::bot) fn over(&self, ending: &Ending) {
         self.chronicle.over(ending);
     }
 
     /// Starts a search, which reports on its way if anybody looks.
-    pub(super) fn think(&self, engine: &Engine, game: &Game, limits: Limits) -> Search {
+    pub(in crate::bot) fn think(&self, engine: &Engine, game: &Game, limits: Limits) -> Search {
         self.start(engine, game, limits, false)
     }
 
     /// The same on the opponent's time.
-    pub(super) fn ponder(&self, engine: &Engine, game: &Game, limits: Limits) -> Search {
+    pub(in crate::bot) fn ponder(&self, engine: &Engine, game: &Game, limits: Limits) -> Search {
         self.start(engine, game, limits, true)
     }
 

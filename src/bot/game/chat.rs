@@ -5,20 +5,22 @@
 
 use std::time::Instant;
 
-use super::chat::{
+use crate::bot::chat::{
     ChatMessage, ChatQueue, ChatState, Conversation, MessageKind, Players, ScoreTally,
 };
-use super::game::{Ending, EvalHistory, GameMachine, GameSetup, MovePlayed, Persist, ResumeState};
-use super::player::BotContext;
-use super::settings::Settings;
-use super::state::BotState;
+use crate::bot::game::task::BotContext;
+use crate::bot::game::{
+    Ending, EvalHistory, GameMachine, GameSetup, MovePlayed, Persist, ResumeState,
+};
+use crate::bot::settings::Settings;
+use crate::bot::state::BotState;
 use crate::lichess::{ChatLine, GameId, UserId};
 
 /// What begins the keys of opponents who rest for having left us waiting.
 const NO_SHOW: &str = "no-show ";
 
 /// The voice of one player.
-pub(super) struct GameChat {
+pub(in crate::bot) struct GameChat {
     game: GameId,
     settings: std::sync::Arc<Settings>,
     memory: BotState,
@@ -28,7 +30,7 @@ pub(super) struct GameChat {
 }
 
 impl GameChat {
-    pub(super) fn new(house: &BotContext, game: &GameId) -> Self {
+    pub(in crate::bot) fn new(house: &BotContext, game: &GameId) -> Self {
         let known = house.memory.game(game);
         let said = ChatState {
             greeted: known.greeted,
@@ -46,7 +48,7 @@ impl GameChat {
     }
 
     /// What was done in this game before.
-    pub(super) fn past(&self) -> ResumeState {
+    pub(in crate::bot) fn past(&self) -> ResumeState {
         let known = self.memory.game(&self.game);
         ResumeState {
             takebacks: known.takebacks,
@@ -60,28 +62,28 @@ impl GameChat {
     }
 
     /// The table knows who plays.
-    pub(super) fn introduce(&mut self, table: &GameMachine) {
+    pub(in crate::bot) fn introduce(&mut self, table: &GameMachine) {
         if let Some(setting) = table.setting() {
             self.opponent.clone_from(&setting.opponent_id);
             self.talk.introduce(introduction(setting));
         }
     }
 
-    pub(super) fn moved(&mut self, moved: &MovePlayed) {
+    pub(in crate::bot) fn moved(&mut self, moved: &MovePlayed) {
         let lines = self.talk.moved(moved);
         self.say(lines);
     }
 
-    pub(super) fn ended(&mut self, ending: &Ending) {
+    pub(in crate::bot) fn ended(&mut self, ending: &Ending) {
         let lines = self.talk.ended(ending);
         self.say(lines);
     }
 
-    pub(super) fn heard(&mut self, line: &ChatLine) {
+    pub(in crate::bot) fn heard(&mut self, line: &ChatLine) {
         tracing::debug!(
             room = %line.room,
-            user = %super::chat::loggable(&line.username),
-            text = %super::chat::loggable(&line.text),
+            user = %crate::bot::chat::loggable(&line.username),
+            text = %crate::bot::chat::loggable(&line.text),
             "heard"
         );
         let (memory, opponent) = (&self.memory, &self.opponent);
@@ -116,7 +118,7 @@ impl GameChat {
     }
 
     /// What the table wants known after a restart.
-    pub(super) fn remember(&self, table: &GameMachine, deed: Persist) {
+    pub(in crate::bot) fn remember(&self, table: &GameMachine, deed: Persist) {
         match deed {
             Persist::TakebackGranted { so_far } => {
                 self.memory
@@ -152,7 +154,7 @@ impl GameChat {
 }
 
 /// The key under which an opponent rests who leaves us waiting again and again.
-pub(super) fn no_show_key(opponent: &UserId) -> String {
+pub(in crate::bot) fn no_show_key(opponent: &UserId) -> String {
     format!("{NO_SHOW}{opponent}")
 }
 

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use super::account::AccountEvent;
-use super::chat::loggable;
-use super::control::{Command, Envelope, Reply};
-use super::event_loop::EventLoop;
-use super::orders::note;
-use super::player_lists::PlayerLists;
+use crate::bot::account::AccountEvent;
+use crate::bot::chat::loggable;
+use crate::bot::commands::account::note;
+use crate::bot::control::{Command, Envelope, Reply};
+use crate::bot::event_loop::EventLoop;
+use crate::bot::player_lists::PlayerLists;
 use crate::lichess::{ChallengeId, Client, Error, GameId};
 
 /// How often a call is made that brings no answer.
@@ -18,7 +18,7 @@ const TRIES: u32 = 3;
 
 /// How a game is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum GameCommand {
+pub(in crate::bot) enum GameCommand {
     /// As if it had never begun.
     Aborted,
     /// Lost by us.
@@ -36,7 +36,7 @@ impl GameCommand {
 
 impl EventLoop {
     /// Ends a game; the order is answered once the server has.
-    pub(super) fn end(&self, order: Envelope, game: GameId, end: GameCommand) {
+    pub(in crate::bot) fn end(&self, order: Envelope, game: GameId, end: GameCommand) {
         if !self.plays(&game) {
             let reply = Reply::refused(format!("no game {game} is being played: see `status`"));
             note(self.house.listeners.chronicle(), &order, &reply);
@@ -53,7 +53,7 @@ impl EventLoop {
     }
 
     /// Takes our own challenge back; without an id whatever is out or waits to go out.
-    pub(super) fn cancel(&mut self, id: Option<&ChallengeId>) -> Reply {
+    pub(in crate::bot) fn cancel(&mut self, id: Option<&ChallengeId>) -> Reply {
         let ours = self.lobby.outgoing().cloned();
         if let Some(id) = id.filter(|id| ours.as_ref() != Some(id)) {
             return Reply::refused(format!("no challenge {id} of ours is open: see `status`"));
@@ -74,7 +74,7 @@ impl EventLoop {
     }
 
     /// Blocks an account, or does so no longer.
-    pub(super) fn block(&mut self, name: &str, blocks: bool) -> Reply {
+    pub(in crate::bot) fn block(&mut self, name: &str, blocks: bool) -> Reply {
         let memory = self.house.memory.clone();
         let changed = if blocks {
             self.blocked.add(name, &memory)
@@ -95,7 +95,7 @@ impl EventLoop {
     }
 
     /// The lists, those that the operator blocked among them.
-    pub(super) fn known_lists(&mut self) -> Arc<PlayerLists> {
+    pub(in crate::bot) fn known_lists(&mut self) -> Arc<PlayerLists> {
         let lists = Arc::clone(&self.lists.borrow_and_update());
         Arc::new(lists.and_blocked(self.blocked.users()))
     }
@@ -121,7 +121,7 @@ async fn carry_out(client: &Client, game: &GameId, end: GameCommand) -> Reply {
 
 impl Command {
     /// The game that it is about, if it is about one.
-    pub(super) fn game(&self) -> Option<&GameId> {
+    pub(in crate::bot) fn game(&self) -> Option<&GameId> {
         match self {
             Self::Abort(game) | Self::Resign(game) | Self::Say(game, ..) => Some(game),
             _ => None,
@@ -129,7 +129,7 @@ impl Command {
     }
 
     /// The command in a few words for the log, without secrets; none if it changes nothing.
-    pub(super) fn describe(&self) -> Option<String> {
+    pub(in crate::bot) fn describe(&self) -> Option<String> {
         Some(match self {
             Self::Status => return None,
             Self::Pause => "pause".to_owned(),

@@ -6,9 +6,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::clock::{ClockKind, ClockState};
-use super::overhead::Latency;
-use super::settings::{BotTiming, SearchLimits, Settings};
+use crate::bot::game::clock::{ClockKind, ClockState};
+use crate::bot::game::move_overhead::Latency;
+use crate::bot::settings::{BotTiming, SearchLimits, Settings};
 use crate::config;
 use crate::engine::{Clock, Limits};
 

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 
-use super::events::{BotEvent, EventBus};
-use super::game_registry::GameRegistry;
+use crate::bot::events::{BotEvent, EventBus};
+use crate::bot::game_registry::GameRegistry;
 use crate::lichess::{Client, Disconnect, Error, GameBackoff, GameEvent, GameId, GameStream};
 
 /// What a feed brings.
 #[derive(Debug)]
-pub(super) enum GameStreamEvent {
+pub(in crate::bot) enum GameStreamEvent {
     /// A line of the stream.
     Line {
         /// What it says.
@@ -31,7 +31,7 @@ pub(super) enum GameStreamEvent {
 }
 
 /// A supervised game stream.
-pub(super) struct SupervisedGameStream {
+pub(in crate::bot) struct SupervisedGameStream {
     client: Client,
     game: GameId,
     reopening: GameBackoff,
@@ -65,7 +65,7 @@ enum Phase {
 impl SupervisedGameStream {
     /// A feed whose stream is opened at the first [`GameFeed::next`]. `least_pause` parts two
     /// openings that somebody demands.
-    pub(super) fn new(
+    pub(in crate::bot) fn new(
         client: Client,
         game: GameId,
         least_pause: Duration,
@@ -90,7 +90,7 @@ impl SupervisedGameStream {
     }
 
     /// The next line. May be dropped at any await without losing anything.
-    pub(super) async fn next(&mut self) -> GameStreamEvent {
+    pub(in crate::bot) async fn next(&mut self) -> GameStreamEvent {
         loop {
             match &mut self.phase {
                 Phase::Waiting { until } => {
@@ -163,7 +163,7 @@ impl SupervisedGameStream {
     }
 
     /// Drops the stream and opens it anew: at once, unless that was demanded just before.
-    pub(super) fn reopen(&mut self) {
+    pub(in crate::bot) fn reopen(&mut self) {
         let now = Instant::now();
         let lived = match &self.phase {
             Phase::Waiting { .. } => return,
@@ -184,7 +184,7 @@ impl SupervisedGameStream {
     }
 
     /// Waits so long instead of the usual pause.
-    pub(super) fn wait_instead(&mut self, wait: Duration) {
+    pub(in crate::bot) fn wait_instead(&mut self, wait: Duration) {
         self.phase = Phase::Waiting {
             until: Instant::now() + wait,
         };
