@@ -230,28 +230,28 @@ fn as_it_goes(path: &Path, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn look_up(path: &Path, out: &mut impl Write) -> io::Result<()> {
-    let library = ArchiveReader::open(path).map_err(io::Error::other)?;
+    let reader = ArchiveReader::open(path).map_err(io::Error::other)?;
     let some = Filter {
         opponent: Some("opponent7".to_owned()),
         ..Filter::default()
     };
     let all = Filter::default();
-    let list = |filter: &Filter| library.games(filter, Order::Newest, 50, None).map(drop);
+    let list = |filter: &Filter| reader.games(filter, Order::Newest, 50, None).map(drop);
     timed("the latest 50 games", out, || list(&all))?;
     timed("the latest 50 games with one opponent", out, || list(&some))?;
     timed("one game with its moves", out, || {
-        library.game("00000777").map(drop)
+        reader.game("00000777").map(drop)
     })?;
     timed("the thousand opponents met most often", out, || {
-        library.opponents(&all, 1000).map(drop)
+        reader.opponents(&all, 1000).map(drop)
     })?;
     timed(
         "every statistic of the games with one opponent",
         out,
-        || library.stats(&some).map(drop),
+        || reader.stats(&some).map(drop),
     )?;
     timed("every statistic of all games", out, || {
-        library.stats(&all).map(drop)
+        reader.stats(&all).map(drop)
     })
 }
 

@@ -65,7 +65,7 @@ fn main() -> Result<(), Failure> {
     let shutdown = Shutdown::default();
     let (control, commands) = command_channel();
     let options = options(&server.url)?;
-    let (chronicle, pool) = (options.listeners.chronicle().clone(), options.pool.clone());
+    let (event_log, pool) = (options.listeners.event_log().clone(), options.pool.clone());
     let folder = tempfile::tempdir()?;
     let archive = folder.path().join(FILE_NAME);
     let page = {
@@ -80,7 +80,7 @@ fn main() -> Result<(), Failure> {
     measure(&desk, games, &prefixes)?;
     let looks = look(&page)?;
     let rules = ArchiveRules::from(&Config::default().archive);
-    let scribe = runtime.block_on(Archiver::start(&archive, &chronicle, &pool, &rules))?;
+    let archiver = runtime.block_on(Archiver::start(&archive, &event_log, &pool, &rules))?;
     let looked_at = Instant::now();
     loop {
         writeln!(
@@ -100,7 +100,7 @@ fn main() -> Result<(), Failure> {
     )?;
     shutdown.now.cancel();
     runtime.block_on(bot)??;
-    runtime.block_on(scribe.finish());
+    runtime.block_on(archiver.finish());
     Ok(())
 }
 
@@ -154,7 +154,7 @@ fn open_page(
     tokio::spawn(http.serve(HttpSources {
         control,
         reload,
-        chronicle: options.listeners.chronicle().clone(),
+        event_log: options.listeners.event_log().clone(),
         archive: Some(archive.to_owned()),
         health,
         metrics: Some(metrics),
@@ -294,9 +294,9 @@ fn options(url: &str) -> Result<BotOptions, Failure> {
             ..EngineOptions::default()
         }),
         settings,
-        pace: BotTiming::default(),
+        timing: BotTiming::default(),
         listeners: EventBus::default(),
-        memory: BotState::nowhere(),
+        state: BotState::nowhere(),
         lists: ListSources::default(),
     })
 }

@@ -15,8 +15,6 @@ mod crowd;
 mod door;
 #[path = "page/game.rs"]
 mod game;
-#[path = "page/house.rs"]
-mod house;
 #[path = "page/live.rs"]
 mod live;
 #[path = "page/looks.rs"]
@@ -35,6 +33,8 @@ mod session;
 mod shelf;
 #[path = "page/visitor.rs"]
 mod visitor;
+#[path = "page/world.rs"]
+mod world;
 
 use std::future::Future;
 use std::io::Write;
@@ -42,9 +42,9 @@ use std::time::Duration;
 
 use browser::{Browser, Programs, Screen};
 use fantoccini::key::Key;
-use house::House;
 use serde_json::json;
 use visitor::{OVER, Visitor};
+use world::World;
 
 /// A guard against hanging, far above what a game takes.
 const GUARD: Duration = Duration::from_secs(180);
@@ -72,7 +72,7 @@ async fn bounded(test: impl Future<Output = ()>) {
 async fn a_visitor_plays_the_bot_to_the_end_and_again() {
     let Some(programs) = programs() else { return };
     bounded(async {
-        let house = House::open().await;
+        let house = World::open().await;
         let browser = Browser::open(&programs, Screen::Desk).await;
         let visitor = browser.visitor();
         visitor.visit(house.url()).await;
@@ -159,7 +159,7 @@ async fn a_rematch_turns_the_board(visitor: &Visitor<'_>) {
 async fn the_page_fits_a_phone() {
     let Some(programs) = programs() else { return };
     bounded(async {
-        let house = House::open().await;
+        let house = World::open().await;
         let browser = Browser::open(&programs, Screen::Phone).await;
         let visitor = browser.visitor();
         visitor.visit(house.url()).await;

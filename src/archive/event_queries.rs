@@ -344,7 +344,7 @@ mod tests {
             .iter()
             .cloned()
             .map(|it| ArchiveEntry::Challenge(Arc::new(it)));
-        let library = keep(&path, &entries.collect::<Vec<_>>());
+        let reader = keep(&path, &entries.collect::<Vec<_>>());
         let conditions: [(usize, Set); 10] = [
             (7, |_| {}),
             (6, |filter| filter.opponent = Some("NUKE".into())),
@@ -366,7 +366,7 @@ mod tests {
         for (count, set) in conditions {
             let mut filter = ChallengeFilter::default();
             set(&mut filter);
-            let found = library.challenges_by(&filter, Order::Oldest, 99, None);
+            let found = reader.challenges_by(&filter, Order::Oldest, 99, None);
             let found = found.unwrap().into_iter().map(|it| it.what);
             let found: Vec<ChallengeRecord> = found.collect();
             assert_eq!(found.len(), count, "{filter:?}");
@@ -389,9 +389,9 @@ mod tests {
             .iter()
             .cloned()
             .map(|it| ArchiveEntry::Event(Arc::new(it)));
-        let library = keep(&path, &entries.collect::<Vec<_>>());
+        let reader = keep(&path, &entries.collect::<Vec<_>>());
         let kinds = ["limited", "offline", "online", "stream"];
-        assert_eq!(library.event_kinds().unwrap(), kinds);
+        assert_eq!(reader.event_kinds().unwrap(), kinds);
         let of = |kinds: &[&str]| EventFilter {
             kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
             ..EventFilter::default()
@@ -418,7 +418,7 @@ mod tests {
             (2, between),
             (1, both),
         ] {
-            let found = library.events_by(&filter, Order::Oldest, 99, None);
+            let found = reader.events_by(&filter, Order::Oldest, 99, None);
             let found = found.unwrap().into_iter().map(|it| it.what);
             let found: Vec<EventRecord> = found.collect();
             assert_eq!(found.len(), count, "{filter:?}");
@@ -432,16 +432,16 @@ mod tests {
         let (_folder, path) = ground();
         let entries =
             (0..10).map(|n| ArchiveEntry::Event(Arc::new(event(5 + n / 8, "limited", None))));
-        let library = keep(&path, &entries.collect::<Vec<_>>());
+        let reader = keep(&path, &entries.collect::<Vec<_>>());
         let any = EventFilter::default();
         let mut told = 0;
         for order in [Order::Newest, Order::Oldest] {
-            let all = library.events_by(&any, order, 99, None).unwrap();
+            let all = reader.events_by(&any, order, 99, None).unwrap();
             assert_eq!(all.len(), 10);
             let mut paged: Vec<PageItem<EventRecord>> = Vec::new();
             loop {
                 let spot = paged.last().map(|it| it.spot);
-                let page = library.events_by(&any, order, 3, spot).unwrap();
+                let page = reader.events_by(&any, order, 3, spot).unwrap();
                 if page.is_empty() {
                     break;
                 }
@@ -452,7 +452,7 @@ mod tests {
                 told += 1;
                 Ok(true)
             };
-            library.each_event(&any, order, 7, count).unwrap();
+            reader.each_event(&any, order, 7, count).unwrap();
         }
         assert_eq!(told, 14, "seven of each order");
     }
@@ -460,7 +460,7 @@ mod tests {
     #[test]
     fn a_page_is_read_along_the_index_and_nothing_is_sorted() {
         let (_folder, path) = ground();
-        let library = keep(&path, &[]);
+        let reader = keep(&path, &[]);
         let spot = Some(Cursor { at: 5, n: 5 });
         let about = EventFilter {
             game: Some("abcdefgh".to_owned()),
@@ -497,7 +497,7 @@ mod tests {
                 "event_by_game",
             ),
         ] {
-            let steps = library.ask(|db| {
+            let steps = reader.ask(|db| {
                 let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
                 plan.query_map(params_from_iter(values), |row| row.get::<_, String>(3))?
                     .collect::<rusqlite::Result<Vec<_>>>()

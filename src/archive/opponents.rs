@@ -210,9 +210,9 @@ mod tests {
         for game in &games {
             keep(&mut disk, game);
         }
-        let library = ArchiveReader::open(&path).unwrap();
+        let reader = ArchiveReader::open(&path).unwrap();
         let all = Filter::default();
-        let counted = library.opponents(&all, usize::MAX).unwrap();
+        let counted = reader.opponents(&all, usize::MAX).unwrap();
         let tally = |games, wins, draws, losses, diff| ResultCounts {
             games,
             wins,
@@ -240,16 +240,16 @@ mod tests {
         assert_eq!(told[2], ("fuse", tally(1, 0, 0, 1, 5)));
         assert_eq!(told.len(), 3, "what has no result is no game");
         assert_eq!(opponents_of(&games), counted);
-        let stats = library.stats(&all).unwrap();
+        let stats = reader.stats(&all).unwrap();
         assert_eq!(stats.opponents, counted);
         let sum: u64 = counted.iter().map(|it| it.tally.games).sum();
         assert_eq!(sum, stats.total.games);
-        assert_eq!(library.opponents(&all, 2).unwrap(), counted[..2]);
+        assert_eq!(reader.opponents(&all, 2).unwrap(), counted[..2]);
         let since = Filter {
             since: Some(6000),
             ..Filter::default()
         };
-        let late = library.opponents(&since, 9).unwrap();
+        let late = reader.opponents(&since, 9).unwrap();
         let ids: Vec<_> = late.iter().map(|it| it.id.as_str()).collect();
         assert_eq!(ids, ["blast", "fuse"]);
     }
@@ -258,10 +258,10 @@ mod tests {
     fn opponents_are_counted_along_their_index_alone() {
         let (_folder, path) = ground();
         drop(Database::open(&path, 1).unwrap());
-        let library = ArchiveReader::open(&path).unwrap();
+        let reader = ArchiveReader::open(&path).unwrap();
         let plan = |filter: &Filter| -> String {
             let (sql, values) = counting(filter, 10);
-            let steps: Vec<String> = library
+            let steps: Vec<String> = reader
                 .ask(|db| {
                     let mut steps = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
                     let steps = steps.query_map(params_from_iter(values), |row| row.get(3))?;

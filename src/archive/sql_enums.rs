@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(times("operator", "say: rate limited 12 times"), 1);
         // The line as it is written.
         let limited = crate::lichess::RateLimitedCalls {
-            scope: crate::lichess::EndpointClass::Move,
+            class: crate::lichess::EndpointClass::Move,
             game: None,
             times: 7,
             wait: None,

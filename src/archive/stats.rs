@@ -445,8 +445,8 @@ mod tests {
             game: Some("third000".to_owned()),
         };
         disk.commit(&[ArchiveEntry::Event(event.into())]).unwrap();
-        let library = ArchiveReader::open(&path).unwrap();
-        let stats = library.stats(&Filter::default()).unwrap();
+        let reader = ArchiveReader::open(&path).unwrap();
+        let stats = reader.stats(&Filter::default()).unwrap();
         let total = ResultCounts {
             games: 3,
             wins: 2,
@@ -484,7 +484,7 @@ mod tests {
             since: Some(20 * hour * 1000),
             ..Filter::default()
         };
-        assert_eq!(library.stats(&since).unwrap().total.games, 1);
+        assert_eq!(reader.stats(&since).unwrap().total.games, 1);
     }
 
     #[test]
@@ -515,11 +515,11 @@ mod tests {
             event(24, "limited", "create: rate limited, to wait 60 s", None),
         ])
         .unwrap();
-        let library = ArchiveReader::open(&path).unwrap();
+        let reader = ArchiveReader::open(&path).unwrap();
         let lost = |set: fn(&mut Filter)| -> Vec<String> {
             let mut filter = Filter::default();
             set(&mut filter);
-            let lost = library.stats(&filter).unwrap().disconnects;
+            let lost = reader.stats(&filter).unwrap().disconnects;
             let told = lost
                 .into_iter()
                 .map(|(kind, times)| format!("{kind} {times}"));
@@ -563,9 +563,9 @@ mod tests {
     fn statistics_are_counted_along_one_index_alone() {
         let (_folder, path) = ground();
         drop(Database::open(&path, 1).unwrap());
-        let library = ArchiveReader::open(&path).unwrap();
+        let reader = ArchiveReader::open(&path).unwrap();
         let plan = |(sql, values): (String, Vec<Value>)| -> String {
-            let steps = library.ask(|db| {
+            let steps = reader.ask(|db| {
                 let mut steps = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
                 let steps = steps.query_map(params_from_iter(values), |row| row.get(3))?;
                 steps.collect::<rusqlite::Result<Vec<String>>>()

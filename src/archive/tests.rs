@@ -131,20 +131,20 @@ fn everything_that_is_kept_comes_back() {
         ArchiveEntry::Event(Arc::new(event.clone())),
     ])
     .unwrap();
-    let library = ArchiveReader::open(&path).unwrap();
-    let mut known = library.game("abcdefgh").unwrap().unwrap();
+    let reader = ArchiveReader::open(&path).unwrap();
+    let mut known = reader.game("abcdefgh").unwrap().unwrap();
     assert_eq!(known.moves[4].san.as_deref(), Some("Nxf7#"));
     for made in &mut known.moves {
         made.san = None;
     }
     assert_eq!(known, won);
-    assert_eq!(library.game("other").unwrap(), None);
-    assert_eq!(library.challenges(9).unwrap(), [answered]);
-    assert_eq!(library.events(9).unwrap(), std::slice::from_ref(&event));
-    assert_eq!(library.events_of(&won).unwrap(), [event]);
-    assert_eq!(library.account().unwrap().as_deref(), Some("megaton"));
-    assert_eq!(library.ids_like("abc").unwrap(), ["abcdefgh"]);
-    let line = &library
+    assert_eq!(reader.game("other").unwrap(), None);
+    assert_eq!(reader.challenges(9).unwrap(), [answered]);
+    assert_eq!(reader.events(9).unwrap(), std::slice::from_ref(&event));
+    assert_eq!(reader.events_of(&won).unwrap(), [event]);
+    assert_eq!(reader.account().unwrap().as_deref(), Some("megaton"));
+    assert_eq!(reader.ids_like("abc").unwrap(), ["abcdefgh"]);
+    let line = &reader
         .games(&Filter::default(), Order::Newest, 9, None)
         .unwrap()[0];
     assert_eq!(line.result, Some(Outcome::Win));
@@ -242,9 +242,9 @@ fn games_are_found_by_every_condition_and_listed_page_by_page() {
         }
         keep(&mut disk, &one);
     }
-    let library = ArchiveReader::open(&path).unwrap();
+    let reader = ArchiveReader::open(&path).unwrap();
     let find = |filter: &Filter| -> Vec<String> {
-        let lines = library.games(filter, Order::Oldest, 99, None).unwrap();
+        let lines = reader.games(filter, Order::Oldest, 99, None).unwrap();
         lines.into_iter().map(|line| line.game.id).collect()
     };
     let any = Filter::default;
@@ -279,11 +279,11 @@ fn games_are_found_by_every_condition_and_listed_page_by_page() {
     };
     assert_eq!(find(&lost_on_time), ["game0004"]);
     for order in [Order::Newest, Order::Oldest] {
-        let all = library.games(&any(), order, 99, None).unwrap();
+        let all = reader.games(&any(), order, 99, None).unwrap();
         let mut paged: Vec<GameLine> = Vec::new();
         loop {
             let mark = paged.last().map(GameLine::mark);
-            let page = library.games(&any(), order, 3, mark.as_ref()).unwrap();
+            let page = reader.games(&any(), order, 3, mark.as_ref()).unwrap();
             if page.is_empty() {
                 break;
             }
@@ -414,10 +414,10 @@ fn old_games_go_and_running_ones_stay() {
     let before = length();
     assert_eq!(disk.prune(1_000_000, Prune::Games).unwrap().games, 700);
     assert!(length() < before / 3, "{} of {before} bytes", length());
-    let library = ArchiveReader::open(&path).unwrap();
-    assert_eq!(library.prunable(Millis::MAX).unwrap(), 1, "one runs");
+    let reader = ArchiveReader::open(&path).unwrap();
+    assert_eq!(reader.prunable(Millis::MAX).unwrap(), 1, "one runs");
     assert!(
-        library.game("new00000").unwrap().unwrap().moves[0]
+        reader.game("new00000").unwrap().unwrap().moves[0]
             .score
             .is_some()
     );
@@ -428,10 +428,10 @@ fn a_backup_is_whole_and_replaces_nothing() {
     let (folder, path) = ground();
     let mut disk = Database::open(&path, 1).unwrap();
     keep(&mut disk, &game("abcdefgh", 1, "Nuke"));
-    let library = ArchiveReader::open(&path).unwrap();
+    let reader = ArchiveReader::open(&path).unwrap();
     let to = folder.path().join("copy.db");
     fs::write(folder.path().join("copy.db.partial"), "cut off").unwrap();
-    assert!(library.backup(&to).unwrap() > 0);
+    assert!(reader.backup(&to).unwrap() > 0);
     assert!(
         ArchiveReader::open(&to)
             .unwrap()
@@ -440,13 +440,13 @@ fn a_backup_is_whole_and_replaces_nothing() {
             .is_some()
     );
     assert!(Database::open(&to, 1).is_ok());
-    let error = library.backup(&to).unwrap_err();
+    let error = reader.backup(&to).unwrap_err();
     assert!(
         error.to_string().contains("there is such a file"),
         "{error}"
     );
     assert!(!folder.path().join("copy.db.partial").exists());
-    assert!(library.backup(&folder.path().join("no/copy.db")).is_err());
+    assert!(reader.backup(&folder.path().join("no/copy.db")).is_err());
 }
 
 #[test]
@@ -495,9 +495,9 @@ fn a_list_that_is_read_slowly_holds_nobody_up_and_is_whole() {
             Ok(row.get::<_, i64>(0)? == 0)
         })
     };
-    let library = ArchiveReader::open(&path).unwrap();
+    let reader = ArchiveReader::open(&path).unwrap();
     let mut ids = Vec::new();
-    let listed = library.each_line(&Filter::default(), Order::Newest, usize::MAX, |line| {
+    let listed = reader.each_line(&Filter::default(), Order::Newest, usize::MAX, |line| {
         ids.push(line.game.id);
         if ids.len().is_multiple_of(1200) {
             keep(&mut disk, &game("new00000", 9_000, "Nuke"));
@@ -510,7 +510,7 @@ fn a_list_that_is_read_slowly_holds_nobody_up_and_is_whole() {
     all.reverse();
     assert_eq!(ids, all);
     let mut games = Vec::new();
-    let some = library.each_game(&Filter::default(), Order::Oldest, 150, |game| {
+    let some = reader.each_game(&Filter::default(), Order::Oldest, 150, |game| {
         games.push(game.id);
         Ok::<_, ArchiveError>(games.len() < 120)
     });

@@ -37,9 +37,9 @@ pub struct AccountReport {
 pub type Finding = (AlertKind, Option<String>);
 
 /// What a checkup means. What it says nothing of is left as it was.
-pub fn findings(checkup: &AccountReport, now: SystemTime) -> Vec<Finding> {
+pub fn findings(report: &AccountReport, now: SystemTime) -> Vec<Finding> {
     let mut found = Vec::new();
-    match &checkup.token {
+    match &report.token {
         Ok(Some(info)) => found.extend(of_token(info, now)),
         Ok(None) => {
             let text = "the server no longer knows the token: it was revoked or has ended; make a \
@@ -49,7 +49,7 @@ pub fn findings(checkup: &AccountReport, now: SystemTime) -> Vec<Finding> {
         Err(error) if error.is_unauthorized() => found.push(refused(error)),
         Err(_) => {}
     }
-    match &checkup.account {
+    match &report.account {
         Some(Ok(account)) => found.extend(of_account(account)),
         Some(Err(error)) if error.is_unauthorized() => found.push(refused(error)),
         Some(Err(_)) | None => {}
@@ -149,9 +149,9 @@ impl AccountCheck {
     pub(super) async fn look(&mut self) {
         loop {
             if let Some(looking) = &mut self.looking {
-                let checkup = looking.await;
+                let report = looking.await;
                 self.looking = None;
-                self.conclude(&checkup);
+                self.conclude(&report);
                 return;
             }
             let doubted = tokio::select! {
@@ -186,14 +186,14 @@ impl AccountCheck {
         }));
     }
 
-    fn conclude(&mut self, checkup: &AccountReport) {
-        for finding in findings(checkup, SystemTime::now()) {
+    fn conclude(&mut self, report: &AccountReport) {
+        for finding in findings(report, SystemTime::now()) {
             self.tell(finding);
         }
         if let Some(finding) = self.barred(Instant::now()) {
             self.tell(finding);
         }
-        let unsure = self.alarms.stop() || checkup.token.as_ref().is_err_and(Error::is_transient);
+        let unsure = self.alarms.stop() || report.token.as_ref().is_err_and(Error::is_transient);
         let wait = if unsure {
             self.pause
         } else {
@@ -259,8 +259,8 @@ mod tests {
         }
     }
 
-    fn raised(checkup: &AccountReport) -> Vec<(AlertKind, String)> {
-        let found = findings(checkup, now()).into_iter();
+    fn raised(report: &AccountReport) -> Vec<(AlertKind, String)> {
+        let found = findings(report, now()).into_iter();
         found
             .filter_map(|(kind, text)| Some((kind, text?)))
             .collect()
@@ -307,11 +307,11 @@ mod tests {
             status: None,
             reason: String::new(),
         };
-        let checkup = AccountReport {
+        let report = AccountReport {
             token: Err(offline()),
             account: Some(Err(offline())),
         };
-        assert_eq!(findings(&checkup, now()), []);
+        assert_eq!(findings(&report, now()), []);
     }
 
     #[test]
@@ -328,11 +328,11 @@ mod tests {
             tos_violation,
         };
         let looked = |account| {
-            let checkup = AccountReport {
+            let report = AccountReport {
                 account: Some(Ok(account)),
                 ..token(PLAY, None)
             };
-            raised(&checkup)
+            raised(&report)
                 .into_iter()
                 .map(|(kind, _)| kind)
                 .collect::<Vec<_>>()

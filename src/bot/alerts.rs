@@ -190,11 +190,11 @@ mod tests {
         assert!(alarms.clear(AlertKind::Token));
         assert!(!alarms.clear(AlertKind::Token));
         assert!(!alarms.stop() && alarms.lines().is_empty());
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         while let Ok(event) = news.try_recv() {
-            heard.push(matches!(event, BotEvent::Alarm { .. }));
+            received.push(matches!(event, BotEvent::Alarm { .. }));
         }
-        assert_eq!(heard, [true, false]);
+        assert_eq!(received, [true, false]);
     }
 
     #[test]

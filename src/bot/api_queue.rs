@@ -35,18 +35,18 @@ type PendingCall = BoxFuture<'static, AccountEvent>;
 pub(super) struct ApiQueue {
     client: Client,
     listeners: EventBus,
-    memory: BotState,
+    state: BotState,
     running: FuturesUnordered<PendingCall>,
     refusing: FuturesUnordered<PendingCall>,
     line: WaitingCalls,
 }
 
 impl ApiQueue {
-    pub(super) fn new(client: Client, listeners: EventBus, memory: BotState) -> Self {
+    pub(super) fn new(client: Client, listeners: EventBus, state: BotState) -> Self {
         Self {
             client,
             listeners,
-            memory,
+            state,
             running: FuturesUnordered::new(),
             refusing: FuturesUnordered::new(),
             line: WaitingCalls::default(),
@@ -54,10 +54,10 @@ impl ApiQueue {
     }
 
     /// Takes in a call.
-    pub(super) fn take(&mut self, errand: AccountEffect) {
-        if let Some(dropped) = self.line.push(errand) {
+    pub(super) fn take(&mut self, effect: AccountEffect) {
+        if let Some(dropped) = self.line.push(effect) {
             tracing::warn!(challenge = %dropped.id, "too many refusals wait: one is not sent");
-            self.listeners.chronicle().unsent(&dropped, UNSENT);
+            self.listeners.event_log().unsent(&dropped, UNSENT);
         }
     }
 
@@ -69,9 +69,9 @@ impl ApiQueue {
     /// Starts what there is room for.
     pub(super) fn start(&mut self) {
         while self.running.len() < URGENT_AT_ONCE
-            && let Some(errand) = self.line.next_urgent()
+            && let Some(effect) = self.line.next_urgent()
         {
-            if let Some(call) = self.call(errand) {
+            if let Some(call) = self.call(effect) {
                 self.running.push(call);
             }
         }
@@ -99,18 +99,18 @@ impl ApiQueue {
         self.running.is_empty() && self.refusing.is_empty() && self.line.is_empty()
     }
 
-    fn call(&self, errand: AccountEffect) -> Option<PendingCall> {
+    fn call(&self, effect: AccountEffect) -> Option<PendingCall> {
         let client = self.client.clone();
         let listeners = self.listeners.clone();
-        Some(match errand {
-            AccountEffect::Play(_) | AccountEffect::SaidOver(_) | AccountEffect::Decline(_) => {
+        Some(match effect {
+            AccountEffect::Play(_) | AccountEffect::GameFinish(_) | AccountEffect::Decline(_) => {
                 return None;
             }
             AccountEffect::Accept { id, from, opponent } => {
                 let acceptance = AcceptContext {
                     client,
                     listeners,
-                    memory: self.memory.clone(),
+                    state: self.state.clone(),
                 };
                 Box::pin(acceptance.accept(id, from, opponent))
             }
@@ -126,7 +126,7 @@ impl ApiQueue {
 struct AcceptContext {
     client: Client,
     listeners: EventBus,
-    memory: BotState,
+    state: BotState,
 }
 
 impl AcceptContext {
@@ -139,7 +139,7 @@ impl AcceptContext {
         tracing::debug!(challenge = %id, "accepting");
         if let Some(opponent) = opponent.as_ref().filter(|_| from.is_bot()) {
             // A game that the day's budget would not know of after a crash must not begin.
-            self.memory.hold_accept(&id, opponent).await;
+            self.state.hold_accept(&id, opponent).await;
         }
         let (asked, outcome) = match from {
             OpponentKind::Bot => (Asking::AcceptBot, self.client.accept_bot(&id).await),
@@ -153,7 +153,7 @@ impl AcceptContext {
                 if !error.is_rate_limited() {
                     tracing::warn!(challenge = %id, %error, "cannot accept");
                 }
-                self.memory.refused(asked, error, opponent.as_ref());
+                self.state.refused(asked, error, opponent.as_ref());
                 if matches!(error, Error::Gone { .. }) {
                     tokio::time::sleep(GONE_REST).await;
                 }
@@ -181,18 +181,18 @@ async fn decline(client: Client, listeners: EventBus, refusal: Decline) -> Accou
     }
     match outcome {
         Ok(()) => {
-            listeners.chronicle().declined(&refusal);
+            listeners.event_log().declined(&refusal);
             listeners.tell(BotEvent::Declined {
                 challenge: id.clone(),
                 reason: *reason,
                 rule: refusal.rule,
             });
         }
-        Err(Error::Gone { .. }) => listeners.chronicle().gone(&refusal),
+        Err(Error::Gone { .. }) => listeners.event_log().gone(&refusal),
         Err(error) => {
             tracing::debug!(challenge = %id, %error, "cannot decline");
             let trouble = format!("the refusal did not arrive: {error}");
-            listeners.chronicle().unsent(&refusal, &trouble);
+            listeners.event_log().unsent(&refusal, &trouble);
         }
     }
     AccountEvent::Tick
@@ -254,8 +254,8 @@ impl WaitingCalls {
     /// the stream is opened, and one list of games is as good as two.
     ///
     /// Gives back the refusal that had to go for want of room.
-    fn push(&mut self, errand: AccountEffect) -> Option<Decline> {
-        match errand {
+    fn push(&mut self, effect: AccountEffect) -> Option<Decline> {
+        match effect {
             AccountEffect::Decline(refusal) => return self.refuse(*refusal),
             known if self.urgent.contains(&known) => {}
             urgent => self.urgent.push_back(urgent),
@@ -285,7 +285,7 @@ impl WaitingCalls {
 
     fn forget(&mut self, gone: &ChallengeId) {
         self.urgent
-            .retain(|errand| !matches!(errand, AccountEffect::Accept { id, .. } if id == gone));
+            .retain(|effect| !matches!(effect, AccountEffect::Accept { id, .. } if id == gone));
         self.refusals.retain(|refusal| refusal.id != *gone);
     }
 
@@ -364,8 +364,8 @@ mod tests {
             from: OpponentKind::Human,
             opponent: None,
         };
-        for errand in [accept("1"), accept("2"), refusal(3, OpponentKind::Bot)] {
-            line.push(errand);
+        for effect in [accept("1"), accept("2"), refusal(3, OpponentKind::Bot)] {
+            line.push(effect);
         }
         for gone in ["1", "3", "4"] {
             line.forget(&ChallengeId::new(gone));

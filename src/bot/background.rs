@@ -23,21 +23,24 @@ use crate::store::StoreError;
 
 /// Begins all of it; it ends when what comes back is dropped.
 pub(super) fn start(
-    house: &BotContext,
+    context: &BotContext,
     keeper: ListRefresher,
     rules: watch::Receiver<Arc<Settings>>,
     lists: watch::Sender<Arc<PlayerLists>>,
 ) -> JoinSet<()> {
-    let pause = house.pace.again;
+    let pause = context.timing.again;
     let mut tasks = JoinSet::new();
     tasks.spawn(keep_lists(keeper, rules, lists, RestartBackoff::new(pause)));
     // The memory itself would keep the file open beyond the bot's end.
-    if let Some(troubles) = house.memory.store().troubles() {
-        let alarms = house.alarms.clone();
+    if let Some(troubles) = context.state.store().troubles() {
+        let alarms = context.alarms.clone();
         let minding = move || mind_store(alarms.clone(), troubles.clone());
         tasks.spawn(restart_on_panic("the alarm of the memory", pause, minding));
     }
-    let (alarms, troubles) = (house.alarms.clone(), house.listeners.chronicle().troubles());
+    let (alarms, troubles) = (
+        context.alarms.clone(),
+        context.listeners.event_log().troubles(),
+    );
     let minding = move || mind_archive(alarms.clone(), troubles.clone());
     tasks.spawn(restart_on_panic("the alarm of the archive", pause, minding));
     tasks
@@ -60,8 +63,8 @@ async fn keep_lists(
 }
 
 /// Says loudly that the rating guard has stepped in.
-pub(super) fn say_tripped(alarms: &Alerts, tripped: Vec<Pause>) {
-    for Pause { until, reason, .. } in tripped {
+pub(super) fn say_tripped(alarms: &Alerts, pause: Vec<Pause>) {
+    for Pause { until, reason, .. } in pause {
         let day = until.date();
         let text = format!("no rated games until {day} {until} UTC: {reason}");
         alarms.raise(AlertKind::Guard, text);
@@ -69,14 +72,14 @@ pub(super) fn say_tripped(alarms: &Alerts, tripped: Vec<Pause>) {
 }
 
 /// Says what an earlier run left: rests of the rating guard that still last.
-pub(super) fn say_rests(alarms: &Alerts, memory: &BotState) {
-    let rests = memory.rated_rests().into_iter();
-    let tripped = rests.map(|(scope, rest)| Pause {
+pub(super) fn say_rests(alarms: &Alerts, state: &BotState) {
+    let rests = state.rated_rests().into_iter();
+    let pause = rests.map(|(scope, rest)| Pause {
         scope,
         until: rest.span.until,
         reason: rest.reason,
     });
-    say_tripped(alarms, tripped.collect());
+    say_tripped(alarms, pause.collect());
 }
 
 /// Minds the file for as long as the bot runs.

@@ -32,13 +32,13 @@ pub(super) enum BlocklistError {
 
 impl Blocklist {
     /// Those that are remembered.
-    pub(super) fn remembered(memory: &BotState) -> Self {
-        let note = memory.note(NOTE).unwrap_or_default();
+    pub(super) fn remembered(state: &BotState) -> Self {
+        let note = state.note(NOTE).unwrap_or_default();
         Self(note.split_whitespace().map(UserId::new).collect())
     }
 
     /// Blocks one more.
-    pub(super) fn add(&mut self, name: &str, memory: &BotState) -> Result<UserId, BlocklistError> {
+    pub(super) fn add(&mut self, name: &str, state: &BotState) -> Result<UserId, BlocklistError> {
         let user = read(name)?;
         if self.0.contains(&user) {
             return Err(BlocklistError::Already);
@@ -47,7 +47,7 @@ impl Blocklist {
             return Err(BlocklistError::TooMany);
         }
         self.0.insert(user.clone());
-        self.keep(memory);
+        self.keep(state);
         Ok(user)
     }
 
@@ -55,13 +55,13 @@ impl Blocklist {
     pub(super) fn remove(
         &mut self,
         name: &str,
-        memory: &BotState,
+        state: &BotState,
     ) -> Result<UserId, BlocklistError> {
         let user = read(name)?;
         if !self.0.remove(&user) {
             return Err(BlocklistError::NotBlocked);
         }
-        self.keep(memory);
+        self.keep(state);
         Ok(user)
     }
 
@@ -70,9 +70,9 @@ impl Blocklist {
         self.0.iter()
     }
 
-    fn keep(&self, memory: &BotState) {
+    fn keep(&self, state: &BotState) {
         let names: Vec<&str> = self.0.iter().map(UserId::as_str).collect();
-        memory.set_note(NOTE, (!names.is_empty()).then(|| names.join(" ")));
+        state.set_note(NOTE, (!names.is_empty()).then(|| names.join(" ")));
     }
 }
 
@@ -86,45 +86,45 @@ mod tests {
 
     #[test]
     fn who_is_blocked_stays_so_until_told_otherwise() {
-        let memory = BotState::nowhere();
-        let mut blocked = Blocklist::remembered(&memory);
+        let state = BotState::nowhere();
+        let mut blocked = Blocklist::remembered(&state);
         assert_eq!(
-            blocked.add("Blast_Cap", &memory).unwrap().as_str(),
+            blocked.add("Blast_Cap", &state).unwrap().as_str(),
             "blast_cap"
         );
         assert_eq!(
-            blocked.add("@BLAST_CAP", &memory),
+            blocked.add("@BLAST_CAP", &state),
             Err(BlocklistError::Already)
         );
-        blocked.add("nuke", &memory).unwrap();
-        let mut later = Blocklist::remembered(&memory);
+        blocked.add("nuke", &state).unwrap();
+        let mut later = Blocklist::remembered(&state);
         assert_eq!(later, blocked);
         assert_eq!(later.users().count(), 2);
-        later.remove("Nuke", &memory).unwrap();
+        later.remove("Nuke", &state).unwrap();
         assert_eq!(
-            later.remove("nuke", &memory),
+            later.remove("nuke", &state),
             Err(BlocklistError::NotBlocked)
         );
-        later.remove("blast_cap", &memory).unwrap();
-        assert_eq!(memory.note(NOTE), None);
+        later.remove("blast_cap", &state).unwrap();
+        assert_eq!(state.note(NOTE), None);
     }
 
     #[test]
     fn what_is_no_name_is_not_blocked() {
-        let memory = BotState::nowhere();
+        let state = BotState::nowhere();
         let mut blocked = Blocklist::default();
         for bad in ["", "x", "two names", "a\nb", "ünï", &"x".repeat(31)] {
             assert_eq!(
-                blocked.add(bad, &memory),
+                blocked.add(bad, &state),
                 Err(BlocklistError::NoName),
                 "{bad}"
             );
         }
         for number in 0..MOST {
-            blocked.add(&format!("bot{number}"), &memory).unwrap();
+            blocked.add(&format!("bot{number}"), &state).unwrap();
         }
         assert_eq!(
-            blocked.add("one-more", &memory),
+            blocked.add("one-more", &state),
             Err(BlocklistError::TooMany)
         );
     }

@@ -238,13 +238,13 @@ mod tests {
         let (control, commands) = channel();
         let moment = Duration::from_millis(1);
         for _ in 0..MOST_WAITING {
-            let unheard = control.ask(Command::Status, moment).await;
-            assert_eq!(unheard, Err(Disconnected::Silent));
+            let disconnected = control.ask(Command::Status, moment).await;
+            assert_eq!(disconnected, Err(Disconnected::Silent));
         }
-        let unheard = control.ask(Command::Status, PATIENCE).await;
-        assert_eq!(unheard, Err(Disconnected::Busy));
+        let disconnected = control.ask(Command::Status, PATIENCE).await;
+        assert_eq!(disconnected, Err(Disconnected::Busy));
         drop(commands);
-        let unheard = control.ask(Command::Status, PATIENCE).await;
-        assert_eq!(unheard, Err(Disconnected::Gone));
+        let disconnected = control.ask(Command::Status, PATIENCE).await;
+        assert_eq!(disconnected, Err(Disconnected::Gone));
     }
 }

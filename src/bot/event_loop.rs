@@ -43,21 +43,21 @@ const WORDS: usize = 64;
 
 /// The task at the door.
 pub(super) struct EventLoop {
-    pub(super) house: BotContext,
+    pub(super) context: BotContext,
     me: UserId,
     pub(super) name: String,
     pub(super) begun: Instant,
-    pub(super) lobby: AccountState,
-    pub(super) doorbell: AccountStream,
-    pub(super) closing: ShutdownState,
+    pub(super) account_state: AccountState,
+    pub(super) account_stream: AccountStream,
+    pub(super) shutdown: ShutdownState,
     pub(super) paused: bool,
     commands: CommandReceiver,
     health: AccountCheck,
     games: JoinSet<Option<Ending>>,
-    players: HashMap<GameId, Arc<Notify>>,
+    game_tasks: HashMap<GameId, Arc<Notify>>,
     ids: HashMap<Id, GameId>,
-    errands: ApiQueue,
-    pub(super) desk: MatchmakingService,
+    api_queue: ApiQueue,
+    pub(super) matchmaking: MatchmakingService,
     pub(super) arenas: ArenaService,
     missed: Backfill,
     pub(super) lists: watch::Receiver<Arc<PlayerLists>>,
@@ -67,9 +67,9 @@ pub(super) struct EventLoop {
     pub(super) rules: watch::Sender<Arc<Settings>>,
     /// What runs beside, and ends with the porter.
     _side_tasks: JoinSet<()>,
-    speaker: ChatTask,
+    chat_task: ChatTask,
     /// What players have to tell.
-    words: mpsc::Receiver<AccountEvent>,
+    messages: mpsc::Receiver<AccountEvent>,
     let_in: bool,
     /// When a challenge was last accepted.
     pub(super) accepted_at: Option<Instant>,
@@ -77,27 +77,35 @@ pub(super) struct EventLoop {
 
 impl EventLoop {
     pub(super) fn new(options: BotOptions, account: &Account, commands: CommandReceiver) -> Self {
-        let (word, words) = mpsc::channel(WORDS);
-        let (lane, speaker) = ChatQueue::open(options.client.clone());
+        let (message_sender, messages) = mpsc::channel(WORDS);
+        let (chat_queue, chat_task) = ChatQueue::open(options.client.clone());
         let alarms = Alerts::new(options.listeners.clone());
-        say_rests(&alarms, &options.memory);
-        let house = BotContext {
+        say_rests(&alarms, &options.state);
+        let context = BotContext {
             settings: Arc::new(options.settings),
-            lane,
-            pace: options.pace,
+            chat_queue,
+            timing: options.timing,
             listeners: options.listeners,
             pool: options.pool,
-            meter: SharedEstimator::knowing(options.memory.move_costs()),
-            memory: options.memory,
+            estimator: SharedEstimator::knowing(options.state.move_costs()),
+            state: options.state,
             alarms: alarms.clone(),
-            roll: GameRegistry::default(),
-            shelf: EvalCache::default(),
-            word,
+            registry: GameRegistry::default(),
+            eval_cache: EvalCache::default(),
+            message_sender,
             client: options.client,
         };
-        let doorbell = AccountStream::new(house.client.clone(), alarms);
+        let account_stream = AccountStream::new(context.client.clone(), alarms);
         let lists = &options.lists;
-        Self::at(house, doorbell, commands, speaker, words, lists, account)
+        Self::at(
+            context,
+            account_stream,
+            commands,
+            chat_task,
+            messages,
+            lists,
+            account,
+        )
     }
 
     /// Another in the place of one that failed. What that one thought of challenges and seats is
@@ -105,104 +113,115 @@ impl EventLoop {
     pub(super) fn anew(mut self, lists: &ListSources, account: &Account, reason: &str) -> Self {
         tracing::error!(reason, "the porter failed and begins anew");
         let reason = reason.to_owned();
-        self.house.listeners.tell(BotEvent::PorterFailed { reason });
-        self.doorbell.start_over();
-        let (house, doorbell, commands) = (self.house, self.doorbell, self.commands);
-        let (speaker, words) = (self.speaker, self.words);
-        let mut porter = Self {
+        self.context
+            .listeners
+            .tell(BotEvent::PorterFailed { reason });
+        self.account_stream.start_over();
+        let (context, account_stream, commands) =
+            (self.context, self.account_stream, self.commands);
+        let (chat_task, messages) = (self.chat_task, self.messages);
+        let mut event_loop = Self {
             begun: self.begun,
-            closing: self.closing,
+            shutdown: self.shutdown,
             paused: self.paused,
             games: self.games,
-            players: self.players,
+            game_tasks: self.game_tasks,
             ids: self.ids,
             let_in: self.let_in,
             accepted_at: self.accepted_at,
-            ..Self::at(house, doorbell, commands, speaker, words, lists, account)
+            ..Self::at(
+                context,
+                account_stream,
+                commands,
+                chat_task,
+                messages,
+                lists,
+                account,
+            )
         };
-        if porter.paused {
-            porter.take_in(AccountEvent::Pause);
+        if event_loop.paused {
+            event_loop.take_in(AccountEvent::Pause);
         }
-        if porter.closing.has_begun() {
-            porter.take_in(AccountEvent::Drain);
+        if event_loop.shutdown.has_begun() {
+            event_loop.take_in(AccountEvent::Drain);
         }
-        porter.take_in(AccountEvent::Away);
-        porter
+        event_loop.take_in(AccountEvent::Away);
+        event_loop
     }
 
     fn at(
-        house: BotContext,
-        doorbell: AccountStream,
+        context: BotContext,
+        account_stream: AccountStream,
         commands: CommandReceiver,
-        speaker: ChatTask,
-        words: mpsc::Receiver<AccountEvent>,
+        chat_task: ChatTask,
+        messages: mpsc::Receiver<AccountEvent>,
         lists: &ListSources,
         account: &Account,
     ) -> Self {
         let me = account.id.clone();
-        let keeper = ListRefresher::new(Arc::clone(&house.settings), lists, house.pace);
-        let (rules, rules_seen) = watch::channel(Arc::clone(&house.settings));
+        let keeper = ListRefresher::new(Arc::clone(&context.settings), lists, context.timing);
+        let (rules, rules_seen) = watch::channel(Arc::clone(&context.settings));
         let (lists_told, lists) = watch::channel(Arc::new(keeper.lists()));
         let list_states = keeper.states();
-        let side_tasks = background::start(&house, keeper, rules_seen, lists_told);
-        let mut lobby = AccountState::new(
+        let side_tasks = background::start(&context, keeper, rules_seen, lists_told);
+        let mut account_state = AccountState::new(
             me.clone(),
-            Arc::clone(&house.settings),
-            house.pace,
-            house.memory.clone(),
+            Arc::clone(&context.settings),
+            context.timing,
+            context.state.clone(),
         );
         let now = Instant::now();
-        let blocked = Blocklist::remembered(&house.memory);
+        let blocked = Blocklist::remembered(&context.state);
         let known = Arc::new(lists.borrow().and_blocked(blocked.users()));
-        lobby.apply(AccountEvent::Lists(Arc::clone(&known)), now);
+        account_state.apply(AccountEvent::Lists(Arc::clone(&known)), now);
         if let Some(rating) = account.atomic().and_then(|perf| perf.rating) {
-            lobby.apply(AccountEvent::Rating(rating), now);
+            account_state.apply(AccountEvent::Rating(rating), now);
         }
-        let desk = MatchmakingService::new(
-            house.client.clone(),
-            house.memory.clone(),
+        let matchmaking = MatchmakingService::new(
+            context.client.clone(),
+            context.state.clone(),
             me.clone(),
-            Arc::clone(&house.settings),
+            Arc::clone(&context.settings),
             known,
-            house.listeners.chronicle().clone(),
+            context.listeners.event_log().clone(),
         );
         let missed = Backfill::new(
-            house.client.clone(),
-            house.memory.clone(),
-            house.alarms.clone(),
-            house.listeners.clone(),
+            context.client.clone(),
+            context.state.clone(),
+            context.alarms.clone(),
+            context.listeners.clone(),
             me.clone(),
-            &house.pace,
+            &context.timing,
         );
-        let arenas = ArenaService::new(house.client.clone(), account, &house.settings);
+        let arenas = ArenaService::new(context.client.clone(), account, &context.settings);
         Self {
-            lobby,
-            desk,
+            account_state,
+            matchmaking,
             arenas,
             missed,
-            errands: ApiQueue::new(
-                house.client.clone(),
-                house.listeners.clone(),
-                house.memory.clone(),
+            api_queue: ApiQueue::new(
+                context.client.clone(),
+                context.listeners.clone(),
+                context.state.clone(),
             ),
             lists,
             list_states,
             blocked,
             rules,
             _side_tasks: side_tasks,
-            doorbell,
-            health: AccountCheck::new(house.client.clone(), house.alarms.clone(), account),
+            account_stream,
+            health: AccountCheck::new(context.client.clone(), context.alarms.clone(), account),
             name: account.username.clone(),
             begun: Instant::now(),
-            closing: ShutdownState::default(),
+            shutdown: ShutdownState::default(),
             paused: false,
             commands,
             me,
-            house,
-            speaker,
-            words,
+            context,
+            chat_task,
+            messages,
             games: JoinSet::new(),
-            players: HashMap::new(),
+            game_tasks: HashMap::new(),
             ids: HashMap::new(),
             let_in: false,
             accepted_at: None,
@@ -211,50 +230,50 @@ impl EventLoop {
 
     /// Answers the door until `drain` is asked for and the last game is over, or left.
     pub(super) async fn run(&mut self, drain: &CancellationToken) -> Result<(), BotError> {
-        self.take_in(AccountEvent::Alarm(self.house.alarms.stop()));
+        self.take_in(AccountEvent::Alarm(self.context.alarms.stop()));
         loop {
-            let wake_at = [
-                self.lobby.wake_at(),
-                self.desk.wake_at(),
-                self.arenas.wake_at(),
-                self.missed.wake_at(),
-                self.closing.wake_at(),
+            let next_timeout = [
+                self.account_state.next_timeout(),
+                self.matchmaking.next_timeout(),
+                self.arenas.next_timeout(),
+                self.missed.next_timeout(),
+                self.shutdown.next_timeout(),
             ];
-            let wake_at = wake_at.into_iter().flatten().min();
+            let next_timeout = next_timeout.into_iter().flatten().min();
             let news = tokio::select! {
                 biased;
-                () = drain.cancelled(), if !self.closing.has_begun() => {
+                () = drain.cancelled(), if !self.shutdown.has_begun() => {
                     self.drain();
                     None
                 }
-                rung = self.doorbell.next() => self.rung_all(rung)?,
-                Some(news) = self.errands.next() => Some(news),
-                Some(news) = self.words.recv() => Some(news),
+                stream_event = self.account_stream.next() => self.drain_stream(stream_event)?,
+                Some(news) = self.api_queue.next() => Some(news),
+                Some(news) = self.messages.recv() => Some(news),
                 Some(left) = self.games.join_next_with_id() => Some(self.left(&left)),
-                Some(heard) = self.desk.next() => {
-                    let errands = self.desk.hear(heard, &mut self.lobby);
-                    self.carry_out_all(errands);
+                Some(received) = self.matchmaking.next() => {
+                    let api_queue = self.matchmaking.handle(received, &mut self.account_state);
+                    self.run_effects(api_queue);
                     None
                 }
-                Some(heard) = self.arenas.next() => {
-                    self.arenas.hear(heard);
+                Some(received) = self.arenas.next() => {
+                    self.arenas.handle(received);
                     // Who looks for games may do so again, or must not any more.
                     Some(AccountEvent::Tick)
                 }
                 Some(()) = self.missed.next() => None,
                 Ok(()) = self.lists.changed() => Some(AccountEvent::Lists(self.known_lists())),
-                () = self.house.alarms.changed() => Some(AccountEvent::Alarm(self.house.alarms.stop())),
+                () = self.context.alarms.changed() => Some(AccountEvent::Alarm(self.context.alarms.stop())),
                 order = self.commands.next() => {
                     self.order(order);
                     None
                 }
                 () = self.health.look() => None,
-                () = sleep_until(wake_at) => Some(AccountEvent::Tick),
+                () = sleep_until(next_timeout) => Some(AccountEvent::Tick),
             };
             if let Some(news) = news {
                 self.take_in(news);
             }
-            self.errands.start();
+            self.api_queue.start();
             self.missed.start();
             if self.closed() {
                 return Ok(());
@@ -263,39 +282,40 @@ impl EventLoop {
     }
 
     /// Everything is over but a last word or two.
-    pub(super) async fn take_leave(self) {
-        let most = self.house.pace.again;
+    pub(super) async fn shut_down(self) {
+        let most = self.context.timing.again;
         let Self {
-            speaker,
-            house,
+            chat_task,
+            context,
             games,
             ..
         } = self;
         // Whoever could still say something.
-        drop((house, games));
-        speaker.finish(most).await;
+        drop((context, games));
+        chat_task.finish(most).await;
     }
 
     /// Whether it is time to end.
     fn closed(&mut self) -> bool {
-        let idle = self.lobby.is_empty() && self.errands.is_empty() && self.arenas.is_idle();
-        let roll = &self.house.roll;
-        let (patience, now) = (self.house.pace.again, Instant::now());
+        let idle =
+            self.account_state.is_empty() && self.api_queue.is_empty() && self.arenas.is_idle();
+        let registry = &self.context.registry;
+        let (patience, now) = (self.context.timing.again, Instant::now());
         match self
-            .closing
-            .step(idle, || roll.barely_begun(), patience, now)
+            .shutdown
+            .step(idle, || registry.barely_begun(), patience, now)
         {
             ShutdownStep::Wait => false,
             ShutdownStep::CallOff(games) => {
                 for game in games {
                     tracing::info!(%game, "calling off a game that has hardly begun");
-                    self.errands.take(AccountEffect::Abort(game));
+                    self.api_queue.take(AccountEffect::Abort(game));
                 }
-                self.errands.start();
+                self.api_queue.start();
                 false
             }
             ShutdownStep::End => {
-                let left: Vec<String> = self.players.keys().map(ToString::to_string).collect();
+                let left: Vec<String> = self.game_tasks.keys().map(ToString::to_string).collect();
                 if !left.is_empty() {
                     let games = left.join(" ");
                     tracing::warn!(games, "left under way, to be taken up at the next start");
@@ -306,42 +326,48 @@ impl EventLoop {
     }
 
     /// A burst is heard out before anything is done about it: much of it may be taken back in it.
-    fn rung_all(&mut self, first: AccountStreamEvent) -> Result<Option<AccountEvent>, BotError> {
-        let mut news = self.rung(first)?;
+    fn drain_stream(
+        &mut self,
+        first: AccountStreamEvent,
+    ) -> Result<Option<AccountEvent>, BotError> {
+        let mut news = self.on_stream_event(first)?;
         for _ in 0..BURST {
-            let Some(rung) = self.doorbell.next().now_or_never() else {
+            let Some(stream_event) = self.account_stream.next().now_or_never() else {
                 break;
             };
             if let Some(news) = news.take() {
                 self.take_in(news);
             }
-            news = self.rung(rung)?;
+            news = self.on_stream_event(stream_event)?;
         }
         Ok(news)
     }
 
-    fn rung(&mut self, rung: AccountStreamEvent) -> Result<Option<AccountEvent>, BotError> {
-        match rung {
+    fn on_stream_event(
+        &mut self,
+        stream_event: AccountStreamEvent,
+    ) -> Result<Option<AccountEvent>, BotError> {
+        match stream_event {
             AccountStreamEvent::Open => {
                 self.let_in = true;
                 tracing::debug!("the event stream is open");
                 // Should one of them be true all the same, the next look at the token says so.
-                self.house.alarms.clear(AlertKind::Token);
-                self.house.alarms.clear(AlertKind::Scopes);
-                self.house.listeners.tell(BotEvent::Online);
+                self.context.alarms.clear(AlertKind::Token);
+                self.context.alarms.clear(AlertKind::Scopes);
+                self.context.listeners.tell(BotEvent::Online);
                 Ok(Some(AccountEvent::Opened))
             }
             AccountStreamEvent::Line(event) => {
                 self.note_rating(&event);
                 if let Event::ChallengeCanceled(gone) | Event::ChallengeDeclined(gone) = &event {
-                    self.errands.forget(&gone.id);
+                    self.api_queue.forget(&gone.id);
                 }
                 Ok(Some(AccountEvent::Event(event)))
             }
             AccountStreamEvent::Away => Ok(Some(AccountEvent::Away)),
             AccountStreamEvent::Lost(loss) => {
                 let reason = loss.to_string();
-                self.house.listeners.tell(BotEvent::Offline { reason });
+                self.context.listeners.tell(BotEvent::Offline { reason });
                 Ok(None)
             }
             AccountStreamEvent::Unopened(loss) => {
@@ -353,7 +379,7 @@ impl EventLoop {
                         return Err(fatal);
                     }
                     if let (kind, Some(text)) = account_check::refused(error) {
-                        self.house.alarms.raise(kind, text);
+                        self.context.alarms.raise(kind, text);
                     }
                 }
                 Ok(None)
@@ -363,23 +389,23 @@ impl EventLoop {
 
     /// Tells the lobby, and then those who look for games.
     pub(super) fn take_in(&mut self, news: AccountEvent) {
-        let heard = MatchmakingService::heard(&news);
+        let received = MatchmakingService::handle_event(&news);
         match &news {
             AccountEvent::Drain
             | AccountEvent::Pause
             | AccountEvent::Resume
             | AccountEvent::Alarm(_) => {
-                let closed = self.closing.has_begun() || self.paused || self.house.alarms.stop();
-                let errands = self.desk.set_open(!closed, &mut self.lobby);
-                self.carry_out_all(errands);
+                let closed = self.shutdown.has_begun() || self.paused || self.context.alarms.stop();
+                let api_queue = self.matchmaking.set_open(!closed, &mut self.account_state);
+                self.run_effects(api_queue);
                 self.arenas.set_open(!closed);
             }
             AccountEvent::Settings(settings) => {
-                self.desk.set_settings(Arc::clone(settings));
+                self.matchmaking.set_settings(Arc::clone(settings));
                 self.arenas.set_settings(settings);
             }
             AccountEvent::Rating(rating) => self.arenas.set_rating(*rating),
-            AccountEvent::Lists(lists) => self.desk.set_lists(Arc::clone(lists)),
+            AccountEvent::Lists(lists) => self.matchmaking.set_lists(Arc::clone(lists)),
             AccountEvent::Accepted {
                 answer: AcceptOutcome::Done,
                 ..
@@ -387,60 +413,60 @@ impl EventLoop {
             _ => {}
         }
         self.write_down(&news);
-        self.arenas.hear(ArenaService::heard(&news));
+        self.arenas.handle(ArenaService::handle_event(&news));
         let running = match &news {
-            AccountEvent::Running(games) if AccountState::is_whole(games) => {
+            AccountEvent::Running(games) if AccountState::is_complete_list(games) => {
                 Some(games.iter().map(|game| game.id.clone()).collect())
             }
             _ => None,
         };
-        let errands = self.lobby.apply(news, Instant::now());
+        let api_queue = self.account_state.apply(news, Instant::now());
         if let Some(running) = running {
             self.find_missed(&running);
         }
-        self.carry_out_all(errands);
-        self.desk.set_arenas(self.arenas.playing());
-        let errands = self.desk.hear(heard, &mut self.lobby);
-        self.carry_out_all(errands);
-        let (alarms, memory) = (&self.house.alarms, &self.house.memory);
-        if alarms.is_on(AlertKind::Guard) && memory.rated_rests().is_empty() {
+        self.run_effects(api_queue);
+        self.matchmaking.set_arenas(self.arenas.playing());
+        let api_queue = self.matchmaking.handle(received, &mut self.account_state);
+        self.run_effects(api_queue);
+        let (alarms, state) = (&self.context.alarms, &self.context.state);
+        if alarms.is_on(AlertKind::Guard) && state.rated_rests().is_empty() {
             alarms.clear(AlertKind::Guard);
         }
     }
 
     /// What everybody may read later.
     fn write_down(&self, news: &AccountEvent) {
-        let chronicle = self.house.listeners.chronicle();
+        let event_log = self.context.listeners.event_log();
         match news {
             AccountEvent::Event(Event::Challenge { challenge, .. }) => {
-                chronicle.challenged(challenge, &self.me);
+                event_log.challenged(challenge, &self.me);
             }
             AccountEvent::Waiting(challenges) => {
                 for challenge in challenges {
-                    chronicle.challenged(challenge, &self.me);
+                    event_log.challenged(challenge, &self.me);
                 }
             }
             AccountEvent::Event(
                 Event::ChallengeCanceled(gone) | Event::ChallengeDeclined(gone),
             ) => {
-                chronicle.withdrawn(gone);
+                event_log.withdrawn(gone);
             }
-            AccountEvent::Event(Event::GameStart(game)) => chronicle.began(&game.id),
-            AccountEvent::Accepted { id, answer } => chronicle.accepted(id, answer),
+            AccountEvent::Event(Event::GameStart(game)) => event_log.began(&game.id),
+            AccountEvent::Accepted { id, answer } => event_log.accepted(id, answer),
             _ => {}
         }
     }
 
     /// What is on no list and in nobody's hands has ended while nobody looked.
     fn find_missed(&mut self, running: &BTreeSet<GameId>) {
-        let (lobby, players) = (&self.lobby, &self.players);
-        let is_minded = |game: &GameId| lobby.minds(game) || players.contains_key(game);
+        let (account_state, game_tasks) = (&self.account_state, &self.game_tasks);
+        let is_minded = |game: &GameId| account_state.tracks(game) || game_tasks.contains_key(game);
         self.missed.compare(running, is_minded);
     }
 
-    pub(super) fn carry_out_all(&mut self, errands: Vec<AccountEffect>) {
-        for errand in errands {
-            self.carry_out(errand);
+    pub(super) fn run_effects(&mut self, api_queue: Vec<AccountEffect>) {
+        for effect in api_queue {
+            self.run_effect(effect);
         }
     }
 
@@ -449,50 +475,51 @@ impl EventLoop {
         if let Event::GameFinish(game) = event
             && let Some(diff) = game.rating_diff
         {
-            let tripped = self.house.memory.rated(&game.id, diff);
-            let chronicle = self.house.listeners.chronicle();
-            chronicle.rated(&game.id, diff, game.opponent.rating_diff);
-            say_tripped(&self.house.alarms, tripped);
+            let pause = self.context.state.rated(&game.id, diff);
+            let event_log = self.context.listeners.event_log();
+            event_log.rated(&game.id, diff, game.opponent.rating_diff);
+            say_tripped(&self.context.alarms, pause);
         }
     }
 
     /// What concerns a game is done now; calls wait for their turn.
-    fn carry_out(&mut self, errand: AccountEffect) {
-        match errand {
-            AccountEffect::Play(game) => self.seat(*game),
-            AccountEffect::SaidOver(game) => {
-                if let Some(player) = self.players.get(&game) {
+    fn run_effect(&mut self, effect: AccountEffect) {
+        match effect {
+            AccountEffect::Play(game) => self.params(*game),
+            AccountEffect::GameFinish(game) => {
+                if let Some(player) = self.game_tasks.get(&game) {
                     player.notify_one();
                 }
             }
-            call => self.errands.take(call),
+            call => self.api_queue.take(call),
         }
     }
 
     /// Whether this game is being played, or would be if it were our turn.
     pub(super) fn plays(&self, game: &GameId) -> bool {
-        self.players.contains_key(game) || self.lobby.is_parked(game)
+        self.game_tasks.contains_key(game) || self.account_state.is_parked(game)
     }
 
     /// Gives a game its one player.
-    fn seat(&mut self, game: GameInfo) {
+    fn params(&mut self, game: GameInfo) {
         let id = game.id.clone();
-        if self.players.contains_key(&id) {
+        if self.game_tasks.contains_key(&id) {
             // Of a porter that failed.
             return;
         }
-        let seat = GameParams {
+        let params = GameParams {
             game: game.id,
             me: self.me.clone(),
             color: game.color,
             variant: game.variant,
             past: ResumeState::default(),
         };
-        let said_over = Arc::new(Notify::new());
-        self.players.insert(id.clone(), Arc::clone(&said_over));
+        let on_game_finish = Arc::new(Notify::new());
+        self.game_tasks
+            .insert(id.clone(), Arc::clone(&on_game_finish));
         let span = tracing::error_span!("game", id = %id);
-        let house = self.house.clone();
-        let player = play(house, seat, said_over).instrument(span);
+        let context = self.context.clone();
+        let player = play(context, params, on_game_finish).instrument(span);
         let handle = self.games.spawn(player);
         self.ids.insert(handle.id(), id);
     }
@@ -508,9 +535,9 @@ impl EventLoop {
         let Some(game) = self.ids.remove(&task) else {
             return AccountEvent::Tick;
         };
-        self.players.remove(&game);
-        self.house.roll.leave(&game);
-        self.house.listeners.chronicle().leave(&game);
+        self.game_tasks.remove(&game);
+        self.context.registry.leave(&game);
+        self.context.listeners.event_log().leave(&game);
         match ending {
             Some(None) => AccountEvent::Parked(game),
             Some(Some(ending)) => AccountEvent::Left {

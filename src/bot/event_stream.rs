@@ -94,13 +94,13 @@ impl AccountStream {
 
     /// How the stream is, for a person.
     pub(super) fn status(&self) -> EventStreamStatus {
-        let heard = match &self.phase {
+        let received = match &self.phase {
             Phase::Live(stream) => Some(stream.last_heard().elapsed()),
             Phase::Waiting { .. } | Phase::Opening(_) => None,
         };
         EventStreamStatus {
-            open: heard.is_some(),
-            heard_ago: heard.map(|ago| u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)),
+            open: received.is_some(),
+            heard_ago: received.map(|ago| u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)),
             lost: self.lost,
             openings: self.reopening.openings(Instant::now()),
         }
@@ -139,15 +139,15 @@ impl AccountStream {
                 }
                 Phase::Live(stream) => {
                     let calm_at = stream.opened_at() + self.client.timing().healthy_life * CALM;
-                    let heard = tokio::select! {
-                        heard = stream.next() => heard,
+                    let received = tokio::select! {
+                        received = stream.next() => received,
                         () = tokio::time::sleep_until(calm_at.into()), if self.short_lives > 0 => {
                             self.short_lives = 0;
                             self.alarms.clear(AlertKind::Stolen);
                             continue;
                         }
                     };
-                    return match heard {
+                    return match received {
                         Ok(arrival) => AccountStreamEvent::Line(arrival.event),
                         Err(loss) => {
                             let lived = stream.opened_at().elapsed();
@@ -251,7 +251,7 @@ impl AccountStream {
                 let wait = knocking.wait(Instant::now(), fastrand::f64());
                 tokio::time::sleep(wait).await;
                 // Who says that these are too many is well.
-                if client.knock().await || client.pause(EndpointClass::Warm).is_some() {
+                if client.ping().await || client.pause(EndpointClass::Warm).is_some() {
                     return;
                 }
             }

@@ -81,7 +81,7 @@ pub enum BotEvent {
         /// In which game.
         game: GameId,
         /// What.
-        oddity: Anomaly,
+        anomaly: Anomaly,
     },
     /// The stream of a game, which was open, is lost.
     StreamLost {
@@ -118,7 +118,7 @@ pub enum BotEvent {
 #[derive(Clone, Debug)]
 pub struct EventBus {
     news: broadcast::Sender<BotEvent>,
-    chronicle: EventLog,
+    event_log: EventLog,
 }
 
 impl EventBus {
@@ -126,7 +126,7 @@ impl EventBus {
     pub fn new() -> Self {
         Self {
             news: broadcast::Sender::new(CAPACITY),
-            chronicle: EventLog::default(),
+            event_log: EventLog::default(),
         }
     }
 
@@ -136,13 +136,13 @@ impl EventBus {
     }
 
     /// The full record of what happens, which no reader can miss anything of.
-    pub fn chronicle(&self) -> &EventLog {
-        &self.chronicle
+    pub fn event_log(&self) -> &EventLog {
+        &self.event_log
     }
 
     /// Tells whoever is there; never waits.
     pub(super) fn tell(&self, event: BotEvent) {
-        self.chronicle.hear(&event);
+        self.event_log.handle(&event);
         // Nobody listening is no error.
         let _ = self.news.send(event);
     }

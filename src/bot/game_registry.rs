@@ -143,11 +143,11 @@ impl GameRegistry {
 }
 
 fn shown(line: &StreamEntry) -> GameStreamStatus {
-    let heard = line.open.as_ref().map(Liveness::last_heard);
+    let received = line.open.as_ref().map(Liveness::last_heard);
     GameStreamStatus {
-        open: heard.is_some(),
+        open: received.is_some(),
         since: millis(line.since.elapsed()),
-        heard_ago: heard.map(|heard| millis(heard.elapsed())),
+        heard_ago: received.map(|received| millis(received.elapsed())),
         reopened: line.openings.saturating_sub(1),
     }
 }

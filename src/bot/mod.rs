@@ -6,30 +6,30 @@
 //!
 //! The core:
 //! * `table`: one game, from the lines of its stream to what is to be done
-//! * `lobby`: challenges and seats; `challenge`: the verdict on one challenge; `lists`: who is
+//! * `account`: challenges and seats; `challenge`: the verdict on one challenge; `lists`: who is
 //!   blocked, allowed, welcome
 //! * `clock`: the server's clock; `overhead`: what a move costs on the way to the server; `allot`:
 //!   from both to the limits of a search
 //! * `settings`: the operator's rules and the bot's own waiting times
-//! * `chat`: what is said in a game, but for its `lane`, the task that says it
-//! * `closing`: how the bot ends; `control` and `status`: what an operator may tell and ask it
-//! * `ledger`: what may be spent in a day; `guard`: when rated games pause
+//! * `chat`: what is said in a game, but for its `chat_queue`, the task that says it
+//! * `shutdown`: how the bot ends; `control` and `status`: what an operator may tell and ask it
+//! * `quota`: what may be spent in a day; `guard`: when rated games pause
 //! * `matchmaking`: games that the bot looks for itself; `arena`: arenas that it joins, but for the
 //!   `steward`, who makes the calls
 //! * `missed`: games that ended while nobody looked, but for the `seeker`, who looks them up
 //!
-//! Between core and shell: `memory`, what the bot knows beyond one game, kept in the store.
+//! Between core and shell: `state`, what the bot knows beyond one game, kept in the store.
 //!
 //! The shell:
-//! * `run`: the bot from its start; `porter`: the task at the door; `errands`: the calls it makes
-//! * `doorbell`: the account's event stream; `health`: whether token and account are still good
+//! * `run`: the bot from its start; `event_loop`: the task at the door; `api_queue`: the calls it makes
+//! * `account_stream`: the account's event stream; `health`: whether token and account are still good
 //! * `player`: the task of one game; `feed`: that game's stream; `voice`: what the player says
 //! * `orders`: an operator's commands carried out, `intervention` those about single games and
 //!   people, `blocked` whom they block; `alarm`: what an operator should look at;
-//!   `chronicle`: the full record for those who read; `minutes`: what a player writes into it;
-//!   `roll`: the games that run; `shelf`: what was thought of those that were left; `upkeep`: alarms about what is remembered
+//!   `event_log`: the full record for those who read; `minutes`: what a player writes into it;
+//!   `registry`: the games that run; `shelf`: what was thought of those that were left; `upkeep`: alarms about what is remembered
 //! * `limited`: calls refused for the rate, written down
-//! * `scribe`: those who work for the archive, beside all this
+//! * `archiver`: those who work for the archive, beside all this
 //! * `answer`: from the outcome of a call to what the core cares about
 //! * `report`: what those who listen are told
 

@@ -14,11 +14,11 @@ const KIND: &str = "limited";
 const SELDOM: u32 = 4;
 
 /// Writes for as long as the bot runs: at once, and then after `pause` at the earliest.
-pub(super) async fn write_down(client: &Client, chronicle: &EventLog, pause: Duration) {
+pub(super) async fn write_down(client: &Client, event_log: &EventLog, pause: Duration) {
     loop {
         client.limited().await;
         let mut rest = pause;
-        while write_now(client, chronicle) {
+        while write_now(client, event_log) {
             tokio::time::sleep(rest).await;
             rest = (rest * 2).min(pause * SELDOM);
         }
@@ -26,10 +26,10 @@ pub(super) async fn write_down(client: &Client, chronicle: &EventLog, pause: Dur
 }
 
 /// Writes what nobody has written yet; false if there is nothing.
-pub(super) fn write_now(client: &Client, chronicle: &EventLog) -> bool {
+pub(super) fn write_now(client: &Client, event_log: &EventLog) -> bool {
     let limited = client.take_limited();
     for it in &limited {
-        chronicle.note(KIND, it.to_string(), it.game.as_ref());
+        event_log.note(KIND, it.to_string(), it.game.as_ref());
     }
     !limited.is_empty()
 }

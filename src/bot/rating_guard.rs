@@ -61,7 +61,7 @@ pub struct GuardUpdate {
     /// What must be kept.
     pub changes: Vec<Change>,
     /// Where the guard has stepped in.
-    pub tripped: Vec<Pause>,
+    pub pause: Vec<Pause>,
 }
 
 /// A rating that changed.
@@ -293,7 +293,7 @@ impl RatingGuard {
             reason: reason.clone(),
         });
         news.changes.push(Change::Guard(row.clone()));
-        news.tripped.push(Pause {
+        news.pause.push(Pause {
             scope,
             until: span.until,
             reason,
@@ -346,23 +346,23 @@ mod tests {
     fn losses_in_a_row_to_one_opponent_stop_rated_games_with_that_one() {
         let mut guard = guard(RatingGuardRules::default());
         let (foe, other) = (UserId::new("foe"), UserId::new("other"));
-        let mut tripped = Vec::new();
+        let mut pause = Vec::new();
         for n in 0..8 {
-            assert!(tripped.is_empty());
+            assert!(pause.is_empty());
             let lost = game(n, "foe", Some(Side::Black), None);
-            tripped = guard.finished(&lost, lost.at).tripped;
+            pause = guard.finished(&lost, lost.at).pause;
         }
         let now = start() + HOUR;
-        assert_eq!(tripped.len(), 1);
-        assert_eq!(tripped[0].scope, GuardScope::Opponent(foe.clone()));
-        assert_eq!(tripped[0].reason, "8 rated games in a row lost to foe");
+        assert_eq!(pause.len(), 1);
+        assert_eq!(pause[0].scope, GuardScope::Opponent(foe.clone()));
+        assert_eq!(pause[0].reason, "8 rated games in a row lost to foe");
         assert!(guard.rest(Some(&foe), now).is_some());
         assert!(guard.rest(Some(&other), now).is_none() && guard.rest(None, now).is_none());
         let after = now + DAY;
         assert!(guard.rest(Some(&foe), after).is_none());
         // The count begins anew.
         let lost = game(9, "foe", Some(Side::Black), None);
-        assert!(guard.finished(&lost, after).tripped.is_empty());
+        assert!(guard.finished(&lost, after).pause.is_empty());
     }
 
     #[test]
@@ -377,7 +377,7 @@ mod tests {
             .enumerate()
         {
             let game = game(n, "foe", winner, None);
-            assert!(guard.finished(&game, game.at).tripped.is_empty());
+            assert!(guard.finished(&game, game.at).pause.is_empty());
         }
         let mut casual = game(7, "foe", loss, None);
         casual.rated = false;
@@ -386,19 +386,19 @@ mod tests {
         aborted.status = "aborted".into();
         assert_eq!(guard.finished(&aborted, aborted.at), GuardUpdate::default());
         let last = game(9, "foe", loss, None);
-        assert_eq!(guard.finished(&last, last.at).tripped.len(), 1);
+        assert_eq!(guard.finished(&last, last.at).pause.len(), 1);
     }
 
     #[test]
     fn losses_to_many_stop_all_rated_games() {
         let mut guard = guard(RatingGuardRules::default());
-        let mut tripped = Vec::new();
+        let mut pause = Vec::new();
         for n in 0..15 {
             let lost = game(n, &format!("foe{n}"), Some(Side::Black), None);
-            tripped = guard.finished(&lost, lost.at).tripped;
+            pause = guard.finished(&lost, lost.at).pause;
         }
-        assert_eq!(tripped.len(), 1);
-        assert_eq!(tripped[0].scope, GuardScope::All);
+        assert_eq!(pause.len(), 1);
+        assert_eq!(pause[0].scope, GuardScope::All);
         let now = start() + HOUR;
         assert!(guard.rest(None, now).is_some());
         assert!(guard.rest(Some(&UserId::new("anybody")), now).is_some());
@@ -411,29 +411,24 @@ mod tests {
         let foe = UserId::new("foe");
         for number in 1..=3 {
             let lost = game(number, "foe", Some(Side::Black), None);
-            assert!(guard.finished(&lost, lost.at).tripped.is_empty());
+            assert!(guard.finished(&lost, lost.at).pause.is_empty());
             // Told twice counts once.
             for diff in [-50 + i32::from(number == 3), -50] {
                 let news = guard.rated(&lost.game, Some(&foe), diff, lost.at);
-                assert!(news.tripped.is_empty(), "{number}");
+                assert!(news.pause.is_empty(), "{number}");
             }
         }
         let now = start();
         let more = GameId::new("more");
-        let tripped = guard.rated(&more, Some(&foe), -1, now + HOUR).tripped;
-        let scopes: Vec<_> = tripped.iter().map(|tripped| &tripped.scope).collect();
+        let pause = guard.rated(&more, Some(&foe), -1, now + HOUR).pause;
+        let scopes: Vec<_> = pause.iter().map(|pause| &pause.scope).collect();
         assert_eq!(
             scopes,
             [&GuardScope::Opponent(foe.clone()), &GuardScope::All]
         );
         let again = GameId::new("again");
         let later = now + HOUR * 2;
-        assert!(
-            guard
-                .rated(&again, Some(&foe), -50, later)
-                .tripped
-                .is_empty()
-        );
+        assert!(guard.rated(&again, Some(&foe), -50, later).pause.is_empty());
     }
 
     #[test]
@@ -446,7 +441,7 @@ mod tests {
         {
             let id = GameId::new(format!("g{n}"));
             let news = guard.rated(&id, Some(&foe), diff, start());
-            assert!(news.tripped.is_empty(), "{diff}");
+            assert!(news.pause.is_empty(), "{diff}");
         }
     }
 
@@ -458,7 +453,7 @@ mod tests {
         for (n, (diff, hours)) in rows.into_iter().enumerate() {
             let id = GameId::new(format!("g{n}"));
             let news = guard.rated(&id, None, diff, now + HOUR * hours);
-            assert!(news.tripped.is_empty(), "{diff}");
+            assert!(news.pause.is_empty(), "{diff}");
         }
     }
 
@@ -477,7 +472,7 @@ mod tests {
         let rows = rows.into_values().collect();
         let mut after = RatingGuard::new(RatingGuardRules::default(), rows, &[]);
         let lost = game(15, "foe15", Some(Side::Black), None);
-        assert_eq!(after.finished(&lost, lost.at).tripped.len(), 1);
+        assert_eq!(after.finished(&lost, lost.at).pause.len(), 1);
     }
 
     #[test]
@@ -486,9 +481,9 @@ mod tests {
         let before = [lost(1, -60), lost(2, -60), lost(4, -20)];
         let mut after = RatingGuard::new(RatingGuardRules::default(), Vec::new(), &before);
         let next = lost(5, -10);
-        let tripped = after.finished(&next, next.at).tripped;
-        assert_eq!(tripped.len(), 1);
-        assert_eq!(tripped[0].reason, "150 rating points lost within a day");
+        let pause = after.finished(&next, next.at).pause;
+        assert_eq!(pause.len(), 1);
+        assert_eq!(pause[0].reason, "150 rating points lost within a day");
     }
 
     #[test]

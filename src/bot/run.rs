@@ -33,11 +33,11 @@ pub struct BotOptions {
     /// The operator's rules.
     pub settings: Settings,
     /// What is known from earlier runs.
-    pub memory: BotState,
+    pub state: BotState,
     /// Where lists of names come from, beside the settings.
     pub lists: ListSources,
     /// The bot's own waiting times.
-    pub pace: BotTiming,
+    pub timing: BotTiming,
     /// Who is told what happens.
     pub listeners: EventBus,
     /// Refuse to play where another process of this machine plays as the same account.
@@ -103,15 +103,15 @@ pub async fn run_commanded(
     commands: CommandReceiver,
 ) -> Result<(), BotError> {
     let client = options.client.clone();
-    let chronicle = options.listeners.chronicle().clone();
-    let pause = options.pace.limited_note;
+    let event_log = options.listeners.event_log().clone();
+    let pause = options.timing.limited_note;
     let failures = tell_failures(commands.failures(), options.listeners.clone());
     let outcome = tokio::select! {
         outcome = Box::pin(serve(options, shutdown, commands)) => outcome,
-        () = rate_limit_log::write_down(&client, &chronicle, pause) => unreachable!("it writes for ever"),
+        () = rate_limit_log::write_down(&client, &event_log, pause) => unreachable!("it writes for ever"),
         () = failures => unreachable!("it listens for ever"),
     };
-    rate_limit_log::write_now(&client, &chronicle);
+    rate_limit_log::write_now(&client, &event_log);
     outcome
 }
 
@@ -143,7 +143,7 @@ async fn serve(
     };
     let mut options = options;
     if let Some(settings) = settings {
-        options.memory.set_rules(StateRules::from(&settings));
+        options.state.set_rules(StateRules::from(&settings));
         options.settings = settings;
     }
     let _sole = if options.sole {
@@ -154,16 +154,16 @@ async fn serve(
     tracing::info!(account = %identified.username, "playing");
     // Much is in it: kept apart from the future of whoever runs the bot.
     let lists = options.lists.clone();
-    let porter = Box::new(EventLoop::new(options, &identified, commands));
-    let porter = tokio::select! {
+    let event_loop = Box::new(EventLoop::new(options, &identified, commands));
+    let event_loop = tokio::select! {
         biased;
         () = shutdown.now.cancelled() => return Ok(()),
-        outcome = Box::pin(keep_door(porter, &lists, &identified, &shutdown.drain)) => outcome?,
+        outcome = Box::pin(keep_door(event_loop, &lists, &identified, &shutdown.drain)) => outcome?,
     };
     tokio::select! {
         biased;
         () = shutdown.now.cancelled() => {}
-        () = porter.take_leave() => {}
+        () = event_loop.shut_down() => {}
     }
     Ok(())
 }
@@ -178,18 +178,18 @@ fn take(server: &str, account: &Account) -> Result<InstanceLock, BotError> {
 
 /// Answers the door until it is time to end, through panics too.
 async fn keep_door(
-    mut porter: Box<EventLoop>,
+    mut event_loop: Box<EventLoop>,
     lists: &ListSources,
     account: &Account,
     drain: &CancellationToken,
 ) -> Result<Box<EventLoop>, BotError> {
-    let mut revival = RestartBackoff::new(porter.house.pace.revive);
+    let mut revival = RestartBackoff::new(event_loop.context.timing.revive);
     loop {
-        match AssertUnwindSafe(porter.run(drain)).catch_unwind().await {
-            Ok(outcome) => return outcome.map(|()| porter),
+        match AssertUnwindSafe(event_loop.run(drain)).catch_unwind().await {
+            Ok(outcome) => return outcome.map(|()| event_loop),
             Err(panic) => {
                 let reason = panic_message(panic.as_ref());
-                *porter = porter.anew(lists, account, reason);
+                *event_loop = event_loop.anew(lists, account, reason);
             }
         }
         revival.wait().await;
@@ -298,9 +298,9 @@ mod tests {
                 ..EngineOptions::default()
             }),
             settings: Settings::default(),
-            memory: BotState::nowhere(),
+            state: BotState::nowhere(),
             lists: ListSources::default(),
-            pace: BotTiming::default(),
+            timing: BotTiming::default(),
             listeners: listeners.clone(),
         };
         let (control, commands) = channel();
@@ -312,7 +312,7 @@ mod tests {
             panic!("other news");
         };
         assert_eq!(reason, "it plays a2a3");
-        let noted = listeners.chronicle().events(1);
+        let noted = listeners.event_log().events(1);
         assert_eq!(noted[0].kind, "engine");
         assert!(noted[0].text.ends_with(&reason), "{noted:?}");
         running.abort();

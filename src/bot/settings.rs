@@ -159,9 +159,9 @@ pub struct BotTiming {
     /// News of an absent opponent is void after this long.
     pub absence: Duration,
     /// A game that should have ended on time this long ago stands still.
-    pub standstill: Duration,
+    pub stalled: Duration,
     /// How long an accepted challenge keeps its seat without a game.
-    pub permit: Duration,
+    pub accepted: Duration,
     /// How long a challenge of our own keeps its seat without any news of it.
     pub hold: Duration,
     /// How often lists are read anew from files and addresses.
@@ -195,8 +195,8 @@ impl Default for BotTiming {
             short_clock: Duration::from_secs(30),
             healthy_clock: Duration::from_secs(10),
             absence: Duration::from_secs(12),
-            standstill: Duration::from_secs(60),
-            permit: Duration::from_secs(30),
+            stalled: Duration::from_secs(60),
+            accepted: Duration::from_secs(30),
             hold: Duration::from_secs(90),
             lists: Duration::from_secs(3600),
             list_page: Duration::from_secs(20),
@@ -230,8 +230,8 @@ impl BotTiming {
             short_clock: self.short_clock / factor,
             healthy_clock: self.healthy_clock / factor,
             absence: self.absence / factor,
-            standstill: self.standstill / factor,
-            permit: self.permit / factor,
+            stalled: self.stalled / factor,
+            accepted: self.accepted / factor,
             hold: self.hold / factor,
             lists: self.lists / factor,
             // A connection takes its time on the fastest clock.
@@ -275,9 +275,9 @@ mod tests {
 
     #[test]
     fn a_pace_shrinks_as_a_whole() {
-        let pace = BotTiming::default().faster(10);
-        assert_eq!(pace.confirm, Duration::from_millis(250));
-        assert_eq!(pace.post_limit, LEAST_POST_LIMIT);
+        let timing = BotTiming::default().faster(10);
+        assert_eq!(timing.confirm, Duration::from_millis(250));
+        assert_eq!(timing.post_limit, LEAST_POST_LIMIT);
         assert_eq!(BotTiming::default().faster(0), BotTiming::default());
     }
 }

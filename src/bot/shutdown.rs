@@ -52,7 +52,7 @@ impl ShutdownState {
     }
 
     /// When [`Closing::step`] is wanted.
-    pub(super) fn wake_at(self) -> Option<Instant> {
+    pub(super) fn next_timeout(self) -> Option<Instant> {
         match self {
             Self::No => None,
             Self::Draining { until } => until,
@@ -102,44 +102,51 @@ mod tests {
     #[test]
     fn it_ends_when_the_last_game_is_over() {
         let now = Instant::now();
-        let mut closing = ShutdownState::default();
-        assert_eq!(closing.step(true, game, PATIENCE, now), ShutdownStep::Wait);
-        closing.begin(LIMIT, now);
-        assert_eq!(closing.step(false, game, PATIENCE, now), ShutdownStep::Wait);
-        assert_eq!(closing.step(true, game, PATIENCE, now), ShutdownStep::End);
+        let mut shutdown = ShutdownState::default();
+        assert_eq!(shutdown.step(true, game, PATIENCE, now), ShutdownStep::Wait);
+        shutdown.begin(LIMIT, now);
+        assert_eq!(
+            shutdown.step(false, game, PATIENCE, now),
+            ShutdownStep::Wait
+        );
+        assert_eq!(shutdown.step(true, game, PATIENCE, now), ShutdownStep::End);
     }
 
     #[test]
     fn at_the_limit_fresh_games_are_called_off_and_the_rest_is_left() {
         let now = Instant::now();
-        let mut closing = ShutdownState::default();
-        closing.begin(LIMIT, now);
-        closing.begin(LIMIT * 9, now);
-        assert_eq!(closing.wake_at(), Some(now + LIMIT), "it cannot be put off");
+        let mut shutdown = ShutdownState::default();
+        shutdown.begin(LIMIT, now);
+        shutdown.begin(LIMIT * 9, now);
+        assert_eq!(
+            shutdown.next_timeout(),
+            Some(now + LIMIT),
+            "it cannot be put off"
+        );
         let late = now + LIMIT;
-        let step = closing.step(false, game, PATIENCE, late);
+        let step = shutdown.step(false, game, PATIENCE, late);
         assert_eq!(step, ShutdownStep::CallOff(game()));
         assert_eq!(
-            closing.step(false, game, PATIENCE, late),
+            shutdown.step(false, game, PATIENCE, late),
             ShutdownStep::Wait
         );
-        assert_eq!(closing.wake_at(), Some(late + PATIENCE));
-        let step = closing.step(false, game, PATIENCE, late + PATIENCE);
+        assert_eq!(shutdown.next_timeout(), Some(late + PATIENCE));
+        let step = shutdown.step(false, game, PATIENCE, late + PATIENCE);
         assert_eq!(step, ShutdownStep::End);
     }
 
     #[test]
     fn without_fresh_games_it_ends_at_the_limit() {
         let now = Instant::now();
-        let mut closing = ShutdownState::default();
-        closing.begin(Duration::ZERO, now);
+        let mut shutdown = ShutdownState::default();
+        shutdown.begin(Duration::ZERO, now);
         assert_eq!(
-            closing.step(false, Vec::new, PATIENCE, now),
+            shutdown.step(false, Vec::new, PATIENCE, now),
             ShutdownStep::End
         );
         let mut patient = ShutdownState::default();
         patient.begin(Duration::MAX, now);
-        assert_eq!(patient.wake_at(), None);
+        assert_eq!(patient.next_timeout(), None);
         assert_eq!(patient.step(false, game, PATIENCE, now), ShutdownStep::Wait);
     }
 }

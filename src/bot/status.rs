@@ -29,11 +29,13 @@ pub struct Status {
     /// The games that run.
     pub games: Vec<GameStatus>,
     /// Games of days a move, which take no seat.
-    pub parked: usize,
+    #[serde(rename = "parked")]
+    pub correspondence: usize,
     /// Challenges that wait for a seat.
     pub waiting: usize,
     /// What may still be spent today.
-    pub ledger: Option<QuotaStatus>,
+    #[serde(rename = "ledger")]
+    pub quota: Option<QuotaStatus>,
     /// Games that it looks for itself.
     pub matchmaking: MatchmakingStatus,
     /// Arenas that it is in or means to join, in words.

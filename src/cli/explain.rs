@@ -123,7 +123,7 @@ fn understand(text: &str) -> Result<ChallengeArgs, String> {
         (_, Some(inner @ Value::Object(_))) => Challenge::from_json(&inner.to_string()),
         _ => Challenge::from_json(text),
     };
-    let read = read.map_err(|misfit| format!("no challenge: {misfit}"))?;
+    let read = read.map_err(|mismatch| format!("no challenge: {mismatch}"))?;
     Ok(ChallengeArgs {
         challenge: read.value,
         compat: None,
@@ -132,7 +132,7 @@ fn understand(text: &str) -> Result<ChallengeArgs, String> {
 }
 
 fn event(text: &str) -> Result<ChallengeArgs, String> {
-    let read = Event::from_line(text).map_err(|misfit| format!("no event: {misfit}"))?;
+    let read = Event::from_line(text).map_err(|mismatch| format!("no event: {mismatch}"))?;
     let (challenge, compat) = match read.value {
         Event::Challenge { challenge, compat } => (challenge, compat),
         Event::ChallengeCanceled(challenge) | Event::ChallengeDeclined(challenge) => {
@@ -172,12 +172,12 @@ fn show(asked: &ChallengeArgs, verdict: &PolicyVerdict) -> io::Result<()> {
         Decision::Ignore => "ignore".to_owned(),
     };
     writeln!(out, "verdict  {decision}")?;
-    for (number, objection) in verdict.objections.iter().enumerate() {
+    for (number, objection) in verdict.violations.iter().enumerate() {
         let word = if number == 0 { "because" } else { "also" };
         writeln!(out, "{word:<8} {objection}")?;
     }
-    for misfit in &asked.dropped {
-        writeln!(out, "note     left out: {misfit}")?;
+    for mismatch in &asked.dropped {
+        writeln!(out, "note     left out: {mismatch}")?;
     }
     out.flush()
 }

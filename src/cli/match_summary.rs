@@ -32,7 +32,7 @@ pub(super) fn write(
     report: &MatchReport,
     time: Duration,
 ) -> io::Result<()> {
-    let (standing, tally) = (&report.standing, &report.standing.tally);
+    let (standing, tally) = (&report.score, &report.score.tally);
     for (name, player) in ["A", "B"].iter().zip(&contest.players) {
         writeln!(out, "{name:<11}{player}")?;
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use megaton::engine::Evaluator;
-use megaton::match_runner::{GeneratorOptions, mint};
+use megaton::match_runner::{GeneratorOptions, generate};
 
 use super::contest::failure;
 use super::failure::Failure;
@@ -62,7 +62,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
         out: args.out.clone(),
     };
     let bar = bar(args.count);
-    let minted = mint(&options, |minted| bar.set_position(minted.openings as u64));
+    let minted = generate(&options, |minted| bar.set_position(minted.openings as u64));
     bar.finish_and_clear();
     let minted = minted.map_err(failure)?;
     writeln!(

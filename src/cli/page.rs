@@ -37,14 +37,14 @@ pub(super) fn open_for_practice(config: &config::Panel) -> Option<Http> {
 }
 
 /// What the page of a practice needs of its bot; the state of the bot is watched from now on.
-pub(super) fn sources(control: &ControlHandle, chronicle: EventLog, server: &str) -> HttpSources {
+pub(super) fn sources(control: &ControlHandle, event_log: EventLog, server: &str) -> HttpSources {
     let (watch, watcher) = StatusWatch::new(control.clone());
     tokio::spawn(watcher.run());
     let (_, reload) = Reloader::new(None, Config::default(), control.clone());
     HttpSources {
         reload,
         control: control.clone(),
-        chronicle,
+        event_log,
         archive: None,
         health: Health::new(watch.clone(), SelfTest::default(), None),
         metrics: None,

@@ -184,11 +184,11 @@ async fn practise(
 ) -> Result<(), Failure> {
     let (control, commands) = bot::channel();
     let listeners = EventBus::default();
-    let chronicle = listeners.chronicle().clone();
+    let event_log = listeners.event_log().clone();
     let mut bot = put_on(args, config, server, signals, (listeners, commands))?;
     let looking_on = async {
         if !args.headless {
-            look_on(config, control, chronicle, server.url()).await;
+            look_on(config, control, event_log, server.url()).await;
         }
         std::future::pending::<()>().await;
     };
@@ -230,9 +230,9 @@ fn put_on(
         client: client.map_err(|error| Failure::Setup(error.into()))?,
         pool: run::pool(&config)?,
         settings: Settings::from(&config),
-        pace: BotTiming::default(),
+        timing: BotTiming::default(),
         listeners,
-        memory: open_memory(),
+        state: open_memory(),
         lists: ListSources::default(),
     };
     let shutdown = Shutdown {
@@ -249,13 +249,13 @@ async fn look_on(_: &Config, _: ControlHandle, _: EventLog, _: &str) {}
 
 /// Opens the operator's page of this bot and says where it is.
 #[cfg(unix)]
-async fn look_on(config: &Config, control: ControlHandle, chronicle: EventLog, server: &str) {
+async fn look_on(config: &Config, control: ControlHandle, event_log: EventLog, server: &str) {
     let Some(http) = page::open_for_practice(&config.panel) else {
         return;
     };
     // A terminal that is gone is noticed where games are told.
     let _ = writeln!(io::stdout(), "See what its operator sees at {}", http.url());
-    http.serve(page::sources(&control, chronicle, server)).await;
+    http.serve(page::sources(&control, event_log, server)).await;
 }
 
 /// Nothing is kept, and no day's limit or run of losses ends a practice.

@@ -50,9 +50,9 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
         let shutdown = runtime::listen()?;
         tokio::spawn(log.watch());
         let listeners = EventBus::default();
-        let chronicle = listeners.chronicle().clone();
-        let scribe = scribe(&config, &chronicle, &pool).await;
-        chronicle.note(
+        let event_log = listeners.event_log().clone();
+        let archiver = archiver(&config, &event_log, &pool).await;
+        event_log.note(
             "start",
             concat!("megaton ", env!("CARGO_PKG_VERSION")),
             None,
@@ -62,19 +62,19 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
             client,
             pool,
             settings: Settings::from(&config),
-            pace: BotTiming::default(),
+            timing: BotTiming::default(),
             listeners,
-            memory: memory.clone(),
+            state: memory.clone(),
             lists: ListSources {
                 data: config.data.home(&config.lichess),
             },
         };
-        let days = scribe.as_ref().map(Archiver::days);
+        let days = archiver.as_ref().map(Archiver::days);
         let outcome = Box::pin(commanded(options, shutdown, &config, path, days)).await;
         memory.settle().await;
-        chronicle.note("stop", "it ends", None);
-        if let Some(scribe) = scribe {
-            scribe.finish().await;
+        event_log.note("stop", "it ends", None);
+        if let Some(archiver) = archiver {
+            archiver.finish().await;
         }
         outcome?.map_err(|error| cannot_play(&error, &config.lichess.url))
     })
@@ -128,15 +128,15 @@ fn memory(config: &Config) -> Result<BotState, Failure> {
 }
 
 /// Those who keep what happens, if it is to be kept.
-async fn scribe(config: &Config, chronicle: &EventLog, pool: &Pool) -> Option<Archiver> {
+async fn archiver(config: &Config, event_log: &EventLog, pool: &Pool) -> Option<Archiver> {
     let home = config.data.home(&config.lichess);
     let home = home.filter(|_| config.archive.keep)?;
     let rules = ArchiveRules::from(&config.archive);
-    let scribe = Archiver::start(&home.join(FILE_NAME), chronicle, pool, &rules).await;
-    if let Err(error) = &scribe {
+    let archiver = Archiver::start(&home.join(FILE_NAME), event_log, pool, &rules).await;
+    if let Err(error) = &archiver {
         tracing::error!(%error, "nothing is archived: no thread for it");
     }
-    scribe.ok()
+    archiver.ok()
 }
 
 /// The cores and the memory that the config gives to searches.

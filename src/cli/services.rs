@@ -83,7 +83,7 @@ impl Services {
         let address = address.map_err(|error| Failure::Setup(error.into()))?;
         let (alerter, alerts) = Alerts::new(&config.alerts, address).map_err(Failure::failed)?;
         let (reloader, reload) = Reloader::new(path, config.clone(), control.clone());
-        let reloader = reloader.noting(options.listeners.chronicle().clone());
+        let reloader = reloader.noting(options.listeners.event_log().clone());
         let (watch, watcher) = StatusWatch::new(control.clone());
         let selftest = SelfTest::default();
         let home = config.data.home(&config.lichess);
@@ -120,7 +120,7 @@ impl Services {
             reload: self.reload,
             health: self.health,
             metrics: Some(self.metrics.clone()),
-            chronicle: self.listeners.chronicle().clone(),
+            event_log: self.listeners.event_log().clone(),
             archive: home.map(|home| home.join(FILE_NAME)),
             watch: self.watch.clone(),
             server: self.config.lichess.url.clone(),

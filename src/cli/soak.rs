@@ -132,9 +132,9 @@ async fn play(ground: SoakTarget, speed: u32, nodes: u64, concurrency: usize) ->
             ..EngineOptions::default()
         }),
         settings,
-        memory,
+        state: memory,
         lists: ListSources::default(),
-        pace: pace(speed),
+        timing: pace(speed),
         listeners: EventBus::default(),
     };
     let shutdown = Shutdown {

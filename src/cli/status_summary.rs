@@ -20,7 +20,7 @@ pub(super) fn lines(status: &Status) -> Vec<String> {
     for game in &status.games {
         say("game", one_game(game));
     }
-    if let Some(ledger) = &status.ledger {
+    if let Some(ledger) = &status.quota {
         say("today", spent(ledger));
     }
     say("looking", looking(status));
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn what_is_left_of_the_day_is_told() {
         let status = Status {
-            ledger: Some(LedgerStatus {
+            quota: Some(LedgerStatus {
                 bot_games: 12,
                 bot_games_limit: 100,
                 credits: 30,

@@ -208,15 +208,15 @@ impl State {
 /// One thread's place at the gate: holds a permit or not, and gives it back when dropped.
 #[derive(Debug)]
 pub(super) struct CorePermit {
-    gate: Arc<CorePermits>,
+    permits: Arc<CorePermits>,
     held: bool,
     since: Instant,
 }
 
 impl CorePermit {
-    pub(super) fn new(gate: Arc<CorePermits>) -> CorePermit {
+    pub(super) fn new(permits: Arc<CorePermits>) -> CorePermit {
         CorePermit {
-            gate,
+            permits,
             held: false,
             since: Instant::now(),
         }
@@ -230,7 +230,7 @@ impl CorePermit {
         gives_up: &dyn Fn() -> bool,
     ) -> bool {
         if !self.held {
-            self.held = self.gate.enter(need, until, gives_up);
+            self.held = self.permits.enter(need, until, gives_up);
             self.since = Instant::now();
         }
         self.held
@@ -242,7 +242,7 @@ impl CorePermit {
         pick: &dyn Fn() -> Option<T>,
         is_closed: &dyn Fn() -> bool,
     ) -> Option<T> {
-        let found = self.gate.enter_spare(pick, is_closed)?;
+        let found = self.permits.enter_spare(pick, is_closed)?;
         self.held = true;
         self.since = Instant::now();
         Some(found)
@@ -253,15 +253,15 @@ impl CorePermit {
     #[inline]
     pub(super) fn is_over(&self, now: Instant, slice: Duration, idle: bool) -> bool {
         let sliced =
-            || self.gate.is_contended() && now.saturating_duration_since(self.since) >= slice;
-        (idle && self.gate.is_pressed()) || sliced()
+            || self.permits.is_contended() && now.saturating_duration_since(self.since) >= slice;
+        (idle && self.permits.is_pressed()) || sliced()
     }
 
     /// Give the permit back.
     pub(super) fn release(&mut self) {
         if self.held {
             self.held = false;
-            self.gate.leave();
+            self.permits.leave();
         }
     }
 }
@@ -287,81 +287,81 @@ mod tests {
         move || CorePriority { due, idle: true }
     }
 
-    fn until_waiting(gate: &CorePermits, waiters: usize) {
-        while gate.lock().queue.len() < waiters {
+    fn until_waiting(permits: &CorePermits, waiters: usize) {
+        while permits.lock().queue.len() < waiters {
             thread::yield_now();
         }
     }
 
     #[test]
     fn the_most_urgent_waiter_is_served_first() {
-        let gate = Arc::new(CorePermits::new(1));
-        let mut first = CorePermit::new(Arc::clone(&gate));
+        let permits = Arc::new(CorePermits::new(1));
+        let mut first = CorePermit::new(Arc::clone(&permits));
         let now = Instant::now();
         assert!(first.take(&due(now), None, NEVER));
         let (sender, order) = mpsc::channel();
         let threads: Vec<_> = [300, 100, 200]
             .into_iter()
             .map(|millis| {
-                let (gate, sender) = (Arc::clone(&gate), sender.clone());
+                let (permits, sender) = (Arc::clone(&permits), sender.clone());
                 thread::spawn(move || {
-                    let mut turn = CorePermit::new(gate);
+                    let mut turn = CorePermit::new(permits);
                     let need = due(now + Duration::from_millis(millis));
                     assert!(turn.take(&need, None, NEVER));
                     sender.send(millis).unwrap();
                 })
             })
             .collect();
-        until_waiting(&gate, 3);
+        until_waiting(&permits, 3);
         first.release();
         for thread in threads {
             thread.join().unwrap();
         }
         drop(sender);
         assert_eq!(order.iter().collect::<Vec<_>>(), [100, 200, 300]);
-        assert_eq!(gate.lock().free, 1);
+        assert_eq!(permits.lock().free, 1);
     }
 
     #[test]
     fn a_waiter_wakes_by_itself_when_its_time_is_up() {
-        let gate = Arc::new(CorePermits::new(1));
-        let mut first = CorePermit::new(Arc::clone(&gate));
+        let permits = Arc::new(CorePermits::new(1));
+        let mut first = CorePermit::new(Arc::clone(&permits));
         assert!(first.take(&due(Instant::now()), None, NEVER));
         let end = Instant::now() + Duration::from_millis(2);
-        let mut second = CorePermit::new(gate);
+        let mut second = CorePermit::new(permits);
         assert!(!second.take(&due(end), Some(end), &|| Instant::now() >= end));
     }
 
     #[test]
     fn a_waiter_that_gives_up_takes_no_permit() {
-        let gate = Arc::new(CorePermits::new(1));
-        let mut first = CorePermit::new(Arc::clone(&gate));
+        let permits = Arc::new(CorePermits::new(1));
+        let mut first = CorePermit::new(Arc::clone(&permits));
         let now = due(Instant::now());
         assert!(first.take(&now, None, NEVER));
-        let mut second = CorePermit::new(Arc::clone(&gate));
+        let mut second = CorePermit::new(Arc::clone(&permits));
         assert!(!second.take(&now, None, &|| true));
-        assert!(!gate.is_contended() && !gate.is_pressed());
+        assert!(!permits.is_contended() && !permits.is_pressed());
         drop((first, second));
-        assert_eq!(gate.lock().free, 1);
+        assert_eq!(permits.lock().free, 1);
     }
 
     #[test]
     fn whoever_is_idle_yields_at_once_to_a_clock_but_not_to_another_idler() {
-        let gate = Arc::new(CorePermits::new(1));
+        let permits = Arc::new(CorePermits::new(1));
         let now = Instant::now();
-        let mut first = CorePermit::new(Arc::clone(&gate));
+        let mut first = CorePermit::new(Arc::clone(&permits));
         assert!(first.take(&idle(now), None, NEVER));
         let hour = Duration::from_secs(3600);
         assert!(!first.is_over(Instant::now(), hour, true), "nobody waits");
         let waiting = |need: Box<dyn Fn() -> CorePriority + Send>| {
-            let gate = Arc::clone(&gate);
-            thread::spawn(move || assert!(CorePermit::new(gate).take(&*need, None, NEVER)))
+            let permits = Arc::clone(&permits);
+            thread::spawn(move || assert!(CorePermit::new(permits).take(&*need, None, NEVER)))
         };
         let idler = waiting(Box::new(idle(now)));
-        until_waiting(&gate, 1);
+        until_waiting(&permits, 1);
         assert!(!first.is_over(Instant::now(), hour, true), "another idler");
         let player = waiting(Box::new(due(now)));
-        until_waiting(&gate, 2);
+        until_waiting(&permits, 2);
         assert!(first.is_over(Instant::now(), hour, true), "a clock runs");
         assert!(!first.is_over(Instant::now(), hour, false), "on our clock");
         first.release();
@@ -371,9 +371,9 @@ mod tests {
 
     #[test]
     fn a_waiter_whose_clock_begins_to_run_is_served_before_those_without_one() {
-        let gate = Arc::new(CorePermits::new(1));
+        let permits = Arc::new(CorePermits::new(1));
         let now = Instant::now();
-        let mut first = CorePermit::new(Arc::clone(&gate));
+        let mut first = CorePermit::new(Arc::clone(&permits));
         assert!(first.take(&due(now), None, NEVER));
         let hit = Arc::new(AtomicBool::new(false));
         let (sender, order) = mpsc::channel();
@@ -381,9 +381,10 @@ mod tests {
         let threads: Vec<_> = [false, true]
             .into_iter()
             .map(|is_hit| {
-                let (gate, sender, hit) = (Arc::clone(&gate), sender.clone(), Arc::clone(&hit));
+                let (permits, sender, hit) =
+                    (Arc::clone(&permits), sender.clone(), Arc::clone(&hit));
                 thread::spawn(move || {
-                    let mut turn = CorePermit::new(gate);
+                    let mut turn = CorePermit::new(permits);
                     let need = || {
                         let idle = !(is_hit && hit.load(Ordering::Acquire));
                         let due = if idle { late } else { now };
@@ -394,13 +395,13 @@ mod tests {
                 })
             })
             .collect();
-        until_waiting(&gate, 2);
-        assert!(!gate.is_pressed());
+        until_waiting(&permits, 2);
+        assert!(!permits.is_pressed());
         hit.store(true, Ordering::Release);
         for waiter in &threads {
             waiter.thread().unpark();
         }
-        while !gate.is_pressed() {
+        while !permits.is_pressed() {
             thread::yield_now();
         }
         first.release();

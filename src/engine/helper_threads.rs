@@ -42,7 +42,7 @@ pub(super) struct HelperThreads {
 
 /// What the helpers share.
 struct HelperBoard {
-    gate: Arc<CorePermits>,
+    permits: Arc<CorePermits>,
     hire: SearcherFactory,
     postings: Mutex<Vec<Arc<HelpRequest>>>,
     is_closed: AtomicBool,
@@ -70,13 +70,13 @@ impl fmt::Debug for HelperThreads {
 impl HelperThreads {
     /// A crew of `hands`, in wait at a gate; no thread of it runs yet.
     pub(super) fn new(
-        gate: Arc<CorePermits>,
+        permits: Arc<CorePermits>,
         hands: usize,
         in_background: bool,
         hire: SearcherFactory,
     ) -> HelperThreads {
         let board = HelperBoard {
-            gate,
+            permits,
             hire,
             postings: Mutex::new(Vec::new()),
             is_closed: AtomicBool::new(false),
@@ -97,18 +97,18 @@ impl HelperThreads {
         work: HelperWork,
     ) -> PostedRequest {
         self.started.call_once(|| self.start());
-        let posting = Arc::new(HelpRequest {
+        let request = Arc::new(HelpRequest {
             search,
             in_background,
             work,
             helpers: AtomicUsize::new(0),
             is_done: AtomicBool::new(false),
         });
-        self.board.lock().push(Arc::clone(&posting));
-        self.board.gate.call_spare();
+        self.board.lock().push(Arc::clone(&request));
+        self.board.permits.call_spare();
         PostedRequest {
             board: Arc::clone(&self.board),
-            posting,
+            request,
         }
     }
 
@@ -135,20 +135,20 @@ impl HelperThreads {
 impl Drop for HelperThreads {
     fn drop(&mut self) {
         self.board.is_closed.store(true, Ordering::Release);
-        self.board.gate.call_spare();
+        self.board.permits.call_spare();
     }
 }
 
 /// A posting on the board; dropping it takes it off.
 pub(super) struct PostedRequest {
     board: Arc<HelperBoard>,
-    posting: Arc<HelpRequest>,
+    request: Arc<HelpRequest>,
 }
 
 impl Drop for PostedRequest {
     fn drop(&mut self) {
         let mut postings = self.board.lock();
-        postings.retain(|posting| !Arc::ptr_eq(posting, &self.posting));
+        postings.retain(|request| !Arc::ptr_eq(request, &self.request));
     }
 }
 
@@ -178,12 +178,12 @@ impl HelperBoard {
         let postings = self.lock();
         let open = postings
             .iter()
-            .filter(|posting| !posting.is_done.load(Ordering::Relaxed));
-        let posting = Arc::clone(open.min_by_key(|posting| posting.claim())?);
-        posting.helpers.fetch_add(1, Ordering::Relaxed);
+            .filter(|request| !request.is_done.load(Ordering::Relaxed));
+        let request = Arc::clone(open.min_by_key(|request| request.claim())?);
+        request.helpers.fetch_add(1, Ordering::Relaxed);
         Some(HelperRun {
             board: Arc::clone(self),
-            posting,
+            request,
             number,
             looked: Cell::new(Instant::now()),
         })
@@ -193,7 +193,7 @@ impl HelperBoard {
 /// A helper's time at a posting.
 pub(super) struct HelperRun {
     board: Arc<HelperBoard>,
-    posting: Arc<HelpRequest>,
+    request: Arc<HelpRequest>,
     number: usize,
     /// When it last looked at what else there is to do.
     looked: Cell<Instant>,
@@ -207,14 +207,14 @@ impl HelperRun {
 
     /// Should the helper go: because a search waits for a core, or needs it more than this one?
     pub(super) fn is_over(&self, now: Instant) -> bool {
-        if self.board.gate.is_contended() {
+        if self.board.permits.is_contended() {
             return true;
         }
         if now.saturating_duration_since(self.looked.get()) < params::TIME_SLICE {
             return false;
         }
         self.looked.set(now);
-        let (is_idle, helpers) = self.posting.claim();
+        let (is_idle, helpers) = self.request.claim();
         self.board.lock().iter().any(|other| {
             let (other_idle, other_helpers) = other.claim();
             !other.is_done.load(Ordering::Relaxed)
@@ -226,7 +226,7 @@ impl HelperRun {
 impl Drop for HelperRun {
     fn drop(&mut self) {
         let _postings = self.board.lock();
-        self.posting.helpers.fetch_sub(1, Ordering::Relaxed);
+        self.request.helpers.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -235,15 +235,15 @@ impl Drop for HelperRun {
 fn help(board: &Arc<HelperBoard>, number: usize) {
     let mut searcher = (board.hire)();
     let pick = || board.pick(number);
-    while let Some(stint) = searcher.take_spare(&pick, &|| board.is_closed()) {
-        let posting = Arc::clone(&stint.posting);
-        let work = || (posting.work)(&mut searcher, stint);
+    while let Some(run) = searcher.take_spare(&pick, &|| board.is_closed()) {
+        let request = Arc::clone(&run.request);
+        let work = || (request.work)(&mut searcher, run);
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Unfinished::More) => {}
-            Ok(Unfinished::Nothing) => posting.is_done.store(true, Ordering::Relaxed),
+            Ok(Unfinished::Nothing) => request.is_done.store(true, Ordering::Relaxed),
             Err(_) => {
                 // It would fail again: this search has to do without.
-                posting.is_done.store(true, Ordering::Relaxed);
+                request.is_done.store(true, Ordering::Relaxed);
                 searcher = (board.hire)();
             }
         }
@@ -264,15 +264,15 @@ mod tests {
     /// How long a test waits before it says that something hangs.
     const GUARD: Duration = Duration::from_secs(20);
 
-    fn crew(cores: usize, hands: usize) -> (Arc<CorePermits>, HelperThreads) {
-        let gate = Arc::new(CorePermits::new(cores));
-        let of_hands = Arc::clone(&gate);
+    fn helpers(cores: usize, hands: usize) -> (Arc<CorePermits>, HelperThreads) {
+        let permits = Arc::new(CorePermits::new(cores));
+        let of_hands = Arc::clone(&permits);
         let hire = move || {
             let table = Arc::new(TranspositionTable::new(1));
             Searcher::new(table, Arc::clone(&of_hands), &Evaluator::classical())
         };
-        let crew = HelperThreads::new(Arc::clone(&gate), hands, false, Box::new(hire));
-        (gate, crew)
+        let helpers = HelperThreads::new(Arc::clone(&permits), hands, false, Box::new(hire));
+        (permits, helpers)
     }
 
     fn search(is_pondering: bool) -> Arc<SearchShared> {
@@ -282,10 +282,10 @@ mod tests {
     /// Work that says its name when it begins and lasts until it is called away.
     fn patient(name: &'static str, begun: &mpsc::Sender<&'static str>) -> HelperWork {
         let begun = begun.clone();
-        Box::new(move |_, stint| {
+        Box::new(move |_, run| {
             // The test may be over.
             let _ = begun.send(name);
-            while !stint.is_over(Instant::now()) && !stint.posting.search.is_stopped() {
+            while !run.is_over(Instant::now()) && !run.request.search.is_stopped() {
                 thread::yield_now();
             }
             Unfinished::More
@@ -294,10 +294,10 @@ mod tests {
 
     #[test]
     fn a_helper_that_fails_costs_no_more_than_itself() {
-        let (gate, crew) = crew(1, 1);
+        let (permits, helpers) = helpers(1, 1);
         let tries = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&tries);
-        let failing = crew.post(
+        let failing = helpers.post(
             search(false),
             false,
             Box::new(move |_, _| {
@@ -310,12 +310,12 @@ mod tests {
         }
         let (sender, begun) = mpsc::channel();
         let after = search(false);
-        let posted = crew.post(Arc::clone(&after), false, patient("after", &sender));
+        let request = helpers.post(Arc::clone(&after), false, patient("after", &sender));
         assert_eq!(begun.recv_timeout(GUARD), Ok("after"));
         assert_eq!(tries.load(Ordering::SeqCst), 1, "not tried again");
-        drop((failing, posted));
+        drop((failing, request));
         after.stop();
-        let mut turn = CorePermit::new(gate);
+        let mut turn = CorePermit::new(permits);
         let now = Instant::now();
         let need = || CorePriority {
             due: now,
@@ -326,12 +326,12 @@ mod tests {
 
     #[test]
     fn a_helper_goes_at_once_when_a_search_waits_and_comes_back_when_the_core_is_free() {
-        let (gate, crew) = crew(1, 1);
+        let (permits, helpers) = helpers(1, 1);
         let (sender, begun) = mpsc::channel();
         let helped = search(false);
-        let posted = crew.post(Arc::clone(&helped), false, patient("helped", &sender));
+        let request = helpers.post(Arc::clone(&helped), false, patient("helped", &sender));
         assert_eq!(begun.recv_timeout(GUARD), Ok("helped"));
-        let mut turn = CorePermit::new(gate);
+        let mut turn = CorePermit::new(permits);
         let now = Instant::now();
         let need = || CorePriority {
             due: now,
@@ -342,35 +342,35 @@ mod tests {
         assert!(begun.try_recv().is_err(), "no helper without a core");
         turn.release();
         assert_eq!(begun.recv_timeout(GUARD), Ok("helped"));
-        drop(posted);
+        drop(request);
         helped.stop();
     }
 
     #[test]
     fn helpers_go_where_a_clock_runs_and_share_themselves_out() {
-        let (_gate, crew) = crew(2, 2);
+        let (_gate, helpers) = helpers(2, 2);
         let (sender, begun) = mpsc::channel();
         let idle = search(true);
-        let first = crew.post(Arc::clone(&idle), false, patient("idle", &sender));
+        let first = helpers.post(Arc::clone(&idle), false, patient("idle", &sender));
         for _ in 0..2 {
             assert_eq!(begun.recv_timeout(GUARD), Ok("idle"));
         }
         let (one, other) = (search(false), search(false));
-        let second = crew.post(Arc::clone(&one), false, patient("one", &sender));
+        let second = helpers.post(Arc::clone(&one), false, patient("one", &sender));
         for _ in 0..2 {
             assert_eq!(begun.recv_timeout(GUARD), Ok("one"));
         }
-        let third = crew.post(Arc::clone(&other), false, patient("other", &sender));
+        let third = helpers.post(Arc::clone(&other), false, patient("other", &sender));
         assert_eq!(begun.recv_timeout(GUARD), Ok("other"));
         assert_eq!(one_each(&second, &third), (1, 1));
         drop((first, second, third));
-        for flight in [idle, one, other] {
-            flight.stop();
+        for search_shared in [idle, one, other] {
+            search_shared.stop();
         }
     }
 
     fn one_each(one: &PostedRequest, other: &PostedRequest) -> (usize, usize) {
-        let helpers = |posted: &PostedRequest| posted.posting.helpers.load(Ordering::SeqCst);
+        let helpers = |request: &PostedRequest| request.request.helpers.load(Ordering::SeqCst);
         (helpers(one), helpers(other))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A lease has one thread of its own, started when first needed and parked between searches, so
 //! that a move costs no thread start and no large allocation. However many leases there are, no
-//! more than `threads` of them compute at once; what they leave over is the helpers' (`crew`).
+//! more than `threads` of them compute at once; what they leave over is the helpers' (`helpers`).
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -58,10 +58,10 @@ pub struct Pool(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     table: Arc<TranspositionTable>,
-    gate: Arc<CorePermits>,
+    permits: Arc<CorePermits>,
     evaluator: Evaluator,
     /// Where there is more than one core.
-    crew: Option<Arc<HelperThreads>>,
+    helpers: Option<Arc<HelperThreads>>,
     tables: Option<Tablebases>,
     in_background: bool,
     searching: AtomicUsize,
@@ -80,18 +80,18 @@ impl Pool {
 
     fn build(options: &EngineOptions, in_background: bool) -> Pool {
         let table = Arc::new(TranspositionTable::new(options.hash_mb));
-        let gate = Arc::new(CorePermits::new(options.threads));
+        let permits = Arc::new(CorePermits::new(options.threads));
         let hands = options.threads.clamp(1, params::MOST_THREADS) - 1;
-        let crew = (hands > 0).then(|| {
+        let helpers = (hands > 0).then(|| {
             let (table, evaluator) = (Arc::clone(&table), options.evaluator.clone());
-            let (gate_of_crew, tables) = (Arc::clone(&gate), options.tables.clone());
+            let (gate_of_crew, tables) = (Arc::clone(&permits), options.tables.clone());
             let hire = move || {
-                let (table, gate) = (Arc::clone(&table), Arc::clone(&gate_of_crew));
-                Searcher::new(table, gate, &evaluator).with_tables(tables.clone())
+                let (table, permits) = (Arc::clone(&table), Arc::clone(&gate_of_crew));
+                Searcher::new(table, permits, &evaluator).with_tables(tables.clone())
             };
-            let gate = Arc::clone(&gate);
+            let permits = Arc::clone(&permits);
             Arc::new(HelperThreads::new(
-                gate,
+                permits,
                 hands,
                 in_background,
                 Box::new(hire),
@@ -99,9 +99,9 @@ impl Pool {
         });
         Pool(Arc::new(Shared {
             table,
-            gate,
+            permits,
             evaluator: options.evaluator.clone(),
-            crew,
+            helpers,
             tables: options.tables.clone(),
             in_background,
             searching: AtomicUsize::new(0),
@@ -197,15 +197,15 @@ impl Engine {
 
     fn start(&self, game: &Game, limits: Limits, report: Option<ReportSink>) -> Search {
         let first = safe_move(game.position(), &limits.searchmoves);
-        let flight = Arc::new(SearchShared::new(limits.ponder, first));
-        let former = std::mem::replace(&mut *lock(&self.current), Arc::downgrade(&flight));
+        let search_shared = Arc::new(SearchShared::new(limits.ponder, first));
+        let former = std::mem::replace(&mut *lock(&self.current), Arc::downgrade(&search_shared));
         if let Some(former) = former.upgrade() {
             former.stop();
         }
-        let search = Search::new(Arc::clone(&flight));
-        let task = Task::new(game, limits, report, Arc::clone(&flight));
+        let search = Search::new(Arc::clone(&search_shared));
+        let task = Task::new(game, limits, report, Arc::clone(&search_shared));
         if !self.send(Job::Think(Box::new(task))) {
-            land_safely(&flight);
+            land_safely(&search_shared);
         }
         search
     }
@@ -220,7 +220,7 @@ impl Engine {
             return false;
         };
         if let Job::Think(task) = &job {
-            task.flight.set_thread(worker.thread.clone());
+            task.search_shared.set_thread(worker.thread.clone());
         }
         let sent = worker.jobs.send(job).is_ok();
         if !sent {
@@ -232,8 +232,8 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        if let Some(flight) = lock(&self.current).upgrade() {
-            flight.stop();
+        if let Some(search_shared) = lock(&self.current).upgrade() {
+            search_shared.stop();
         }
     }
 }
@@ -267,9 +267,9 @@ fn work(shared: &Shared, inbox: &mpsc::Receiver<Job>) {
         give_way();
     }
     let fresh = || {
-        let (table, gate) = (Arc::clone(&shared.table), Arc::clone(&shared.gate));
-        Searcher::new(table, gate, &shared.evaluator)
-            .with_crew(shared.crew.clone())
+        let (table, permits) = (Arc::clone(&shared.table), Arc::clone(&shared.permits));
+        Searcher::new(table, permits, &shared.evaluator)
+            .with_crew(shared.helpers.clone())
             .with_tables(shared.tables.clone())
     };
     let mut searcher = fresh();
@@ -277,14 +277,14 @@ fn work(shared: &Shared, inbox: &mpsc::Receiver<Job>) {
         match job {
             Job::NewGame => searcher.forget(),
             Job::Think(task) => {
-                let flight = Arc::clone(&task.flight);
+                let search_shared = Arc::clone(&task.search_shared);
                 shared.searching.fetch_add(1, Ordering::Relaxed);
-                let thought = catch_unwind(AssertUnwindSafe(|| searcher.run(*task)));
+                let result = catch_unwind(AssertUnwindSafe(|| searcher.run(*task)));
                 shared.searching.fetch_sub(1, Ordering::Relaxed);
-                if let Ok(thought) = thought {
-                    flight.land(thought);
+                if let Ok(result) = result {
+                    search_shared.land(result);
                 } else {
-                    land_safely(&flight);
+                    land_safely(&search_shared);
                     searcher = fresh();
                 }
             }
@@ -293,16 +293,16 @@ fn work(shared: &Shared, inbox: &mpsc::Receiver<Job>) {
 }
 
 /// The answer of a search that failed: the best known so far, or the safe move it began with.
-fn land_safely(flight: &SearchShared) {
-    let best = flight.best();
-    flight.land(SearchResult {
+fn land_safely(search_shared: &SearchShared) {
+    let best = search_shared.best();
+    search_shared.land(SearchResult {
         best,
         ponder: None,
         score: Score::Cp(0),
         depth: 0,
         seldepth: 0,
         nodes: 0,
-        time: flight.started.elapsed(),
+        time: search_shared.started.elapsed(),
         line: best.into_iter().collect(),
         ranking: Vec::new(),
         by_tables: false,

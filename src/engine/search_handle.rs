@@ -20,8 +20,8 @@ pub type OnDone = Box<dyn FnOnce(SearchResult) + Send>;
 pub struct Search(Arc<SearchShared>);
 
 impl Search {
-    pub(super) fn new(flight: Arc<SearchShared>) -> Search {
-        Search(flight)
+    pub(super) fn new(search_shared: Arc<SearchShared>) -> Search {
+        Search(search_shared)
     }
 
     /// Ask for the answer now. It comes within a few milliseconds by the ordinary way.
@@ -153,14 +153,14 @@ impl SearchShared {
     }
 
     /// Hand in the answer. A callback that panics harms nobody.
-    pub(super) fn land(&self, thought: SearchResult) {
+    pub(super) fn land(&self, result: SearchResult) {
         let mut outcome = self.outcome();
-        let before = std::mem::replace(&mut *outcome, SearchState::Done(thought.clone()));
+        let before = std::mem::replace(&mut *outcome, SearchState::Done(result.clone()));
         drop(outcome);
         self.landed.notify_all();
         if let SearchState::Thinking(Some(callback)) = before {
             // The panic hook has reported it; there is nothing to add.
-            let _ = catch_unwind(AssertUnwindSafe(|| callback(thought)));
+            let _ = catch_unwind(AssertUnwindSafe(|| callback(result)));
         }
     }
 
@@ -168,10 +168,10 @@ impl SearchShared {
         let mut outcome = self.outcome();
         match &mut *outcome {
             SearchState::Thinking(slot) => *slot = Some(callback),
-            SearchState::Done(thought) => {
-                let thought = thought.clone();
+            SearchState::Done(result) => {
+                let result = result.clone();
                 drop(outcome);
-                callback(thought);
+                callback(result);
             }
         }
     }
@@ -179,8 +179,8 @@ impl SearchShared {
     fn wait(&self) -> SearchResult {
         let mut outcome = self.outcome();
         loop {
-            if let SearchState::Done(thought) = &*outcome {
-                return thought.clone();
+            if let SearchState::Done(result) = &*outcome {
+                return result.clone();
             }
             outcome = self
                 .landed

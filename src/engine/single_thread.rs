@@ -33,8 +33,8 @@ impl SingleThread {
     /// A searcher that knows nothing yet.
     pub fn new(options: &EngineOptions) -> SingleThread {
         let table = Arc::new(TranspositionTable::new(options.hash_mb));
-        let gate = Arc::new(CorePermits::new(1));
-        let searcher = Searcher::new(Arc::clone(&table), gate, &options.evaluator)
+        let permits = Arc::new(CorePermits::new(1));
+        let searcher = Searcher::new(Arc::clone(&table), permits, &options.evaluator)
             .with_tables(options.tables.clone());
         SingleThread { table, searcher }
     }
@@ -54,8 +54,9 @@ impl SingleThread {
             ..limits.clone()
         };
         let first = safe_move(game.position(), &limits.searchmoves);
-        let flight = Arc::new(SearchShared::new(false, first));
-        self.searcher.run(Task::new(game, limits, None, flight))
+        let search_shared = Arc::new(SearchShared::new(false, first));
+        self.searcher
+            .run(Task::new(game, limits, None, search_shared))
     }
 }
 
@@ -63,7 +64,7 @@ impl SingleThread {
 mod tests {
     use super::*;
 
-    fn solo() -> SingleThread {
+    fn searcher() -> SingleThread {
         SingleThread::new(&EngineOptions {
             hash_mb: 1,
             ..EngineOptions::default()
@@ -72,38 +73,38 @@ mod tests {
 
     #[test]
     fn a_forgotten_game_leaves_no_trace() {
-        let (mut solo, game) = (solo(), Game::new());
-        let think = |solo: &mut SingleThread, game: &Game| {
-            let thought = solo.think(game, &Limits::nodes(3000));
-            (thought.best, thought.score, thought.nodes, thought.line)
+        let (mut searcher, game) = (searcher(), Game::new());
+        let think = |searcher: &mut SingleThread, game: &Game| {
+            let result = searcher.think(game, &Limits::nodes(3000));
+            (result.best, result.score, result.nodes, result.line)
         };
-        let fresh = think(&mut solo, &game);
+        let fresh = think(&mut searcher, &game);
         let other = Game::from_uci_moves("e2e4 g8f6 e4e5").expect("legal moves");
-        think(&mut solo, &other);
-        solo.new_game();
-        assert_eq!(think(&mut solo, &game), fresh);
+        think(&mut searcher, &other);
+        searcher.new_game();
+        assert_eq!(think(&mut searcher, &game), fresh);
     }
 
     #[test]
     fn soft_nodes_end_between_iterations_and_hard_ones_at_once() {
-        let (mut solo, game) = (solo(), Game::new());
+        let (mut searcher, game) = (searcher(), Game::new());
         let soft = Limits {
             soft_nodes: Some(2000),
             ..Limits::default()
         };
-        let thought = solo.think(&game, &soft);
+        let result = searcher.think(&game, &soft);
         let again = {
-            solo.new_game();
-            solo.think(&game, &Limits::depth(thought.depth))
+            searcher.new_game();
+            searcher.think(&game, &Limits::depth(result.depth))
         };
-        assert!(thought.nodes >= 2000);
-        assert_eq!((thought.best, thought.nodes), (again.best, again.nodes));
-        solo.new_game();
+        assert!(result.nodes >= 2000);
+        assert_eq!((result.best, result.nodes), (again.best, again.nodes));
+        searcher.new_game();
         let both = Limits {
             nodes: Some(500),
             ..soft
         };
-        assert!(solo.think(&game, &both).nodes <= 500);
+        assert!(searcher.think(&game, &both).nodes <= 500);
     }
 
     #[test]
@@ -113,6 +114,6 @@ mod tests {
             ponder: true,
             ..Limits::depth(3)
         };
-        assert_eq!(solo().think(&Game::new(), &limits).depth, 3);
+        assert_eq!(searcher().think(&Game::new(), &limits).depth, 3);
     }
 }

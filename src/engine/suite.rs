@@ -116,16 +116,13 @@ pub fn run(
         pool.clear_hash();
         engine.new_game();
         let game = Game::from_position(puzzle.position);
-        let thought = engine.think(&game, Limits::nodes(nodes)).wait();
-        let played = thought
-            .best
-            .map(|best| best.to_string())
-            .unwrap_or_default();
+        let result = engine.think(&game, Limits::nodes(nodes)).wait();
+        let played = result.best.map(|best| best.to_string()).unwrap_or_default();
         if played == puzzle.answer {
             report.solved += 1;
             continue;
         }
-        let (id, answer, score) = (&puzzle.id, &puzzle.answer, thought.score);
+        let (id, answer, score) = (&puzzle.id, &puzzle.answer, result.score);
         writeln!(output, "{id}: {played} ({score}) instead of {answer}")?;
         report.missed.push(puzzle.id.clone());
     }

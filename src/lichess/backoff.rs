@@ -60,17 +60,17 @@ impl GameBackoff {
         }
     }
 
-    /// How long to wait before the next opening, after `loss` of a stream that lived for `lived`
+    /// How long to wait before the next opening, after `disconnect` of a stream that lived for `lived`
     /// (nought if it never opened). A wait the server advised is left to the caller, who knows the
     /// clock.
-    pub fn after_loss(&mut self, loss: &Disconnect, lived: Duration) -> Duration {
-        let unanswered = lived.is_zero() && matches!(loss, Disconnect::Silent(_));
+    pub fn after_loss(&mut self, disconnect: &Disconnect, lived: Duration) -> Duration {
+        let unanswered = lived.is_zero() && matches!(disconnect, Disconnect::Silent(_));
         self.unanswered = if unanswered {
             self.unanswered.saturating_add(1)
         } else {
             0
         };
-        if lived < self.healthy_life && self.silences.excuse(loss, lived) {
+        if lived < self.healthy_life && self.silences.excuse(disconnect, lived) {
             return Duration::ZERO;
         }
         self.after_life(lived)
@@ -146,16 +146,16 @@ impl EventBackoff {
         self.budget.wait(now).is_zero()
     }
 
-    /// How long to wait at `now` before the next opening, after `loss` of a stream that lived for
+    /// How long to wait at `now` before the next opening, after `disconnect` of a stream that lived for
     /// `lived` (nought if it never opened). `chance` is a random number in `0.0..1.0`.
     pub fn after_loss(
         &mut self,
-        loss: &Disconnect,
+        disconnect: &Disconnect,
         lived: Duration,
         now: Instant,
         chance: f64,
     ) -> Duration {
-        if let Disconnect::Unopened(error) = loss
+        if let Disconnect::Unopened(error) = disconnect
             && error.is_unreached()
         {
             return self.after_knocking(now, chance);
@@ -165,10 +165,10 @@ impl EventBackoff {
             self.attempts = 0;
             self.silences = SilenceCount::default();
             Duration::ZERO
-        } else if self.silences.excuse(loss, lived) {
+        } else if self.silences.excuse(disconnect, lived) {
             Duration::ZERO
         } else {
-            let (before, growth) = if PollFallback::helps(loss, lived) {
+            let (before, growth) = if PollFallback::helps(disconnect, lived) {
                 (PATIENT_AFTER, PATIENT_GROWTH)
             } else {
                 (0, GROWTH)
@@ -181,7 +181,7 @@ impl EventBackoff {
             self.attempts = self.attempts.saturating_add(1);
             jittered_from(least, full.min(self.longest), chance)
         };
-        let demanded = match loss {
+        let demanded = match disconnect {
             Disconnect::Unopened(error) if error.is_unauthorized() => self.longest,
             Disconnect::Unopened(error) => error.wait().unwrap_or_default(),
             _ => Duration::ZERO,
@@ -212,10 +212,10 @@ impl EventBackoff {
 struct SilenceCount(u32);
 
 impl SilenceCount {
-    /// Takes in a `loss` after a short life. Says whether it is no reason to wait.
-    fn excuse(&mut self, loss: &Disconnect, lived: Duration) -> bool {
+    /// Takes in a `disconnect` after a short life. Says whether it is no reason to wait.
+    fn excuse(&mut self, disconnect: &Disconnect, lived: Duration) -> bool {
         let was_open = !lived.is_zero();
-        if was_open && matches!(loss, Disconnect::Silent(_)) {
+        if was_open && matches!(disconnect, Disconnect::Silent(_)) {
             self.0 = self.0.saturating_add(1);
             return self.0 <= FREE_SILENCES;
         }
@@ -242,8 +242,8 @@ impl PollFallback {
     /// The rules of `timing`, for trouble that began at `since`.
     pub fn new(timing: &Timing, since: Instant) -> Self {
         Self {
-            first: timing.knock,
-            longest: timing.knock_max.max(timing.knock),
+            first: timing.ping,
+            longest: timing.knock_max.max(timing.ping),
             steady: timing.steady,
             since,
         }
@@ -258,10 +258,10 @@ impl PollFallback {
         }
     }
 
-    /// Whether `loss` of a stream that lived for `lived` (nought if it never opened) is one of a
+    /// Whether `disconnect` of a stream that lived for `lived` (nought if it never opened) is one of a
     /// server that was reached and is out of order: a small call can tell when it is no more.
-    pub fn helps(loss: &Disconnect, lived: Duration) -> bool {
-        match loss {
+    pub fn helps(disconnect: &Disconnect, lived: Duration) -> bool {
+        match disconnect {
             Disconnect::Unopened(error) => error.is_out_of_order(),
             // Nobody answered the opening.
             Disconnect::Silent(_) => lived.is_zero(),

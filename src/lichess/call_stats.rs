@@ -63,30 +63,30 @@ pub struct CallStats {
 
 impl CallStats {
     /// Calls of this kind that went out.
-    pub fn sent(&self, scope: EndpointClass) -> u64 {
-        self.sent[scope as usize]
+    pub fn sent(&self, class: EndpointClass) -> u64 {
+        self.sent[class as usize]
     }
 
     /// Calls of this kind that were not let out and told to wait instead.
-    pub fn held(&self, scope: EndpointClass) -> u64 {
-        self.held[scope as usize]
+    pub fn held(&self, class: EndpointClass) -> u64 {
+        self.held[class as usize]
     }
 
     /// Calls of this kind that ended so.
-    pub fn ended(&self, scope: EndpointClass, outcome: CallResult) -> u64 {
-        self.ended[scope as usize][outcome as usize]
+    pub fn ended(&self, class: EndpointClass, outcome: CallResult) -> u64 {
+        self.ended[class as usize][outcome as usize]
     }
 
-    pub(super) fn count_sent(&mut self, scope: EndpointClass) {
-        self.sent[scope as usize] += 1;
+    pub(super) fn count_sent(&mut self, class: EndpointClass) {
+        self.sent[class as usize] += 1;
     }
 
-    pub(super) fn count_held(&mut self, scope: EndpointClass) {
-        self.held[scope as usize] += 1;
+    pub(super) fn count_held(&mut self, class: EndpointClass) {
+        self.held[class as usize] += 1;
     }
 
-    pub(super) fn count_end(&mut self, scope: EndpointClass, outcome: CallResult) {
-        self.ended[scope as usize][outcome as usize] += 1;
+    pub(super) fn count_end(&mut self, class: EndpointClass, outcome: CallResult) {
+        self.ended[class as usize][outcome as usize] += 1;
     }
 }
 

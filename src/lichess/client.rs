@@ -71,8 +71,8 @@ struct Inner {
     authorization: HeaderValue,
     timing: Timing,
     agent: UserAgent,
-    gate: RateLimiter,
-    complaints: WarnOnce,
+    limiter: RateLimiter,
+    warnings: WarnOnce,
     /// Calls that were refused for the rate.
     limited: RateLimitLog,
     /// When the connection of the moves was last used.
@@ -99,10 +99,10 @@ impl Client {
             pools,
             authorization: options.token.header(),
             token: options.token,
-            gate: RateLimiter::new(&options.timing),
+            limiter: RateLimiter::new(&options.timing),
             timing: options.timing,
             agent,
-            complaints: WarnOnce::default(),
+            warnings: WarnOnce::default(),
             limited: RateLimitLog::default(),
             moves_used: Mutex::new(None),
             doubted: Notify::new(),
@@ -116,18 +116,18 @@ impl Client {
     }
 
     /// How many calls of one kind went out.
-    pub fn calls(&self, scope: EndpointClass) -> u64 {
-        self.0.gate.governor().tally().sent(scope)
+    pub fn calls(&self, class: EndpointClass) -> u64 {
+        self.0.limiter.scheduler().stats().sent(class)
     }
 
     /// The counters of all kinds of calls.
-    pub fn tally(&self) -> CallStats {
-        self.0.gate.governor().tally().clone()
+    pub fn stats(&self) -> CallStats {
+        self.0.limiter.scheduler().stats().clone()
     }
 
     /// The rest of the pause of one kind of call, if it pauses.
-    pub fn pause(&self, scope: EndpointClass) -> Option<Duration> {
-        self.0.gate.governor().pause(scope, Instant::now())
+    pub fn pause(&self, class: EndpointClass) -> Option<Duration> {
+        self.0.limiter.scheduler().pause(class, Instant::now())
     }
 
     /// Waits until the server may have refused a call for the rate.
@@ -150,7 +150,7 @@ impl Client {
     pub fn forbidden(&self) -> Option<(EndpointClass, u32)> {
         let forbidden = lock(&self.0.forbidden);
         let most = forbidden.iter().max_by_key(|(_, times)| **times);
-        most.map(|(scope, times)| (*scope, *times))
+        most.map(|(class, times)| (*class, *times))
     }
 
     /// Counts such calls anew.
@@ -167,8 +167,8 @@ impl Client {
         &self.0.agent
     }
 
-    pub(super) fn complaints(&self) -> WarnOnce {
-        self.0.complaints.clone()
+    pub(super) fn warnings(&self) -> WarnOnce {
+        self.0.warnings.clone()
     }
 
     /// The address of the server.
@@ -197,8 +197,8 @@ impl Client {
         *lock(&self.0.moves_used) = Some(Instant::now());
     }
 
-    fn pool(&self, scope: EndpointClass) -> &reqwest::Client {
-        if matches!(scope, EndpointClass::Move | EndpointClass::Warm) {
+    fn pool(&self, class: EndpointClass) -> &reqwest::Client {
+        if matches!(class, EndpointClass::Move | EndpointClass::Warm) {
             self.use_moves();
             &self.0.pools.moves
         } else {
@@ -210,15 +210,15 @@ impl Client {
     /// done twice is left to fail: the next call of another kind finds out.
     async fn exchange(&self, call: &ApiRequest) -> Result<Response, Error> {
         let (agent, named) = self.0.agent.header();
-        let pool = self.pool(call.scope);
+        let pool = self.pool(call.class);
         let send = |agent| pool.execute(call.request(&self.0.authorization, agent));
         let no_answer = |error: reqwest::Error| Error::no_answer(&error.without_url());
         let response = send(agent).await.map_err(no_answer)?;
-        if response.status() != 401 || !named || !call.scope.is_repeatable() {
+        if response.status() != 401 || !named || !call.class.is_repeatable() {
             return Ok(response);
         }
         drop(response);
-        self.0.gate.governor().again(call.scope, Instant::now());
+        self.0.limiter.scheduler().again(call.class, Instant::now());
         let response = send(self.0.agent.nameless()).await.map_err(no_answer)?;
         if response.status() != 401 {
             self.0.agent.forget_name();
@@ -232,9 +232,9 @@ impl Client {
 
     /// Makes a call and returns the body of the success.
     pub(super) async fn call(&self, call: ApiRequest) -> Result<Bytes, Error> {
-        let _admitted = self.0.gate.pass(call.scope, call.cost).await?;
+        let _admitted = self.0.limiter.pass(call.class, call.cost).await?;
         let begun = Instant::now();
-        let time = match call.scope {
+        let time = match call.class {
             EndpointClass::Move | EndpointClass::Answer | EndpointClass::AcceptBot => {
                 self.0.timing.move_call
             }
@@ -243,8 +243,8 @@ impl Client {
         let outcome = self.attempt(&call, begun + time).await;
         let ms = begun.elapsed().as_secs_f64() * 1e3;
         match &outcome {
-            Ok(_) => tracing::debug!(scope = ?call.scope, ms, "call"),
-            Err(error) => tracing::debug!(scope = ?call.scope, ms, %error, "call failed"),
+            Ok(_) => tracing::debug!(class = ?call.class, ms, "call"),
+            Err(error) => tracing::debug!(class = ?call.class, ms, %error, "call failed"),
         }
         self.settle(&call, outcome)
     }
@@ -270,7 +270,7 @@ impl Client {
         call: ApiRequest,
         time: Duration,
     ) -> Result<Response, Disconnect> {
-        let admitted = self.0.gate.pass(call.scope, call.cost).await;
+        let admitted = self.0.limiter.pass(call.class, call.cost).await;
         let _admitted = admitted.map_err(Disconnect::Unopened)?;
         let exchange = async {
             let mut response = self.exchange(&call).await?;
@@ -288,7 +288,10 @@ impl Client {
             }
         };
         let Ok(outcome) = tokio::time::timeout(time, exchange).await else {
-            self.0.gate.governor().ended(call.scope, CallResult::Lost);
+            self.0
+                .limiter
+                .scheduler()
+                .ended(call.class, CallResult::Lost);
             return Err(Disconnect::Silent(time));
         };
         self.settle(&call, outcome).map_err(Disconnect::Unopened)
@@ -296,17 +299,17 @@ impl Client {
 
     /// Tells the governor what came of it, and the caller how long a pause is.
     fn settle<T>(&self, call: &ApiRequest, outcome: Result<T, Error>) -> Result<T, Error> {
-        let scope = call.scope;
+        let class = call.class;
         let end = outcome
             .as_ref()
             .err()
             .map_or(CallResult::Done, CallResult::from);
-        self.0.gate.governor().ended(scope, end);
+        self.0.limiter.scheduler().ended(class, end);
         if outcome.as_ref().is_err_and(Error::is_unreached) {
-            self.0.gate.governor().unsent(scope);
+            self.0.limiter.scheduler().unsent(class);
         }
-        if scope.is_play() {
-            self.note_refusal(scope, outcome.as_ref().err());
+        if class.is_play() {
+            self.note_refusal(class, outcome.as_ref().err());
         }
         let Err(Error::RateLimited { wait, body }) = outcome else {
             return outcome;
@@ -316,24 +319,24 @@ impl Client {
             wait
         } else {
             let now = Instant::now();
-            Some(self.0.gate.governor().limited(scope, wait, now))
+            Some(self.0.limiter.scheduler().limited(class, wait, now))
         };
-        self.0.limited.add(scope, call.game.as_ref(), wait, &body);
+        self.0.limited.add(class, call.game.as_ref(), wait, &body);
         let (key, answer) = (body.limit_key(), &body.message);
         let game = call.game.as_ref().map(tracing::field::display);
-        tracing::warn!(status = 429, scope = scope.as_str(), game, ?wait, ?key, %answer,
+        tracing::warn!(status = 429, class = class.as_str(), game, ?wait, ?key, %answer,
             "rate limited");
         Err(Error::RateLimited { wait, body })
     }
 
     /// Whether a call at a game or a challenge was refused as if we were not good for it any more.
-    fn note_refusal(&self, scope: EndpointClass, error: Option<&Error>) {
+    fn note_refusal(&self, class: EndpointClass, error: Option<&Error>) {
         match error {
             None => {
-                lock(&self.0.forbidden).remove(&scope);
+                lock(&self.0.forbidden).remove(&class);
             }
             Some(error) if error.is_forbidden() => {
-                *lock(&self.0.forbidden).entry(scope).or_default() += 1;
+                *lock(&self.0.forbidden).entry(class).or_default() += 1;
                 self.0.doubted.notify_one();
             }
             Some(error) if error.is_unauthorized() => self.0.doubted.notify_one(),
@@ -352,19 +355,19 @@ impl Client {
         let text = std::str::from_utf8(body).map_err(|_| Error::Protocol {
             reason: "the answer is not UTF-8".into(),
         })?;
-        let read = lenient_json::read::<T>(text).map_err(|misfit| Error::Protocol {
-            reason: misfit.to_string(),
+        let read = lenient_json::read::<T>(text).map_err(|mismatch| Error::Protocol {
+            reason: mismatch.to_string(),
         })?;
-        for misfit in &read.dropped {
-            self.complain(misfit);
+        for mismatch in &read.dropped {
+            self.complain(mismatch);
         }
         Ok(read.value)
     }
 
     /// Logs, once, that a part of an answer was left out.
-    pub(super) fn complain(&self, misfit: &JsonMismatch) {
-        if self.0.complaints.is_new(format!("answer {misfit}")) {
-            let (path, reason) = (&misfit.path, &misfit.reason);
+    pub(super) fn complain(&self, mismatch: &JsonMismatch) {
+        if self.0.warnings.is_new(format!("answer {mismatch}")) {
+            let (path, reason) = (&mismatch.path, &mismatch.reason);
             tracing::warn!(%path, %reason, "a field of an answer does not fit and is left out");
         }
     }

@@ -128,7 +128,7 @@ impl EndpointClass {
         }
     }
 
-    pub(super) const fn manner(self) -> Admission {
+    pub(super) const fn admission(self) -> Admission {
         match self {
             Self::Move => Admission::AtOnce,
             Self::Act

@@ -136,7 +136,7 @@ impl Client {
         let call = ApiRequest::get(EndpointClass::EventStream, url).stream();
         let response = self.open(call, self.timing().call.max(idle)).await?;
         let subject = "events".to_owned();
-        Ok(EventStream::new(response, idle, subject, self.complaints()))
+        Ok(EventStream::new(response, idle, subject, self.warnings()))
     }
 
     /// Opens the stream of a game, whose answer may take as long as `patience`. Only one lives at a
@@ -152,7 +152,7 @@ impl Client {
             .stream();
         let response = self.open(call, patience).await?;
         let subject = game.to_string();
-        Ok(GameStream::new(response, idle, subject, self.complaints()))
+        Ok(GameStream::new(response, idle, subject, self.warnings()))
     }
 
     /// Makes sure that the next move finds a warm connection: if it has been idle for some time, a
@@ -174,7 +174,7 @@ impl Client {
     }
 
     /// Whether the server answers a small call: over the connection of the moves, which is warm then.
-    pub async fn knock(&self) -> bool {
+    pub async fn ping(&self) -> bool {
         self.use_moves();
         let outcome = self
             .call(ApiRequest::get(EndpointClass::Warm, self.smallest()))
@@ -206,11 +206,13 @@ impl Client {
         };
         let read_entry = |entry: &str| match read::<T>(entry) {
             Ok(read) => {
-                read.dropped.iter().for_each(|misfit| self.complain(misfit));
+                read.dropped
+                    .iter()
+                    .for_each(|mismatch| self.complain(mismatch));
                 Some(read.value)
             }
-            Err(misfit) => {
-                self.complain(&misfit);
+            Err(mismatch) => {
+                self.complain(&mismatch);
                 None
             }
         };
@@ -319,7 +321,7 @@ impl Client {
             response,
             idle,
             subject,
-            self.complaints(),
+            self.warnings(),
         ))
     }
 
@@ -363,9 +365,9 @@ impl Client {
         self.accept_as(EndpointClass::AcceptBot, challenge).await
     }
 
-    async fn accept_as(&self, scope: EndpointClass, challenge: &ChallengeId) -> Result<(), Error> {
+    async fn accept_as(&self, class: EndpointClass, challenge: &ChallengeId) -> Result<(), Error> {
         let url = self.url(&["api", "challenge", challenge.as_str(), "accept"]);
-        self.command(ApiRequest::post(scope, url)).await
+        self.command(ApiRequest::post(class, url)).await
     }
 
     /// Declines a challenge to us.

@@ -108,12 +108,12 @@ impl Error {
     }
 
     /// The refusal of a call whose kind pauses; nothing was sent.
-    pub(super) fn paused(scope: EndpointClass, rest: Duration) -> Self {
+    pub(super) fn paused(class: EndpointClass, rest: Duration) -> Self {
         Self::RateLimited {
             wait: Some(rest),
             body: Box::new(ErrorBody::of(format!(
                 "calls of the kind {} pause",
-                scope.as_str()
+                class.as_str()
             ))),
         }
     }

@@ -218,9 +218,9 @@ mod tests {
     fn an_unknown_word_is_kept_as_unknown_and_mentioned() {
         let read = read::<GameInfo>(r#"{"id":"a","status":"exploded","speed":"warp"}"#).unwrap();
         assert_eq!(read.value.status, Some(Status::Unknown));
-        let complaints: Vec<_> = read.dropped.iter().map(JsonMismatch::to_string).collect();
+        let warnings: Vec<_> = read.dropped.iter().map(JsonMismatch::to_string).collect();
         assert_eq!(
-            complaints,
+            warnings,
             [
                 r#"status: unknown word "exploded""#,
                 r#"speed: unknown word "warp""#

@@ -351,8 +351,8 @@ mod tests {
 
     #[test]
     fn without_its_moves_a_game_is_not_understood() {
-        let misfit = GameEvent::from_line(r#"{"type":"gameFull","state":{"wtime":1}}"#);
-        assert_eq!(misfit.unwrap_err().path, "state.moves");
+        let mismatch = GameEvent::from_line(r#"{"type":"gameFull","state":{"wtime":1}}"#);
+        assert_eq!(mismatch.unwrap_err().path, "state.moves");
     }
 
     #[test]

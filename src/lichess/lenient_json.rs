@@ -111,7 +111,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    fn misfit(&self, key: &str, reason: impl Display) -> JsonMismatch {
+    fn mismatch(&self, key: &str, reason: impl Display) -> JsonMismatch {
         JsonMismatch {
             path: excerpt(&self.at(key), REASON_CHARS),
             reason: excerpt(&reason.to_string(), REASON_CHARS),
@@ -119,8 +119,8 @@ impl<'a> Object<'a> {
     }
 
     /// Writes down that a field was left out.
-    fn drop_field(&self, misfit: JsonMismatch) {
-        self.dropped.borrow_mut().push(misfit);
+    fn drop_field(&self, mismatch: JsonMismatch) {
+        self.dropped.borrow_mut().push(mismatch);
     }
 
     /// The raw text of a field that is present and not null.
@@ -138,7 +138,7 @@ impl<'a> Object<'a> {
     pub(super) fn optional<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         let raw = self.raw(key)?;
         serde_json::from_str(raw)
-            .map_err(|error| self.drop_field(self.misfit(key, error)))
+            .map_err(|error| self.drop_field(self.mismatch(key, error)))
             .ok()
     }
 
@@ -148,9 +148,9 @@ impl<'a> Object<'a> {
         'a: 't,
     {
         let Some(raw) = self.raw(key) else {
-            return Err(self.misfit(key, "missing"));
+            return Err(self.mismatch(key, "missing"));
         };
-        serde_json::from_str(raw).map_err(|error| self.misfit(key, error))
+        serde_json::from_str(raw).map_err(|error| self.mismatch(key, error))
     }
 
     /// A flag; flags are omitted when false.
@@ -164,7 +164,7 @@ impl<'a> Object<'a> {
         if number.is_finite() {
             Some(number as i64)
         } else {
-            self.drop_field(self.misfit(key, "not a finite number"));
+            self.drop_field(self.mismatch(key, "not a finite number"));
             None
         }
     }
@@ -174,7 +174,7 @@ impl<'a> Object<'a> {
         let number = self.integer(key)?;
         let fitting = T::try_from(number).ok();
         if fitting.is_none() {
-            self.drop_field(self.misfit(key, format_args!("{number} is out of range")));
+            self.drop_field(self.mismatch(key, format_args!("{number} is out of range")));
         }
         fitting
     }
@@ -189,7 +189,7 @@ impl<'a> Object<'a> {
     pub(super) fn object(&self, key: &str) -> Option<Object<'a>> {
         let raw = self.raw(key)?;
         Object::parse(raw, self.at(key), self.dropped)
-            .map_err(|misfit| self.drop_field(misfit))
+            .map_err(|mismatch| self.drop_field(mismatch))
             .ok()
     }
 
@@ -197,14 +197,14 @@ impl<'a> Object<'a> {
     pub(super) fn nested<T: FromObject>(&self, key: &str) -> Option<T> {
         let object = self.object(key)?;
         T::from_object(&object)
-            .map_err(|misfit| self.drop_field(misfit))
+            .map_err(|mismatch| self.drop_field(mismatch))
             .ok()
     }
 
     /// A nested value one cannot do without.
     pub(super) fn required_nested<T: FromObject>(&self, key: &str) -> Result<T, JsonMismatch> {
         let Some(raw) = self.raw(key) else {
-            return Err(self.misfit(key, "missing"));
+            return Err(self.mismatch(key, "missing"));
         };
         T::from_object(&Object::parse(raw, self.at(key), self.dropped)?)
     }
@@ -217,7 +217,7 @@ impl<'a> Object<'a> {
         let entries: Vec<&RawValue> = match serde_json::from_str(raw) {
             Ok(entries) => entries,
             Err(error) => {
-                self.drop_field(self.misfit(key, error));
+                self.drop_field(self.mismatch(key, error));
                 return Vec::new();
             }
         };
@@ -225,7 +225,7 @@ impl<'a> Object<'a> {
         let read_entry = |(index, entry): (usize, &'a RawValue)| {
             Object::parse(entry.get(), format!("{path}.{index}"), self.dropped)
                 .and_then(|object| T::from_object(&object))
-                .map_err(|misfit| self.drop_field(misfit))
+                .map_err(|mismatch| self.drop_field(mismatch))
                 .ok()
         };
         entries
@@ -250,7 +250,7 @@ impl<'a> Object<'a> {
         let word: T = self.optional(key)?;
         if word == T::UNKNOWN {
             let raw = self.raw(key).unwrap_or_default();
-            self.drop_field(self.misfit(key, format_args!("unknown word {raw}")));
+            self.drop_field(self.mismatch(key, format_args!("unknown word {raw}")));
         }
         Some(word)
     }
@@ -303,10 +303,10 @@ mod tests {
 
     #[test]
     fn a_bad_required_field_is_named() {
-        let misfit = read::<Pair>(r#"{"must":7}"#).map(|_| ()).unwrap_err();
-        assert_eq!(misfit.path, "must");
-        let misfit = read::<Pair>("{}").map(|_| ()).unwrap_err();
-        assert_eq!(misfit.to_string(), "must: missing");
+        let mismatch = read::<Pair>(r#"{"must":7}"#).map(|_| ()).unwrap_err();
+        assert_eq!(mismatch.path, "must");
+        let mismatch = read::<Pair>("{}").map(|_| ()).unwrap_err();
+        assert_eq!(mismatch.to_string(), "must: missing");
     }
 
     #[test]

@@ -114,7 +114,7 @@ pub(super) struct LineReader<S> {
     chunks: S,
     pending: Bytes,
     limit: usize,
-    books: SharedStats,
+    stats: SharedStats,
 }
 
 impl<S> LineReader<S> {
@@ -124,13 +124,13 @@ impl<S> LineReader<S> {
             chunks,
             pending: Bytes::new(),
             limit,
-            books: SharedStats::new(Instant::now()),
+            stats: SharedStats::new(Instant::now()),
         }
     }
 
     /// The books, to look into while somebody else reads.
-    pub(super) fn books(&self) -> SharedStats {
-        self.books.clone()
+    pub(super) fn stats(&self) -> SharedStats {
+        self.stats.clone()
     }
 
     /// The next piece of the chunk at hand, to the end of a line at most.
@@ -138,9 +138,9 @@ impl<S> LineReader<S> {
         let newline = self.pending.iter().position(|&byte| byte == b'\n');
         let end = newline.map_or(self.pending.len(), |at| at + 1);
         let piece = self.pending.split_to(end);
-        let mut ledger = self.books.look();
-        ledger.enter(&piece);
-        if ledger.length > self.limit {
+        let mut stats = self.stats.look();
+        stats.enter(&piece);
+        if stats.length > self.limit {
             return Err(EndReason::LineTooLong);
         }
         Ok(piece)
@@ -161,7 +161,7 @@ where
             }
             match ready!(Pin::new(&mut self.chunks).poll_next(cx)) {
                 Some(Ok(chunk)) => {
-                    self.books.look().heard = Instant::now();
+                    self.stats.look().heard = Instant::now();
                     self.pending = chunk;
                 }
                 Some(Err(error)) => {
@@ -198,11 +198,11 @@ mod tests {
     #[test]
     fn a_chunk_of_many_lines_is_handed_on_line_by_line() {
         let mut lines = lines(&["a\n\nb", "c\r\nd"], 10);
-        let books = lines.books();
+        let stats = lines.stats();
         let mut seen = Vec::new();
         while let Some(piece) = pull(&mut lines) {
-            let ledger = books.look();
-            seen.push((piece.unwrap(), ledger.line, ledger.offset));
+            let stats = stats.look();
+            seen.push((piece.unwrap(), stats.line, stats.offset));
         }
         let expected = [
             ("a\n", 1, 0),
@@ -232,14 +232,14 @@ mod tests {
     #[test]
     fn a_line_without_an_end_is_waited_for_from_its_beginning() {
         let mut lines = lines(&["a\n", "b", "c", "\n"], 10);
-        let books = lines.books();
+        let stats = lines.stats();
         let idle = Duration::from_secs(10);
         let mut deadlines = Vec::new();
         while let Some(piece) = pull(&mut lines) {
             piece.unwrap();
-            let ledger = books.look();
-            deadlines.push((ledger.deadline(idle), ledger.heard + idle));
-            drop(ledger);
+            let stats = stats.look();
+            deadlines.push((stats.deadline(idle), stats.heard + idle));
+            drop(stats);
             // Moments tell them apart only if time goes on.
             let now = Instant::now();
             while Instant::now() == now {}
@@ -255,9 +255,9 @@ mod tests {
     fn the_head_of_a_line_is_kept_over_its_chunks_and_bounded() {
         let long: &'static str = "x".repeat(500).leak();
         let mut lines = lines(&["ab", "cd", long], 1000);
-        let books = lines.books();
+        let stats = lines.stats();
         while pull(&mut lines).is_some() {}
-        let head = books.look().head();
+        let head = stats.look().head();
         assert!(head.starts_with("abcdxx") && head.len() == HEAD_BYTES);
     }
 }

@@ -226,9 +226,9 @@ pub struct TokenInfo {
 }
 
 impl TokenInfo {
-    /// Whether the token allows `scope`.
-    pub fn allows(&self, scope: &str) -> bool {
-        self.scopes.iter().any(|have| have == scope)
+    /// Whether the token allows `class`.
+    pub fn allows(&self, class: &str) -> bool {
+        self.scopes.iter().any(|have| have == class)
     }
 }
 

@@ -21,7 +21,7 @@ const MOST_APART: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateLimitedCalls {
     /// Which kind.
-    pub scope: EndpointClass,
+    pub class: EndpointClass,
     /// The game that they were about, if it was one.
     pub game: Option<GameId>,
     /// How many.
@@ -34,7 +34,7 @@ pub struct RateLimitedCalls {
 
 impl fmt::Display for RateLimitedCalls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: rate limited", self.scope.as_str())?;
+        write!(f, "{}: rate limited", self.class.as_str())?;
         if self.times > 1 {
             write!(f, " {} times", self.times)?;
         }
@@ -61,19 +61,19 @@ impl RateLimitLog {
     /// One more call was refused.
     pub(super) fn add(
         &self,
-        scope: EndpointClass,
+        class: EndpointClass,
         game: Option<&GameId>,
         wait: Option<Duration>,
         body: &ErrorBody,
     ) {
         let mut untaken = self.lock();
-        let mut key = (scope, game.cloned());
+        let mut key = (class, game.cloned());
         if untaken.len() >= MOST_APART && !untaken.contains_key(&key) {
             key.1 = None;
         }
         let game = key.1.clone();
         let known = untaken.entry(key).or_insert_with(|| RateLimitedCalls {
-            scope,
+            class,
             game,
             times: 0,
             wait: None,
@@ -144,8 +144,8 @@ mod tests {
         let log = RateLimitLog::default();
         for number in 0..10_000 {
             let game = GameId::new(format!("game{}", number % 100));
-            let scope = EndpointClass::ALL[number % EndpointClass::ALL.len()];
-            log.add(scope, Some(&game), None, &body("storm"));
+            let class = EndpointClass::ALL[number % EndpointClass::ALL.len()];
+            log.add(class, Some(&game), None, &body("storm"));
         }
         let taken = log.take();
         assert!(

@@ -15,39 +15,44 @@ use super::timing::Timing;
 
 /// The governor, and the bell that is rung when something has changed.
 pub(super) struct RateLimiter {
-    governor: Mutex<Scheduler>,
+    scheduler: Mutex<Scheduler>,
     changed: Notify,
 }
 
 impl RateLimiter {
     pub(super) fn new(timing: &Timing) -> Self {
         Self {
-            governor: Mutex::new(Scheduler::new(timing)),
+            scheduler: Mutex::new(Scheduler::new(timing)),
             changed: Notify::new(),
         }
     }
 
     /// The governor, for no longer than a question takes.
-    pub(super) fn governor(&self) -> MutexGuard<'_, Scheduler> {
-        self.governor.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn scheduler(&self) -> MutexGuard<'_, Scheduler> {
+        self.scheduler
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until the call may go out. A move does not wait.
     ///
     /// # Errors
     /// When it would have to wait too long; tells how long.
-    pub(super) async fn pass(&self, scope: EndpointClass, cost: u32) -> Result<Permit<'_>, Error> {
-        let asked = self.governor().ask(scope, cost, Instant::now());
+    pub(super) async fn pass(&self, class: EndpointClass, cost: u32) -> Result<Permit<'_>, Error> {
+        let asked = self.scheduler().ask(class, cost, Instant::now());
         match asked {
-            Decision::Go => Ok(Permit { gate: self, scope }),
-            Decision::Refused(rest) => Err(Error::paused(scope, rest)),
-            Decision::Wait(ticket, _) => self.wait(scope, ticket).await,
+            Decision::Go => Ok(Permit {
+                limiter: self,
+                class,
+            }),
+            Decision::Refused(rest) => Err(Error::paused(class, rest)),
+            Decision::Wait(ticket, _) => self.wait(class, ticket).await,
         }
     }
 
-    async fn wait(&self, scope: EndpointClass, ticket: Ticket) -> Result<Permit<'_>, Error> {
+    async fn wait(&self, class: EndpointClass, ticket: Ticket) -> Result<Permit<'_>, Error> {
         let mut place = QueueSlot {
-            gate: self,
+            limiter: self,
             ticket,
             taken: false,
         };
@@ -56,15 +61,18 @@ impl RateLimiter {
             tokio::pin!(changed);
             // From here on no ring is missed, so what changed before is seen by the question.
             changed.as_mut().enable();
-            let turn = self.governor().poll(ticket, Instant::now());
+            let turn = self.scheduler().poll(ticket, Instant::now());
             let at = match turn {
                 Decision::Go => {
                     place.taken = true;
                     // Who is next may have to be told until when to wait.
                     self.changed.notify_waiters();
-                    return Ok(Permit { gate: self, scope });
+                    return Ok(Permit {
+                        limiter: self,
+                        class,
+                    });
                 }
-                Decision::Refused(rest) => return Err(Error::paused(scope, rest)),
+                Decision::Refused(rest) => return Err(Error::paused(class, rest)),
                 Decision::Wait(_, at) => at,
             };
             tokio::select! {
@@ -77,7 +85,7 @@ impl RateLimiter {
 
 /// A place in the queue, left when it is given up.
 struct QueueSlot<'a> {
-    gate: &'a RateLimiter,
+    limiter: &'a RateLimiter,
     ticket: Ticket,
     taken: bool,
 }
@@ -85,23 +93,23 @@ struct QueueSlot<'a> {
 impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
         if !self.taken {
-            self.gate.governor().leave(self.ticket);
-            self.gate.changed.notify_waiters();
+            self.limiter.scheduler().leave(self.ticket);
+            self.limiter.changed.notify_waiters();
         }
     }
 }
 
 /// A call that is under way.
 pub(super) struct Permit<'a> {
-    gate: &'a RateLimiter,
-    scope: EndpointClass,
+    limiter: &'a RateLimiter,
+    class: EndpointClass,
 }
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        if self.scope.manner() == Admission::InTurn {
-            self.gate.governor().over(self.scope);
-            self.gate.changed.notify_waiters();
+        if self.class.admission() == Admission::InTurn {
+            self.limiter.scheduler().over(self.class);
+            self.limiter.changed.notify_waiters();
         }
     }
 }

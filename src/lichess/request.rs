@@ -17,7 +17,7 @@ const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 
 /// One call.
 pub(super) struct ApiRequest {
-    pub(super) scope: EndpointClass,
+    pub(super) class: EndpointClass,
     /// What it costs of the limits of its kind.
     pub(super) cost: u32,
     /// The game that it is about, if it is one.
@@ -34,9 +34,9 @@ pub(super) struct ApiRequest {
 
 impl ApiRequest {
     /// Nothing is sent but the question.
-    pub(super) fn get(scope: EndpointClass, url: Url) -> Self {
+    pub(super) fn get(class: EndpointClass, url: Url) -> Self {
         Self {
-            scope,
+            class,
             cost: 1,
             game: None,
             method: Method::GET,
@@ -49,10 +49,10 @@ impl ApiRequest {
     }
 
     /// A command without parameters.
-    pub(super) fn post(scope: EndpointClass, url: Url) -> Self {
+    pub(super) fn post(class: EndpointClass, url: Url) -> Self {
         Self {
             method: Method::POST,
-            ..Self::get(scope, url)
+            ..Self::get(class, url)
         }
     }
 

@@ -1,7 +1,7 @@
 //! Who may speak when: the one place that lets requests out.
 //!
 //! A move goes out at once, whatever else happens. Everything else keeps to the limits of its kind
-//! (`scope`), and what is not urgent goes in turn: few at a time, apart from one another, the most
+//! (`class`), and what is not urgent goes in turn: few at a time, apart from one another, the most
 //! urgent first. A 429 pauses its own kind of call and no other. Pure and in memory: time comes in as
 //! data, and waiting is done by `admission`.
 
@@ -48,7 +48,7 @@ struct Priority {
 #[derive(Clone, Debug)]
 struct WaitingCall {
     ticket: Ticket,
-    scope: EndpointClass,
+    class: EndpointClass,
     cost: u32,
     since: Instant,
     until: Instant,
@@ -64,16 +64,16 @@ pub struct Scheduler {
     under_way: usize,
     /// When the next call in turn may go out if it is to be `timing.spacing` after the last one.
     due: Option<Instant>,
-    tally: CallStats,
+    stats: CallStats,
 }
 
 impl Scheduler {
     /// A governor with the limits and waits of `timing`.
     pub fn new(timing: &Timing) -> Self {
-        let lane = |scope: EndpointClass| Priority {
+        let lane = |class: EndpointClass| Priority {
             paused_until: None,
             hits: 0,
-            windows: scope
+            windows: class
                 .rates(timing)
                 .into_iter()
                 .map(RateWindow::new)
@@ -86,37 +86,37 @@ impl Scheduler {
             tickets: 0,
             under_way: 0,
             due: None,
-            tally: CallStats::default(),
+            stats: CallStats::default(),
         }
     }
 
     /// May a call of this kind go out, which costs so many credits?
-    pub fn ask(&mut self, scope: EndpointClass, cost: u32, now: Instant) -> Decision {
-        match scope.manner() {
-            Admission::AtOnce => self.go(scope, cost, now),
-            Admission::NowOrNever => match self.rest(scope, cost, now) {
-                Some(rest) => self.refuse(scope, rest),
-                None => self.go(scope, cost, now),
+    pub fn ask(&mut self, class: EndpointClass, cost: u32, now: Instant) -> Decision {
+        match class.admission() {
+            Admission::AtOnce => self.go(class, cost, now),
+            Admission::NowOrNever => match self.rest(class, cost, now) {
+                Some(rest) => self.refuse(class, rest),
+                None => self.go(class, cost, now),
             },
-            Admission::Paced | Admission::InTurn => self.enqueue(scope, cost, now),
+            Admission::Paced | Admission::InTurn => self.enqueue(class, cost, now),
         }
     }
 
-    fn enqueue(&mut self, scope: EndpointClass, cost: u32, now: Instant) -> Decision {
+    fn enqueue(&mut self, class: EndpointClass, cost: u32, now: Instant) -> Decision {
         self.queue.retain(|waiting| waiting.until >= now);
-        let like = self.queue.iter().filter(|it| it.scope == scope).count();
-        if like >= scope.most_waiting() {
+        let like = self.queue.iter().filter(|it| it.class == class).count();
+        if like >= class.most_waiting() {
             let rest = self.timing.spacing * u32::try_from(like).unwrap_or(u32::MAX);
-            return self.refuse(scope, rest);
+            return self.refuse(class, rest);
         }
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
         self.queue.push(WaitingCall {
             ticket,
-            scope,
+            class,
             cost,
             since: now,
-            until: now + scope.patience(&self.timing),
+            until: now + class.patience(&self.timing),
         });
         self.poll(ticket, now)
     }
@@ -127,25 +127,25 @@ impl Scheduler {
             return Decision::Refused(self.timing.spacing);
         };
         let waiting = self.queue[index].clone();
-        let (scope, cost) = (waiting.scope, waiting.cost);
-        let ready = match scope.manner() {
+        let (class, cost) = (waiting.class, waiting.cost);
+        let ready = match class.admission() {
             Admission::InTurn => self.ready_in_turn(&waiting, now),
-            _ => self.ready(scope, cost, now),
+            _ => self.ready(class, cost, now),
         };
         match ready {
             Readiness::Now => {
                 self.queue.remove(index);
-                self.go(scope, cost, now)
+                self.go(class, cost, now)
             }
             Readiness::At(at) if at <= waiting.until => Decision::Wait(ticket, at),
             Readiness::Untold if now < waiting.until => Decision::Wait(ticket, waiting.until),
             Readiness::At(at) => {
                 self.queue.remove(index);
-                self.refuse(scope, at - now)
+                self.refuse(class, at - now)
             }
             Readiness::Untold => {
                 self.queue.remove(index);
-                self.refuse(scope, self.timing.spacing)
+                self.refuse(class, self.timing.spacing)
             }
         }
     }
@@ -156,50 +156,50 @@ impl Scheduler {
     }
 
     /// A call let out is over, or is given up.
-    pub fn over(&mut self, scope: EndpointClass) {
-        if scope.manner() == Admission::InTurn {
+    pub fn over(&mut self, class: EndpointClass) {
+        if class.admission() == Admission::InTurn {
             self.under_way = self.under_way.saturating_sub(1);
         }
     }
 
     /// A call let out is sent a second time.
-    pub fn again(&mut self, scope: EndpointClass, now: Instant) {
-        self.spend(scope, 1, now);
+    pub fn again(&mut self, class: EndpointClass, now: Instant) {
+        self.spend(class, 1, now);
     }
 
-    fn go(&mut self, scope: EndpointClass, cost: u32, now: Instant) -> Decision {
-        if scope.manner() == Admission::InTurn {
+    fn go(&mut self, class: EndpointClass, cost: u32, now: Instant) -> Decision {
+        if class.admission() == Admission::InTurn {
             self.under_way += 1;
             let due = self.due.map_or(now, |due| due.max(now));
             self.due = Some(due + self.timing.spacing);
         }
-        self.spend(scope, cost, now);
+        self.spend(class, cost, now);
         Decision::Go
     }
 
-    fn spend(&mut self, scope: EndpointClass, cost: u32, now: Instant) {
-        self.tally.count_sent(scope);
-        for window in &mut self.lanes[scope as usize].windows {
+    fn spend(&mut self, class: EndpointClass, cost: u32, now: Instant) {
+        self.stats.count_sent(class);
+        for window in &mut self.lanes[class as usize].windows {
             window.spend(cost, now);
         }
     }
 
-    fn refuse(&mut self, scope: EndpointClass, rest: Duration) -> Decision {
-        self.tally.count_held(scope);
+    fn refuse(&mut self, class: EndpointClass, rest: Duration) -> Decision {
+        self.stats.count_held(class);
         Decision::Refused(rest.max(Duration::from_millis(1)))
     }
 
     /// The rest of the pause or of the windows of a kind.
-    fn rest(&self, scope: EndpointClass, cost: u32, now: Instant) -> Option<Duration> {
-        match self.ready(scope, cost, now) {
+    fn rest(&self, class: EndpointClass, cost: u32, now: Instant) -> Option<Duration> {
+        match self.ready(class, cost, now) {
             Readiness::At(at) => Some(at - now),
             Readiness::Now | Readiness::Untold => None,
         }
     }
 
-    fn ready(&self, scope: EndpointClass, cost: u32, now: Instant) -> Readiness {
-        let lane = &self.lanes[scope as usize];
-        let pause = lane.paused_until.filter(|_| scope.is_enforced());
+    fn ready(&self, class: EndpointClass, cost: u32, now: Instant) -> Readiness {
+        let lane = &self.lanes[class as usize];
+        let pause = lane.paused_until.filter(|_| class.is_enforced());
         let windows = lane.windows.iter().map(|window| window.free(cost, now));
         let at = windows.chain([pause]).flatten().max();
         match at {
@@ -209,7 +209,7 @@ impl Scheduler {
     }
 
     fn ready_in_turn(&self, waiting: &WaitingCall, now: Instant) -> Readiness {
-        if let Readiness::At(at) = self.ready(waiting.scope, waiting.cost, now) {
+        if let Readiness::At(at) = self.ready(waiting.class, waiting.cost, now) {
             return Readiness::At(at);
         }
         if self.under_way >= AT_ONCE {
@@ -224,8 +224,8 @@ impl Scheduler {
         let first = self
             .queue
             .iter()
-            .filter(|other| other.scope.manner() == Admission::InTurn && other.until >= now)
-            .filter(|other| matches!(self.ready(other.scope, other.cost, now), Readiness::Now))
+            .filter(|other| other.class.admission() == Admission::InTurn && other.until >= now)
+            .filter(|other| matches!(self.ready(other.class, other.cost, now), Readiness::Now))
             .min_by_key(|other| (self.rank(other, now), other.ticket));
         match first {
             Some(first) if first.ticket != waiting.ticket => Readiness::Untold,
@@ -238,22 +238,22 @@ impl Scheduler {
         if waited >= self.timing.spacing * AGED_AFTER {
             0
         } else {
-            waiting.scope.rank()
+            waiting.class.rank()
         }
     }
 
     /// How a call ended. A limit is told by [`Governor::limited`] besides.
-    pub fn ended(&mut self, scope: EndpointClass, outcome: CallResult) {
-        self.tally.count_end(scope, outcome);
+    pub fn ended(&mut self, class: EndpointClass, outcome: CallResult) {
+        self.stats.count_end(class, outcome);
         // A server that fails or is silent has not said that it has enough of us no more.
         if matches!(outcome, CallResult::Done | CallResult::Refused) {
-            self.lanes[scope as usize].hits = 0;
+            self.lanes[class as usize].hits = 0;
         }
     }
 
     /// The call let out last found no server: nobody counted it.
-    pub fn unsent(&mut self, scope: EndpointClass) {
-        for window in &mut self.lanes[scope as usize].windows {
+    pub fn unsent(&mut self, class: EndpointClass) {
+        for window in &mut self.lanes[class as usize].windows {
             window.spent.pop_back();
         }
     }
@@ -262,12 +262,12 @@ impl Scheduler {
     /// else longer with each repetition.
     pub fn limited(
         &mut self,
-        scope: EndpointClass,
+        class: EndpointClass,
         advised: Option<Duration>,
         now: Instant,
     ) -> Duration {
         let usual = self.timing.rate_limit;
-        let lane = &mut self.lanes[scope as usize];
+        let lane = &mut self.lanes[class as usize];
         let factor = 1_u32 << lane.hits.min(4);
         lane.hits += 1;
         let pause = advised.unwrap_or(usual * factor.min(LONGEST_GUESS));
@@ -277,15 +277,15 @@ impl Scheduler {
     }
 
     /// The rest of a pause, enforced or not.
-    pub fn pause(&self, scope: EndpointClass, now: Instant) -> Option<Duration> {
-        let until = self.lanes[scope as usize].paused_until?;
+    pub fn pause(&self, class: EndpointClass, now: Instant) -> Option<Duration> {
+        let until = self.lanes[class as usize].paused_until?;
         let rest = until.saturating_duration_since(now);
         (!rest.is_zero()).then_some(rest)
     }
 
     /// The counters.
-    pub fn tally(&self) -> &CallStats {
-        &self.tally
+    pub fn stats(&self) -> &CallStats {
+        &self.stats
     }
 }
 

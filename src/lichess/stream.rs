@@ -67,13 +67,13 @@ type RawRecords = FallibleNdjsonStream<Box<RawValue>, LineReader<Chunks>>;
 struct Records<T> {
     /// None once the stream is lost: the connection is given up at that moment.
     raw: Option<RawRecords>,
-    books: SharedStats,
+    stats: SharedStats,
     idle: Duration,
     opened: Instant,
     /// What is listened to, for logs.
     subject: String,
-    complaints: WarnOnce,
-    loss: Disconnect,
+    warnings: WarnOnce,
+    disconnect: Disconnect,
     kind: std::marker::PhantomData<fn() -> T>,
 }
 
@@ -82,20 +82,20 @@ impl<T: Record> Records<T> {
         response: reqwest::Response,
         idle: Duration,
         subject: String,
-        complaints: WarnOnce,
+        warnings: WarnOnce,
     ) -> Self {
         let lines = LineReader::new(response.bytes_stream().boxed(), LINE_LIMIT);
-        let books = lines.books();
+        let stats = lines.stats();
         let config =
             NdjsonConfig::default().with_empty_line_handling(EmptyLineHandling::IgnoreBlank);
         Self {
             raw: Some(FallibleNdjsonStream::with_config(lines, config)),
-            books,
+            stats,
             idle,
             opened: Instant::now(),
             subject,
-            complaints,
-            loss: Disconnect::Ended,
+            warnings,
+            disconnect: Disconnect::Ended,
             kind: std::marker::PhantomData,
         }
     }
@@ -104,14 +104,14 @@ impl<T: Record> Records<T> {
         loop {
             let record = match self.record().await {
                 Ok(record) => record,
-                Err(loss) => {
+                Err(disconnect) => {
                     self.raw = None;
-                    self.loss = loss.clone();
-                    return Err(loss);
+                    self.disconnect = disconnect.clone();
+                    return Err(disconnect);
                 }
             };
             if let Some(event) = self.typed(&record) {
-                let at = self.books.look().heard;
+                let at = self.stats.look().heard;
                 return Ok(Timestamped { at, event });
             }
         }
@@ -120,31 +120,31 @@ impl<T: Record> Records<T> {
     /// The next line with something in it, whatever that is.
     async fn record(&mut self) -> Result<Box<RawValue>, Disconnect> {
         let Some(raw) = self.raw.as_mut() else {
-            return Err(self.loss.clone());
+            return Err(self.disconnect.clone());
         };
         loop {
-            let deadline = self.books.look().deadline(self.idle);
+            let deadline = self.stats.look().deadline(self.idle);
             match tokio::time::timeout_at(deadline.into(), raw.next()).await {
                 Ok(Some(Ok(record))) => return Ok(record),
                 Ok(Some(Err(FallibleNdjsonError::JsonError(error)))) => {
-                    let ledger = self.books.look();
+                    let stats = self.stats.look();
                     return Err(Disconnect::NotJson {
-                        line: ledger.line,
-                        offset: ledger.offset,
+                        line: stats.line,
+                        offset: stats.offset,
                         column: error.column(),
-                        head: excerpt(&without_secrets(&ledger.head()), EXCERPT_CHARS),
+                        head: excerpt(&without_secrets(&stats.head()), EXCERPT_CHARS),
                     });
                 }
                 Ok(Some(Err(FallibleNdjsonError::InputError(EndReason::Reset(reason))))) => {
                     return Err(Disconnect::Reset(reason));
                 }
                 Ok(Some(Err(FallibleNdjsonError::InputError(EndReason::LineTooLong)))) => {
-                    let line = self.books.look().line;
+                    let line = self.stats.look().line;
                     let limit = LINE_LIMIT;
                     return Err(Disconnect::LineTooLong { line, limit });
                 }
                 Ok(None) => return Err(Disconnect::Ended),
-                Err(_) if self.books.look().deadline(self.idle) > Instant::now() => {}
+                Err(_) if self.stats.look().deadline(self.idle) > Instant::now() => {}
                 Err(_) => return Err(Disconnect::Silent(self.idle)),
             }
         }
@@ -155,35 +155,35 @@ impl<T: Record> Records<T> {
         tracing::trace!(stream = %self.subject, record = %without_secrets(record.get()), "heard");
         match read::<T>(record.get()) {
             Ok(read) => {
-                for misfit in &read.dropped {
-                    self.complain(misfit, "a field does not fit and is left out");
+                for mismatch in &read.dropped {
+                    self.complain(mismatch, "a field does not fit and is left out");
                 }
                 if let Some(kind) = read.value.unknown_kind() {
-                    let misfit = JsonMismatch {
+                    let mismatch = JsonMismatch {
                         path: "type".into(),
                         reason: excerpt(kind, EXCERPT_CHARS),
                     };
-                    self.complain(&misfit, "an unknown kind of record is ignored");
+                    self.complain(&mismatch, "an unknown kind of record is ignored");
                 }
                 Some(read.value)
             }
-            Err(misfit) => {
-                self.complain(&misfit, "a record does not fit and is skipped");
+            Err(mismatch) => {
+                self.complain(&mismatch, "a record does not fit and is skipped");
                 None
             }
         }
     }
 
-    fn complain(&self, misfit: &JsonMismatch, what: &str) {
-        let complaint = format!("{} {what} {misfit}", self.subject);
-        if !self.complaints.is_new(complaint) {
+    fn complain(&self, mismatch: &JsonMismatch, what: &str) {
+        let complaint = format!("{} {what} {mismatch}", self.subject);
+        if !self.warnings.is_new(complaint) {
             return;
         }
-        let ledger = self.books.look();
-        let head = excerpt(&without_secrets(&ledger.head()), EXCERPT_CHARS);
-        let (line, offset) = (ledger.line, ledger.offset);
-        tracing::warn!(stream = %self.subject, line, offset, path = %misfit.path,
-            reason = %misfit.reason, %head, "{what}");
+        let stats = self.stats.look();
+        let head = excerpt(&without_secrets(&stats.head()), EXCERPT_CHARS);
+        let (line, offset) = (stats.line, stats.offset);
+        tracing::warn!(stream = %self.subject, line, offset, path = %mismatch.path,
+            reason = %mismatch.reason, %head, "{what}");
     }
 }
 
@@ -208,9 +208,9 @@ macro_rules! stream {
                 response: reqwest::Response,
                 idle: Duration,
                 subject: String,
-                complaints: WarnOnce,
+                warnings: WarnOnce,
             ) -> Self {
-                Self(Records::new(response, idle, subject, complaints))
+                Self(Records::new(response, idle, subject, warnings))
             }
 
             /// The next record. May be dropped at any await without losing anything.
@@ -223,12 +223,12 @@ macro_rules! stream {
 
             /// When anything came last, blank lines included.
             pub fn last_heard(&self) -> Instant {
-                self.0.books.look().heard
+                self.0.stats.look().heard
             }
 
             /// Its signs of life, for somebody else.
-            pub fn pulse(&self) -> Liveness {
-                Liveness(self.0.books.clone())
+            pub fn liveness(&self) -> Liveness {
+                Liveness(self.0.stats.clone())
             }
 
             /// When the stream was opened.
@@ -291,9 +291,9 @@ mod tests {
             let mut seen = Vec::new();
             loop {
                 match records.next().await {
-                    Ok(arrival) => seen.push(arrival.event),
-                    Err(loss) => {
-                        assert_eq!(loss, Disconnect::Ended);
+                    Ok(record) => seen.push(record.event),
+                    Err(disconnect) => {
+                        assert_eq!(disconnect, Disconnect::Ended);
                         return seen;
                     }
                 }
@@ -348,8 +348,8 @@ mod tests {
             assert!(records.next().now_or_never().is_none());
             let before = Instant::now();
             bytes.send(Ok(b"\n".to_vec())).unwrap();
-            let arrival = records.next().now_or_never().unwrap().unwrap();
-            assert!(arrival.at >= before && arrival.at <= Instant::now());
+            let record = records.next().now_or_never().unwrap().unwrap();
+            assert!(record.at >= before && record.at <= Instant::now());
         }
     }
 
@@ -360,20 +360,20 @@ mod tests {
             "{\"error\":\"x\"}\n\n{\"type\":\"opponentGone\",\"gone\":true}\n\n<html>\n"
         );
         let mut records = chopped::<GameEvent>(&[text.as_bytes()]);
-        let arrival = records.next().await.unwrap();
-        assert!(matches!(arrival.event, GameEvent::OpponentGone(gone) if gone.gone));
-        let loss = records.next().await.unwrap_err();
+        let record = records.next().await.unwrap();
+        assert!(matches!(record.event, GameEvent::OpponentGone(gone) if gone.gone));
+        let disconnect = records.next().await.unwrap_err();
         let Disconnect::NotJson {
             line, offset, head, ..
-        } = &loss
+        } = &disconnect
         else {
-            panic!("{loss:?}");
+            panic!("{disconnect:?}");
         };
         assert_eq!((*line, head.as_str()), (11, "<html>"));
         assert_eq!(*offset, text.find('<').unwrap() as u64);
         assert_eq!(
             records.next().await.unwrap_err(),
-            loss,
+            disconnect,
             "a lost stream stays lost"
         );
     }
@@ -381,10 +381,10 @@ mod tests {
     #[tokio::test]
     async fn bytes_that_are_no_text_are_no_json() {
         let mut records = chopped::<Event>(&[b"{\"type\":\"\xff\xfe\"}\n"]);
-        let loss = records.next().await.unwrap_err();
+        let disconnect = records.next().await.unwrap_err();
         assert!(
-            matches!(loss, Disconnect::NotJson { line: 1, .. }),
-            "{loss:?}"
+            matches!(disconnect, Disconnect::NotJson { line: 1, .. }),
+            "{disconnect:?}"
         );
     }
 
@@ -393,8 +393,8 @@ mod tests {
         let chunk = vec![b' '; 60_000];
         let endless = stream::repeat(chunk).map(Ok::<_, std::io::Error>);
         let mut records = records::<Event>(reqwest::Body::wrap_stream(endless));
-        let loss = records.next().await.unwrap_err();
+        let disconnect = records.next().await.unwrap_err();
         let limit = LINE_LIMIT;
-        assert_eq!(loss, Disconnect::LineTooLong { line: 1, limit });
+        assert_eq!(disconnect, Disconnect::LineTooLong { line: 1, limit });
     }
 }

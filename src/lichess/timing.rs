@@ -44,7 +44,7 @@ pub struct Timing {
     /// Longest such wait while no connection comes about: knocking there costs nobody anything.
     pub unreached_backoff_max: Duration,
     /// First wait between two questions whether a server that is out of order is well again.
-    pub knock: Duration,
+    pub ping: Duration,
     /// Longest such wait.
     pub knock_max: Duration,
     /// So long a server that is away or out of order is tried at the first wait; then they grow.
@@ -80,7 +80,7 @@ impl Default for Timing {
             event_backoff: seconds(1),
             event_backoff_max: seconds(60),
             unreached_backoff_max: seconds(10),
-            knock: seconds(1),
+            ping: seconds(1),
             knock_max: seconds(10),
             steady: seconds(120),
             opening_window: seconds(600),
@@ -114,7 +114,7 @@ impl Timing {
             event_backoff: self.event_backoff / factor,
             event_backoff_max: self.event_backoff_max / factor,
             unreached_backoff_max: self.unreached_backoff_max / factor,
-            knock: self.knock / factor,
+            ping: self.ping / factor,
             knock_max: self.knock_max / factor,
             steady: self.steady / factor,
             opening_window: self.opening_window / factor,

@@ -48,12 +48,12 @@ mod tests {
 
     #[test]
     fn a_complaint_is_made_once_and_the_memory_of_them_is_bounded() {
-        let complaints = WarnOnce::default();
-        assert!(complaints.is_new("a".into()));
-        assert!(!complaints.clone().is_new("a".into()));
+        let warnings = WarnOnce::default();
+        assert!(warnings.is_new("a".into()));
+        assert!(!warnings.clone().is_new("a".into()));
         for n in 0..10_000 {
-            complaints.is_new(n.to_string());
+            warnings.is_new(n.to_string());
         }
-        assert!(complaints.0.lock().unwrap().len() <= WarnOnce::CAPACITY);
+        assert!(warnings.0.lock().unwrap().len() <= WarnOnce::CAPACITY);
     }
 }

@@ -113,16 +113,16 @@ impl Player for InternalEngine {
     fn choose(&mut self, game: &Game, turn: &TurnTime) -> Result<PlayedMove, PlayerFault> {
         let limits = self.limits(game, turn);
         // A panic of the search loses this game and must not end the match.
-        let thought = catch_unwind(AssertUnwindSafe(|| self.engine.think(game, &limits)))
+        let result = catch_unwind(AssertUnwindSafe(|| self.engine.think(game, &limits)))
             .map_err(|_| PlayerFault::Crash("the search panicked".to_owned()))?;
-        let mv = thought
+        let mv = result
             .best
             .ok_or_else(|| PlayerFault::Illegal("no move at all".to_owned()))?;
         Ok(PlayedMove {
             mv,
-            score: Some(thought.score),
-            depth: Some(thought.depth),
-            nodes: thought.nodes,
+            score: Some(result.score),
+            depth: Some(result.depth),
+            nodes: result.nodes,
         })
     }
 }

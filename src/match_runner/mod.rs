@@ -29,7 +29,7 @@ mod uci_output;
 pub use error::MatchError;
 pub use limit::MoveLimit;
 pub use opening::{Opening, OpeningError, parse_openings};
-pub use opening_generator::{GeneratorOptions, GeneratorProgress, mint};
+pub use opening_generator::{GeneratorOptions, GeneratorProgress, generate};
 pub use pgn::pgn;
 pub use player::PlayerFault;
 pub use record::{GameEnd, GameRecord, MatchSide, Points};

@@ -63,7 +63,7 @@ struct BalancedOpening {
 }
 
 /// Makes openings until the file has as many as asked for.
-pub fn mint(
+pub fn generate(
     options: &GeneratorOptions,
     mut told: impl FnMut(GeneratorProgress),
 ) -> Result<GeneratorProgress, MatchError> {
@@ -235,9 +235,9 @@ impl<'a> OpeningEvaluator<'a> {
         let mut score = 0;
         for (share, times) in LOOKS {
             let nodes = (self.options.nodes / share).max(1);
-            let thought = self.engine.think(&game, &Limits::nodes(nodes));
-            score = thought.score.centipawns();
-            let best = thought.best?;
+            let result = self.engine.think(&game, &Limits::nodes(nodes));
+            score = result.score.centipawns();
+            let best = result.best?;
             if score.abs() > self.options.most * times || is_loud(game.position(), best) {
                 return None;
             }
@@ -304,19 +304,19 @@ mod tests {
     fn the_file_is_the_same_whatever_the_threads_and_after_a_cut() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let whole = mint(&options(&path("one"), 12), |_| {}).unwrap();
+        let whole = generate(&options(&path("one"), 12), |_| {}).unwrap();
         assert_eq!(whole.openings, 12);
         let text = fs::read_to_string(path("one")).unwrap();
         let mut many = options(&path("many"), 12);
         many.threads = 3;
-        mint(&many, |_| {}).unwrap();
+        generate(&many, |_| {}).unwrap();
         assert_eq!(fs::read_to_string(path("many")).unwrap(), text);
         for cut in [0, 30, text.len() / 2, text.len() - 1] {
             fs::write(path("cut"), &text[..cut]).unwrap();
-            mint(&options(&path("cut"), 12), |_| {}).unwrap();
+            generate(&options(&path("cut"), 12), |_| {}).unwrap();
             assert_eq!(fs::read_to_string(path("cut")).unwrap(), text, "{cut}");
         }
-        let more = mint(&options(&path("one"), 14), |_| {}).unwrap();
+        let more = generate(&options(&path("one"), 14), |_| {}).unwrap();
         assert_eq!(more.openings, 14);
         assert!(fs::read_to_string(path("one")).unwrap().starts_with(&text));
     }
@@ -325,7 +325,7 @@ mod tests {
     fn openings_are_calm_new_and_of_both_parities() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("openings.epd");
-        mint(&options(&path, 24), |_| {}).unwrap();
+        generate(&options(&path, 24), |_| {}).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         let openings = parse_openings(&text).unwrap();
         assert_eq!(openings.len(), 24);
@@ -350,10 +350,10 @@ mod tests {
     fn a_file_of_another_run_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("openings.epd");
-        mint(&options(&path, 1), |_| {}).unwrap();
+        generate(&options(&path, 1), |_| {}).unwrap();
         let mut other = options(&path, 1);
         other.seed = 6;
-        let error = mint(&other, |_| {}).unwrap_err().to_string();
+        let error = generate(&other, |_| {}).unwrap_err().to_string();
         assert!(
             error.contains("seed 6") && error.contains("seed 5"),
             "{error}"

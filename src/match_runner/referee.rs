@@ -42,7 +42,7 @@ pub(super) struct PlayedGame {
 /// A game under way.
 struct RefereedGame<'a> {
     terms: &'a GameTerms,
-    stillness: &'a StallDetector,
+    stalls: &'a StallDetector,
     played: PlayedGame,
     clocks: ByColor<Duration>,
     adjudicator: Adjudicator,
@@ -53,10 +53,10 @@ pub(super) fn play(
     start: Position,
     players: &mut ByColor<&mut dyn Player>,
     terms: &GameTerms,
-    stillness: &StallDetector,
+    stalls: &StallDetector,
     called_off: &AtomicBool,
 ) -> Option<PlayedGame> {
-    let mut table = RefereedGame::new(start, terms, stillness);
+    let mut table = RefereedGame::new(start, terms, stalls);
     for color in Color::ALL {
         if let Err(fault) = players[color].new_game() {
             return Some(table.forfeit(color, fault));
@@ -77,14 +77,14 @@ pub(super) fn play(
 }
 
 impl<'a> RefereedGame<'a> {
-    fn new(start: Position, terms: &'a GameTerms, stillness: &'a StallDetector) -> Self {
+    fn new(start: Position, terms: &'a GameTerms, stalls: &'a StallDetector) -> Self {
         let base = match terms.allowance {
             MoveLimit::Clock { base, .. } => base,
             _ => Duration::ZERO,
         };
         Self {
             terms,
-            stillness,
+            stalls,
             played: PlayedGame {
                 game: Game::from_position(start),
                 scores: Vec::new(),
@@ -131,7 +131,7 @@ impl<'a> RefereedGame<'a> {
         let asked = Instant::now();
         let choice = player.choose(&self.played.game, &turn);
         let answered = Instant::now();
-        let still = self.stillness.between(asked, answered);
+        let still = self.stalls.between(asked, answered);
         self.played.still += still;
         let used = (answered - asked).saturating_sub(still);
         self.played.efforts[color].micros += used.as_micros() as u64;
@@ -276,8 +276,8 @@ mod tests {
         let mut table_terms = terms();
         table_terms.allowance = MoveLimit::parse_clock("1+0.1").unwrap();
         table_terms.margin = Duration::from_millis(50);
-        let stillness = StallDetector::default();
-        let mut table = RefereedGame::new(Position::default(), &table_terms, &stillness);
+        let stalls = StallDetector::default();
+        let mut table = RefereedGame::new(Position::default(), &table_terms, &stalls);
         let millis = Duration::from_millis;
         assert_eq!(table.charge(Color::White, millis(700)), Ok(()));
         assert_eq!(table.clocks.white, millis(400));

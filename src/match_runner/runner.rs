@@ -62,7 +62,7 @@ pub struct Match {
 #[derive(Clone, Debug)]
 pub struct MatchReport {
     /// The counts.
-    pub standing: MatchScore,
+    pub score: MatchScore,
     /// What the test says, if there was one.
     pub verdict: Option<SprtVerdict>,
     /// The games counted, in their order.
@@ -164,7 +164,7 @@ struct ScoreBook<'a> {
     waiting: BTreeMap<usize, [Option<GameRecord>; 2]>,
     counted: usize,
     games: Vec<GameRecord>,
-    standing: MatchScore,
+    score: MatchScore,
     verdict: Option<SprtVerdict>,
 }
 
@@ -175,7 +175,7 @@ impl<'a> ScoreBook<'a> {
             waiting: BTreeMap::new(),
             counted: 0,
             games: Vec::new(),
-            standing: MatchScore {
+            score: MatchScore {
                 ratio: contest.sprt.map(|_| 0.0),
                 ..MatchScore::default()
             },
@@ -203,10 +203,10 @@ impl<'a> ScoreBook<'a> {
 
     fn count(&mut self, pair: [GameRecord; 2]) {
         self.counted += 1;
-        self.standing.count(&pair, self.contest.drops);
+        self.score.count(&pair, self.contest.drops);
         if let Some(sprt) = &self.contest.sprt {
-            self.standing.ratio = Some(sprt.ratio(&self.standing.tally));
-            self.verdict = Some(sprt.verdict(&self.standing.tally));
+            self.score.ratio = Some(sprt.ratio(&self.score.tally));
+            self.verdict = Some(sprt.verdict(&self.score.tally));
         }
         self.games.extend(pair);
     }
@@ -238,7 +238,7 @@ struct WorkerShared<'a> {
     order: Vec<usize>,
     blueprints: [PlayerFactory; 2],
     games: Vec<(usize, MatchSide)>,
-    stillness: StallDetector,
+    stalls: StallDetector,
     next: AtomicUsize,
     called_off: AtomicBool,
 }
@@ -251,63 +251,63 @@ pub fn play(contest: &Match, mut told: impl FnMut(&MatchScore)) -> Result<MatchR
     let [a, b] = &contest.players;
     let blueprint = |spec| PlayerFactory::new(spec, contest.watchdog);
     let blueprints = [blueprint(a)?, blueprint(b)?];
-    let mut book = ScoreBook::new(contest);
+    let mut scores = ScoreBook::new(contest);
     let mut journal = None;
     if let Some(path) = &contest.journal {
         let (open, games) = Journal::open(path, &contest.heading()?)?;
         journal = Some(open);
         for game in games {
-            book.enter(game);
+            scores.enter(game);
         }
-        told(&book.standing);
+        told(&scores.score);
     }
-    let hall = WorkerShared {
+    let shared = WorkerShared {
         contest,
         terms: contest.terms(),
         order: contest.order(),
         blueprints,
-        games: book.missing(),
-        stillness: StallDetector::of_this_machine(),
+        games: scores.missing(),
+        stalls: StallDetector::of_this_machine(),
         next: AtomicUsize::new(0),
         called_off: AtomicBool::new(false),
     };
-    if !book.is_over() {
+    if !scores.is_over() {
         thread::scope(|scope| {
             if !contest.allowance.is_fixed() {
-                for core in hall.stillness.cores() {
-                    scope.spawn(|| core.watch(&hall.called_off));
+                for core in shared.stalls.cores() {
+                    scope.spawn(|| core.watch(&shared.called_off));
                 }
             }
             let (sender, news) = channel();
-            let boards = contest.concurrency.min(hall.games.len());
+            let boards = contest.concurrency.min(shared.games.len());
             let started = (0..boards).try_for_each(|_| {
-                let (sender, hall) = (sender.clone(), &hall);
+                let (sender, shared) = (sender.clone(), &shared);
                 let builder = thread::Builder::new()
                     .name("board".to_owned())
                     .stack_size(STACK_BYTES);
                 builder
-                    .spawn_scoped(scope, move || work(hall, &sender))
+                    .spawn_scoped(scope, move || work(shared, &sender))
                     .map(drop)
             });
             drop(sender);
             let played = started
                 .map_err(|error| MatchError::Setup(format!("no thread for a board: {error}")))
-                .and_then(|()| collect(&news, &mut book, journal.as_mut(), &mut told));
-            hall.called_off.store(true, Ordering::Relaxed);
+                .and_then(|()| collect(&news, &mut scores, journal.as_mut(), &mut told));
+            shared.called_off.store(true, Ordering::Relaxed);
             played
         })?;
     }
     Ok(MatchReport {
-        standing: book.standing,
-        verdict: book.verdict,
-        games: book.games,
+        score: scores.score,
+        verdict: scores.verdict,
+        games: scores.games,
     })
 }
 
 /// Takes in what the workers send until the match is over.
 fn collect(
     news: &Receiver<WorkerEvent>,
-    book: &mut ScoreBook<'_>,
+    scores: &mut ScoreBook<'_>,
     mut journal: Option<&mut Journal>,
     told: &mut impl FnMut(&MatchScore),
 ) -> Result<(), MatchError> {
@@ -316,12 +316,12 @@ fn collect(
         if let Some(journal) = &mut journal {
             journal.keep(&game)?;
         }
-        let counted = book.counted;
-        book.enter(game);
-        if book.counted > counted {
-            told(&book.standing);
+        let counted = scores.counted;
+        scores.enter(game);
+        if scores.counted > counted {
+            told(&scores.score);
         }
-        if book.is_over() {
+        if scores.is_over() {
             break;
         }
     }
@@ -329,14 +329,14 @@ fn collect(
 }
 
 /// The life of a worker: game after game until none is left or the match is called off.
-fn work(hall: &WorkerShared<'_>, news: &Sender<WorkerEvent>) {
-    let mut seats = hall.blueprints.clone().map(PlayerSlot::new);
+fn work(shared: &WorkerShared<'_>, news: &Sender<WorkerEvent>) {
+    let mut seats = shared.blueprints.clone().map(PlayerSlot::new);
     loop {
-        let index = hall.next.fetch_add(1, Ordering::Relaxed);
-        let Some(&(pair, white)) = hall.games.get(index) else {
+        let index = shared.next.fetch_add(1, Ordering::Relaxed);
+        let Some(&(pair, white)) = shared.games.get(index) else {
             return;
         };
-        let played = game(hall, &mut seats, pair, white).transpose();
+        let played = game(shared, &mut seats, pair, white).transpose();
         let Some(played) = played else {
             return;
         };
@@ -349,13 +349,13 @@ fn work(hall: &WorkerShared<'_>, news: &Sender<WorkerEvent>) {
 
 /// One game of a pair; `None` if the match is called off.
 fn game(
-    hall: &WorkerShared<'_>,
+    shared: &WorkerShared<'_>,
     seats: &mut [PlayerSlot; 2],
     pair: usize,
     white: MatchSide,
 ) -> Result<Option<GameRecord>, MatchError> {
-    let opening = hall.order[pair % hall.order.len()];
-    let start = hall.contest.openings[opening].position;
+    let opening = shared.order[pair % shared.order.len()];
+    let start = shared.contest.openings[opening].position;
     let [a, b] = seats;
     let (first, second) = (a.fill()?, b.fill()?);
     let mut players = match white {
@@ -371,9 +371,9 @@ fn game(
     let played = referee(
         start,
         &mut players,
-        &hall.terms,
-        &hall.stillness,
-        &hall.called_off,
+        &shared.terms,
+        &shared.stalls,
+        &shared.called_off,
     );
     let Some(played) = played else {
         return Ok(None);

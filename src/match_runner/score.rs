@@ -178,17 +178,17 @@ mod tests {
 
     #[test]
     fn a_pair_is_counted_with_all_that_belongs_to_it() {
-        let mut standing = MatchScore::default();
+        let mut score = MatchScore::default();
         let won = game(MatchSide::B, Some(MatchSide::A), GameEnd::Mate);
         let drawn = game(MatchSide::A, None, GameEnd::Threefold);
-        standing.count(&[drawn, won], [false, false]);
-        assert_eq!(standing.tally.pairs, [0, 0, 0, 1, 0]);
-        assert_eq!((standing.white_halves, standing.plies), (1, 8));
-        assert_eq!(standing.speed[0].nodes_per_second(), Some(500_000));
+        score.count(&[drawn, won], [false, false]);
+        assert_eq!(score.tally.pairs, [0, 0, 0, 1, 0]);
+        assert_eq!((score.white_halves, score.plies), (1, 8));
+        assert_eq!(score.speed[0].nodes_per_second(), Some(500_000));
         // Black moves first here: A's depths are 3, 4 in the game with White, 10, 11 in the other.
-        let depths: Vec<u32> = standing.speed[0].depths.keys().copied().collect();
+        let depths: Vec<u32> = score.speed[0].depths.keys().copied().collect();
         assert_eq!(depths, [3, 4, 10, 11]);
-        assert_eq!(standing.speed[1].median_depth(), Some(4));
+        assert_eq!(score.speed[1].median_depth(), Some(4));
         assert_eq!(SpeedStats::default().median_depth(), None);
         assert_eq!(SpeedStats::default().nodes_per_second(), None);
     }
@@ -205,12 +205,9 @@ mod tests {
         let mut dropped = MatchScore::default();
         dropped.count(&pair, [false, true]);
         assert_eq!((dropped.tally.games(), dropped.dropped), (0, 1));
-        for standing in [kept, dropped] {
-            assert_eq!(
-                (standing.forfeits[1].time, standing.forfeits[1].total()),
-                (1, 1)
-            );
-            assert_eq!(standing.forfeits[0].total(), 0);
+        for score in [kept, dropped] {
+            assert_eq!((score.forfeits[1].time, score.forfeits[1].total()), (1, 1));
+            assert_eq!(score.forfeits[0].total(), 0);
         }
     }
 }

@@ -134,21 +134,21 @@ mod tests {
 
     #[test]
     fn every_core_is_watched_and_the_longest_standstill_of_one_counts() {
-        let stillness = StallDetector::of_this_machine();
+        let stalls = StallDetector::of_this_machine();
         let cores = thread::available_parallelism().unwrap().get();
         if cfg!(target_os = "linux") {
             // A quota of time may count for fewer.
-            assert!(stillness.cores().len() >= cores);
+            assert!(stalls.cores().len() >= cores);
         }
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
-        let stillness = StallDetector(vec![CoreProbe::default(), CoreProbe::default()]);
-        for (core, beats) in stillness.cores().iter().zip([[0, 100, 102], [0, 2, 102]]) {
+        let stalls = StallDetector(vec![CoreProbe::default(), CoreProbe::default()]);
+        for (core, beats) in stalls.cores().iter().zip([[0, 100, 102], [0, 2, 102]]) {
             for beat in beats {
                 core.seen().beat(at(beat));
             }
         }
-        let found = stillness.between(at(0), at(102));
+        let found = stalls.between(at(0), at(102));
         assert_eq!(found, Duration::from_millis(100));
         assert_eq!(
             StallDetector::default().between(start, at(102)),

@@ -59,14 +59,14 @@ impl UciEngine {
             .name("uci".to_owned())
             .spawn(move || listen(output, &sender))
             .map_err(|error| error.to_string())?;
-        let mut child = Self {
+        let mut engine = Self {
             process,
             input,
             lines,
             watchdog,
         };
-        child.set_up(options)?;
-        Ok(child)
+        engine.set_up(options)?;
+        Ok(engine)
     }
 
     fn set_up(&mut self, options: &[(String, String)]) -> Result<(), String> {

@@ -52,7 +52,7 @@ pub struct Reloader {
     path: Option<PathBuf>,
     current: Config,
     control: ControlHandle,
-    chronicle: Option<EventLog>,
+    event_log: Option<EventLog>,
     asked: mpsc::Receiver<ReloadRequest>,
 }
 
@@ -64,7 +64,7 @@ impl Reloader {
             path,
             current,
             control,
-            chronicle: None,
+            event_log: None,
             asked,
         };
         (reloader, Reload(sender))
@@ -72,8 +72,8 @@ impl Reloader {
 
     /// One that also writes down what came to nothing; the rest the bot itself writes down.
     #[must_use]
-    pub fn noting(mut self, chronicle: EventLog) -> Self {
-        self.chronicle = Some(chronicle);
+    pub fn noting(mut self, event_log: EventLog) -> Self {
+        self.event_log = Some(event_log);
         self
     }
 
@@ -83,9 +83,9 @@ impl Reloader {
             let outcome = self.reload(via).await;
             if let Err(why) = &outcome {
                 tracing::error!("the config stays as it was: {why}");
-                if let Some(chronicle) = &self.chronicle {
+                if let Some(event_log) = &self.event_log {
                     let text = format!("reload: refused, {why} (by {via})");
-                    chronicle.note("operator", text, None);
+                    event_log.note("operator", text, None);
                 }
             }
             // Whoever asked may have left.

@@ -37,7 +37,7 @@ pub(crate) struct Account {
     /// Marked for breaking the terms of service.
     pub(crate) marked: bool,
     /// Lives inside the server, so it is always there.
-    pub(crate) resident: bool,
+    pub(crate) task: bool,
     /// The teams that it is a member of.
     pub(crate) teams: BTreeSet<String>,
     pub(super) event_streams: u32,
@@ -66,7 +66,7 @@ impl Account {
             takebacks: kind == AccountKind::Human,
             closed: false,
             marked: false,
-            resident: false,
+            task: false,
             teams: BTreeSet::new(),
             event_streams: 0,
             seen: Millis(0),
@@ -97,7 +97,7 @@ impl Account {
 
     /// Whether it is there now, or was within `grace`.
     pub(crate) fn is_online(&self, grace: Duration, now: Millis) -> bool {
-        self.resident || self.event_streams > 0 || (self.seen.0 > 0 && now - self.seen < grace)
+        self.task || self.event_streams > 0 || (self.seen.0 > 0 && now - self.seen < grace)
     }
 
     /// An event stream was opened.

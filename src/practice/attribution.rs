@@ -49,7 +49,7 @@ impl fmt::Display for Attribution {
 /// The circumstances of an end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndContext {
-    pub(crate) mood: OpponentBehavior,
+    pub(crate) behavior: OpponentBehavior,
     /// The server served nobody from the beginning of the last turn to the end.
     pub(crate) refused_throughout: bool,
     /// The machine stood still for all of the time that the client may be away, and after that the
@@ -58,23 +58,23 @@ pub(crate) struct EndContext {
 }
 
 /// Who is to blame for how a game ended, with the client on `side`.
-pub(crate) fn blame(
+pub(crate) fn attribution(
     round: &ServerGame,
     side: Color,
-    story: &GameTrace,
+    trace: &GameTrace,
     around: EndContext,
 ) -> Attribution {
     if round.faulty(side).illegal > 0 {
         return Attribution::Client("it sent an illegal move");
     }
-    if story.second_thoughts > 0 {
+    if trace.second_thoughts > 0 {
         return Attribution::Client("it sent another move for the same ply");
     }
     let by_client = round.ended_by() == Some(side);
     let fault = match round.status() {
         Status::Aborted if by_client => {
             let opponents_turn = round.turn() != side;
-            if opponents_turn && around.mood == OpponentBehavior::NeverMoves {
+            if opponents_turn && around.behavior == OpponentBehavior::NeverMoves {
                 return Attribution::Opponent;
             }
             return Attribution::Client("it aborted a game that could be played");

@@ -48,7 +48,7 @@ pub(crate) struct Challenge {
     pub(crate) id: String,
     pub(crate) challenger: String,
     pub(crate) dest: String,
-    pub(crate) wish: ChallengeRequest,
+    pub(crate) request: ChallengeRequest,
     /// The challenger's colour, drawn if need be.
     pub(crate) color: Color,
     pub(crate) standing: ChallengeState,

@@ -37,8 +37,8 @@ impl Listener for Acceptor {
                 Ok((stream, address)) => {
                     // A move is one small packet; waiting for more would cost it 40 ms.
                     let _ = stream.set_nodelay(true);
-                    let cutter = self.gate.enter();
-                    return (Connection { stream, cutter }, address);
+                    let killer = self.gate.enter();
+                    return (Connection { stream, killer }, address);
                 }
                 Err(error) => {
                     tracing::debug!(%error, "a connection was not accepted");
@@ -71,11 +71,11 @@ impl Default for ConnectionLimit {
 
 impl ConnectionLimit {
     fn enter(&self) -> ConnectionKiller {
-        let cutter = ConnectionKiller::default();
+        let killer = ConnectionKiller::default();
         let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
         inside.retain(|cut| cut.strong_count() > 0);
-        inside.push(Arc::downgrade(&cutter.0));
-        cutter
+        inside.push(Arc::downgrade(&killer.0));
+        killer
     }
 
     /// Cuts every connection and lets nobody in.
@@ -125,7 +125,7 @@ impl ConnectionKiller {
 
 impl Connected<IncomingStream<'_, Acceptor>> for ConnectionKiller {
     fn connect_info(stream: IncomingStream<'_, Acceptor>) -> Self {
-        stream.io().cutter.clone()
+        stream.io().killer.clone()
     }
 }
 
@@ -133,12 +133,12 @@ impl Connected<IncomingStream<'_, Acceptor>> for ConnectionKiller {
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
-    cutter: ConnectionKiller,
+    killer: ConnectionKiller,
 }
 
 impl Connection {
     fn check(&self) -> io::Result<()> {
-        if self.cutter.0.done.load(Ordering::Acquire) {
+        if self.killer.0.done.load(Ordering::Acquire) {
             let _ = self.stream.set_zero_linger();
             return Err(io::ErrorKind::ConnectionReset.into());
         }
@@ -146,7 +146,7 @@ impl Connection {
     }
 
     fn check_writing(&self, context: &Context<'_>) -> io::Result<()> {
-        self.cutter.0.writer.register(context.waker());
+        self.killer.0.writer.register(context.waker());
         self.check()
     }
 }
@@ -157,7 +157,7 @@ impl AsyncRead for Connection {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.cutter.0.reader.register(context.waker());
+        self.killer.0.reader.register(context.waker());
         self.check()?;
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }

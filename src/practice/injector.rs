@@ -22,13 +22,13 @@ const GHOST_AFTER: u64 = 3;
 #[derive(Debug)]
 pub(super) struct ScheduledInjection {
     pub(super) game: String,
-    pub(super) blow: Injection,
+    pub(super) injection: Injection,
     pub(super) after: Duration,
 }
 
 /// Carries out orders for ever.
 pub(super) async fn wreak(
-    hall: Arc<SharedServer>,
+    shared: Arc<SharedServer>,
     mut orders: UnboundedReceiver<ScheduledInjection>,
 ) {
     let mut under_way = JoinSet::new();
@@ -36,7 +36,7 @@ pub(super) async fn wreak(
         tokio::select! {
             order = orders.recv() => match order {
                 Some(order) => {
-                    under_way.spawn(carry_out(Arc::clone(&hall), order));
+                    under_way.spawn(run_effect(Arc::clone(&shared), order));
                 }
                 None => return,
             },
@@ -45,112 +45,114 @@ pub(super) async fn wreak(
     }
 }
 
-async fn carry_out(hall: Arc<SharedServer>, order: ScheduledInjection) {
+async fn run_effect(shared: Arc<SharedServer>, order: ScheduledInjection) {
     tokio::time::sleep(order.after).await;
     let game = order.game;
-    let havoc = match order.blow {
-        Injection::World(havoc) => havoc,
-        blow => return hall.strike(&game, blow),
+    let server_fault = match order.injection {
+        Injection::World(server_fault) => server_fault,
+        injection => return shared.trigger(&game, injection),
     };
-    match havoc {
-        ServerFault::Restart { down, bonus } => restart(&hall, down, bonus).await,
-        ServerFault::Revoke { span } => revoke(&hall, &game, span).await,
-        ServerFault::Storm { challenges } => hall.with(|house, now| {
-            if let Some((user, _, terms)) = house.client_of(&game) {
-                house.storm(&user, challenges, terms, now);
+    match server_fault {
+        ServerFault::Restart { down, bonus } => restart(&shared, down, bonus).await,
+        ServerFault::Revoke { span } => revoke(&shared, &game, span).await,
+        ServerFault::Storm { challenges } => shared.with(|state, now| {
+            if let Some((user, _, terms)) = state.client_of(&game) {
+                state.storm(&user, challenges, terms, now);
             }
         }),
-        ServerFault::NoShows { challenges } => no_shows(&hall, &game, challenges),
-        ServerFault::ChatFlood { lines } => flood(&hall, &game, lines).await,
+        ServerFault::NoShows { challenges } => no_shows(&shared, &game, challenges),
+        ServerFault::ChatFlood { lines } => flood(&shared, &game, lines).await,
         ServerFault::GiveTime { seconds } => {
-            hall.with(|house, now| house.give_client_time(&game, seconds, now));
+            shared.with(|state, now| state.give_client_time(&game, seconds, now));
         }
-        ServerFault::ClockJump { by } => hall.with(|house, now| house.jump_clocks(&game, by, now)),
+        ServerFault::ClockJump { by } => {
+            shared.with(|state, now| state.jump_clocks(&game, by, now))
+        }
         ServerFault::Announce(what) => {
-            hall.with(|house, now| house.announce_wrongly(&game, what, now));
+            shared.with(|state, now| state.announce_wrongly(&game, what, now));
         }
-        ServerFault::Burst { games } => burst(&hall, &game, games),
-        ServerFault::Ghost => ghost(&hall, &game).await,
+        ServerFault::Burst { games } => burst(&shared, &game, games),
+        ServerFault::Ghost => ghost(&shared, &game).await,
     }
 }
 
 /// Whether they move is settled before anybody can accept.
-fn no_shows(hall: &SharedServer, game: &str, challenges: usize) {
-    hall.with(|house, now| {
-        let Some((user, _, terms)) = house.client_of(game) else {
+fn no_shows(shared: &SharedServer, game: &str, challenges: usize) {
+    shared.with(|state, now| {
+        let Some((user, _, terms)) = state.client_of(game) else {
             return;
         };
-        for id in house.challenged_by_many(&user, challenges, terms, now) {
+        for id in state.challenged_by_many(&user, challenges, terms, now) {
             let plan = FaultPlan {
-                mood: OpponentBehavior::NeverMoves,
+                behavior: OpponentBehavior::NeverMoves,
                 ..FaultPlan::default()
             };
-            hall.faults.plan(&id, plan);
+            shared.faults.plan(&id, plan);
         }
     });
 }
 
 /// In small bursts: more at once would push other lines out of the stream's queue.
-async fn flood(hall: &SharedServer, game: &str, lines: usize) {
+async fn flood(shared: &SharedServer, game: &str, lines: usize) {
     for _ in 0..lines.div_ceil(BURST) {
-        hall.with(|house, _| house.flood(game, BURST));
+        shared.with(|state, _| state.flood(game, BURST));
         tokio::time::sleep(BETWEEN_BURSTS).await;
     }
 }
 
-async fn restart(hall: &SharedServer, down: Duration, bonus: Duration) {
-    if hall.gate.is_closed() {
+async fn restart(shared: &SharedServer, down: Duration, bonus: Duration) {
+    if shared.gate.is_closed() {
         return;
     }
-    hall.journal.outage(hall.now());
-    hall.gate.close();
+    shared.log.outage(shared.now());
+    shared.gate.close();
     tokio::time::sleep(down).await;
-    hall.with(|house, now| {
-        house.come_back(bonus, now);
-        for round in house.running() {
+    shared.with(|state, now| {
+        state.come_back(bonus, now);
+        for round in state.running() {
             let stream = format!("game {}", round.setup.id);
-            hall.journal.lost(&stream, "server restart", now);
+            shared.log.lost(&stream, "server restart", now);
         }
     });
-    hall.journal.outage_over(hall.now());
-    hall.gate.open();
-    hall.look_at_the_clock();
+    shared.log.outage_over(shared.now());
+    shared.gate.open();
+    shared.look_at_the_clock();
 }
 
-async fn revoke(hall: &SharedServer, game: &str, span: Duration) {
-    let Some((user, ..)) = hall.see(|house, _| house.client_of(game)) else {
+async fn revoke(shared: &SharedServer, game: &str, span: Duration) {
+    let Some((user, ..)) = shared.see(|state, _| state.client_of(game)) else {
         return;
     };
-    hall.journal.outage(hall.now());
-    hall.with(|house, _| house.suspend(&user, true));
+    shared.log.outage(shared.now());
+    shared.with(|state, _| state.suspend(&user, true));
     tokio::time::sleep(span).await;
-    hall.with(|house, _| house.suspend(&user, false));
-    hall.journal.outage_over(hall.now());
+    shared.with(|state, _| state.suspend(&user, false));
+    shared.log.outage_over(shared.now());
 }
 
-fn burst(hall: &Arc<SharedServer>, game: &str, games: usize) {
-    let Some((user, _, terms)) = hall.see(|house, _| house.client_of(game)) else {
+fn burst(shared: &Arc<SharedServer>, game: &str, games: usize) {
+    let Some((user, _, terms)) = shared.see(|state, _| state.client_of(game)) else {
         return;
     };
     let name = "BurstPartner";
-    hall.invite(&Invitation::new(name, Partner::Random));
-    hall.with(|house, now| {
+    shared.invite(&Invitation::new(name, Partner::Random));
+    shared.with(|state, now| {
         for _ in 0..games {
-            house.begin_unasked(&name.to_lowercase(), &user, terms, now);
+            state.begin_unasked(&name.to_lowercase(), &user, terms, now);
         }
     });
 }
 
-async fn ghost(hall: &Arc<SharedServer>, game: &str) {
-    let Some((user, _, terms)) = hall.see(|house, _| house.client_of(game)) else {
+async fn ghost(shared: &Arc<SharedServer>, game: &str) {
+    let Some((user, _, terms)) = shared.see(|state, _| state.client_of(game)) else {
         return;
     };
     let name = "GhostPartner";
-    hall.invite(&Invitation::new(name, Partner::Random));
-    let begun =
-        hall.with(|house, now| house.challenge_and_cancel(&name.to_lowercase(), &user, terms, now));
+    shared.invite(&Invitation::new(name, Partner::Random));
+    let begun = shared
+        .with(|state, now| state.challenge_and_cancel(&name.to_lowercase(), &user, terms, now));
     if let Some(id) = begun {
-        tokio::time::sleep(hall.timing.seconds(GHOST_AFTER)).await;
-        hall.with(|house, now| house.begin_cancelled(&id, now));
+        tokio::time::sleep(shared.timing.seconds(GHOST_AFTER)).await;
+        shared.with(|state, now| state.begin_cancelled(&id, now));
     }
 }

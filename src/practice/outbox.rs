@@ -64,8 +64,8 @@ impl Outbox {
     }
 
     /// Something goes wrong after what lies in it.
-    pub(crate) fn mess(&self, mess: StreamFault) {
-        self.post(OutboxItem::Mess(mess));
+    pub(crate) fn stream_fault(&self, stream_fault: StreamFault) {
+        self.post(OutboxItem::Mess(stream_fault));
     }
 
     fn post(&self, post: OutboxItem) {

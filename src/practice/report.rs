@@ -36,9 +36,9 @@ pub struct GameReport {
     /// Requests of the bot that belong to this game.
     pub calls: u32,
     /// Whose fault the end was.
-    pub blame: Attribution,
+    pub attribution: Attribution,
     /// What happened, where the bot is to blame: a line for everything, milliseconds first.
-    pub story: Vec<String>,
+    pub trace: Vec<String>,
 }
 
 /// All games of a schedule.
@@ -55,8 +55,8 @@ impl GameReport {
     pub(super) fn of(
         round: &ServerGame,
         side: Color,
-        blame: Attribution,
-        story: &GameTrace,
+        attribution: Attribution,
+        trace: &GameTrace,
     ) -> Self {
         let faulty = round.faulty(side);
         let told = |lines: &GameTrace| -> Vec<String> {
@@ -77,13 +77,13 @@ impl GameReport {
             plies: round.plies(),
             illegal: faulty.illegal,
             out_of_turn: faulty.out_of_turn,
-            calls: story.calls,
-            story: if blame.is_ours() {
-                told(story)
+            calls: trace.calls,
+            trace: if attribution.is_ours() {
+                told(trace)
             } else {
                 Vec::new()
             },
-            blame,
+            attribution,
         }
     }
 
@@ -93,7 +93,7 @@ impl GameReport {
 
     /// Whether the bot played it to an end by its own moves.
     pub fn is_clean(&self) -> bool {
-        self.blame == Attribution::Nobody
+        self.attribution == Attribution::Nobody
     }
 }
 
@@ -173,14 +173,14 @@ mod tests {
             illegal: 0,
             out_of_turn: 0,
             calls: 20,
-            blame: Attribution::Nobody,
-            story: Vec::new(),
+            attribution: Attribution::Nobody,
+            trace: Vec::new(),
         }
     }
 
     fn blamed(status: Status, winner: Option<Color>) -> GameReport {
         GameReport {
-            blame: Attribution::Client("its flag fell"),
+            attribution: Attribution::Client("its flag fell"),
             ..game(status, winner)
         }
     }

@@ -122,13 +122,13 @@ impl ServerHandle {
                 pace: schedule.pace,
                 ..Invitation::new(&name, partner)
             };
-            self.hall.invite(&invitation);
+            self.shared.invite(&invitation);
             let color = if number.is_multiple_of(2) {
                 ColorWish::Black
             } else {
                 ColorWish::White
             };
-            let wish = ChallengeRequest {
+            let request = ChallengeRequest {
                 terms: GameSettings {
                     time: schedule.time,
                     rated: schedule.rated,
@@ -138,7 +138,7 @@ impl ServerHandle {
                 rules: Vec::new(),
                 rematch_of: None,
             };
-            if let Some(report) = self.one_game(bot, &name, wish, number, stop).await {
+            if let Some(report) = self.one_game(bot, &name, request, number, stop).await {
                 played.push(report);
             }
         }
@@ -150,7 +150,7 @@ impl ServerHandle {
         &self,
         bot: &str,
         name: &str,
-        wish: ChallengeRequest,
+        request: ChallengeRequest,
         number: usize,
         stop: &CancellationToken,
     ) -> Option<GameReport> {
@@ -158,12 +158,12 @@ impl ServerHandle {
         let begun = tokio::time::timeout(PATIENCE, async {
             loop {
                 let id = self
-                    .hall
-                    .with(|house, now| house.challenge(&user, bot, wish.clone(), now))
+                    .shared
+                    .with(|state, now| state.challenge(&user, bot, request.clone(), now))
                     .ok()?;
                 // Who gets no answer takes the challenge back and asks anew, as people do.
                 let answer = self.is_accepted(&user, &id);
-                let patience = self.hall.timing.challenge_offline;
+                let patience = self.shared.timing.challenge_offline;
                 match tokio::time::timeout(patience, answer).await {
                     Ok(answer) => {
                         if answer? {
@@ -172,7 +172,10 @@ impl ServerHandle {
                     }
                     Err(_) => self.withdraw(&user, bot),
                 }
-                if self.hall.see(|house, _| house.seat_at(&user, &id).is_ok()) {
+                if self
+                    .shared
+                    .see(|state, _| state.seat_at(&user, &id).is_ok())
+                {
                     return Some(id);
                 }
                 stop.run_until_cancelled(tokio::time::sleep(ASK_AGAIN))
@@ -183,10 +186,10 @@ impl ServerHandle {
             self.withdraw(&user, bot);
             return None;
         };
-        let mut changes = self.hall.watch(&id);
+        let mut changes = self.shared.watch(&id);
         loop {
             changes.borrow_and_update();
-            if let Some(report) = self.hall.take_report(&id) {
+            if let Some(report) = self.shared.take_report(&id) {
                 return Some(GameReport { number, ..report });
             }
             changes.changed().await.ok()?;
@@ -195,12 +198,12 @@ impl ServerHandle {
 
     /// Whether the challenge became a game; nothing when the server has ended.
     async fn is_accepted(&self, user: &str, id: &str) -> Option<bool> {
-        let mut changes = self.hall.watch(id);
+        let mut changes = self.shared.watch(id);
         loop {
             changes.borrow_and_update();
-            let standing = self.hall.see(|house, _| {
-                let begun = house.seat_at(user, id).is_ok();
-                let standing = house.pending(id).map(|challenge| challenge.standing);
+            let standing = self.shared.see(|state, _| {
+                let begun = state.seat_at(user, id).is_ok();
+                let standing = state.pending(id).map(|challenge| challenge.standing);
                 if begun {
                     Some(ChallengeState::Accepted)
                 } else {
@@ -220,10 +223,10 @@ impl ServerHandle {
     }
 
     fn withdraw(&self, user: &str, bot: &str) {
-        self.hall.with(|house, now| {
-            for id in house.pending_for(bot) {
-                let own = house.pending(&id).is_some_and(|it| it.challenger == user);
-                if own && house.cancel(user, &id, now).is_err() {
+        self.shared.with(|state, now| {
+            for id in state.pending_for(bot) {
+                let own = state.pending(&id).is_some_and(|it| it.challenger == user);
+                if own && state.cancel(user, &id, now).is_err() {
                     tracing::debug!(id, "there was nothing to withdraw");
                 }
             }

@@ -70,29 +70,29 @@ impl Server {
         let listener = TcpListener::bind(options.listen).await?;
         let address = listener.local_addr()?;
         let url = format!("http://{address}");
-        let house = ServerState::new(url.clone(), options.timing, options.rules, options.seed);
+        let state = ServerState::new(url.clone(), options.timing, options.rules, options.seed);
         let stop = CancellationToken::new();
-        let (hall, orders) = SharedServer::new(house, stop.clone());
-        stall_detector::feel(Arc::downgrade(&hall))?;
+        let (shared, orders) = SharedServer::new(state, stop.clone());
+        stall_detector::feel(Arc::downgrade(&shared))?;
         let mut tasks = JoinSet::new();
-        let time = keep_time(Arc::clone(&hall));
-        let havoc = wreak(Arc::clone(&hall), orders);
+        let time = keep_time(Arc::clone(&shared));
+        let server_fault = wreak(Arc::clone(&shared), orders);
         let quit = stop.clone();
         tasks.spawn(async move {
-            quit.run_until_cancelled(async { tokio::join!(time, havoc) })
+            quit.run_until_cancelled(async { tokio::join!(time, server_fault) })
                 .await;
         });
-        let page = Page::new(Arc::clone(&hall), address, options.bot.as_deref());
-        let router = http::router(Arc::clone(&hall)).merge(page::router(page));
+        let page = Page::new(Arc::clone(&shared), address, options.bot.as_deref());
+        let router = http::router(Arc::clone(&shared)).merge(page::router(page));
         let door = Acceptor {
             listener,
-            gate: Arc::clone(&hall.gate),
+            gate: Arc::clone(&shared.gate),
         };
         tasks.spawn(serve(door, router, stop.clone()));
         Ok(ServerHandle {
             address,
             url,
-            hall,
+            shared,
             stop,
             tasks,
         })
@@ -112,7 +112,7 @@ async fn serve(door: Acceptor, router: Router, stop: CancellationToken) {
 pub struct ServerHandle {
     address: SocketAddr,
     url: String,
-    pub(super) hall: Arc<SharedServer>,
+    pub(super) shared: Arc<SharedServer>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
@@ -137,7 +137,7 @@ impl ServerHandle {
 
     /// Opens an account of any kind and gives back a token for it with these scopes.
     pub fn open(&self, name: &str, kind: AccountKind, scopes: &[&str]) -> Option<String> {
-        let token = self.hall.with(|house, _| house.new_token());
+        let token = self.shared.with(|state, _| state.new_token());
         self.open_with_token(name, kind, scopes, &token)?;
         Some(token)
     }
@@ -150,17 +150,17 @@ impl ServerHandle {
         scopes: &[&str],
         token: &str,
     ) -> Option<()> {
-        self.hall.with(|house, now| {
-            let user = house.open_account(name, kind, now)?;
-            house.grant(token, &user, scopes);
+        self.shared.with(|state, now| {
+            let user = state.open_account(name, kind, now)?;
+            state.grant(token, &user, scopes);
             Some(())
         })
     }
 
     /// Gives an account a rating.
     pub fn rate(&self, name: &str, rating: Rating) {
-        self.hall.with(|house, _| {
-            if let Some(account) = house.account_mut(&name.to_lowercase()) {
+        self.shared.with(|state, _| {
+            if let Some(account) = state.account_mut(&name.to_lowercase()) {
                 account.rating = rating;
             }
         });
@@ -168,8 +168,8 @@ impl ServerHandle {
 
     /// Closes an account, or opens it again.
     pub fn close_account(&self, name: &str, closed: bool) {
-        self.hall.with(|house, _| {
-            if let Some(account) = house.account_mut(&name.to_lowercase()) {
+        self.shared.with(|state, _| {
+            if let Some(account) = state.account_mut(&name.to_lowercase()) {
                 account.closed = closed;
             }
         });
@@ -177,8 +177,8 @@ impl ServerHandle {
 
     /// Marks an account for breaking the terms of service, or takes the mark away.
     pub fn mark_account(&self, name: &str, marked: bool) {
-        self.hall.with(|house, _| {
-            if let Some(account) = house.account_mut(&name.to_lowercase()) {
+        self.shared.with(|state, _| {
+            if let Some(account) = state.account_mut(&name.to_lowercase()) {
                 account.marked = marked;
             }
         });
@@ -187,14 +187,14 @@ impl ServerHandle {
     /// Makes a game of a challenge that was cancelled, as when its acceptance and its cancellation
     /// cross.
     pub fn begin_cancelled(&self, challenge: &str) {
-        self.hall
-            .with(|house, now| house.begin_cancelled(challenge, now));
+        self.shared
+            .with(|state, now| state.begin_cancelled(challenge, now));
     }
 
     /// Lets an account allow its opponents to take moves back, or not.
     pub fn allow_takebacks(&self, name: &str, allowed: bool) {
-        self.hall.with(|house, _| {
-            if let Some(account) = house.account_mut(&name.to_lowercase()) {
+        self.shared.with(|state, _| {
+            if let Some(account) = state.account_mut(&name.to_lowercase()) {
                 account.takebacks = allowed;
             }
         });
@@ -202,14 +202,14 @@ impl ServerHandle {
 
     /// Gives the opponent of `name` more time in a game, as a player on the website may.
     pub fn give_time(&self, name: &str, game: &str, seconds: u32) {
-        self.hall.with(|house, now| {
+        self.shared.with(|state, now| {
             let user = name.to_lowercase();
-            let given = house.act(&user, game, now, |round, side| {
+            let given = state.act(&user, game, now, |round, side| {
                 round.give_time(side, seconds, now);
                 Ok(())
             });
-            if let Err(denial) = given {
-                tracing::debug!(?denial, "no time given");
+            if let Err(error) = given {
+                tracing::debug!(?error, "no time given");
             }
         });
     }
@@ -221,49 +221,49 @@ impl ServerHandle {
             pace,
             ..Invitation::new(partner.name(), partner)
         };
-        self.hall.invite(&invitation);
+        self.shared.invite(&invitation);
         partner.name()
     }
 
     /// Whether an account's event stream is open.
     pub fn is_online(&self, name: &str) -> bool {
-        self.hall
-            .see(|house, now| house.is_online(&name.to_lowercase(), now))
+        self.shared
+            .see(|state, now| state.is_online(&name.to_lowercase(), now))
     }
 
     /// Misbehaviour for tests.
     pub fn faults(&self) -> &Faults {
-        &self.hall.faults
+        &self.shared.faults
     }
 
     /// Breaks every stream of the Bot API at once, as a restart of the server does.
     pub fn break_streams(&self) {
-        self.hall.break_all();
+        self.shared.break_all();
     }
 
     /// Brings a blow down on a game now.
-    pub fn strike(&self, game: &str, blow: Injection) {
-        self.hall.strike(game, blow);
+    pub fn trigger(&self, game: &str, injection: Injection) {
+        self.shared.trigger(game, injection);
     }
 
     /// What the client asked so far, and how long it was without its streams.
     pub fn traffic(&self) -> Traffic {
-        self.hall.journal.traffic()
+        self.shared.log.traffic()
     }
 
     /// The reports of games that are over and that no schedule has taken, each given once.
     pub fn take_reports(&self) -> Vec<GameReport> {
-        self.hall.take_reports()
+        self.shared.take_reports()
     }
 
     /// What happens from now on.
     pub fn events(&self) -> broadcast::Receiver<Event> {
-        self.hall.news()
+        self.shared.news()
     }
 
     /// Ends every stream, stops listening, and comes back when nothing runs any more.
     pub async fn shutdown(mut self) {
-        self.hall.close_all();
+        self.shared.close_all();
         self.stop.cancel();
         let all = async { while self.tasks.join_next().await.is_some() {} };
         if tokio::time::timeout(LAST_WORDS, all).await.is_err() {

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::rules::Color;
 
 use super::api_error::ApiError;
-use super::attribution::{EndContext, blame};
+use super::attribution::{EndContext, attribution};
 use super::chaos::{Faults, GamePhase, Injection};
 use super::connection::ConnectionLimit;
 use super::event::Event;
@@ -38,7 +38,7 @@ pub(crate) struct SharedServer {
     due_changed: Notify,
     pub(crate) timing: Timing,
     pub(crate) faults: Faults,
-    pub(crate) journal: TrafficLog,
+    pub(crate) log: TrafficLog,
     pub(super) gate: Arc<ConnectionLimit>,
     /// The end of everything that lives here.
     pub(super) stop: CancellationToken,
@@ -52,29 +52,29 @@ const REPORTS: usize = 8192;
 
 #[derive(Debug)]
 struct Inner {
-    house: ServerState,
+    state: ServerState,
     streams: Streams,
 }
 
 impl SharedServer {
     /// A hall, and the orders of havoc that somebody must carry out.
     pub(super) fn new(
-        house: ServerState,
+        state: ServerState,
         stop: CancellationToken,
     ) -> (Arc<Self>, UnboundedReceiver<ScheduledInjection>) {
         let epoch = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         let (orders, carried_out) = mpsc::unbounded_channel();
-        let hall = Arc::new(Self {
-            timing: *house.timing(),
-            journal: TrafficLog::new(house.timing().seconds(1)),
+        let shared = Arc::new(Self {
+            timing: *state.timing(),
+            log: TrafficLog::new(state.timing().seconds(1)),
             gate: Arc::default(),
             stop,
             orders,
             reports: Mutex::default(),
             inner: Mutex::new(Inner {
-                house,
+                state,
                 streams: Streams::new(),
             }),
             opened: Instant::now(),
@@ -82,7 +82,7 @@ impl SharedServer {
             due_changed: Notify::new(),
             faults: Faults::default(),
         });
-        (hall, carried_out)
+        (shared, carried_out)
     }
 
     pub(crate) fn now(&self) -> Millis {
@@ -97,7 +97,7 @@ impl SharedServer {
     pub(crate) fn with<T>(&self, action: impl FnOnce(&mut ServerState, Millis) -> T) -> T {
         let now = self.now();
         let mut inner = self.lock();
-        let result = action(&mut inner.house, now);
+        let result = action(&mut inner.state, now);
         self.hand_out(&mut inner, now);
         drop(inner);
         self.due_changed.notify_one();
@@ -106,16 +106,16 @@ impl SharedServer {
 
     /// Looks at the house without changing it.
     pub(crate) fn see<T>(&self, look: impl FnOnce(&ServerState, Millis) -> T) -> T {
-        look(&self.lock().house, self.now())
+        look(&self.lock().state, self.now())
     }
 
     /// Opens the event stream of a token.
     pub(crate) fn open_events(&self, token: &str, user: &str) -> Result<Arc<Outbox>, ApiError> {
         let now = self.now();
         let mut inner = self.lock();
-        inner.house.open_event_stream(token, now)?;
+        inner.state.open_event_stream(token, now)?;
         let lines = inner
-            .house
+            .state
             .event_snapshot(user, now)
             .iter()
             .map(|event| serde_json::to_string(event).unwrap_or_default())
@@ -128,7 +128,7 @@ impl SharedServer {
         let now = self.now();
         let mut inner = self.lock();
         let table = inner
-            .house
+            .state
             .table(&key.game)
             .ok_or_else(ApiError::not_found)?;
         let playing = table.round.is_playing();
@@ -137,9 +137,9 @@ impl SharedServer {
         let (game, side) = (key.game.clone(), key.side);
         let mailbox = inner.streams.open_game(key, first);
         if playing {
-            inner.house.arrive(&game, side, now);
+            inner.state.arrive(&game, side, now);
             self.hand_out(&mut inner, now);
-            if let Some(moment) = inner.house.moment(&game).filter(|moment| moment.ply < 2) {
+            if let Some(moment) = inner.state.moment(&game).filter(|moment| moment.ply < 2) {
                 let begin = GameProgress {
                     phase: GamePhase::Begin,
                     ..moment
@@ -155,7 +155,7 @@ impl SharedServer {
     /// Keeps a challenge alive while the stream that this opens is read.
     pub(crate) fn open_challenge(&self, id: &str, first: String) -> Arc<Outbox> {
         let mut inner = self.lock();
-        inner.house.keep_challenge(id);
+        inner.state.keep_challenge(id);
         inner.streams.open_challenge(id, first)
     }
 
@@ -165,7 +165,7 @@ impl SharedServer {
 
     /// The side of `user` in a game, for who is allowed to stream it.
     pub(crate) fn side_at(&self, user: &str, game: &str) -> Result<Color, ApiError> {
-        self.see(|house, _| house.seat_at(user, game).map(|(_, side)| side))
+        self.see(|state, _| state.seat_at(user, game).map(|(_, side)| side))
     }
 
     pub(crate) fn watch(&self, id: &str) -> watch::Receiver<u64> {
@@ -189,7 +189,7 @@ impl SharedServer {
         if self.gate.is_closed() {
             return None;
         }
-        self.lock().house.next_due()
+        self.lock().state.next_due()
     }
 
     /// Something may be due that was not.
@@ -198,11 +198,11 @@ impl SharedServer {
     }
 
     fn hand_out(&self, inner: &mut Inner, now: Millis) {
-        for delivery in inner.house.take_outbox() {
+        for delivery in inner.state.take_outbox() {
             match &delivery {
                 OutgoingEvent::News(Event::Started { game, .. }) => {
                     self.faults.begin(game);
-                    self.journal.begin(game);
+                    self.log.begin(game);
                 }
                 OutgoingEvent::Game {
                     id,
@@ -212,44 +212,46 @@ impl SharedServer {
                 OutgoingEvent::GameOver { id } => self.write_down(inner, id, now),
                 _ => {}
             }
-            inner.streams.deliver(&inner.house, delivery);
+            inner.streams.deliver(&inner.state, delivery);
         }
     }
 
     /// What is due on a game at this moment, before anything else goes out.
     fn bring_down(&self, inner: &mut Inner, game: &str, moment: GameProgress) {
-        for blow in self.faults.due(game, moment.phase, moment.ply) {
-            self.strike_now(inner, game, blow);
+        for injection in self.faults.due(game, moment.phase, moment.ply) {
+            self.strike_now(inner, game, injection);
         }
         if moment.phase == GamePhase::OurTurn {
-            for blow in self.faults.due(game, GamePhase::Thinking, moment.ply) {
-                self.order(game, blow, INTO_THOUGHT);
+            for injection in self.faults.due(game, GamePhase::Thinking, moment.ply) {
+                self.order(game, injection, INTO_THOUGHT);
             }
         }
     }
 
-    fn strike_now(&self, inner: &mut Inner, game: &str, blow: Injection) {
-        self.journal.tell(game, self.now(), blow.name());
-        match blow {
+    fn strike_now(&self, inner: &mut Inner, game: &str, injection: Injection) {
+        self.log.tell(game, self.now(), injection.name());
+        match injection {
             Injection::Call(place, fault) if place.is_of_a_game() => {
                 self.faults.add_at(game, place, fault);
             }
             Injection::Call(place, fault) => self.faults.add(place, fault),
-            Injection::Stream(channel, mess) => inner.streams.mess(game, channel, &mess),
-            blow @ Injection::World(_) => self.order(game, blow, Duration::ZERO),
+            Injection::Stream(channel, stream_fault) => {
+                inner.streams.stream_fault(game, channel, &stream_fault)
+            }
+            injection @ Injection::World(_) => self.order(game, injection, Duration::ZERO),
         }
     }
 
     /// Brings a blow down on a game.
-    pub(super) fn strike(&self, game: &str, blow: Injection) {
+    pub(super) fn trigger(&self, game: &str, injection: Injection) {
         let mut inner = self.lock();
-        self.strike_now(&mut inner, game, blow);
+        self.strike_now(&mut inner, game, injection);
     }
 
-    fn order(&self, game: &str, blow: Injection, after: Duration) {
+    fn order(&self, game: &str, injection: Injection, after: Duration) {
         let order = ScheduledInjection {
             game: game.to_owned(),
-            blow,
+            injection,
             after,
         };
         // The server is ending, and nobody carries anything out any more.
@@ -260,7 +262,7 @@ impl SharedServer {
     pub(super) fn move_came(&self, game: &str, uci: &str) {
         let now = self.now();
         let mut inner = self.lock();
-        let Some(table) = inner.house.table(game) else {
+        let Some(table) = inner.state.table(game) else {
             return;
         };
         let round = &table.round;
@@ -270,19 +272,19 @@ impl SharedServer {
         let again = again.is_some_and(|played| played.uci == uci || played.stream_uci == uci);
         let turn = ServerState::client_side(round) == Some(round.turn());
         if turn && round.is_playing() && !again {
-            self.journal.move_sent(game, round.spelled(), uci, now);
+            self.log.move_sent(game, round.spelled(), uci, now);
         }
-        for blow in self.faults.due(game, GamePhase::Posting, ply) {
-            self.strike_now(&mut inner, game, blow);
+        for injection in self.faults.due(game, GamePhase::Posting, ply) {
+            self.strike_now(&mut inner, game, injection);
         }
     }
 
     /// The game is over: what came of it, and the end of its faults.
     fn write_down(&self, inner: &Inner, game: &str, now: Millis) {
-        let mood = self.faults.mood(game);
+        let behavior = self.faults.behavior(game);
         self.faults.forget(game);
-        let story = self.journal.close(game);
-        let Some(table) = inner.house.table(game) else {
+        let trace = self.log.close(game);
+        let Some(table) = inner.state.table(game) else {
             return;
         };
         let round = &table.round;
@@ -291,12 +293,12 @@ impl SharedServer {
         };
         let since = round.turn_since();
         let around = EndContext {
-            mood,
-            refused_throughout: self.journal.refused_throughout(since, now),
-            stalled: self.journal.stood_still(round.longest_absence(side), now),
+            behavior,
+            refused_throughout: self.log.refused_throughout(since, now),
+            stalled: self.log.stood_still(round.longest_absence(side), now),
         };
-        let blame = blame(round, side, &story, around);
-        let report = GameReport::of(round, side, blame, &story);
+        let attribution = attribution(round, side, &trace, around);
+        let report = GameReport::of(round, side, attribution, &trace);
         let mut reports = self.lock_reports();
         if reports.len() >= REPORTS {
             reports.pop_front();
@@ -332,17 +334,17 @@ impl SharedServer {
 }
 
 /// Wakes the house whenever something is due, for ever.
-pub(crate) async fn keep_time(hall: Arc<SharedServer>) {
+pub(crate) async fn keep_time(shared: Arc<SharedServer>) {
     loop {
-        let wait = hall
+        let wait = shared
             .next_due()
-            .map_or(Duration::from_secs(3600), |due| due - hall.now());
-        if wait.is_zero() && !hall.gate.is_closed() {
-            hall.with(ServerState::tick);
+            .map_or(Duration::from_secs(3600), |due| due - shared.now());
+        if wait.is_zero() && !shared.gate.is_closed() {
+            shared.with(ServerState::tick);
         }
         tokio::select! {
             () = tokio::time::sleep(wait.max(Duration::from_millis(1))) => {}
-            () = hall.due_changed.notified() => {}
+            () = shared.due_changed.notified() => {}
         }
     }
 }

@@ -12,14 +12,17 @@ use super::shared::SharedServer;
 const BEAT: Duration = Duration::from_millis(20);
 
 /// Feels the pulse until the hall is gone or ends.
-pub(super) fn feel(hall: Weak<SharedServer>) -> std::io::Result<()> {
+pub(super) fn feel(shared: Weak<SharedServer>) -> std::io::Result<()> {
     let watch = std::thread::Builder::new().name("practice-pulse".to_owned());
     watch.spawn(move || {
         let mut late = Duration::ZERO;
-        while let Some(hall) = hall.upgrade().filter(|hall| !hall.stop.is_cancelled()) {
-            let now = hall.now();
-            hall.journal.beat(late, now + BEAT, now);
-            drop(hall);
+        while let Some(shared) = shared
+            .upgrade()
+            .filter(|shared| !shared.stop.is_cancelled())
+        {
+            let now = shared.now();
+            shared.log.beat(late, now + BEAT, now);
+            drop(shared);
             let asleep = Instant::now();
             std::thread::sleep(BEAT);
             late = asleep.elapsed().saturating_sub(BEAT);

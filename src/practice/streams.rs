@@ -109,22 +109,27 @@ impl Streams {
     }
 
     /// Does something to the stream of a game, or to every event stream.
-    pub(crate) fn mess(&mut self, game: &str, channel: Channel, mess: &StreamFault) {
+    pub(crate) fn stream_fault(
+        &mut self,
+        game: &str,
+        channel: Channel,
+        stream_fault: &StreamFault,
+    ) {
         match channel {
             Channel::Game => {
                 let here = self.games.iter().filter(|(key, _)| key.game == game);
-                here.for_each(|(_, mailbox)| mailbox.mess(mess.clone()));
+                here.for_each(|(_, mailbox)| mailbox.stream_fault(stream_fault.clone()));
             }
             Channel::Events => self
                 .events
                 .values()
-                .for_each(|mailbox| mailbox.mess(mess.clone())),
+                .for_each(|mailbox| mailbox.stream_fault(stream_fault.clone())),
         }
     }
 
-    pub(crate) fn deliver(&mut self, house: &ServerState, delivery: OutgoingEvent) {
+    pub(crate) fn deliver(&mut self, state: &ServerState, delivery: OutgoingEvent) {
         match delivery {
-            OutgoingEvent::Event { user, line } => self.tell_user(house, &user, &line),
+            OutgoingEvent::Event { user, line } => self.tell_user(state, &user, &line),
             OutgoingEvent::Game { id, to, line, .. } => {
                 let readers = self
                     .games
@@ -150,9 +155,9 @@ impl Streams {
         }
     }
 
-    fn tell_user(&self, house: &ServerState, user: &str, line: &str) {
+    fn tell_user(&self, state: &ServerState, user: &str, line: &str) {
         for (token, mailbox) in &self.events {
-            if house.owner(token) == Some(user) {
+            if state.owner(token) == Some(user) {
                 mailbox.push(line.to_owned());
             }
         }

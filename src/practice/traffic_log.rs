@@ -1,7 +1,7 @@
 //! What the server and the client did to each other: calls by kind, pauses after refusals, streams
 //! lost and found again, and the story of each running game.
 //!
-//! Only writes down. What it means for a game is said in `blame`.
+//! Only writes down. What it means for a game is said in `attribution`.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -172,8 +172,8 @@ impl TrafficLog {
         let mut inner = self.lock();
         let inner = &mut *inner;
         *inner.traffic.calls.entry(place.name()).or_default() += 1;
-        if let Some(story) = game.and_then(|game| inner.games.get_mut(game)) {
-            story.calls += 1;
+        if let Some(trace) = game.and_then(|game| inner.games.get_mut(game)) {
+            trace.calls += 1;
         }
         if place == Endpoint::Events {
             inner.openings.push_back(now);
@@ -232,19 +232,19 @@ impl TrafficLog {
     pub(crate) fn move_sent(&self, game: &str, after: &str, uci: &str, now: Millis) {
         let mut inner = self.lock();
         inner.tell(game, now, format!("the client sends {uci}"));
-        let Some(story) = inner.games.get_mut(game) else {
+        let Some(trace) = inner.games.get_mut(game) else {
             return;
         };
-        match &story.sent {
+        match &trace.sent {
             Some(sent) if sent.after == after => {
                 if sent.uci != uci && !sent.refused {
-                    story.second_thoughts += 1;
+                    trace.second_thoughts += 1;
                     let line = format!("{uci} after {} for the same ply", sent.uci);
                     inner.tell(game, now, line);
                 }
             }
             _ => {
-                story.sent = Some(FirstSend {
+                trace.sent = Some(FirstSend {
                     after: after.to_owned(),
                     uci: uci.to_owned(),
                     refused: false,
@@ -259,7 +259,7 @@ impl TrafficLog {
         if let Some(sent) = inner
             .games
             .get_mut(game)
-            .and_then(|story| story.sent.as_mut())
+            .and_then(|trace| trace.sent.as_mut())
         {
             sent.refused = true;
         }
@@ -339,11 +339,11 @@ impl TrafficLog {
 
 impl Inner {
     fn tell(&mut self, game: &str, now: Millis, line: String) {
-        if let Some(story) = self.games.get_mut(game) {
-            if story.lines.len() >= STORY {
-                story.lines.pop_front();
+        if let Some(trace) = self.games.get_mut(game) {
+            if trace.lines.len() >= STORY {
+                trace.lines.pop_front();
             }
-            story.lines.push_back((now, line));
+            trace.lines.push_back((now, line));
         }
     }
 }
@@ -361,21 +361,21 @@ mod tests {
         }
     }
 
-    fn journal() -> TrafficLog {
+    fn log() -> TrafficLog {
         TrafficLog::new(Duration::from_secs(1))
     }
 
     #[test]
     fn a_call_too_soon_after_a_limit_is_complained_of() {
-        let journal = journal();
+        let log = log();
         for (place, game) in [(Endpoint::Move, Some("g")), (Endpoint::Events, None)] {
-            journal.called(call(place, game), Millis(0));
-            journal.answered(call(place, game), 429, Millis(100));
-            journal.called(call(place, Some("other")), Millis(200));
+            log.called(call(place, game), Millis(0));
+            log.answered(call(place, game), 429, Millis(100));
+            log.called(call(place, Some("other")), Millis(200));
         }
-        journal.called(call(Endpoint::Move, Some("g")), Millis(2_100));
-        journal.called(call(Endpoint::Events, None), Millis(2_000));
-        let traffic = journal.traffic();
+        log.called(call(Endpoint::Move, Some("g")), Millis(2_100));
+        log.called(call(Endpoint::Events, None), Millis(2_000));
+        let traffic = log.traffic();
         assert_eq!(traffic.limited, 2);
         assert_eq!(traffic.least_gap, Some(Duration::from_millis(1_900)));
         assert_eq!(traffic.too_soon.len(), 1, "{:?}", traffic.too_soon);
@@ -384,11 +384,11 @@ mod tests {
     #[test]
     fn a_call_answered_so_late_that_it_may_have_been_given_up_counts_from_when_it_came() {
         for (answered, complaints) in [(1_900, 1), (2_000, 0)] {
-            let journal = journal();
-            journal.called(call(Endpoint::Move, Some("g")), Millis(0));
-            journal.answered(call(Endpoint::Move, Some("g")), 429, Millis(answered));
-            journal.called(call(Endpoint::Move, Some("g")), Millis(2_001));
-            let soon = journal.traffic().too_soon.len();
+            let log = log();
+            log.called(call(Endpoint::Move, Some("g")), Millis(0));
+            log.answered(call(Endpoint::Move, Some("g")), 429, Millis(answered));
+            log.called(call(Endpoint::Move, Some("g")), Millis(2_001));
+            let soon = log.traffic().too_soon.len();
             assert_eq!(soon, complaints, "{answered} ms");
         }
     }
@@ -397,31 +397,31 @@ mod tests {
     fn two_hurried_seconds_are_not_called_too_soon_for_being_counted_in_whole_milliseconds() {
         let hurried = Duration::from_secs(1) / 60;
         for (gap, complaints) in [(34, 0), (33, 0), (32, 1)] {
-            let journal = TrafficLog::new(hurried);
-            journal.answered(call(Endpoint::Move, Some("g")), 429, Millis(100));
-            journal.called(call(Endpoint::Move, Some("g")), Millis(100 + gap));
-            assert_eq!(journal.traffic().too_soon.len(), complaints, "{gap} ms");
+            let log = TrafficLog::new(hurried);
+            log.answered(call(Endpoint::Move, Some("g")), 429, Millis(100));
+            log.called(call(Endpoint::Move, Some("g")), Millis(100 + gap));
+            assert_eq!(log.traffic().too_soon.len(), complaints, "{gap} ms");
         }
     }
 
     #[test]
     fn the_fullest_window_of_openings_is_found() {
-        let journal = journal();
+        let log = log();
         for second in (0..1200).step_by(60) {
-            journal.called(call(Endpoint::Events, None), Millis(second * 1000));
+            log.called(call(Endpoint::Events, None), Millis(second * 1000));
         }
-        assert_eq!(journal.traffic().most_openings, 11);
+        assert_eq!(log.traffic().most_openings, 11);
     }
 
     #[test]
     fn a_stream_is_lost_until_it_is_opened() {
-        let journal = journal();
-        journal.lost("game g", "stream reset", Millis(1_000));
-        journal.lost("game g", "stream ended", Millis(1_500));
-        assert_eq!(journal.traffic().still_lost, 1);
-        journal.opened("game g", Millis(1_700));
-        journal.opened("game g", Millis(1_900));
-        let traffic = journal.traffic();
+        let log = log();
+        log.lost("game g", "stream reset", Millis(1_000));
+        log.lost("game g", "stream ended", Millis(1_500));
+        assert_eq!(log.traffic().still_lost, 1);
+        log.opened("game g", Millis(1_700));
+        log.opened("game g", Millis(1_900));
+        let traffic = log.traffic();
         let took = &traffic.recoveries["game: stream reset"];
         assert_eq!(took, &[Duration::from_millis(700)]);
         assert_eq!(traffic.still_lost, 0);
@@ -429,39 +429,36 @@ mod tests {
 
     #[test]
     fn another_move_for_a_ply_is_a_second_thought_unless_the_first_was_refused() {
-        let journal = journal();
-        journal.begin("g");
-        journal.move_sent("g", "", "e2e4", Millis(0));
-        journal.move_sent("g", "", "e2e4", Millis(1));
-        journal.move_refused("g");
-        journal.move_sent("g", "", "d2d4", Millis(2));
-        journal.move_sent("g", "d2d4 e7e5", "a2a3", Millis(3));
-        journal.move_sent("g", "d2d4 e7e5", "a2a4", Millis(4));
-        assert_eq!(journal.close("g").second_thoughts, 1);
+        let log = log();
+        log.begin("g");
+        log.move_sent("g", "", "e2e4", Millis(0));
+        log.move_sent("g", "", "e2e4", Millis(1));
+        log.move_refused("g");
+        log.move_sent("g", "", "d2d4", Millis(2));
+        log.move_sent("g", "d2d4 e7e5", "a2a3", Millis(3));
+        log.move_sent("g", "d2d4 e7e5", "a2a4", Millis(4));
+        assert_eq!(log.close("g").second_thoughts, 1);
     }
 
     #[test]
     fn a_stall_excuses_only_when_it_was_longer_than_the_margin_and_just_now() {
-        let journal = journal();
+        let log = log();
         let margin = Duration::from_millis(160);
-        journal.beat(Duration::from_millis(150), Millis(1_020), Millis(1_000));
-        assert!(!journal.stood_still(margin, Millis(1_001)), "too short");
-        assert!(journal.stood_still(margin, Millis(1_181)), "it lasts");
-        journal.beat(Duration::from_millis(300), Millis(2_020), Millis(2_000));
-        assert!(journal.stood_still(margin, Millis(2_100)));
-        assert!(
-            !journal.stood_still(margin, Millis(2_160)),
-            "time enough since"
-        );
+        log.beat(Duration::from_millis(150), Millis(1_020), Millis(1_000));
+        assert!(!log.stood_still(margin, Millis(1_001)), "too short");
+        assert!(log.stood_still(margin, Millis(1_181)), "it lasts");
+        log.beat(Duration::from_millis(300), Millis(2_020), Millis(2_000));
+        assert!(log.stood_still(margin, Millis(2_100)));
+        assert!(!log.stood_still(margin, Millis(2_160)), "time enough since");
     }
 
     #[test]
     fn an_outage_excuses_only_who_was_refused_all_the_time() {
-        let journal = journal();
-        journal.outage(Millis(100));
-        assert!(journal.refused_throughout(Millis(100), Millis(900)));
-        journal.outage_over(Millis(500));
-        assert!(!journal.refused_throughout(Millis(100), Millis(900)));
-        assert!(journal.refused_throughout(Millis(200), Millis(500)));
+        let log = log();
+        log.outage(Millis(100));
+        assert!(log.refused_throughout(Millis(100), Millis(900)));
+        log.outage_over(Millis(500));
+        assert!(!log.refused_throughout(Millis(100), Millis(900)));
+        assert!(log.refused_throughout(Millis(200), Millis(500)));
     }
 }

@@ -55,6 +55,6 @@ fn random_move(rng: &mut Rng, game: &Game) -> Option<Move> {
 
 fn is_even(game: &Game, judge: &mut SingleThread, nodes: u64) -> bool {
     judge.new_game();
-    let thought = judge.think(game, &Limits::nodes(nodes * NODES_FACTOR));
-    matches!(thought.score, Score::Cp(score) if score.abs() <= UNEVEN)
+    let result = judge.think(game, &Limits::nodes(nodes * NODES_FACTOR));
+    matches!(result.score, Score::Cp(score) if score.abs() <= UNEVEN)
 }

@@ -73,11 +73,11 @@ impl SelfPlayBoard {
             if game.ply() >= LONGEST {
                 break GameResult::Drawn;
             }
-            let thought = self.think(&game);
-            let Some(mv) = thought.best else {
+            let found = self.think(&game);
+            let Some(mv) = found.best else {
                 break GameResult::Drawn;
             };
-            let score = for_white(thought.score, game.position().turn());
+            let score = for_white(found.score, game.position().turn());
             plies.push(RecordedPly {
                 mv,
                 score: score as i16,

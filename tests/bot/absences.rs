@@ -79,37 +79,37 @@ fn words_that_just_stop_are_void_after_a_while() {
 #[test]
 fn a_nought_heard_while_we_think_is_used_after_our_move() {
     let (mut desk, actions) = Desk::at(Side::White, OURS);
-    let ticket = thinking(&actions).unwrap().ticket;
+    let request_id = thinking(&actions).unwrap().request_id;
     assert_eq!(asks(&desk.gone(0)), [], "it is our turn");
     desk.now += ms(3000);
     assert!(
-        posted(&desk.think(ticket, "e2e3")).is_some(),
+        posted(&desk.think(request_id, "e2e3")).is_some(),
         "the move goes first"
     );
     assert_eq!(asks(&desk.state(THEIRS)), [GameRequest::ClaimVictory]);
     // Not an old one.
     let (mut desk, actions) = Desk::at(Side::White, OURS);
-    let ticket = thinking(&actions).unwrap().ticket;
+    let request_id = thinking(&actions).unwrap().request_id;
     desk.gone(0);
     desk.now += ms(13_000);
-    desk.think(ticket, "e2e3");
+    desk.think(request_id, "e2e3");
     assert_eq!(asks(&desk.state(THEIRS)), []);
 }
 
 #[test]
 fn whoever_comes_back_or_moves_is_there() {
     let (mut desk, actions) = Desk::at(Side::White, OURS);
-    let ticket = thinking(&actions).unwrap().ticket;
+    let request_id = thinking(&actions).unwrap().request_id;
     desk.gone(0);
     desk.apply(back());
-    desk.think(ticket, "e2e3");
+    desk.think(request_id, "e2e3");
     assert_eq!(asks(&desk.state(THEIRS)), []);
     let mut desk = they_think();
     desk.gone(0);
     desk.asked(GameRequest::ClaimVictory, CallOutcome::Lost);
     let actions = desk.state("g1f3 f7f6 e2e3 e7e6");
-    let ticket = thinking(&actions).unwrap().ticket;
-    desk.think(ticket, "f1e2");
+    let request_id = thinking(&actions).unwrap().request_id;
+    desk.think(request_id, "f1e2");
     let shown = desk.state("g1f3 f7f6 e2e3 e7e6 f1e2");
     assert_eq!(asks(&shown), []);
     assert_eq!(asks(&desk.wait(ms(20_000))), []);
@@ -208,7 +208,7 @@ fn a_first_move_is_not_waited_for_anew_after_a_restart() {
             ..ResumeState::default()
         };
         let mut desk = Desk::with_past(us, settings(), past);
-        desk.table.made_at(made);
+        desk.machine.made_at(made);
         desk.open(moves);
         desk
     };
@@ -240,7 +240,7 @@ fn a_game_that_can_be_neither_begun_nor_aborted_gives_up_its_seat() {
     for _ in 0..20 {
         let actions = desk.wait(ms(61_000));
         asked += asks(&actions).len();
-        if standstill(&actions) {
+        if stalled(&actions) {
             break;
         }
         if !asks(&actions).is_empty() {
@@ -248,13 +248,13 @@ fn a_game_that_can_be_neither_begun_nor_aborted_gives_up_its_seat() {
                 GameRequest::Abort,
                 refused("This game can no longer be aborted"),
             );
-            if standstill(&actions) {
+            if stalled(&actions) {
                 break;
             }
             desk.open("");
         }
     }
-    assert!(desk.table.stands_still() && asked < 10, "{asked}");
+    assert!(desk.machine.stands_still() && asked < 10, "{asked}");
     assert_eq!(asks(&desk.wait(ms(3_600_000))), []);
     // It comes back to life when they move at last.
     let actions = desk.state("g1f3");
@@ -263,10 +263,10 @@ fn a_game_that_can_be_neither_begun_nor_aborted_gives_up_its_seat() {
             .iter()
             .any(|action| matches!(action, GameEffect::Tell(Notification::Revived)))
     );
-    assert!(thinking(&actions).is_some() && !desk.table.stands_still());
+    assert!(thinking(&actions).is_some() && !desk.machine.stands_still());
 }
 
-fn standstill(actions: &[GameEffect]) -> bool {
+fn stalled(actions: &[GameEffect]) -> bool {
     let told = |action: &GameEffect| matches!(action, GameEffect::Tell(Notification::Standstill));
     actions.iter().any(told)
 }
@@ -275,11 +275,11 @@ fn standstill(actions: &[GameEffect]) -> bool {
 fn a_game_whose_flag_never_falls_gives_up_its_seat() {
     let mut desk = they_think();
     let actions = desk.wait(ms(190_000));
-    assert!(reopens(&actions) && !standstill(&actions));
+    assert!(reopens(&actions) && !stalled(&actions));
     let actions = desk.wait(ms(60_000));
-    assert!(standstill(&actions));
+    assert!(stalled(&actions));
     assert!(notes(&actions).contains(&Anomaly::Standstill));
-    assert!(!standstill(&desk.wait(ms(3_600_000))), "said once");
+    assert!(!stalled(&desk.wait(ms(3_600_000))), "said once");
 }
 
 #[test]
@@ -289,5 +289,5 @@ fn a_game_without_a_clock_never_stands_still() {
     unlimited.clock = None;
     unlimited.speed = Speed::Correspondence;
     desk.open_with(unlimited, desk.now);
-    assert!(!standstill(&desk.wait(ms(86_400_000))));
+    assert!(!stalled(&desk.wait(ms(86_400_000))));
 }

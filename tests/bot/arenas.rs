@@ -85,9 +85,9 @@ impl Bot {
                 ..EngineOptions::default()
             }),
             settings: settings.clone(),
-            pace: BotTiming::default().faster(FASTER),
+            timing: BotTiming::default().faster(FASTER),
             listeners: EventBus::new(),
-            memory: BotState::nowhere(),
+            state: BotState::nowhere(),
             lists: ListSources::default(),
         };
         let task = tokio::spawn(run_commanded(options, shutdown.clone(), commands));
@@ -136,7 +136,7 @@ fn withdraws(event: &Event, id: &str) -> bool {
 
 fn assert_clean(games: &[GameReport]) {
     for game in games {
-        assert!(game.is_clean(), "{}: {:?}", game.blame, game.story);
+        assert!(game.is_clean(), "{}: {:?}", game.attribution, game.trace);
     }
 }
 
@@ -161,7 +161,7 @@ async fn an_arena_that_suits_is_joined_and_its_games_are_played_in_a_row() {
     assert_eq!(bot.client.calls(EndpointClass::Act), 0);
     assert_eq!(
         bot.client
-            .tally()
+            .stats()
             .ended(EndpointClass::Arena, CallResult::Limited),
         0
     );
@@ -239,7 +239,7 @@ async fn what_does_not_suit_is_left_alone() {
     }
     assert_eq!(
         bot.client
-            .tally()
+            .stats()
             .ended(EndpointClass::Arena, CallResult::Refused),
         0
     );
@@ -372,7 +372,7 @@ async fn who_could_not_begin_in_time_stays_out_of_that_arena() {
         let refused = Injection::Call(Endpoint::Move, Fault::Refuse { status: 503 });
         server
             .faults()
-            .strike(Trigger::at(GamePhase::Begin, refused));
+            .trigger(Trigger::at(GamePhase::Begin, refused));
     }
     let lost = open(&server, ArenaPlan::default());
     let later = open(

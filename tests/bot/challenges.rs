@@ -199,7 +199,7 @@ fn every_objection_is_told_and_not_only_the_first() {
         c.rules.humans.rated = false;
         c.open = Availability::Full;
     });
-    let rules: Vec<_> = verdict.objections.iter().map(|o| o.rule).collect();
+    let rules: Vec<_> = verdict.violations.iter().map(|o| o.rule).collect();
     assert_eq!(
         rules,
         [
@@ -210,7 +210,7 @@ fn every_objection_is_told_and_not_only_the_first() {
         ]
     );
     assert_eq!(
-        verdict.objections[1].to_string(),
+        verdict.violations[1].to_string(),
         "too much time at the start (3600 s, max_base = 1800)"
     );
 }
@@ -277,7 +277,7 @@ fn humans_and_bots_have_rules_of_their_own() {
 #[test]
 fn our_own_challenges_and_closed_ones_are_none_of_our_business() {
     type Row = (fn(&mut Challenge), ChallengeRule);
-    let rows: [Row; 6] = [
+    let streaks: [Row; 6] = [
         (
             |c| {
                 c.challenger = Some(bot("MEGATON"));
@@ -306,7 +306,7 @@ fn our_own_challenges_and_closed_ones_are_none_of_our_business() {
             ChallengeRule::Closed,
         ),
     ];
-    for (change, rule) in rows {
+    for (change, rule) in streaks {
         let verdict = judged(|c| change(&mut c.asked));
         assert_eq!(verdict.decision, Decision::Ignore);
         assert_eq!(verdict.decided_by().map(|o| o.rule), Some(rule));

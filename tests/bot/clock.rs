@@ -38,16 +38,16 @@ fn live_desk() -> (Desk, RequestId) {
     let (mut desk, _) = Desk::at(Side::White, "g1f3");
     desk.now += ms(3000);
     let actions = desk.state_with(with_clock(LINE, 60_000));
-    (desk, thinking(&actions).expect("our turn").ticket)
+    (desk, thinking(&actions).expect("our turn").request_id)
 }
 
 #[test]
 fn the_cost_of_a_move_is_learned_once_it_is_shown() {
-    let (mut desk, ticket) = live_desk();
+    let (mut desk, request_id) = live_desk();
     desk.now += ms(400);
-    let post = posted(&desk.think(ticket, "e2e3")).expect("sent");
+    let post = posted(&desk.think(request_id, "e2e3")).expect("sent");
     desk.now += ms(150);
-    desk.answer(post.ticket, CallOutcome::Done);
+    desk.answer(post.request_id, CallOutcome::Done);
     // A minute and two seconds less 0.52 s.
     let actions = desk.state_with(with_clock(SHOWN, 61_480));
     assert_eq!(learned(&actions), Some(ms(120)));
@@ -55,33 +55,33 @@ fn the_cost_of_a_move_is_learned_once_it_is_shown() {
 
 #[test]
 fn nothing_is_learned_where_the_clock_may_have_changed_otherwise() {
-    let send = |desk: &mut Desk, ticket| {
+    let send = |desk: &mut Desk, request_id| {
         desk.now += ms(400);
-        posted(&desk.think(ticket, "e2e3")).expect("sent")
+        posted(&desk.think(request_id, "e2e3")).expect("sent")
     };
     // The state with the move came with a new opening.
-    let (mut desk, ticket) = live_desk();
-    send(&mut desk, ticket);
+    let (mut desk, request_id) = live_desk();
+    send(&mut desk, request_id);
     let reopened = full(Side::White, with_clock(SHOWN, 61_480));
     assert_eq!(learned(&desk.open_with(reopened, desk.now)), None);
     // The clock was read off an opening.
     let (mut desk, actions) = Desk::at(Side::White, LINE);
-    send(&mut desk, thinking(&actions).expect("our turn").ticket);
+    send(&mut desk, thinking(&actions).expect("our turn").request_id);
     assert_eq!(learned(&desk.state_with(with_clock(SHOWN, 181_400))), None);
     // Time was given while the move was on its way.
-    let (mut desk, ticket) = live_desk();
-    send(&mut desk, ticket);
+    let (mut desk, request_id) = live_desk();
+    send(&mut desk, request_id);
     desk.state_with(with_clock(LINE, 74_600));
     assert_eq!(learned(&desk.state_with(with_clock(SHOWN, 76_400))), None);
     // It was sent twice.
-    let (mut desk, ticket) = live_desk();
-    let post = send(&mut desk, ticket);
-    desk.answer(post.ticket, CallOutcome::Lost);
+    let (mut desk, request_id) = live_desk();
+    let post = send(&mut desk, request_id);
+    desk.answer(post.request_id, CallOutcome::Lost);
     assert_eq!(posts(&desk.wait(ms(1000))), 1);
     assert_eq!(learned(&desk.state_with(with_clock(SHOWN, 59_000))), None);
     // The reply is on the list already: our clock runs again.
-    let (mut desk, ticket) = live_desk();
-    send(&mut desk, ticket);
+    let (mut desk, request_id) = live_desk();
+    send(&mut desk, request_id);
     let both = with_clock("g1f3 f7f6 e2e3 e7e6", 61_000);
     assert_eq!(learned(&desk.state_with(both)), None);
 }
@@ -91,15 +91,15 @@ fn first_moves_teach_nothing() {
     let (mut desk, actions) = Desk::at(Side::Black, "");
     assert!(thinking(&actions).is_none());
     let actions = desk.state("g1f3");
-    desk.think(thinking(&actions).expect("our turn").ticket, "f7f6");
+    desk.think(thinking(&actions).expect("our turn").request_id, "f7f6");
     assert_eq!(learned(&desk.state(LINE)), None);
 }
 
 #[test]
 fn a_known_way_to_the_server_leaves_more_to_think_with() {
-    let time = |lag: Latency| {
+    let time = |latency: Latency| {
         let mut desk = Desk::new(Side::White);
-        desk.table.expect_lag(lag);
+        desk.machine.expect_lag(latency);
         let actions = desk.open_with(full(Side::White, with_clock(LINE, 2500)), desk.now);
         let limits = thinking(&actions).expect("our turn").limits;
         limits.clock.expect("the clock decides").overhead
@@ -117,7 +117,7 @@ fn a_known_way_to_the_server_leaves_more_to_think_with() {
 fn an_ok_to_an_earlier_sending_of_the_same_move_counts() {
     let (mut desk, first) = Desk::posted(Side::White, LINE, "e2e3");
     assert_eq!(posts(&desk.wait(ms(1700))), 1, "the first call hangs");
-    assert_eq!(posts(&desk.answer(first.ticket, CallOutcome::Done)), 0);
+    assert_eq!(posts(&desk.answer(first.request_id, CallOutcome::Done)), 0);
     assert_eq!(posts(&desk.wait(ms(2400))), 0, "a state is waited for");
 }
 
@@ -128,13 +128,13 @@ fn on_a_short_clock_silence_is_not_borne_for_long() {
         let mut short = with_clock(LINE, left);
         short.increment = BySide::default();
         let actions = desk.open_with(full(Side::White, short), desk.now);
-        let search = thinking(&actions).expect("our turn").ticket;
+        let search = thinking(&actions).expect("our turn").request_id;
         let post = posted(&desk.think(search, "e2e3")).expect("sent");
         let began = desk.now;
         if let Some(answer) = answer {
-            desk.answer(post.ticket, answer);
+            desk.answer(post.request_id, answer);
         }
-        let at = desk.table.wake_at().expect("it is owed");
+        let at = desk.machine.next_timeout().expect("it is owed");
         at - began
     };
     assert_eq!(first_repetition(180_000, None), ms(1500));
@@ -178,35 +178,35 @@ fn while_there_is_a_clock_a_connection_is_kept_ready() {
 
 #[test]
 fn a_clock_that_fell_shortens_the_search_under_way() {
-    let (mut desk, ticket) = live_desk();
-    let planned = desk.table.wake_at().expect("a fallback");
+    let (mut desk, request_id) = live_desk();
+    let planned = desk.machine.next_timeout().expect("a fallback");
     desk.now += ms(100);
     let actions = desk.state_with(with_clock(LINE, 2000));
     assert!(thinking(&actions).is_none(), "the search goes on");
     assert!(matches!(notes(&actions)[..], [Anomaly::ClockFell { .. }]));
-    let tightened = desk.table.wake_at().expect("a fallback");
+    let tightened = desk.machine.next_timeout().expect("a fallback");
     assert!(tightened < planned && tightened < desk.now + ms(1500));
-    assert_eq!(posts(&desk.think(ticket, "e2e3")), 1);
+    assert_eq!(posts(&desk.think(request_id, "e2e3")), 1);
 }
 
 #[test]
 fn a_clock_that_jumps_up_changes_no_plan() {
     let (mut desk, _) = live_desk();
-    let planned = desk.table.wake_at();
+    let planned = desk.machine.next_timeout();
     for left in [60_000, 75_000, 2_147_483_646] {
         let actions = desk.state_with(with_clock(LINE, left));
         assert!(notes(&actions).is_empty());
-        assert_eq!(desk.table.wake_at(), planned);
+        assert_eq!(desk.machine.next_timeout(), planned);
     }
 }
 
 #[test]
 fn time_that_jumps_ahead_means_an_answer_at_once() {
-    let (mut desk, ticket) = live_desk();
+    let (mut desk, request_id) = live_desk();
     // The host slept; the timer is long due.
     desk.now += Duration::from_secs(36_000);
     let actions = desk.apply(GameInput::Tick);
-    assert!(matches!(actions[..], [GameEffect::TakeBest { ticket: t }, ..] if t == ticket));
+    assert!(matches!(actions[..], [GameEffect::TakeBest { request_id: t }, ..] if t == request_id));
     // A game taken up by then has nothing left to think with.
     let mut late = Desk::new(Side::White);
     let actions = late.open_with(full(Side::White, with_clock(LINE, 0)), late.now);
@@ -218,12 +218,12 @@ fn time_that_jumps_ahead_means_an_answer_at_once() {
 fn a_base_of_nought_is_played_from_the_three_seconds_it_gives() {
     for moves in ["", LINE] {
         let mut desk = Desk::new(Side::White);
-        let mut nought = with_clock(moves, 3000);
-        nought.increment = BySide {
+        let mut due_since = with_clock(moves, 3000);
+        due_since.increment = BySide {
             white: ms(1000),
             black: ms(1000),
         };
-        let mut game = full(Side::White, nought);
+        let mut game = full(Side::White, due_since);
         if let Some(clock) = &mut game.clock {
             (clock.initial, clock.increment) = (ms(0), ms(1000));
         }
@@ -273,33 +273,33 @@ fn unhurried(bot: bool, left: u64) -> (Desk, RequestId) {
         game.black.title = Some("BOT".into());
     }
     let actions = desk.open_with(game, desk.now);
-    (desk, thinking(&actions).expect("our turn").ticket)
+    (desk, thinking(&actions).expect("our turn").request_id)
 }
 
 #[test]
 fn at_a_persons_pace_a_move_is_kept_back_a_little_against_humans() {
-    let (mut desk, ticket) = unhurried(false, 180_000);
-    assert_eq!(posts(&desk.think(ticket, "e2e3")), 0);
-    assert_eq!(desk.table.frozen(), None, "not sent, so not frozen");
+    let (mut desk, request_id) = unhurried(false, 180_000);
+    assert_eq!(posts(&desk.think(request_id, "e2e3")), 0);
+    assert_eq!(desk.machine.sent(), None, "not sent, so not frozen");
     assert_eq!(posted(&desk.wait(ms(3500))).expect("sent").uci, "e2e3");
 }
 
 #[test]
 fn nobody_is_kept_waiting_by_bots_on_short_clocks_or_after_a_fall_of_the_clock() {
-    let (mut desk, ticket) = unhurried(true, 180_000);
-    assert_eq!(posts(&desk.think(ticket, "e2e3")), 1);
-    let (mut desk, ticket) = unhurried(false, 15_000);
-    assert_eq!(posts(&desk.think(ticket, "e2e3")), 1);
-    let (mut desk, ticket) = unhurried(false, 180_000);
-    assert_eq!(posts(&desk.think(ticket, "e2e3")), 0);
+    let (mut desk, request_id) = unhurried(true, 180_000);
+    assert_eq!(posts(&desk.think(request_id, "e2e3")), 1);
+    let (mut desk, request_id) = unhurried(false, 15_000);
+    assert_eq!(posts(&desk.think(request_id, "e2e3")), 1);
+    let (mut desk, request_id) = unhurried(false, 180_000);
+    assert_eq!(posts(&desk.think(request_id, "e2e3")), 0);
     desk.state_with(with_clock(LINE, 9_000));
     assert_eq!(posts(&desk.wait(ms(0))), 1);
 }
 
 #[test]
 fn a_game_that_ends_while_a_move_is_kept_back_asks_for_nothing_more() {
-    let (mut desk, ticket) = unhurried(false, 180_000);
-    desk.think(ticket, "e2e3");
+    let (mut desk, request_id) = unhurried(false, 180_000);
+    desk.think(request_id, "e2e3");
     let mut over = state(LINE);
     over.status = Status::Resign;
     desk.state_with(over);
@@ -310,10 +310,10 @@ fn a_game_that_ends_while_a_move_is_kept_back_asks_for_nothing_more() {
 fn pondering(actions: &[GameEffect]) -> Option<(RequestId, String, Limits)> {
     actions.iter().rev().find_map(|action| match action {
         GameEffect::Ponder {
-            ticket,
+            request_id,
             reply,
             limits,
-        } => Some((*ticket, reply.to_string(), limits.clone())),
+        } => Some((*request_id, reply.to_string(), limits.clone())),
         _ => None,
     })
 }
@@ -333,14 +333,14 @@ fn expecting_from(
 ) -> (Desk, Vec<GameEffect>) {
     let mut desk = Desk::with(Side::White, settings);
     let actions = desk.open(moves);
-    let ticket = thinking(&actions).expect("our turn").ticket;
-    let mut answer = thought(best, Score::Cp(20), &desk.table);
-    let mut after = desk.table.game().clone();
+    let request_id = thinking(&actions).expect("our turn").request_id;
+    let mut answer = thought(best, Score::Cp(20), &desk.machine);
+    let mut after = desk.machine.game().clone();
     after.push(answer.best.expect("legal"));
     answer.ponder = after.position().parse_uci(reply).ok();
     change(&mut answer);
     desk.apply(GameInput::Thought {
-        ticket,
+        request_id,
         thought: answer,
     });
     let actions = desk.state(format!("{moves} {best}").trim());
@@ -357,16 +357,19 @@ fn keen() -> Settings {
 #[test]
 fn the_reply_expected_is_pondered_on_and_a_hit_goes_on_under_its_number() {
     let (mut desk, actions) = expecting(keen(), LINE, "e2e3", "e7e6");
-    let (ticket, reply, limits) = pondering(&actions).expect("pondering");
+    let (request_id, reply, limits) = pondering(&actions).expect("pondering");
     assert_eq!(reply, "e7e6");
     assert!(limits.ponder && limits.clock.is_some());
     desk.now += ms(5000);
     let actions = desk.state("g1f3 f7f6 e2e3 e7e6");
-    assert_eq!(thinking(&actions).expect("our turn").ticket, ticket);
+    assert_eq!(thinking(&actions).expect("our turn").request_id, request_id);
     assert!(!stops(&actions));
-    let fallback = desk.table.wake_at().expect("a timer of the table's own");
+    let fallback = desk
+        .machine
+        .next_timeout()
+        .expect("a timer of the table's own");
     assert!(fallback > desk.now);
-    assert_eq!(posts(&desk.think(ticket, "d2d4")), 1);
+    assert_eq!(posts(&desk.think(request_id, "d2d4")), 1);
 }
 
 #[test]
@@ -374,18 +377,18 @@ fn after_a_move_from_the_tables_the_reply_is_pondered_on_too() {
     let from_tables = |answer: &mut SearchResult| answer.by_tables = true;
     let (desk, actions) = expecting_from(keen(), LINE, "e2e3", "e7e6", from_tables);
     let (_, reply, _) = pondering(&actions).expect("pondering");
-    assert_eq!((reply.as_str(), desk.table.ply()), ("e7e6", 3));
+    assert_eq!((reply.as_str(), desk.machine.ply()), ("e7e6", 3));
 }
 
 #[test]
 fn another_reply_begins_a_new_search() {
     let (mut desk, actions) = expecting(keen(), LINE, "e2e3", "e7e6");
-    let (ticket, ..) = pondering(&actions).expect("pondering");
+    let (request_id, ..) = pondering(&actions).expect("pondering");
     let actions = desk.state("g1f3 f7f6 e2e3 d7d5");
-    let fresh = thinking(&actions).expect("our turn").ticket;
-    assert_ne!(fresh, ticket);
+    let fresh = thinking(&actions).expect("our turn").request_id;
+    assert_ne!(fresh, request_id);
     // What the old one says now is of no interest.
-    assert_eq!(posts(&desk.think(ticket, "d2d4")), 0);
+    assert_eq!(posts(&desk.think(request_id, "d2d4")), 0);
     assert_eq!(posts(&desk.think(fresh, "d2d4")), 1);
 }
 
@@ -447,7 +450,7 @@ fn an_only_move_ends_pondering_and_is_sent_at_once() {
 #[test]
 fn no_lag_is_too_great_to_move() {
     let mut desk = Desk::new(Side::White);
-    desk.table.expect_lag(Latency {
+    desk.machine.expect_lag(Latency {
         learned: Duration::MAX / 4,
         median: Duration::ZERO,
         worst: Duration::MAX / 4,

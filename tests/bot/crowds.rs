@@ -131,8 +131,8 @@ fn happen(door: &mut Door, happening: Happening) -> Vec<Wanted> {
         Happening::NoList => door.apply(AccountEvent::NoList),
         Happening::Wait(seconds) => door.wait(u64::from(seconds)),
         Happening::Hold(id) => {
-            let spare = door.lobby.spare();
-            let taken = door.lobby.taken();
+            let spare = door.account.spare();
+            let taken = door.account.taken();
             let held = door.hold(&format!("p{}", id / 2));
             assert_eq!(held, spare > 0);
             assert!(!held || taken < SEATS);
@@ -141,8 +141,8 @@ fn happen(door: &mut Door, happening: Happening) -> Vec<Wanted> {
         Happening::Held(id) => door.held(&name(id)),
         Happening::Release => door.released(),
         Happening::Withdraw => {
-            let errands = door.lobby.withdraw();
-            crate::door::wanted(errands)
+            let api_queue = door.account.withdraw();
+            crate::door::wanted(api_queue)
         }
         Happening::CancelAnswered(id, number) => door.canceled(&name(id), answer(number)),
         Happening::AbortAnswered(id, number) => door.aborted(&name(id), answer(number)),
@@ -172,18 +172,18 @@ proptest! {
                 playing.remove(&name(id));
             }
             let is_wait = matches!(happening, Happening::Wait(_));
-            let errands = happen(&mut door, happening);
-            let accepted = errands.iter().any(|wanted| matches!(wanted, Wanted::Accept(_)));
+            let api_queue = happen(&mut door, happening);
+            let accepted = api_queue.iter().any(|wanted| matches!(wanted, Wanted::Accept(_)));
             // An acceptance that is sent again has its seat already, and games may have begun since.
-            prop_assert!(is_wait || !accepted || door.lobby.taken() <= SEATS, "{errands:?}");
-            prop_assert!(door.lobby.waiting() <= 9);
-            let bot_accepted = errands.iter().any(|wanted| match wanted {
+            prop_assert!(is_wait || !accepted || door.account.taken() <= SEATS, "{api_queue:?}");
+            prop_assert!(door.account.waiting() <= 9);
+            let bot_accepted = api_queue.iter().any(|wanted| match wanted {
                 Wanted::Accept(id) => who(id[1..].parse().unwrap_or(0)).is_bot(),
                 _ => false,
             });
-            let bots = door.lobby.taken_by_bots();
+            let bots = door.account.taken_by_bots();
             prop_assert!(is_wait || !bot_accepted || bots <= SEATS - FOR_HUMANS, "{bots} bots");
-            for wanted in errands {
+            for wanted in api_queue {
                 if let Wanted::Play(game) = wanted {
                     prop_assert!(playing.insert(game), "two players");
                 }
@@ -200,8 +200,8 @@ proptest! {
                 door.left(&id);
             }
         }
-        prop_assert!(door.lobby.is_empty());
-        prop_assert_eq!((door.lobby.taken(), door.lobby.waiting()), (0, 0));
+        prop_assert!(door.account.is_empty());
+        prop_assert_eq!((door.account.taken(), door.account.waiting()), (0, 0));
     }
 }
 
@@ -214,8 +214,8 @@ fn a_storm_is_answered_people_first_and_within_bounds() {
     });
     let mut answered = BTreeSet::new();
     let mut accepted = Vec::new();
-    let mut note = |errands: Vec<Wanted>| {
-        for wanted in errands {
+    let mut note = |api_queue: Vec<Wanted>| {
+        for wanted in api_queue {
             match wanted {
                 Wanted::Accept(id) => {
                     assert!(answered.insert(id.clone()), "answered twice");
@@ -230,7 +230,7 @@ fn a_storm_is_answered_people_first_and_within_bounds() {
         let (id, by) = (format!("c{n}"), format!("p{n}"));
         let who = if n % 5 == 4 { player(&by) } else { bot(&by) };
         note(door.challenged(challenge(&id, who)));
-        assert!(door.lobby.waiting() <= 16 && door.lobby.taken() <= 4);
+        assert!(door.account.waiting() <= 16 && door.account.taken() <= 4);
     }
     // Two seats for bots, two for the first people; those who still wait are people.
     for id in ["c0", "c1", "c4", "c9"] {
@@ -240,7 +240,7 @@ fn a_storm_is_answered_people_first_and_within_bounds() {
     }
     note(door.wait(10));
     assert_eq!(answered.len(), 500, "everybody has an answer");
-    let people = |id: &&String| id[1..].parse::<u32>().is_ok_and(|n| n % 5 == 4);
+    let opponents = |id: &&String| id[1..].parse::<u32>().is_ok_and(|n| n % 5 == 4);
     assert_eq!(accepted.len(), 8);
-    assert_eq!(accepted.iter().filter(people).count(), 6);
+    assert_eq!(accepted.iter().filter(opponents).count(), 6);
 }

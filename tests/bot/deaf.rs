@@ -44,9 +44,9 @@ async fn an_outage_is_one_event_however_often_a_stream_does_not_open_again() {
     server.world().stream_faults.extend(DOWN);
     let bot = Bot::start(&server);
     let mut news = bot.listeners.subscribe();
-    let chronicle = bot.listeners.chronicle();
+    let event_log = bot.listeners.event_log();
     let has_moved = || {
-        let games = chronicle.running();
+        let games = event_log.running();
         games.iter().any(|live| live.record.moves.len() == 3)
     };
     server
@@ -69,7 +69,7 @@ async fn an_outage_is_one_event_however_often_a_stream_does_not_open_again() {
             !world.events.is_empty() && world.rounds["g1"].openings > opened
         })
         .await;
-    let events = chronicle.events(99);
+    let events = event_log.events(99);
     for kind in ["offline", "stream"] {
         let lost = events.iter().filter(|event| event.kind == kind);
         assert_eq!(lost.count(), 1, "{kind}: {events:?}");
@@ -152,11 +152,11 @@ async fn what_an_event_stream_would_tell_is_asked_for_while_it_alone_is_away() {
 async fn a_game_whose_start_was_dropped_from_a_burst_is_found_soon() {
     let server = Server::start().await;
     // The usual look at the list does not come while this test runs.
-    let pace = BotTiming {
+    let timing = BotTiming {
         reconcile: Duration::from_secs(3600),
         ..BotTiming::default().faster(25)
     };
-    let bot = Bot::paced(&server, &pace, |_| {});
+    let bot = Bot::paced(&server, &timing, |_| {});
     server
         .until("online", |world| !world.events.is_empty())
         .await;

@@ -21,7 +21,7 @@ pub(crate) const ME: &str = "megaton";
 
 /// A table under test.
 pub(crate) struct Desk {
-    pub(crate) table: GameMachine,
+    pub(crate) machine: GameMachine,
     pub(crate) now: Instant,
     pub(crate) us: Side,
     /// The opponent is a program.
@@ -32,14 +32,14 @@ pub(crate) struct Desk {
 
 /// The last `Think` among some actions.
 pub(crate) struct Thinking {
-    pub(crate) ticket: RequestId,
+    pub(crate) request_id: RequestId,
     pub(crate) limits: Limits,
 }
 
 /// The last `Post` among some actions.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Posted {
-    pub(crate) ticket: RequestId,
+    pub(crate) request_id: RequestId,
     pub(crate) uci: String,
     pub(crate) draw: DrawOffer,
 }
@@ -109,8 +109,8 @@ pub(crate) fn full(us: Side, state: GameState) -> GameFull {
     }
 }
 
-pub(crate) fn thought(best: &str, score: Score, table: &GameMachine) -> SearchResult {
-    let best = table.game().position().parse_uci(best).ok();
+pub(crate) fn thought(best: &str, score: Score, machine: &GameMachine) -> SearchResult {
+    let best = machine.game().position().parse_uci(best).ok();
     SearchResult {
         best,
         ponder: None,
@@ -144,7 +144,7 @@ impl Desk {
 
     /// A desk for a game with a past.
     pub(crate) fn with_past(us: Side, settings: Settings, past: ResumeState) -> Self {
-        let seat = GameParams {
+        let params = GameParams {
             game: GameId::new("q7ZxVt2B"),
             me: UserId::new(ME),
             color: None,
@@ -154,7 +154,7 @@ impl Desk {
         Self {
             bot_opponent: false,
             casual: false,
-            table: GameMachine::new(seat, Arc::new(settings), BotTiming::default()),
+            machine: GameMachine::new(params, Arc::new(settings), BotTiming::default()),
             now: Instant::now(),
             us,
         }
@@ -170,14 +170,14 @@ impl Desk {
     /// A desk on our turn whose best move was posted and not answered yet.
     pub(crate) fn posted(us: Side, moves: &str, best: &str) -> (Self, Posted) {
         let (mut desk, actions) = Self::at(us, moves);
-        let ticket = thinking(&actions).expect("it is our turn").ticket;
-        let actions = desk.think(ticket, best);
+        let request_id = thinking(&actions).expect("it is our turn").request_id;
+        let actions = desk.think(request_id, best);
         let posted = posted(&actions).expect("a thought is posted");
         (desk, posted)
     }
 
     pub(crate) fn apply(&mut self, input: GameInput) -> Vec<GameEffect> {
-        let actions = self.table.apply(input, self.now);
+        let actions = self.machine.apply(input, self.now);
         let is_end = |action: &GameEffect| matches!(action, GameEffect::Finish(_));
         let end = actions.iter().position(is_end);
         assert!(
@@ -193,7 +193,7 @@ impl Desk {
     }
 
     pub(crate) fn is_our_turn(&self) -> bool {
-        self.table.ply().is_multiple_of(2) == (self.us == Side::White)
+        self.machine.ply().is_multiple_of(2) == (self.us == Side::White)
     }
 
     /// The first line of a stream of this game.
@@ -231,22 +231,25 @@ impl Desk {
         })
     }
 
-    pub(crate) fn think(&mut self, ticket: RequestId, best: &str) -> Vec<GameEffect> {
-        self.think_with(ticket, best, Score::Cp(20))
+    pub(crate) fn think(&mut self, request_id: RequestId, best: &str) -> Vec<GameEffect> {
+        self.think_with(request_id, best, Score::Cp(20))
     }
 
     pub(crate) fn think_with(
         &mut self,
-        ticket: RequestId,
+        request_id: RequestId,
         best: &str,
         score: Score,
     ) -> Vec<GameEffect> {
-        let thought = thought(best, score, &self.table);
-        self.apply(GameInput::Thought { ticket, thought })
+        let thought = thought(best, score, &self.machine);
+        self.apply(GameInput::Thought {
+            request_id,
+            thought,
+        })
     }
 
-    pub(crate) fn answer(&mut self, ticket: RequestId, answer: CallOutcome) -> Vec<GameEffect> {
-        self.apply(GameInput::Posted { ticket, answer })
+    pub(crate) fn answer(&mut self, request_id: RequestId, answer: CallOutcome) -> Vec<GameEffect> {
+        self.apply(GameInput::Posted { request_id, answer })
     }
 
     /// What became of a request.
@@ -265,7 +268,7 @@ impl Desk {
     pub(crate) fn wait(&mut self, time: Duration) -> Vec<GameEffect> {
         let end = self.now + time;
         let mut actions = Vec::new();
-        while let Some(at) = self.table.wake_at().filter(|&at| at <= end) {
+        while let Some(at) = self.machine.next_timeout().filter(|&at| at <= end) {
             self.now = self.now.max(at);
             actions.extend(self.apply(GameInput::Tick));
         }
@@ -276,8 +279,8 @@ impl Desk {
 
 pub(crate) fn thinking(actions: &[GameEffect]) -> Option<Thinking> {
     actions.iter().rev().find_map(|action| match action {
-        GameEffect::Think { ticket, limits } => Some(Thinking {
-            ticket: *ticket,
+        GameEffect::Think { request_id, limits } => Some(Thinking {
+            request_id: *request_id,
             limits: limits.clone(),
         }),
         _ => None,
@@ -286,8 +289,12 @@ pub(crate) fn thinking(actions: &[GameEffect]) -> Option<Thinking> {
 
 pub(crate) fn posted(actions: &[GameEffect]) -> Option<Posted> {
     let mut posts = actions.iter().filter_map(|action| match action {
-        GameEffect::Post { ticket, uci, draw } => Some(Posted {
-            ticket: *ticket,
+        GameEffect::Post {
+            request_id,
+            uci,
+            draw,
+        } => Some(Posted {
+            request_id: *request_id,
             uci: uci.clone(),
             draw: *draw,
         }),
@@ -332,7 +339,7 @@ pub(crate) fn remembered(actions: &[GameEffect]) -> Vec<Persist> {
 
 pub(crate) fn notes(actions: &[GameEffect]) -> Vec<Anomaly> {
     let note = |action: &GameEffect| match action {
-        GameEffect::Note(oddity) => Some(oddity.clone()),
+        GameEffect::Note(anomaly) => Some(anomaly.clone()),
         _ => None,
     };
     actions.iter().filter_map(note).collect()
@@ -351,8 +358,8 @@ pub(crate) fn is_quiet(actions: &[GameEffect]) -> bool {
     actions.iter().all(quiet)
 }
 
-pub(crate) fn uci(table: &GameMachine, text: &str) -> Move {
-    table
+pub(crate) fn uci(machine: &GameMachine, text: &str) -> Move {
+    machine
         .game()
         .position()
         .parse_uci(text)

@@ -15,8 +15,8 @@ use crate::desk::ME;
 
 /// A lobby with a clock of its own.
 pub(crate) struct Door {
-    pub(crate) lobby: AccountState,
-    pub(crate) memory: BotState,
+    pub(crate) account: AccountState,
+    pub(crate) state: BotState,
     /// How far the calendar has gone on.
     gone: Arc<Mutex<Duration>>,
     pub(crate) now: Instant,
@@ -37,17 +37,17 @@ impl Door {
         let (start, passed) = (SystemTime::now(), Arc::clone(&gone));
         let clock = Arc::new(move || start + *passed.lock().expect("no panic"));
         let (store, kept) = Store::nowhere();
-        let memory = BotState::with_clock(store, kept, StateRules::default(), clock);
+        let state = BotState::with_clock(store, kept, StateRules::default(), clock);
         Self {
-            lobby: AccountState::new(me, settings, BotTiming::default(), memory.clone()),
-            memory,
+            account: AccountState::new(me, settings, BotTiming::default(), state.clone()),
+            state,
             gone,
             now: Instant::now(),
         }
     }
 
     pub(crate) fn apply(&mut self, news: AccountEvent) -> Vec<Wanted> {
-        wanted(self.lobby.apply(news, self.now))
+        wanted(self.account.apply(news, self.now))
     }
 
     pub(crate) fn challenged(&mut self, challenge: Challenge) -> Vec<Wanted> {
@@ -77,13 +77,13 @@ impl Door {
 
     pub(crate) fn wait(&mut self, seconds: u64) -> Vec<Wanted> {
         let end = self.now + Duration::from_secs(seconds);
-        let mut errands = Vec::new();
-        while let Some(at) = self.lobby.wake_at().filter(|&at| at <= end) {
+        let mut api_queue = Vec::new();
+        while let Some(at) = self.account.next_timeout().filter(|&at| at <= end) {
             self.pass_to(self.now.max(at));
-            errands.extend(self.apply(AccountEvent::Tick));
+            api_queue.extend(self.apply(AccountEvent::Tick));
         }
         self.pass_to(end);
-        errands
+        api_queue
     }
 
     /// The server has taken our challenge back, or says why not.
@@ -104,18 +104,18 @@ impl Door {
 
     /// A challenge of ours is about to be sent to a bot.
     pub(crate) fn hold(&mut self, opponent: &str) -> bool {
-        self.lobby
+        self.account
             .hold(&UserId::new(opponent), OpponentKind::Bot, self.now)
     }
 
     /// The server has made it.
     pub(crate) fn held(&mut self, id: &str) -> Vec<Wanted> {
-        wanted(self.lobby.held(ChallengeId::new(id), self.now))
+        wanted(self.account.held(ChallengeId::new(id), self.now))
     }
 
     /// Nothing came of it.
     pub(crate) fn released(&mut self) -> Vec<Wanted> {
-        wanted(self.lobby.release(self.now))
+        wanted(self.account.release(self.now))
     }
 
     /// The list of running games has come, once at the start and long enough ago.
@@ -140,23 +140,23 @@ pub(crate) enum Wanted {
     Cancel(String),
     Abort(String),
     Play(String),
-    SaidOver(String),
+    GameFinish(String),
     List,
     Waiting,
 }
 
-pub(crate) fn wanted(errands: Vec<AccountEffect>) -> Vec<Wanted> {
-    let one = |errand| match errand {
+pub(crate) fn wanted(api_queue: Vec<AccountEffect>) -> Vec<Wanted> {
+    let one = |effect| match effect {
         AccountEffect::Accept { id, .. } => Wanted::Accept(id.to_string()),
         AccountEffect::Decline(refusal) => Wanted::Decline(refusal.id.to_string(), refusal.reason),
         AccountEffect::Cancel(id) => Wanted::Cancel(id.to_string()),
         AccountEffect::Abort(id) => Wanted::Abort(id.to_string()),
         AccountEffect::Play(game) => Wanted::Play(game.id.to_string()),
-        AccountEffect::SaidOver(id) => Wanted::SaidOver(id.to_string()),
+        AccountEffect::GameFinish(id) => Wanted::GameFinish(id.to_string()),
         AccountEffect::List => Wanted::List,
         AccountEffect::Waiting => Wanted::Waiting,
     };
-    errands.into_iter().map(one).collect()
+    api_queue.into_iter().map(one).collect()
 }
 
 pub(crate) fn accept(id: &str) -> Vec<Wanted> {

@@ -45,7 +45,7 @@ fn an_offer_on_their_turn_is_answered_at_once_by_score_row_and_ply() {
     let yes = GameRequest::AcceptDraw;
     let no = GameRequest::DeclineDraw;
     // Plies made, our score all along, the answer.
-    let rows = [
+    let streaks = [
         (9, 0, yes),
         (9, 15, yes),
         (9, -15, yes),
@@ -58,7 +58,7 @@ fn an_offer_on_their_turn_is_answered_at_once_by_score_row_and_ply() {
         // Late enough, and the row is three moves long.
         (11, 0, yes),
     ];
-    for (plies, score, answer) in rows {
+    for (plies, score, answer) in streaks {
         let mut desk = level(late(), plies, score).desk;
         let offer = offer(&line(plies), Side::Black);
         assert_eq!(
@@ -121,9 +121,9 @@ fn a_draw_offered_on_our_turn_is_answered_by_the_move() {
         let mut desk = level(late(), 9, 0).desk;
         let actions = desk.state_with(offer(&line(10), Side::Black));
         assert_eq!(asks(&actions), [], "the new position is looked at first");
-        let ticket = thinking(&actions).unwrap().ticket;
+        let request_id = thinking(&actions).unwrap().request_id;
         let ours = line(11).rsplit(' ').next().unwrap().to_owned();
-        let post = posted(&desk.think_with(ticket, &ours, score)).unwrap();
+        let post = posted(&desk.think_with(request_id, &ours, score)).unwrap();
         assert_eq!(post.draw, with);
     }
 }
@@ -131,11 +131,11 @@ fn a_draw_offered_on_our_turn_is_answered_by_the_move() {
 #[test]
 fn an_offer_made_while_we_think_disturbs_no_search_and_is_answered_by_the_move() {
     let mut desk = level(late(), 9, 0).desk;
-    let ticket = thinking(&desk.state(&line(10))).unwrap().ticket;
+    let request_id = thinking(&desk.state(&line(10))).unwrap().request_id;
     let actions = desk.state_with(offer(&line(10), Side::Black));
     assert!(asks(&actions).is_empty() && !stops(&actions) && thinking(&actions).is_none());
     let ours = line(11).rsplit(' ').next().unwrap().to_owned();
-    let post = posted(&desk.think_with(ticket, &ours, Score::Cp(0))).unwrap();
+    let post = posted(&desk.think_with(request_id, &ours, Score::Cp(0))).unwrap();
     assert_eq!(post.draw, DrawOffer::Yes);
 }
 
@@ -147,9 +147,9 @@ fn a_flag_that_outlives_its_offer_is_not_answered_again() {
     let shown = desk.state_with(offer(&line(11), Side::Black));
     assert_eq!(asks(&shown), []);
     let actions = desk.state_with(offer(&line(12), Side::Black));
-    let ticket = thinking(&actions).unwrap().ticket;
+    let request_id = thinking(&actions).unwrap().request_id;
     let ours = line(13).rsplit(' ').next().unwrap().to_owned();
-    let post = posted(&desk.think_with(ticket, &ours, Score::Cp(-500))).unwrap();
+    let post = posted(&desk.think_with(request_id, &ours, Score::Cp(-500))).unwrap();
     assert_eq!(post.draw, DrawOffer::No, "there is nothing to agree to");
 }
 
@@ -268,10 +268,10 @@ fn the_budget_holds_over_a_restart() {
 
 #[test]
 fn a_row_goes_on_where_a_game_was_left_and_taken_up_again() {
-    let opinion = level(late(), 9, 0).desk.table.opinion();
-    let answer = |opinion, moves: &str| {
+    let eval_history = level(late(), 9, 0).desk.machine.eval_history();
+    let answer = |eval_history, moves: &str| {
         let past = ResumeState {
-            opinion,
+            eval_history,
             ..ResumeState::default()
         };
         let mut settings = late();
@@ -280,14 +280,14 @@ fn a_row_goes_on_where_a_game_was_left_and_taken_up_again() {
         desk.open(moves);
         asks(&desk.state_with(offer(moves, Side::Black)))
     };
-    assert_eq!(answer(opinion, &line(9)), [GameRequest::AcceptDraw]);
+    assert_eq!(answer(eval_history, &line(9)), [GameRequest::AcceptDraw]);
     let fresh = answer(EvalHistory::default(), &line(9));
     assert_eq!(
         fresh,
         [GameRequest::DeclineDraw],
         "nothing was searched yet"
     );
-    let shorter = answer(opinion, &line(7));
+    let shorter = answer(eval_history, &line(7));
     assert_eq!(shorter, [GameRequest::DeclineDraw], "moves were taken back");
 }
 
@@ -304,17 +304,17 @@ fn no_offer_is_left_standing_with_an_opponent_short_of_time_or_away() {
         let mut turn = state(&line(8));
         turn.time.black = Some(ms(theirs));
         turn.increment.black = ms(increment);
-        let ticket = thinking(&desk.state_with(turn)).unwrap().ticket;
-        let post = posted(&desk.think_with(ticket, &ours, Score::Cp(0))).unwrap();
+        let request_id = thinking(&desk.state_with(turn)).unwrap().request_id;
+        let post = posted(&desk.think_with(request_id, &ours, Score::Cp(0))).unwrap();
         assert_eq!(post.draw == DrawOffer::Yes, offered, "{theirs} {increment}");
     }
     let mut desk = level(offering(), 7, 0).desk;
-    let ticket = thinking(&desk.state(&line(8))).unwrap().ticket;
+    let request_id = thinking(&desk.state(&line(8))).unwrap().request_id;
     desk.apply(megaton::bot::game::GameInput::Gone(OpponentGone {
         gone: true,
         claim_win_in: None,
     }));
-    let post = posted(&desk.think_with(ticket, &ours, Score::Cp(0))).unwrap();
+    let post = posted(&desk.think_with(request_id, &ours, Score::Cp(0))).unwrap();
     assert_eq!(post.draw, DrawOffer::No);
 }
 
@@ -328,7 +328,7 @@ fn a_bare_king_is_offered_nothing_and_takes_everything() {
         let game = crate::quiet::along(desk, BARE_BLACK, Score::Cp(0));
         let mut desk = game.desk;
         let last = thinking(&game.actions).expect("our turn");
-        let sent = desk.think_with(last.ticket, "e1e2", Score::Cp(0));
+        let sent = desk.think_with(last.request_id, "e1e2", Score::Cp(0));
         let all: Vec<_> = game.actions.into_iter().chain(sent).collect();
         let offers = |action: &GameEffect| {
             matches!(
@@ -352,12 +352,12 @@ fn a_bare_king_is_offered_nothing_and_takes_everything() {
 fn the_echo_of_our_offer_without_our_move_starts_nothing() {
     let mut desk = level(offering(), 7, 0).desk;
     let ours = line(9).rsplit(' ').next().unwrap().to_owned();
-    let ticket = thinking(&desk.state(&line(8))).unwrap().ticket;
-    let post = posted(&desk.think_with(ticket, &ours, Score::Cp(0))).unwrap();
+    let request_id = thinking(&desk.state(&line(8))).unwrap().request_id;
+    let post = posted(&desk.think_with(request_id, &ours, Score::Cp(0))).unwrap();
     assert_eq!(post.draw, DrawOffer::Yes);
     let echo = desk.state_with(offer(&line(8), Side::White));
     assert!(posts(&echo) == 0 && thinking(&echo).is_none() && asks(&echo).is_empty());
-    desk.answer(post.ticket, CallOutcome::Done);
+    desk.answer(post.request_id, CallOutcome::Done);
     let shown = desk.state(&line(9));
     assert!(posts(&shown) == 0 && thinking(&shown).is_none());
 }
@@ -366,9 +366,9 @@ fn the_echo_of_our_offer_without_our_move_starts_nothing() {
 fn an_offer_that_swallowed_our_move_costs_one_look_and_the_move_goes_alone() {
     let mut desk = level(offering(), 7, 0).desk;
     let ours = line(9).rsplit(' ').next().unwrap().to_owned();
-    let ticket = thinking(&desk.state(&line(8))).unwrap().ticket;
-    let post = posted(&desk.think_with(ticket, &ours, Score::Cp(0))).unwrap();
-    desk.answer(post.ticket, CallOutcome::Done);
+    let request_id = thinking(&desk.state(&line(8))).unwrap().request_id;
+    let post = posted(&desk.think_with(request_id, &ours, Score::Cp(0))).unwrap();
+    desk.answer(post.request_id, CallOutcome::Done);
     desk.state_with(offer(&line(8), Side::White));
     assert!(reopens(&desk.wait(ms(3000))));
     let again = posted(&desk.open(&line(8))).expect("still owed");
@@ -380,10 +380,10 @@ fn a_draw_agreed_without_the_move_is_the_end_and_no_move_is_owed() {
     let mut desk = level(late(), 9, 0).desk;
     let actions = desk.state_with(offer(&line(10), Side::Black));
     let ours = line(11).rsplit(' ').next().unwrap().to_owned();
-    let ticket = thinking(&actions).unwrap().ticket;
-    let post = posted(&desk.think_with(ticket, &ours, Score::Cp(0))).unwrap();
+    let request_id = thinking(&actions).unwrap().request_id;
+    let post = posted(&desk.think_with(request_id, &ours, Score::Cp(0))).unwrap();
     assert_eq!(post.draw, DrawOffer::Yes);
-    desk.answer(post.ticket, CallOutcome::Done);
+    desk.answer(post.request_id, CallOutcome::Done);
     let mut over = state(&line(10));
     over.status = Status::Draw;
     let ending = ending(&desk.state_with(over)).unwrap();

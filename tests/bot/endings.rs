@@ -24,7 +24,7 @@ fn the_last_move_and_the_end_come_in_one_line() {
         (ending.result(), ending.plies, ending.status),
         ("1-0", 3, Some(Status::Resign))
     );
-    assert!(desk.table.is_over());
+    assert!(desk.machine.is_over());
 }
 
 #[test]
@@ -33,10 +33,10 @@ fn nothing_is_done_after_the_end() {
     let mut over = state(LINE);
     over.status = Status::Aborted;
     assert_eq!(ending(&desk.state_with(over)).unwrap().result(), "*");
-    assert!(desk.answer(post.ticket, CallOutcome::Lost).is_empty());
+    assert!(desk.answer(post.request_id, CallOutcome::Lost).is_empty());
     assert!(desk.state("").is_empty());
     assert!(desk.open("").is_empty());
-    assert_eq!(desk.table.wake_at(), None);
+    assert_eq!(desk.machine.next_timeout(), None);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn an_unknown_status_is_an_end() {
 #[test]
 fn a_game_said_to_be_over_is_looked_at() {
     let (mut desk, _) = Desk::at(Side::Black, LINE);
-    desk.apply(GameInput::SaidOver);
+    desk.apply(GameInput::GameFinish);
     assert!(reopens(&desk.wait(ms(1500))));
 }
 
@@ -221,7 +221,7 @@ fn the_time_allowed_for_a_first_move_is_kept() {
     let actions = desk.open_with(full(Side::White, first), desk.now);
     let limits = thinking(&actions).unwrap().limits;
     assert!(limits.movetime.unwrap() <= ms(500));
-    assert!(desk.table.wake_at().unwrap() - desk.now < ms(1000));
+    assert!(desk.machine.next_timeout().unwrap() - desk.now < ms(1000));
 }
 
 #[test]

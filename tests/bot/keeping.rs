@@ -14,15 +14,15 @@ const FOLDER: &str = "MEGATON_TEST_KEEPING";
 /// How often the child is killed.
 const KILLS: usize = 12;
 
-fn memory(folder: &std::path::Path) -> BotState {
+fn state(folder: &std::path::Path) -> BotState {
     let (store, kept) = Store::open(folder).expect("the state can be read");
     BotState::new(store, kept, rules())
 }
 
 fn rules() -> StateRules {
     let mut rules = StateRules::default();
-    rules.ledger.bot_games = 1_000_000;
-    rules.ledger.challenge_credits = 1_000_000;
+    rules.quota.bot_games = 1_000_000;
+    rules.quota.challenge_credits = 1_000_000;
     rules
 }
 
@@ -33,20 +33,20 @@ async fn a_child_that_writes() {
     let Some(folder) = std::env::var_os(FOLDER) else {
         return;
     };
-    let memory = memory(folder.as_ref());
-    let from = memory.budget().incoming;
+    let state = state(folder.as_ref());
+    let from = state.budget().incoming;
     let foe = UserId::new("foe");
     let mut out = std::io::stdout().lock();
     for n in from.. {
-        let hold = memory.hold_accept(&ChallengeId::new(format!("game{n:05}")), &foe);
+        let hold = state.hold_accept(&ChallengeId::new(format!("game{n:05}")), &foe);
         hold.await;
-        memory.cool(
+        state.cool(
             &format!("rest {n}"),
             Duration::from_secs(99),
             Duration::MAX,
             None,
         );
-        let greeted = memory.update_game_through(&GameId::new(format!("game{n:05}")), |game| {
+        let greeted = state.update_game_through(&GameId::new(format!("game{n:05}")), |game| {
             game.greeted = true;
         });
         greeted.await;
@@ -77,13 +77,13 @@ fn whatever_was_acknowledged_survives_a_kill_at_any_moment() {
         acknowledged.extend(kept.take(until));
         child.kill().unwrap();
         child.wait().unwrap();
-        let memory = memory(folder.path());
-        let written = memory.budget().incoming;
+        let state = state(folder.path());
+        let written = state.budget().incoming;
         for n in &acknowledged {
             assert!(written > *n, "{written} games, and {n} is among them");
-            let game = memory.game(&GameId::new(format!("game{n:05}")));
+            let game = state.game(&GameId::new(format!("game{n:05}")));
             assert!(game.greeted, "greeting {n}");
-            assert!(memory.resting(&format!("rest {n}")).is_some(), "rest {n}");
+            assert!(state.resting(&format!("rest {n}")).is_some(), "rest {n}");
         }
     }
     assert!(acknowledged.len() >= KILLS, "{}", acknowledged.len());
@@ -95,39 +95,39 @@ async fn a_restart_changes_nothing_that_counts() {
     let foe = UserId::new("Foe");
     let game = GameId::new("q7ZxVt2B");
     let before = {
-        let memory = memory(folder.path());
-        let (_, writing) = memory.hold_challenge(ChallengeTarget::Bot, &foe);
+        let state = state(folder.path());
+        let (_, writing) = state.hold_challenge(ChallengeTarget::Bot, &foe);
         writing.await;
-        memory.bot_games_refused(Some(Duration::from_secs(9000)), Some(64));
-        memory.opponent_spent(&foe, Duration::from_secs(9000));
-        memory.accepted(&game.as_challenge(), &foe, true);
-        memory.no_show(&game, &foe, true);
-        memory.cool(
+        state.bot_games_refused(Some(Duration::from_secs(9000)), Some(64));
+        state.opponent_spent(&foe, Duration::from_secs(9000));
+        state.accepted(&game.as_challenge(), &foe, true);
+        state.no_show(&game, &foe, true);
+        state.cool(
             "foe blitz",
             Duration::from_secs(3600),
             Duration::MAX,
             Some("later"),
         );
-        memory.set_note("colour", Some("black".into()));
-        memory.expect_game(&game);
-        memory.update_game(&game, |game| game.takebacks += 1);
-        memory.settle().await;
-        let mut budget = memory.budget();
-        budget.forecast = memory.forecast();
-        (budget, memory.opponent(&foe), memory.cooldown("foe blitz"))
+        state.set_note("colour", Some("black".into()));
+        state.expect_game(&game);
+        state.update_game(&game, |game| game.takebacks += 1);
+        state.settle().await;
+        let mut budget = state.budget();
+        budget.forecast = state.forecast();
+        (budget, state.opponent(&foe), state.cooldown("foe blitz"))
     };
-    let memory = memory(folder.path());
-    let mut budget = memory.budget();
-    budget.forecast = memory.forecast();
-    let after = (budget, memory.opponent(&foe), memory.cooldown("foe blitz"));
+    let state = state(folder.path());
+    let mut budget = state.budget();
+    budget.forecast = state.forecast();
+    let after = (budget, state.opponent(&foe), state.cooldown("foe blitz"));
     assert_eq!(after, before);
     assert_eq!(budget.games, 64);
-    assert_eq!(memory.note("colour").as_deref(), Some("black"));
-    let open: Vec<_> = memory.open_games().into_iter().map(|g| g.game).collect();
+    assert_eq!(state.note("colour").as_deref(), Some("black"));
+    let open: Vec<_> = state.open_games().into_iter().map(|g| g.game).collect();
     assert_eq!(open, std::slice::from_ref(&game));
     let expected = GameMemory {
         takebacks: 1,
         ..GameMemory::default()
     };
-    assert_eq!(memory.game(&game), expected);
+    assert_eq!(state.game(&game), expected);
 }

@@ -24,9 +24,9 @@ async fn refusals_for_the_rate_are_on_record_whoever_asked() {
     }
     let bot = Bot::start(&server);
     all_over(&server).await;
-    let chronicle = bot.listeners.chronicle().clone();
+    let event_log = bot.listeners.event_log().clone();
     bot.stop().await;
-    let events = chronicle.events(1000);
+    let events = event_log.events(1000);
     for (kind, game) in [
         ("event_stream", None),
         ("game_stream", Some("g1")),
@@ -81,15 +81,15 @@ async fn a_storm_of_refusals_is_a_few_lines_and_none_of_it_is_forgotten() {
         }
     }
     // After the first lines the rest is told at the end.
-    let pace = BotTiming {
+    let timing = BotTiming {
         limited_note: Duration::from_secs(3600),
         ..patient()
     };
-    let bot = Bot::paced(&server, &pace, |_| {});
+    let bot = Bot::paced(&server, &timing, |_| {});
     all_over(&server).await;
-    let chronicle = bot.listeners.chronicle().clone();
+    let event_log = bot.listeners.event_log().clone();
     bot.stop().await;
-    let events = chronicle.events(1000);
+    let events = event_log.events(1000);
     let limited = events.iter().filter(|event| event.kind == "limited");
     assert!(limited.clone().count() <= 8, "{events:?}");
     let times = |text: &str| -> u64 {

@@ -22,8 +22,8 @@ fn castling_is_our_move_in_either_spelling() {
     assert!(["e1g1", "e1h1"].contains(&post.uci.as_str()));
     let actions = desk.state(&format!("{line} e1h1"));
     assert!(notes(&actions).is_empty(), "no other move than ours");
-    assert_eq!(desk.table.frozen(), None);
-    assert_eq!(posts(&desk.answer(post.ticket, CallOutcome::Lost)), 0);
+    assert_eq!(desk.machine.sent(), None);
+    assert_eq!(posts(&desk.answer(post.request_id, CallOutcome::Lost)), 0);
 }
 
 #[test]
@@ -35,14 +35,14 @@ fn a_takeback_kills_the_search_and_the_frozen_move() {
 
     let (mut desk, post) = Desk::posted(Side::White, "g1f3 f7f6", "e2e3");
     let actions = desk.open("");
-    let ticket = thinking(&actions).expect("our first move again").ticket;
-    assert_eq!(posts(&desk.answer(post.ticket, CallOutcome::Lost)), 0);
+    let request_id = thinking(&actions).expect("our first move again").request_id;
+    assert_eq!(posts(&desk.answer(post.request_id, CallOutcome::Lost)), 0);
     assert_eq!(
         posts(&desk.wait(ms(500))),
         0,
         "the old move is not repeated"
     );
-    assert_eq!(posted(&desk.think(ticket, "e2e4")).unwrap().uci, "e2e4");
+    assert_eq!(posted(&desk.think(request_id, "e2e4")).unwrap().uci, "e2e4");
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_line_that_comes_late_or_twice_is_no_takeback() {
     assert!(reopens(&actions) && thinking(&actions).is_none() && posts(&actions) == 0);
     let shrunk = Anomaly::Shrunk { known: 3, told: 2 };
     assert_eq!(notes(&actions), [shrunk]);
-    assert_eq!(posts(&desk.answer(post.ticket, CallOutcome::Done)), 0);
+    assert_eq!(posts(&desk.answer(post.request_id, CallOutcome::Done)), 0);
     assert!(is_quiet(&desk.open("g1f3 f7f6 e2e3")), "all as before");
 
     // While we think: the search is for what a fresh opening shows.
@@ -63,8 +63,8 @@ fn a_line_that_comes_late_or_twice_is_no_takeback() {
     let actions = desk.state(old);
     assert!(reopens(&actions) && stops(&actions) && thinking(&actions).is_none());
     let actions = desk.open("g1f3 f7f6 e2e3 e7e6");
-    let ticket = thinking(&actions).expect("our turn still").ticket;
-    assert_eq!(posted(&desk.think(ticket, "d2d4")).unwrap().uci, "d2d4");
+    let request_id = thinking(&actions).expect("our turn still").request_id;
+    assert_eq!(posted(&desk.think(request_id, "d2d4")).unwrap().uci, "d2d4");
 
     // What was granted elsewhere, or before a restart, is believed when an opening shows it.
     let actions = desk.state(old);
@@ -78,7 +78,7 @@ fn a_line_that_comes_late_does_not_cut_short_the_wait_that_a_429_asks_for() {
     for believed in [true, false] {
         let (mut desk, post) = Desk::posted(Side::White, list, "e2e3");
         let wait = Some(ms(60_000));
-        desk.answer(post.ticket, CallOutcome::Limited { wait });
+        desk.answer(post.request_id, CallOutcome::Limited { wait });
         assert!(reopens(&desk.state("g1f3")));
         if believed {
             assert_eq!(posts(&desk.open(list)), 0);
@@ -133,7 +133,7 @@ fn our_own_move_by_another_hand_is_taken_over() {
     let (mut desk, _) = Desk::posted(Side::White, "g1f3 f7f6", "e2e3");
     let actions = desk.state("g1f3 f7f6 d2d4");
     assert!(matches!(notes(&actions)[..], [Anomaly::Overruled { .. }]));
-    assert_eq!(desk.table.frozen(), None);
+    assert_eq!(desk.machine.sent(), None);
 }
 
 #[test]

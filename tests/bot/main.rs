@@ -2,9 +2,11 @@
 //! sequences of events, and whole players on a small faulty server of the test's own.
 
 mod absences;
+mod account;
 mod arenas;
 mod challenges;
 mod clock;
+mod correspondence;
 mod crowds;
 mod deaf;
 mod desk;
@@ -15,22 +17,20 @@ mod http;
 mod keeping;
 mod limited;
 mod lists;
-mod lobby;
 mod matchmaking;
 mod names;
 mod offline;
-mod owed;
-mod parked;
+mod pending;
 mod quiet;
 mod replies;
 mod resigning;
 mod round;
-mod rows;
 mod rules;
 mod running;
 mod seats;
 mod server;
 mod storm;
+mod streaks;
 mod talk;
 mod variety;
 mod verdicts;

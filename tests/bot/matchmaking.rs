@@ -77,9 +77,9 @@ impl Bot {
                 ..EngineOptions::default()
             }),
             settings,
-            pace: BotTiming::default().faster(FASTER),
+            timing: BotTiming::default().faster(FASTER),
             listeners: listeners.clone(),
-            memory: BotState::nowhere(),
+            state: BotState::nowhere(),
             lists: ListSources::default(),
         };
         let (control, commands) = channel();
@@ -172,8 +172,8 @@ async fn whom_nobody_can_challenge_is_on_record_with_the_reason() {
         settings.matchmaking.enabled = false;
     });
     let mut events = bot.listeners.subscribe();
-    let chronicle = bot.listeners.chronicle();
-    let mut changes = chronicle.changes();
+    let event_log = bot.listeners.event_log();
+    let mut changes = event_log.changes();
     next(&mut events, |it| matches!(it, BotEvent::Online)).await;
     let partner = server.invite(Partner::Random, Duration::ZERO);
     server
@@ -191,7 +191,7 @@ async fn whom_nobody_can_challenge_is_on_record_with_the_reason() {
         assert!(matches!(told, Ok(Reply::Done(_))), "{told:?}");
         let text = format!("challenge {}: not made, {why}", user.to_lowercase());
         let on_record = || {
-            let events = chronicle.events(1000);
+            let events = event_log.events(1000);
             events.iter().any(|it| it.text.starts_with(&text))
         };
         let wait = async {
@@ -200,7 +200,7 @@ async fn whom_nobody_can_challenge_is_on_record_with_the_reason() {
             }
         };
         let waited = tokio::time::timeout(PATIENCE, wait).await;
-        waited.unwrap_or_else(|_| panic!("{text}: {:?}", chronicle.events(1000)));
+        waited.unwrap_or_else(|_| panic!("{text}: {:?}", event_log.events(1000)));
     }
     bot.end().await;
 }
@@ -267,7 +267,7 @@ async fn the_days_games_spent_stop_the_search() {
     let refused = async {
         while bot
             .client
-            .tally()
+            .stats()
             .ended(EndpointClass::Create, megaton::lichess::CallResult::Limited)
             == 0
         {
@@ -277,9 +277,9 @@ async fn the_days_games_spent_stop_the_search() {
     tokio::time::timeout(PATIENCE, refused).await.unwrap();
     let made = bot.client.calls(EndpointClass::Create);
     assert_eq!(made, 2, "one game, one refusal");
-    let chronicle = bot.listeners.chronicle().clone();
+    let event_log = bot.listeners.event_log().clone();
     bot.end().await;
-    let events = chronicle.events(1000);
+    let events = event_log.events(1000);
     let on_record = events
         .iter()
         .any(|it| it.kind == "limited" && it.text.starts_with("create: rate limited"));

@@ -123,12 +123,12 @@ fn keep(block: &[&str], data: Option<&Path>) -> Kept {
     let sources = ListSources {
         data: data.map(Path::to_owned),
     };
-    let pace = BotTiming {
+    let timing = BotTiming {
         lists: Duration::from_millis(20),
         list_page: Duration::from_millis(500),
         ..BotTiming::default()
     };
-    let mut keeper = ListRefresher::new(Arc::clone(&settings), &sources, pace);
+    let mut keeper = ListRefresher::new(Arc::clone(&settings), &sources, timing);
     let (told, lists) = watch::channel(Arc::new(keeper.lists()));
     let states = keeper.states();
     let (settings, mut rules) = watch::channel(settings);
@@ -157,9 +157,9 @@ fn blocks(lists: &PlayerLists, name: &str) -> bool {
     lists.blocked_by(&UserId::new(name)).is_some()
 }
 
-async fn until_asked(library: &Library, times: usize) {
+async fn until_asked(reader: &Library, times: usize) {
     let wait = async {
-        while library.heads().len() < times {
+        while reader.heads().len() < times {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
@@ -169,19 +169,19 @@ async fn until_asked(library: &Library, times: usize) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_list_is_fetched_without_the_token_and_again_by_its_mark() {
-    let library = Library::open([
+    let reader = Library::open([
         page("\"one\"", "# stallers\nBlastCap\n"),
         status("304 Not Modified"),
         status("304 Not Modified"),
         page("\"two\"", "nuke\n"),
     ])
     .await;
-    let mut kept = keep(&[&library.url, "Inline"], None);
+    let mut kept = keep(&[&reader.url, "Inline"], None);
     assert!(kept.blocks("inline") && !kept.blocks("blastcap"));
     kept.until(|lists| blocks(lists, "BLASTCAP")).await;
     kept.until(|lists| blocks(lists, "nuke")).await;
     assert!(!kept.blocks("blastcap") && kept.blocks("inline"));
-    let heads = library.heads();
+    let heads = reader.heads();
     assert!(!heads[0].contains("if-none-match"));
     for head in &heads[1..4] {
         assert!(head.contains("if-none-match: \"one\""), "{head}");
@@ -208,15 +208,15 @@ async fn a_list_that_fails_keeps_its_names_over_a_restart_too() {
         Page::Silence,
     ];
     for failure in failures {
-        let library = Library::open([page("\"one\"", "blastcap\n"), failure.clone()]).await;
-        let mut kept = keep(&[&library.url], Some(folder.path()));
+        let reader = Library::open([page("\"one\"", "blastcap\n"), failure.clone()]).await;
+        let mut kept = keep(&[&reader.url], Some(folder.path()));
         kept.until(|lists| blocks(lists, "blastcap")).await;
-        until_asked(&library, 3).await;
+        until_asked(&reader, 3).await;
         assert!(kept.blocks("blastcap"), "{failure:?}");
         drop(kept);
         // Without a network: the copy blocks from the first moment on.
-        let url = library.url.clone();
-        drop(library);
+        let url = reader.url.clone();
+        drop(reader);
         let kept = keep(&[&url], Some(folder.path()));
         assert!(kept.blocks("blastcap"), "{failure:?}");
         let elsewhere = keep(&[&url], None);
@@ -232,8 +232,8 @@ async fn a_few_hops_are_followed_and_a_circle_is_not() {
                 .to_owned(),
         )
     };
-    let library = Library::open([hop(), hop(), page("\"one\"", "blastcap\n")]).await;
-    let mut kept = keep(&[&library.url], None);
+    let reader = Library::open([hop(), hop(), page("\"one\"", "blastcap\n")]).await;
+    let mut kept = keep(&[&reader.url], None);
     kept.until(|lists| blocks(lists, "blastcap")).await;
     let circle = Library::open([hop()]).await;
     let kept = keep(&[&circle.url], None);
@@ -243,10 +243,10 @@ async fn a_few_hops_are_followed_and_a_circle_is_not() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_read_and_what_was_not_is_told() {
-    let library = Library::open([page("\"one\"", "blastcap\nnuke\n")]).await;
-    let settings = settings(&[&library.url, "file:/nowhere/at/all.txt", "inline"]);
+    let reader = Library::open([page("\"one\"", "blastcap\nnuke\n")]).await;
+    let settings = settings(&[&reader.url, "file:/nowhere/at/all.txt", "inline"]);
     let mut keeper = ListRefresher::new(settings, &ListSources::default(), BotTiming::default());
-    let address = library.url.as_str();
+    let address = reader.url.as_str();
     let state = keeper.state();
     assert_eq!(state[1], (address.into(), Err("not fetched yet".into())));
     keeper.fetch_all().await;
@@ -260,8 +260,8 @@ async fn what_was_read_and_what_was_not_is_told() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn how_each_list_is_can_be_seen_while_it_is_kept() {
-    let library = Library::open([page("\"one\"", "blastcap\nnuke\n"), status("500 Oops")]).await;
-    let mut kept = keep(&["one", &library.url, "file:/nowhere.txt", "two"], None);
+    let reader = Library::open([page("\"one\"", "blastcap\nnuke\n"), status("500 Oops")]).await;
+    let mut kept = keep(&["one", &reader.url, "file:/nowhere.txt", "two"], None);
     let failed =
         |states: &Arc<Vec<ListState>>| states[1].read.is_some() && states[1].error.is_some();
     let wait = kept.states.wait_for(failed);
@@ -271,7 +271,7 @@ async fn how_each_list_is_can_be_seen_while_it_is_kept() {
     assert_eq!(names, [2, 2, 0], "{states:?}");
     assert!(states.iter().all(|state| state.list == "block"));
     assert_eq!((&states[0].source, &states[0].error), (&None, &None));
-    assert_eq!(states[1].source.as_deref(), Some(library.url.as_str()));
+    assert_eq!(states[1].source.as_deref(), Some(reader.url.as_str()));
     let error = states[2].error.as_deref().expect("there is no such file");
     assert!(error.starts_with("No such file"), "{error}");
     assert_eq!(states[2].read, None);

@@ -39,7 +39,7 @@ struct Ground {
 /// A bot that runs, and a look into what it knows.
 struct Bot {
     client: Client,
-    memory: BotState,
+    state: BotState,
     told: broadcast::Receiver<BotEvent>,
     shutdown: Shutdown,
     task: JoinHandle<Result<(), BotError>>,
@@ -100,7 +100,7 @@ impl Ground {
 
     /// Puts the bot on the server, with all that it was told before.
     async fn bot(&self) -> Bot {
-        let memory = remembered(self.folder.path()).await;
+        let state = remembered(self.folder.path()).await;
         let client = client(&self.server, &self.token);
         let mut settings = Settings {
             search: SearchLimits {
@@ -121,15 +121,15 @@ impl Ground {
                 ..EngineOptions::default()
             }),
             settings,
-            pace: BotTiming::default().faster(FASTER),
+            timing: BotTiming::default().faster(FASTER),
             listeners,
-            memory: memory.clone(),
+            state: state.clone(),
             lists: ListSources::default(),
         };
         let task = tokio::spawn(run(options, shutdown.clone()));
         Bot {
             client,
-            memory,
+            state,
             told,
             shutdown,
             task,
@@ -178,7 +178,7 @@ impl Ground {
         first.await.unwrap();
         let answered = |event: &Event| matches!(event, Event::Moved { ply: 2, .. }).then_some(());
         self.next(answered).await;
-        until("the game is known", || bot.memory.is_open(&game)).await;
+        until("the game is known", || bot.state.is_open(&game)).await;
         bot.kill().await;
         self.foe.resign(&game).await.unwrap();
         game
@@ -213,11 +213,11 @@ async fn a_game_that_ended_while_the_bot_was_away_is_counted_once() {
 
     let mut bot = ground.bot().await;
     let foe = UserId::new(FOE);
-    until("it is counted", || !bot.memory.is_open(&game)).await;
-    let record = bot.memory.opponent(&foe);
+    until("it is counted", || !bot.state.is_open(&game)).await;
+    let record = bot.state.opponent(&foe);
     assert_eq!((record.wins, record.draws, record.losses), (1, 0, 0));
     assert_eq!(record.games_today, 1);
-    assert_eq!(bot.memory.budget().incoming, 1);
+    assert_eq!(bot.state.budget().incoming, 1);
     let [last] = &record.last[..] else {
         panic!("{record:?}")
     };
@@ -236,14 +236,14 @@ async fn a_game_that_ended_while_the_bot_was_away_is_counted_once() {
     bot.kill().await;
 
     let bot = ground.bot().await;
-    assert_eq!(bot.memory.open_games(), []);
+    assert_eq!(bot.state.open_games(), []);
     until("it has looked", || {
         bot.client.calls(EndpointClass::Playing) > 0
     })
     .await;
-    let memory = bot.memory.clone();
+    let state = bot.state.clone();
     bot.stop().await;
-    let record = memory.opponent(&foe);
+    let record = state.opponent(&foe);
     assert_eq!((record.wins, record.losses, record.games_today), (1, 0, 1));
     ground.server.shutdown().await;
 }
@@ -253,13 +253,13 @@ async fn a_game_that_was_aborted_while_the_bot_was_away_has_no_result_and_is_don
     let mut ground = Ground::open().await;
     let bot = ground.bot().await;
     let game = ground.game().await;
-    until("the game is known", || bot.memory.is_open(&game)).await;
+    until("the game is known", || bot.state.is_open(&game)).await;
     bot.kill().await;
     ground.foe.abort(&game).await.unwrap();
 
     let bot = ground.bot().await;
-    until("it is done with", || !bot.memory.is_open(&game)).await;
-    let record = bot.memory.opponent(&UserId::new(FOE));
+    until("it is done with", || !bot.state.is_open(&game)).await;
+    let record = bot.state.opponent(&UserId::new(FOE));
     assert_eq!((record.wins, record.draws, record.losses), (0, 0, 0));
     assert_eq!((record.last.len(), record.games_today), (0, 1));
     bot.stop().await;
@@ -272,9 +272,9 @@ async fn a_rating_change_that_was_told_to_nobody_is_looked_up() {
     let bot = ground.bot().await;
     let game = ground.resigned_to_nobody(bot).await;
     // As if its end had been seen a minute ago, on a stream that does not tell the rating.
-    let memory = remembered(ground.folder.path()).await;
-    let minute = Timestamp::from_millis(memory.now().as_millis() - 60_000);
-    memory.finished(FinishedGame {
+    let state = remembered(ground.folder.path()).await;
+    let minute = Timestamp::from_millis(state.now().as_millis() - 60_000);
+    state.finished(FinishedGame {
         game: game.clone(),
         opponent: Some(UserId::new(FOE)),
         is_bot: true,
@@ -287,12 +287,12 @@ async fn a_rating_change_that_was_told_to_nobody_is_looked_up() {
         rating_diff: None,
         at: minute,
     });
-    assert!(memory.lacks_rating(&game));
-    memory.settle().await;
-    drop(memory);
+    assert!(state.lacks_rating(&game));
+    state.settle().await;
+    drop(state);
 
     let bot = ground.bot().await;
-    until("it is looked up", || !bot.memory.lacks_rating(&game)).await;
+    until("it is looked up", || !bot.state.lacks_rating(&game)).await;
     bot.stop().await;
     let (_store, kept) = Store::open(ground.folder.path()).unwrap();
     let [result] = &kept.results[..] else {

@@ -53,7 +53,7 @@ pub(crate) fn along(mut desk: Desk, list: &str, score: Score) -> Played {
     let mut actions = desk.open("");
     for ply in 0..moves.len() {
         if let Some(search) = thinking(&actions).filter(|_| desk.is_our_turn()) {
-            actions.extend(desk.think_with(search.ticket, moves[ply], score));
+            actions.extend(desk.think_with(search.request_id, moves[ply], score));
         }
         actions.extend(desk.state(&moves[..=ply].join(" ")));
     }
@@ -75,9 +75,9 @@ pub(crate) fn play_on(mut desk: Desk, plies: usize, score: impl Fn(usize) -> Sco
     for ply in 0..plies {
         let next = line(ply + 1);
         if ply.is_multiple_of(2) == (desk.us == Side::White) {
-            let ticket = thinking(&actions).expect("our turn").ticket;
+            let request_id = thinking(&actions).expect("our turn").request_id;
             let ours = next.rsplit(' ').next().unwrap_or_default().to_owned();
-            let sent = desk.think_with(ticket, &ours, score(ply));
+            let sent = desk.think_with(request_id, &ours, score(ply));
             assert_eq!(posted(&sent).expect("a move").uci, ours);
             actions.extend(sent);
         }

@@ -57,13 +57,15 @@ fn last_move(change: impl FnOnce(&mut SearchResult, &mut GameState)) -> Vec<Game
     let mut desk = played(Side::White, resigning(), 3, lost).desk;
     let mut turn = state(&line(4));
     let ours = line(5).rsplit(' ').next().expect("a move").to_owned();
-    let mut last = thought("a2a3", Score::Cp(-3000), &desk.table);
+    let mut last = thought("a2a3", Score::Cp(-3000), &desk.machine);
     change(&mut last, &mut turn);
     let mut shown = turn.clone();
-    let ticket = thinking(&desk.state_with(turn)).expect("our turn").ticket;
-    last.best = desk.table.game().position().parse_uci(&ours).ok();
+    let request_id = thinking(&desk.state_with(turn))
+        .expect("our turn")
+        .request_id;
+    last.best = desk.machine.game().position().parse_uci(&ours).ok();
     desk.apply(megaton::bot::game::GameInput::Thought {
-        ticket,
+        request_id,
         thought: last,
     });
     shown.moves = line(5);
@@ -99,13 +101,13 @@ fn nobody_resigns_to_an_opponent_who_is_about_to_flag() {
 #[test]
 fn nobody_resigns_to_an_opponent_who_left() {
     let mut desk = played(Side::White, resigning(), 3, lost).desk;
-    let ticket = thinking(&desk.state(&line(4))).unwrap().ticket;
+    let request_id = thinking(&desk.state(&line(4))).unwrap().request_id;
     desk.apply(megaton::bot::game::GameInput::Gone(OpponentGone {
         gone: true,
         claim_win_in: Some(ms(20_000)),
     }));
     let ours = line(5).rsplit(' ').next().unwrap().to_owned();
-    desk.think_with(ticket, &ours, Score::Cp(-3000));
+    desk.think_with(request_id, &ours, Score::Cp(-3000));
     assert_eq!(asks(&desk.state(&line(5))), []);
 }
 
@@ -116,8 +118,8 @@ fn nobody_resigns_while_the_next_move_would_blow_the_king_up() {
     settings.resign.moves = 1;
     let resigned = |ours: &str| {
         let mut desk = Desk::with(Side::White, settings.clone());
-        let ticket = thinking(&desk.open("e2e3 a7a6")).unwrap().ticket;
-        desk.think_with(ticket, ours, Score::Cp(-3000));
+        let request_id = thinking(&desk.open("e2e3 a7a6")).unwrap().request_id;
+        desk.think_with(request_id, ours, Score::Cp(-3000));
         asks(&desk.state(&format!("e2e3 a7a6 {ours}")))
     };
     assert_eq!(resigned("d1f3"), []);
@@ -161,7 +163,7 @@ fn moves(desk: &mut Desk, number: usize, score: i32) -> Vec<GameRequest> {
     let search = thinking(&desk.state(&line(number - 1))).expect("our turn");
     let moves = line(number);
     let ours = moves.rsplit(' ').next().expect("our move");
-    desk.think_with(search.ticket, ours, Score::Cp(score));
+    desk.think_with(search.request_id, ours, Score::Cp(score));
     asks(&desk.state(&moves))
 }
 
@@ -205,10 +207,10 @@ fn after_a_wait_that_ends_on_our_turn_it_is_asked_once_our_move_stands() {
     let mut desk = played(Side::White, resigning(), 5, lost).desk;
     let wait = Some(ms(10_000));
     desk.asked(GameRequest::Resign, CallOutcome::Limited { wait });
-    let ticket = thinking(&desk.state(&line(6))).unwrap().ticket;
+    let request_id = thinking(&desk.state(&line(6))).unwrap().request_id;
     assert_eq!(asks(&desk.wait(ms(11_000))), []);
     let ours = line(7).rsplit(' ').next().unwrap().to_owned();
-    desk.think_with(ticket, &ours, Score::Cp(-3000));
+    desk.think_with(request_id, &ours, Score::Cp(-3000));
     assert_eq!(asks(&desk.state(&line(7))), [GameRequest::Resign]);
 }
 
@@ -282,13 +284,13 @@ fn rated_games_bots_and_a_spent_allowance_get_a_no() {
 #[test]
 fn a_move_on_its_way_is_not_taken_back() {
     let mut desk = casual(settings(), ResumeState::default(), false);
-    let ticket = thinking(&desk.open(&line(4))).map(|search| search.ticket);
-    assert!(ticket.is_none(), "the search goes on");
+    let request_id = thinking(&desk.open(&line(4))).map(|search| search.request_id);
+    assert!(request_id.is_none(), "the search goes on");
     let mut desk = Desk::with(Side::White, settings());
     desk.casual = true;
-    let ticket = thinking(&desk.open(&line(4))).unwrap().ticket;
+    let request_id = thinking(&desk.open(&line(4))).unwrap().request_id;
     let ours = line(5).rsplit(' ').next().unwrap().to_owned();
-    posted(&desk.think_with(ticket, &ours, Score::Cp(0))).unwrap();
+    posted(&desk.think_with(request_id, &ours, Score::Cp(0))).unwrap();
     let actions = desk.state_with(proposal(&line(4)));
     assert_eq!(asks(&actions), [GameRequest::DeclineTakeback]);
     assert_eq!(posts(&actions), 0);

@@ -11,10 +11,10 @@ use crate::challenges::{Case, bot, clock, decision, judged, names, secs};
 /// What is changed, which rule decides, and what the challenger is told.
 type Row = (fn(&mut Case), ChallengeRule, DeclineReason);
 
-fn check(rows: &[Row]) {
-    for (index, (change, rule, reason)) in rows.iter().enumerate() {
+fn check(streaks: &[Row]) {
+    for (index, (change, rule, reason)) in streaks.iter().enumerate() {
         let verdict = judged(change);
-        let decided = verdict.decided_by().map(|objection| objection.rule);
+        let decided = verdict.decided_by().map(|violation| violation.rule);
         let expected = (Some(*rule), Decision::Decline(*reason));
         assert_eq!(
             (decided, verdict.decision),
@@ -279,7 +279,7 @@ fn rated_only_asks_for_what_lichess_rates() {
             c.asked.time_control = time;
         })
     };
-    let rows = [
+    let streaks = [
         (clock(180, 2), Reason::Rated),
         (clock(0, 2), Reason::Rated),
         // Sent as rated, and turned casual on the way.
@@ -287,7 +287,7 @@ fn rated_only_asks_for_what_lichess_rates() {
         (TimeControl::Correspondence { days: 2 }, Reason::TooSlow),
         (TimeControl::Unlimited, Reason::TooSlow),
     ];
-    for (time, reason) in rows {
+    for (time, reason) in streaks {
         assert_eq!(declined(time), Decision::Decline(reason), "{time:?}");
     }
     let rated = decision(|c| {
@@ -378,7 +378,7 @@ fn every_rule_about_the_challenger_is_final() {
         c.asked.variant = Variant::Horde;
         c.rated_at(1000);
     });
-    assert_eq!(other.objections.len(), 1);
+    assert_eq!(other.violations.len(), 1);
 }
 
 #[test]

@@ -42,17 +42,17 @@ impl Bot {
 
     pub(crate) fn paced(
         server: &Server,
-        pace: &BotTiming,
+        timing: &BotTiming,
         change: impl FnOnce(&mut Settings),
     ) -> Self {
-        Self::remembering(server, pace, BotState::nowhere(), change)
+        Self::remembering(server, timing, BotState::nowhere(), change)
     }
 
     /// One that remembers what another did.
     pub(crate) fn remembering(
         server: &Server,
-        pace: &BotTiming,
-        memory: BotState,
+        timing: &BotTiming,
+        state: BotState,
         change: impl FnOnce(&mut Settings),
     ) -> Self {
         let mut settings = Settings {
@@ -63,10 +63,10 @@ impl Bot {
             ..Settings::default()
         };
         change(&mut settings);
-        Self::begin(server.client(), pace, memory, settings)
+        Self::begin(server.client(), timing, state, settings)
     }
 
-    fn begin(client: Client, pace: &BotTiming, memory: BotState, settings: Settings) -> Self {
+    fn begin(client: Client, timing: &BotTiming, state: BotState, settings: Settings) -> Self {
         let shutdown = Shutdown::default();
         let listeners = EventBus::new();
         let options = BotOptions {
@@ -78,9 +78,9 @@ impl Bot {
                 ..EngineOptions::default()
             }),
             settings,
-            pace: *pace,
+            timing: *timing,
             listeners: listeners.clone(),
-            memory,
+            state,
             lists: ListSources::default(),
         };
         let task = tokio::spawn(run(options, shutdown.clone()));

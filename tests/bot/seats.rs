@@ -47,7 +47,7 @@ fn bots_never_get_the_seats_of_humans_and_never_hold_them_up() {
     // A person may sit on any seat.
     door.apply(canceled(challenge("b1", bot("n1"))));
     assert_eq!(door.challenged(challenge("h2", player("b"))), accept("h2"));
-    assert_eq!(door.lobby.taken(), 2);
+    assert_eq!(door.account.taken(), 2);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn people_go_first_among_those_who_wait() {
     assert_eq!(door.challenged(challenge("b1", bot("n1"))), []);
     assert_eq!(door.challenged(challenge("h1", player("a"))), []);
     assert_eq!(door.left("g1"), accept("h1"));
-    assert_eq!(door.lobby.waiting(), 1);
+    assert_eq!(door.account.waiting(), 1);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_person_takes_the_place_of_a_waiting_bot_when_all_places_are_taken() {
     assert_eq!(door.challenged(challenge("h1", player("a"))), later("b2"));
     assert_eq!(door.challenged(challenge("h2", player("b"))), later("b1"));
     assert_eq!(door.challenged(challenge("h3", player("c"))), later("h3"));
-    assert_eq!(door.lobby.waiting(), 2);
+    assert_eq!(door.account.waiting(), 2);
 }
 
 #[test]
@@ -100,17 +100,17 @@ fn nobody_waits_where_no_waiting_is_wanted() {
 #[test]
 fn a_challenge_of_ours_holds_a_seat_and_becomes_its_game() {
     let mut door = door(2, 1);
-    assert_eq!(door.lobby.spare(), 1);
+    assert_eq!(door.account.spare(), 1);
     assert!(door.hold("nuke"));
-    assert_eq!(door.lobby.spare(), 0, "one at a time");
-    assert_eq!(door.lobby.taken(), 1);
+    assert_eq!(door.account.spare(), 0, "one at a time");
+    assert_eq!(door.account.taken(), 1);
     assert_eq!(door.held("o1"), []);
     assert_eq!(door.started(game("o1", bot("nuke"))), play("o1"));
-    assert_eq!((door.lobby.taken(), door.lobby.is_asking()), (1, false));
+    assert_eq!((door.account.taken(), door.account.is_asking()), (1, false));
     // The only seat that bots may have is taken.
-    assert_eq!(door.lobby.spare(), 0);
+    assert_eq!(door.account.spare(), 0);
     door.left("o1");
-    assert!(door.lobby.is_empty());
+    assert!(door.account.is_empty());
 }
 
 #[test]
@@ -120,9 +120,9 @@ fn ours_is_taken_back_before_another_is_accepted_in_its_seat() {
         assert!(door.hold("nuke"));
         door.held("o1");
         assert_eq!(door.challenged(challenge("c1", who)), cancel("o1"));
-        assert_eq!(door.lobby.taken(), 1);
+        assert_eq!(door.account.taken(), 1);
         assert_eq!(door.canceled("o1", CallOutcome::Done), accept("c1"));
-        assert_eq!((door.lobby.taken(), door.lobby.is_asking()), (1, false));
+        assert_eq!((door.account.taken(), door.account.is_asking()), (1, false));
     }
 }
 
@@ -132,7 +132,7 @@ fn ours_is_left_alone_while_there_is_another_seat() {
     assert!(door.hold("nuke"));
     door.held("o1");
     assert_eq!(door.challenged(challenge("c1", player("a"))), accept("c1"));
-    assert!(door.lobby.is_asking());
+    assert!(door.account.is_asking());
     // Where a bot may not sit, taking back ours would not help it.
     let mut door = Door::with(|settings| {
         settings.challenge.concurrency = 2;
@@ -173,16 +173,16 @@ fn a_game_that_is_quicker_than_the_answer_with_its_id_sits_once() {
     let mut door = door(2, 0);
     assert!(door.hold("nuke"));
     assert_eq!(door.started(game("o1", bot("nuke"))), play("o1"));
-    assert_eq!(door.lobby.taken(), 1);
+    assert_eq!(door.account.taken(), 1);
     assert_eq!(door.held("o1"), []);
-    assert_eq!((door.lobby.taken(), door.lobby.is_asking()), (1, false));
+    assert_eq!((door.account.taken(), door.account.is_asking()), (1, false));
 
     // It was another game with the same opponent: ours is still out.
     let mut door = Door::new(2);
     assert!(door.hold("nuke"));
     door.started(game("g1", bot("nuke")));
     assert_eq!(door.held("o1"), []);
-    assert_eq!((door.lobby.taken(), door.lobby.is_asking()), (2, true));
+    assert_eq!((door.account.taken(), door.account.is_asking()), (2, true));
 }
 
 #[test]
@@ -190,13 +190,13 @@ fn a_challenge_of_ours_that_nobody_looks_after_loses_its_seat() {
     let mut door = door(1, 0);
     assert!(door.hold("nuke"));
     door.held("o1");
-    let errands = door.wait(120);
+    let api_queue = door.wait(120);
     assert!(
-        errands.contains(&Wanted::Cancel("o1".into())),
-        "{errands:?}"
+        api_queue.contains(&Wanted::Cancel("o1".into())),
+        "{api_queue:?}"
     );
-    assert!(errands.contains(&Wanted::List));
-    assert!(door.lobby.is_empty());
+    assert!(api_queue.contains(&Wanted::List));
+    assert!(door.account.is_empty());
     // An answer that comes so late that nobody waits for it: no challenge is left standing.
     assert_eq!(door.held("o2"), cancel("o2"));
 }
@@ -222,7 +222,7 @@ fn ours_that_was_accepted_before_it_could_be_taken_back_is_played() {
     assert_eq!(door.canceled("o1", answer), [Wanted::List]);
     assert_eq!(door.started(game("o1", bot("nuke"))), play("o1"));
     assert_eq!(door.wait(6), later("c1"));
-    assert_eq!(door.lobby.taken(), 1);
+    assert_eq!(door.account.taken(), 1);
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_ghost_is_called_off_where_there_is_no_seat_and_played_where_there_is() {
     assert_eq!(full.started(game("o1", bot("nuke"))), abort("o1"));
     assert_eq!(full.started(game("o1", bot("nuke"))), [], "told again");
     assert_eq!(full.aborted("o1", CallOutcome::Done), []);
-    assert_eq!(full.lobby.taken(), 1);
+    assert_eq!(full.account.taken(), 1);
     let mut roomy = ghost(2);
     roomy.apply(canceled(challenge("c1", player("a"))));
     assert_eq!(roomy.started(game("o1", bot("nuke"))), play("o1"));
@@ -259,12 +259,15 @@ fn a_game_too_many_that_cannot_be_called_off_is_played() {
         let mut door = Door::new(1).settled();
         door.started(game("g1", player("a")));
         assert_eq!(door.started(game("g2", player("b"))), abort("g2"));
-        let errands = match answer {
+        let api_queue = match answer {
             Some(answer) => door.aborted("g2", answer),
             None => door.wait(11),
         };
-        assert!(errands.contains(&Wanted::Play("g2".into())), "{errands:?}");
-        assert_eq!(door.lobby.taken(), 2);
+        assert!(
+            api_queue.contains(&Wanted::Play("g2".into())),
+            "{api_queue:?}"
+        );
+        assert_eq!(door.account.taken(), 2);
     }
     // We have moved, or it is an arena's.
     let changes: [fn(&mut GameInfo); 3] = [
@@ -315,7 +318,7 @@ fn whatever_ran_before_is_played_however_much_it_is() {
                 .iter()
                 .all(|wanted| matches!(wanted, Wanted::Play(_)))
         );
-        assert_eq!(door.lobby.taken(), running);
+        assert_eq!(door.account.taken(), running);
         // Until enough of them are over, nobody new sits down.
         let open = running < 8;
         let answer = door.challenged(challenge("c1", player("new")));
@@ -331,11 +334,11 @@ fn a_permit_whose_game_the_list_does_not_know_is_void() {
     // A list asked for right then may have been too early.
     door.apply(AccountEvent::Opened);
     door.apply(AccountEvent::Running(Vec::new()));
-    assert_eq!(door.lobby.taken(), 1);
+    assert_eq!(door.account.taken(), 1);
     door.wait(10);
     door.apply(AccountEvent::Opened);
     door.apply(AccountEvent::Running(Vec::new()));
-    assert!(door.lobby.is_empty());
+    assert!(door.account.is_empty());
 }
 
 #[test]
@@ -347,7 +350,7 @@ fn no_seat_is_spent_on_an_acceptance_that_may_have_been_lost_each_time() {
         door.wait(2);
     }
     assert_eq!(door.answered("c1", AcceptOutcome::Lost), [Wanted::List]);
-    assert!(door.lobby.is_empty());
+    assert!(door.account.is_empty());
     // It had arrived after all.
     assert_eq!(door.started(game("c1", player("a"))), play("c1"));
 }
@@ -361,20 +364,20 @@ fn a_short_pause_of_acceptances_is_waited_out_and_a_long_one_is_not() {
     assert_eq!(door.wait(4), accept("c1"));
     let long = AcceptOutcome::Limited(Some(Duration::from_secs(60)));
     assert_eq!(door.answered("c1", long), later("c1"));
-    assert!(door.lobby.is_empty());
+    assert!(door.account.is_empty());
 }
 
 #[test]
 fn the_last_game_of_the_day_is_given_to_one_bot_only() {
     let mut door = Door::new(4);
-    door.memory.set_rules(StateRules {
-        ledger: LedgerRules {
+    door.state.set_rules(StateRules {
+        quota: LedgerRules {
             bot_games: 1,
             ..LedgerRules::default()
         },
         ..StateRules::default()
     });
-    door.memory.bot_games_refused(Some(Duration::ZERO), Some(1));
+    door.state.bot_games_refused(Some(Duration::ZERO), Some(1));
     door.wait(10);
     assert_eq!(door.challenged(challenge("b1", bot("n1"))), accept("b1"));
     assert_eq!(door.challenged(challenge("b2", bot("n2"))), later("b2"));
@@ -397,21 +400,21 @@ fn an_acceptance_sent_for_a_challenge_that_is_gone_spends_no_game() {
     door.apply(canceled(challenge("b1", bot("n1"))));
     // Whoever sends it sets its game aside once more.
     drop(
-        door.memory
+        door.state
             .hold_accept(&ChallengeId::new("b1"), &UserId::new("n1")),
     );
-    assert_eq!(door.memory.budget().incoming, 1);
+    assert_eq!(door.state.budget().incoming, 1);
     door.answered("b1", AcceptOutcome::Gone);
-    assert_eq!(door.memory.budget().incoming, 0);
+    assert_eq!(door.state.budget().incoming, 0);
     // And once its game has begun, sending it again does not take the game back.
     door.challenged(challenge("b2", bot("n2")));
     door.started(game("b2", bot("n2")));
     drop(
-        door.memory
+        door.state
             .hold_accept(&ChallengeId::new("b2"), &UserId::new("n2")),
     );
     door.answered("b2", AcceptOutcome::Refused);
-    assert_eq!(door.memory.budget().incoming, 1);
+    assert_eq!(door.state.budget().incoming, 1);
 }
 
 #[test]
@@ -423,7 +426,7 @@ fn a_bots_rematch_under_another_id_is_one_game_of_the_day() {
         door.challenged(asked);
         door.answered("r1", AcceptOutcome::Done);
         assert_eq!(door.started(game("other", bot("n1"))), play("other"));
-        assert_eq!((door.memory.budget().incoming, door.lobby.taken()), (1, 1));
+        assert_eq!((door.state.budget().incoming, door.account.taken()), (1, 1));
     }
 }
 
@@ -432,8 +435,8 @@ fn their_spent_day_costs_neither_a_seat_nor_a_game_of_ours() {
     let mut door = Door::new(1);
     door.challenged(challenge("b1", bot("n1")));
     assert_eq!(door.answered("b1", AcceptOutcome::TheirDay), later("b1"));
-    assert!(door.lobby.is_empty());
-    assert_eq!(door.memory.budget().incoming, 0);
+    assert!(door.account.is_empty());
+    assert_eq!(door.state.budget().incoming, 0);
     assert_eq!(door.challenged(challenge("b2", bot("n2"))), accept("b2"));
 }
 
@@ -510,7 +513,7 @@ fn ratings_are_taken_from_the_games_and_not_from_the_start() {
 fn after_a_run_of_losses_a_rated_game_is_asked_for_casual() {
     let mut door = Door::new(4);
     for n in 0..8 {
-        door.memory.finished(FinishedGame {
+        door.state.finished(FinishedGame {
             game: GameId::new(format!("l{n}")),
             opponent: Some(UserId::new("bane")),
             is_bot: false,
@@ -521,7 +524,7 @@ fn after_a_run_of_losses_a_rated_game_is_asked_for_casual() {
             plies: 30,
             opening: String::new(),
             rating_diff: None,
-            at: door.memory.now(),
+            at: door.state.now(),
         });
     }
     assert_eq!(
@@ -541,9 +544,9 @@ fn the_end_of_the_day_takes_ours_back_and_sends_everybody_off() {
     door.held("o1");
     assert_eq!(door.apply(AccountEvent::Drain), cancel("o1"));
     assert_eq!(door.challenged(challenge("c1", player("a"))), later("c1"));
-    assert!(!door.lobby.is_empty());
+    assert!(!door.account.is_empty());
     door.canceled("o1", CallOutcome::Done);
-    assert!(door.lobby.is_empty());
+    assert!(door.account.is_empty());
     assert!(!door.hold("nuke"));
 }
 
@@ -556,7 +559,7 @@ fn a_pause_ends_and_an_alarm_too() {
     ] {
         door.apply(close);
         assert_eq!(door.challenged(challenge("c1", player("a"))), later("c1"));
-        assert_eq!(door.lobby.spare(), 0);
+        assert_eq!(door.account.spare(), 0);
         door.apply(open);
         assert_eq!(door.challenged(challenge("c1", player("a"))), accept("c1"));
         door.apply(canceled(challenge("c1", player("a"))));

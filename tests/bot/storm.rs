@@ -66,7 +66,7 @@ enum Event {
     /// The opponent is away.
     Gone { seconds: u64 },
     /// The event stream says the game is over, wrongly.
-    SaidOver,
+    GameFinish,
     /// The stream is refused once.
     NoStream,
     /// The last request is answered so.
@@ -132,7 +132,7 @@ fn event() -> impl Strategy<Value = Event> {
         4 => (0..5_000_u64).prop_map(|ms| Event::Wait { ms }),
         1 => (0..5_000_u64).prop_map(|ms| Event::Lag { ms }),
         1 => (0..30_u64).prop_map(|seconds| Event::Gone { seconds }),
-        1 => Just(Event::SaidOver),
+        1 => Just(Event::GameFinish),
         1 => Just(Event::NoStream),
         2 => reply().prop_map(Event::Asked),
     ]
@@ -166,7 +166,7 @@ struct Storm {
     /// The sending under way.
     sent: Option<(RequestId, Move, DrawOffer)>,
     /// What was sent for the list of this length and content and may not change.
-    frozen: Option<(Vec<Move>, Move)>,
+    committed: Option<(Vec<Move>, Move)>,
     /// A refusal came at this moment: an opening asked for later allows another move.
     refused_at: Option<Instant>,
     over: bool,
@@ -198,7 +198,7 @@ impl Storm {
             truth: Game::new(),
             thinking: None,
             sent: None,
-            frozen: None,
+            committed: None,
             refused_at: None,
             over: false,
             ended: false,
@@ -223,7 +223,7 @@ impl Storm {
             self.desk.now
         };
         if self.refused_at.is_some_and(|at| opened >= at) {
-            self.frozen = None;
+            self.committed = None;
             self.refused_at = None;
         }
         self.see();
@@ -252,7 +252,7 @@ impl Storm {
     /// Whoever sees the list shrink owes nothing of before.
     fn see(&mut self) {
         if std::mem::take(&mut self.shrunk) {
-            self.frozen = None;
+            self.committed = None;
             self.refused_at = None;
         }
     }
@@ -269,26 +269,33 @@ impl Storm {
             !self.ended || actions.is_empty(),
             "{actions:?} after the end"
         );
-        self.ended = self.desk.table.is_over();
+        self.ended = self.desk.machine.is_over();
         for action in actions {
             assert!(!self.ended || !matches!(action, GameEffect::Post { .. }));
             match action {
                 GameEffect::Ponder { reply, limits, .. } => {
-                    let known = self.desk.table.game();
+                    let known = self.desk.machine.game();
                     assert!(known.position().is_legal(reply) && limits.ponder);
                     assert!(known.ply().is_multiple_of(2) != (self.desk.us == Side::White));
                 }
-                GameEffect::Think { ticket, limits } => {
+                GameEffect::Think { request_id, limits } => {
                     assert!(limits.hard_deadline.is_some());
-                    self.thinking = Some(ticket);
+                    self.thinking = Some(request_id);
                 }
                 GameEffect::StopThinking => self.thinking = None,
-                GameEffect::TakeBest { ticket } => {
-                    let input = GameInput::BestSoFar { ticket, best: None };
+                GameEffect::TakeBest { request_id } => {
+                    let input = GameInput::BestSoFar {
+                        request_id,
+                        best: None,
+                    };
                     let actions = self.desk.apply(input);
                     self.take(actions);
                 }
-                GameEffect::Post { ticket, uci, draw } => self.posted(ticket, &uci, draw),
+                GameEffect::Post {
+                    request_id,
+                    uci,
+                    draw,
+                } => self.posted(request_id, &uci, draw),
                 GameEffect::Ask(request) => self.ask(request),
                 GameEffect::Remember(Persist::DrawOffered { so_far }) => {
                     assert_eq!(so_far, self.offered + 1);
@@ -306,7 +313,7 @@ impl Storm {
 
     /// What a request does, and whether it had any business there.
     fn ask(&mut self, request: GameRequest) {
-        let (plies, ours) = (self.desk.table.ply(), self.desk.is_our_turn());
+        let (plies, ours) = (self.desk.machine.ply(), self.desk.is_our_turn());
         self.asked = Some(request);
         match request {
             GameRequest::Abort => {
@@ -323,9 +330,9 @@ impl Storm {
             }
             GameRequest::DeclineDraw => self.offers_draw = false,
             GameRequest::AcceptTakeback => {
-                let frozen = self.desk.table.frozen();
+                let committed = self.desk.machine.sent();
                 let sent = self.sent.map(|(_, played, _)| played);
-                assert!(sent.is_none() || sent != frozen, "a move is on its way");
+                assert!(sent.is_none() || sent != committed, "a move is on its way");
                 let plies = if self.our_turn() { 1 } else { 2 };
                 if self.proposes_takeback {
                     self.take_back(plies);
@@ -345,21 +352,21 @@ impl Storm {
         self.shrunk = true;
     }
 
-    fn posted(&mut self, ticket: RequestId, uci: &str, draw: DrawOffer) {
-        let known = self.desk.table.game();
+    fn posted(&mut self, request_id: RequestId, uci: &str, draw: DrawOffer) {
+        let known = self.desk.machine.game();
         let played = known
             .position()
             .parse_uci(uci)
             .expect("never an illegal move");
         let after = known.moves().to_vec();
-        if let Some((list, frozen)) = &self.frozen
+        if let Some((list, committed)) = &self.committed
             && *list == after
         {
-            assert_eq!(*frozen, played, "two moves for one ply");
+            assert_eq!(*committed, played, "two moves for one ply");
         }
-        self.frozen = Some((after, played));
+        self.committed = Some((after, played));
         self.thinking = None;
-        self.sent = Some((ticket, played, draw));
+        self.sent = Some((request_id, played, draw));
     }
 
     fn happen(&mut self, event: &Event) {
@@ -413,7 +420,7 @@ impl Storm {
                 let actions = self.desk.wait(ms(*time));
                 self.take(actions);
             }
-            Event::Lag { ms: cost } => self.desk.table.expect_lag(Latency {
+            Event::Lag { ms: cost } => self.desk.machine.expect_lag(Latency {
                 learned: ms(*cost),
                 ..Latency::default()
             }),
@@ -427,8 +434,8 @@ impl Storm {
                 let actions = self.desk.apply(GameInput::Gone(back));
                 self.take(actions);
             }
-            Event::SaidOver => {
-                let actions = self.desk.apply(GameInput::SaidOver);
+            Event::GameFinish => {
+                let actions = self.desk.apply(GameInput::GameFinish);
                 self.take(actions);
             }
             Event::NoStream => {
@@ -446,9 +453,11 @@ impl Storm {
     }
 
     fn think(&mut self, pick: usize, sound: bool, score: i32) {
-        let Some(ticket) = self.thinking else { return };
-        let legal = self.desk.table.game().position().legal_moves();
-        let mut answer = thought("a1a1", Score::Cp(score), &self.desk.table);
+        let Some(request_id) = self.thinking else {
+            return;
+        };
+        let legal = self.desk.machine.game().position().legal_moves();
+        let mut answer = thought("a1a1", Score::Cp(score), &self.desk.machine);
         let best = if sound {
             legal[pick % legal.len()]
         } else {
@@ -456,11 +465,11 @@ impl Storm {
         };
         answer.best = Some(best);
         if sound {
-            let replies = self.desk.table.game().position().play(best).legal_moves();
+            let replies = self.desk.machine.game().position().play(best).legal_moves();
             answer.ponder = replies.iter().copied().nth(pick / 7 % replies.len().max(1));
         }
         let actions = self.desk.apply(GameInput::Thought {
-            ticket,
+            request_id,
             thought: answer,
         });
         self.take(actions);
@@ -468,7 +477,7 @@ impl Storm {
 
     /// The fate of the sending under way.
     fn answer(&mut self, reply: Reply, arrives: bool) {
-        let Some((ticket, played, draw)) = self.sent.take() else {
+        let Some((request_id, played, draw)) = self.sent.take() else {
             return;
         };
         let fits = self.our_turn() && self.truth.position().is_legal(played);
@@ -485,7 +494,7 @@ impl Storm {
         if matches!(reply, Reply::Refused(_)) {
             self.refused_at = Some(self.desk.now);
         }
-        let actions = self.desk.answer(ticket, reply.into());
+        let actions = self.desk.answer(request_id, reply.into());
         self.take(actions);
     }
 
@@ -515,13 +524,13 @@ proptest! {
     #[test]
     fn whatever_happens_one_legal_move_is_sent_for_every_ply(
         white in any::<bool>(),
-        (ponder, human_pace, manners) in any::<(bool, bool, bool)>(),
+        (ponder, human_pace, policies) in any::<(bool, bool, bool)>(),
         events in prop::collection::vec(event(), 1..120),
     ) {
         let mut settings = settings();
         settings.ponder = ponder;
         settings.clock.human_pace = human_pace;
-        if manners {
+        if policies {
             want_manners(&mut settings);
         }
         let mut storm = Storm::new(if white { Side::White } else { Side::Black }, settings);

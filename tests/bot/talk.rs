@@ -59,15 +59,15 @@ async fn a_bot_that_starts_again_greets_nobody_twice() {
     if let Some(round) = server.world().rounds.get_mut("g1") {
         round.asleep_at = Some(5);
     }
-    let memory = BotState::nowhere();
-    let bot = Bot::remembering(&server, &fast(), memory.clone(), talkative);
+    let state = BotState::nowhere();
+    let bot = Bot::remembering(&server, &fast(), state.clone(), talkative);
     server
         .until("the greeting, and the opponent's sleep", |world| {
             world.chats.len() == 2 && world.rounds["g1"].game.ply() == 5
         })
         .await;
     bot.kill().await;
-    let bot = Bot::remembering(&server, &fast(), memory.clone(), talkative);
+    let bot = Bot::remembering(&server, &fast(), state.clone(), talkative);
     if let Some(round) = server.world().rounds.get_mut("g1") {
         round.asleep_at = None;
         round.reply(60_000);
@@ -82,7 +82,7 @@ async fn a_bot_that_starts_again_greets_nobody_twice() {
         .collect();
     let greetings = texts.iter().filter(|text| text.starts_with("Hello"));
     assert_eq!(greetings.count(), 2, "{texts:?}");
-    assert!(memory.game(&GameId::new("g1")).parted);
+    assert!(state.game(&GameId::new("g1")).parted);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -201,8 +201,8 @@ async fn offers_and_absences_become_the_right_calls() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_leaves_us_waiting_again_and_again_rests() {
     let server = Server::start().await;
-    let memory = BotState::nowhere();
-    let bot = Bot::remembering(&server, &fast(), memory.clone(), |settings| {
+    let state = BotState::nowhere();
+    let bot = Bot::remembering(&server, &fast(), state.clone(), |settings| {
         settings.game.abort_humans = Duration::from_millis(50);
         settings.game.abort_repeats = 2;
     });
@@ -219,7 +219,7 @@ async fn whoever_leaves_us_waiting_again_and_again_rests() {
             .await;
     }
     server
-        .until("the rest", |_| memory.resting("no-show blastcap").is_some())
+        .until("the rest", |_| state.resting("no-show blastcap").is_some())
         .await;
     server.world().challenge("c1", "atomic");
     server
@@ -229,7 +229,7 @@ async fn whoever_leaves_us_waiting_again_and_again_rests() {
         .await;
     bot.stop().await;
     let opponent = UserId::new("blastcap");
-    assert_eq!(memory.opponent(&opponent).no_shows_today, 2);
+    assert_eq!(state.opponent(&opponent).no_shows_today, 2);
     let goodbye = |said: &Said| said.text.contains("Good game");
     assert!(
         !server.world().chats.iter().any(goodbye),

@@ -25,7 +25,7 @@ fn desk(earlier: &[&str], change: impl FnOnce(&mut Settings)) -> Desk {
     change(&mut settings);
     let mut desk = Desk::with(Side::White, settings);
     desk.bot_opponent = true;
-    desk.table.avoid(earlier.iter().copied(), 7);
+    desk.machine.avoid(earlier.iter().copied(), 7);
     desk
 }
 
@@ -36,18 +36,21 @@ fn lines(actions: &[GameEffect]) -> usize {
 fn ranked(desk: &Desk, ranking: &[(&str, i32)]) -> SearchResult {
     let (best, cp) = ranking[0];
     let ranking = ranking.iter().map(|(mv, cp)| Ranked {
-        mv: uci(&desk.table, mv),
+        mv: uci(&desk.machine, mv),
         score: Score::Cp(*cp),
     });
     SearchResult {
         ranking: ranking.collect(),
-        ..thought(best, Score::Cp(cp), &desk.table)
+        ..thought(best, Score::Cp(cp), &desk.machine)
     }
 }
 
 /// The move that is sent after this thought about the first move.
-fn sent(desk: &mut Desk, ticket: RequestId, thought: SearchResult) -> String {
-    let actions = desk.apply(GameInput::Thought { ticket, thought });
+fn sent(desk: &mut Desk, request_id: RequestId, thought: SearchResult) -> String {
+    let actions = desk.apply(GameInput::Thought {
+        request_id,
+        thought,
+    });
     posted(&actions).expect("a move is sent").uci
 }
 
@@ -55,9 +58,9 @@ fn sent(desk: &mut Desk, ticket: RequestId, thought: SearchResult) -> String {
 fn first_move(earlier: &[&str], change: impl FnOnce(&mut Settings)) -> String {
     let mut desk = desk(earlier, change);
     let actions = desk.open("");
-    let ticket = thinking(&actions).expect("it is our turn").ticket;
+    let request_id = thinking(&actions).expect("it is our turn").request_id;
     let thought = ranked(&desk, &RANKING);
-    sent(&mut desk, ticket, thought)
+    sent(&mut desk, request_id, thought)
 }
 
 #[test]
@@ -91,10 +94,10 @@ fn both_earlier_games_are_left() {
 fn no_more_is_paid_than_allowed() {
     for seed in 0..50 {
         let mut desk = desk(&[EARLIER], |settings| settings.variety.loss = 5);
-        desk.table.avoid([EARLIER], seed);
-        let ticket = thinking(&desk.open("")).unwrap().ticket;
+        desk.machine.avoid([EARLIER], seed);
+        let request_id = thinking(&desk.open("")).unwrap().request_id;
         let thought = ranked(&desk, &RANKING);
-        assert_eq!(sent(&mut desk, ticket, thought), "b1c3");
+        assert_eq!(sent(&mut desk, request_id, thought), "b1c3");
     }
     assert_eq!(
         first_move(&[EARLIER], |settings| settings.variety.loss = 4),
@@ -106,10 +109,10 @@ fn no_more_is_paid_than_allowed() {
 fn the_same_seed_draws_the_same_and_another_may_not() {
     let draw = |seed| {
         let mut desk = desk(&[], |_| ());
-        desk.table.avoid([EARLIER], seed);
-        let ticket = thinking(&desk.open("")).unwrap().ticket;
+        desk.machine.avoid([EARLIER], seed);
+        let request_id = thinking(&desk.open("")).unwrap().request_id;
         let thought = ranked(&desk, &RANKING);
-        sent(&mut desk, ticket, thought)
+        sent(&mut desk, request_id, thought)
     };
     let drawn: Vec<_> = (0..40).map(draw).collect();
     assert_eq!(drawn, (0..40).map(draw).collect::<Vec<_>>());
@@ -120,11 +123,11 @@ fn the_same_seed_draws_the_same_and_another_may_not() {
 fn a_win_or_a_loss_at_hand_is_no_place_for_variety() {
     for score in [Score::Mate(3), Score::Mate(-2)] {
         let mut desk = desk(&[EARLIER], |_| ());
-        let ticket = thinking(&desk.open("")).unwrap().ticket;
+        let request_id = thinking(&desk.open("")).unwrap().request_id;
         let mut thought = ranked(&desk, &RANKING);
         thought.score = score;
         thought.ranking[0].score = score;
-        assert_eq!(sent(&mut desk, ticket, thought), "g1f3", "{score}");
+        assert_eq!(sent(&mut desk, request_id, thought), "g1f3", "{score}");
     }
 }
 
@@ -157,9 +160,9 @@ fn only_rated_games_between_bots_before_the_last_ply_are_varied() {
 #[test]
 fn a_late_search_is_not_waited_for() {
     let mut desk = desk(&[EARLIER], |_| ());
-    let ticket = thinking(&desk.open("")).unwrap().ticket;
-    let best = Some(uci(&desk.table, "g1f3"));
-    let actions = desk.apply(GameInput::BestSoFar { ticket, best });
+    let request_id = thinking(&desk.open("")).unwrap().request_id;
+    let best = Some(uci(&desk.machine, "g1f3"));
+    let actions = desk.apply(GameInput::BestSoFar { request_id, best });
     assert_eq!(posted(&actions).expect("at once").uci, "g1f3");
 }
 
@@ -170,21 +173,21 @@ fn a_thought_without_a_ranking_or_of_a_failed_search_is_played_as_it_is() {
         |thought: &mut SearchResult| thought.ended = StopReason::Failed,
     ] {
         let mut desk = desk(&[EARLIER], |_| ());
-        let ticket = thinking(&desk.open("")).unwrap().ticket;
+        let request_id = thinking(&desk.open("")).unwrap().request_id;
         let mut thought = ranked(&desk, &RANKING);
         spoil(&mut thought);
-        assert_eq!(sent(&mut desk, ticket, thought), "g1f3");
+        assert_eq!(sent(&mut desk, request_id, thought), "g1f3");
     }
 }
 
 #[test]
 fn a_ranking_that_is_an_iteration_behind_does_not_cheapen_a_move() {
     let mut desk = desk(&[EARLIER], |_| ());
-    let ticket = thinking(&desk.open("")).unwrap().ticket;
+    let request_id = thinking(&desk.open("")).unwrap().request_id;
     let mut thought = ranked(&desk, &RANKING);
     // The iteration that was broken off has found more in the best move.
     thought.score = Score::Cp(90);
-    assert_eq!(sent(&mut desk, ticket, thought), "g1f3");
+    assert_eq!(sent(&mut desk, request_id, thought), "g1f3");
 }
 
 #[test]
@@ -198,23 +201,23 @@ proptest! {
         scores in proptest::collection::vec(-60_i32..60, 5),
         loss in 0_u32..50,
         seed in any::<u64>(),
-        beaten in 0_usize..5,
+        past_lines in 0_usize..5,
     ) {
         let mut ranking: Vec<_> = RANKING.iter().map(|(mv, _)| *mv).zip(scores).collect();
         ranking.sort_by_key(|(_, cp)| -cp);
         let mut desk = desk(&[], |settings| settings.variety.loss = loss);
-        let earlier = ranking[beaten].0;
-        desk.table.avoid([earlier], seed);
-        let ticket = thinking(&desk.open("")).unwrap().ticket;
+        let earlier = ranking[past_lines].0;
+        desk.machine.avoid([earlier], seed);
+        let request_id = thinking(&desk.open("")).unwrap().request_id;
         let thought = ranked(&desk, &ranking);
-        let played = sent(&mut desk, ticket, thought);
+        let played = sent(&mut desk, request_id, thought);
         let cp = ranking.iter().find(|(mv, _)| *mv == played).expect("a ranked move").1;
         prop_assert!(ranking[0].1 - cp <= loss as i32);
         let another = ranking[1..].iter().any(|(_, cp)| ranking[0].1 - cp <= loss as i32);
-        if beaten == 0 && another {
+        if past_lines == 0 && another {
             prop_assert_ne!(played.as_str(), earlier);
         }
-        if beaten != 0 {
+        if past_lines != 0 {
             prop_assert_eq!(played.as_str(), ranking[0].0);
         }
     }

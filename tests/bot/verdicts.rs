@@ -155,8 +155,8 @@ proptest! {
     #[test]
     fn every_challenge_has_a_verdict_that_makes_sense(mut case in case()) {
         let verdict = case.judge();
-        prop_assert!(verdict.objections.is_sorted_by_key(|objection| objection.rule));
-        let first = verdict.decided_by().map(|objection| objection.rule);
+        prop_assert!(verdict.violations.is_sorted_by_key(|violation| violation.rule));
+        let first = verdict.decided_by().map(|violation| violation.rule);
         match verdict.decision {
             Decision::Accept => prop_assert_eq!(first, None),
             Decision::Ignore => prop_assert_eq!(first, Some(ChallengeRule::OurOwn)),
@@ -176,8 +176,8 @@ proptest! {
         if case.open == Availability::Full && verdict.decision != Decision::Ignore {
             case.open = Availability::Open;
             let seated = case.judge();
-            let rest = &verdict.objections[..verdict.objections.len() - 1];
-            prop_assert_eq!(&seated.objections[..], rest);
+            let rest = &verdict.violations[..verdict.violations.len() - 1];
+            prop_assert_eq!(&seated.violations[..], rest);
             let only = seated.decision == Decision::Accept;
             prop_assert_eq!(verdict.wants_only_a_seat(), only);
         }
@@ -192,7 +192,7 @@ proptest! {
         if welcomed.asked.challenger.as_ref().is_some_and(named) {
             let blocked = welcomed.judge();
             prop_assert!(matches!(blocked.decision, Decision::Decline(_)));
-            prop_assert!(blocked.objections.iter().any(|o| o.rule == ChallengeRule::Blocked));
+            prop_assert!(blocked.violations.iter().any(|o| o.rule == ChallengeRule::Blocked));
         }
         // What is closed is nobody's business any more.
         case.asked.status = ChallengeStatus::Canceled;

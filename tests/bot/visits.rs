@@ -145,7 +145,7 @@ async fn forty_games_that_ran_before_are_each_taken_up_once() {
     server.world().told_at_opening = Some(32);
     let bot = Bot::paced(&server, &patient(), |_| {});
     all_over(&server).await;
-    let events = bot.listeners.chronicle().events(99);
+    let events = bot.listeners.event_log().events(99);
     bot.stop().await;
     let world = server.world();
     for id in &ids {
@@ -161,8 +161,10 @@ async fn a_refusal_names_its_rule_to_those_who_listen() {
     let mut ear = bot.listeners.subscribe();
     server.world().challenge("c1", "standard");
     let rule = loop {
-        let heard = tokio::time::timeout(Duration::from_secs(20), ear.recv()).await;
-        if let BotEvent::Declined { rule, .. } = heard.expect("in time").expect("nothing lost") {
+        let handle_event = tokio::time::timeout(Duration::from_secs(20), ear.recv()).await;
+        if let BotEvent::Declined { rule, .. } =
+            handle_event.expect("in time").expect("nothing lost")
+        {
             break rule;
         }
     };

@@ -15,11 +15,11 @@ async fn plays_through(faults: &[MoveFault]) -> Server {
     plays_at(&BotTiming::default().faster(25), faults).await
 }
 
-async fn plays_at(pace: &BotTiming, faults: &[MoveFault]) -> Server {
+async fn plays_at(timing: &BotTiming, faults: &[MoveFault]) -> Server {
     let server = Server::start().await;
     server.world().move_faults.extend(faults.iter().cloned());
     server.world().begin("g1", true, 20);
-    let bot = Bot::paced(&server, pace, |_| {});
+    let bot = Bot::paced(&server, timing, |_| {});
     all_over(&server).await;
     assert!(server.world().move_faults.is_empty(), "every fault was met");
     bot.stop().await;
@@ -156,14 +156,14 @@ async fn a_player_that_panics_again_and_again_still_finishes_its_game() {
     server.world().move_faults.extend(vec![limited; 4]);
     server.world().begin("g1", true, 10);
     // No moment is so far away: a limit on moves ends in a panic.
-    let pace = BotTiming {
+    let timing = BotTiming {
         limited_retry: Duration::MAX,
         ..BotTiming::default().faster(25)
     };
-    let bot = Bot::paced(&server, &pace, |_| {});
+    let bot = Bot::paced(&server, &timing, |_| {});
     all_over(&server).await;
     assert!(server.world().rounds["g1"].openings > 4, "it did panic");
-    let events = bot.listeners.chronicle().events(99);
+    let events = bot.listeners.event_log().events(99);
     let failed = events
         .iter()
         .filter(|event| event.kind == "engine" && event.game.as_deref() == Some("g1"));
@@ -176,18 +176,18 @@ async fn a_porter_that_panics_again_and_again_disturbs_no_game_and_hears_of_the_
     let server = Server::start().await;
     server.world().begin("g1", true, 60);
     // No moment is so far away: a challenge that is taken ends in a panic, and so does every tick.
-    let pace = BotTiming {
-        permit: Duration::MAX,
+    let timing = BotTiming {
+        accepted: Duration::MAX,
         ..BotTiming::default().faster(25)
     };
-    let bot = Bot::paced(&server, &pace, |_| {});
+    let bot = Bot::paced(&server, &timing, |_| {});
     server
         .until("the first move", |world| world.rounds["g1"].game.ply() > 1)
         .await;
     server.world().challenge("c1", "atomic");
-    let chronicle = bot.listeners.chronicle();
+    let event_log = bot.listeners.event_log();
     let failures = || {
-        let events = chronicle.events(99);
+        let events = event_log.events(99);
         events.iter().filter(|event| event.kind == "porter").count()
     };
     server.until("it panics", |_| failures() > 0).await;
@@ -350,8 +350,9 @@ async fn games_of_days_a_move_are_visited_and_left_until_they_end() {
     all_over(&server).await;
     let mut endings = 0;
     while endings < 4 {
-        let heard = tokio::time::timeout(Duration::from_secs(20), ear.recv()).await;
-        if let BotEvent::Finished { ending } = heard.expect("in time").expect("nothing lost") {
+        let handle_event = tokio::time::timeout(Duration::from_secs(20), ear.recv()).await;
+        if let BotEvent::Finished { ending } = handle_event.expect("in time").expect("nothing lost")
+        {
             assert_ne!(ending.result(), "*", "{ending:?}");
             endings += 1;
         }
@@ -442,8 +443,8 @@ async fn those_who_listen_hear_every_move_and_the_end() {
     server.world().begin("g1", true, 12);
     let mut moves = 0;
     let ending = loop {
-        let heard = tokio::time::timeout(Duration::from_secs(20), ear.recv()).await;
-        match heard.expect("in time").expect("nothing lost") {
+        let handle_event = tokio::time::timeout(Duration::from_secs(20), ear.recv()).await;
+        match handle_event.expect("in time").expect("nothing lost") {
             BotEvent::Moved { moved, .. } => {
                 assert_eq!(moved.ours, moved.ply % 2 == 0);
                 moves += 1;

@@ -26,10 +26,10 @@ fn a_stopped_search_answers_at_once() {
     assert!(!search.is_done());
     let asked = Instant::now();
     search.stop();
-    let thought = answer(&search);
+    let result = answer(&search);
     assert!(asked.elapsed() < LATE, "{:?}", asked.elapsed());
     assert_eq!(
-        (thought.best, thought.ended),
+        (result.best, result.ended),
         (search.best(), StopReason::Stopped)
     );
 }
@@ -45,8 +45,8 @@ fn a_hard_deadline_holds() {
         };
         let engine = engine();
         let search = engine.think(&Game::new(), limits);
-        let thought = answer(&search);
-        assert!(thought.best.is_some());
+        let result = answer(&search);
+        assert!(result.best.is_some());
         assert!(Instant::now() < deadline + LATE, "{:?}", begun.elapsed());
     }
 }
@@ -54,12 +54,12 @@ fn a_hard_deadline_holds() {
 #[test]
 fn movetime_is_used_and_not_exceeded() {
     let begun = Instant::now();
-    let thought = think(
+    let result = think(
         bench::POSITIONS[0],
         Limits::movetime(Duration::from_millis(80)),
     );
     assert!(begun.elapsed() >= Duration::from_millis(75) && begun.elapsed() < 3 * LATE);
-    assert_eq!(thought.ended, StopReason::Time);
+    assert_eq!(result.ended, StopReason::Time);
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn on_a_clock_the_obvious_is_played_at_once() {
     ];
     for (fen, ended) in obvious {
         let begun = Instant::now();
-        let thought = think(fen, clock(3_600_000));
-        assert_eq!(thought.ended, ended, "{fen} {thought:?}");
+        let result = think(fen, clock(3_600_000));
+        assert_eq!(result.ended, ended, "{fen} {result:?}");
         assert!(begun.elapsed() < GUARD / 4, "{fen}");
     }
 }
@@ -121,7 +121,7 @@ fn on_a_clock_the_obvious_is_played_at_once() {
 #[test]
 fn dropping_a_search_stops_it() {
     let engine = engine();
-    let (sender, thought) = mpsc::channel();
+    let (sender, result) = mpsc::channel();
     let search = engine.think(
         &Game::new(),
         Limits {
@@ -132,7 +132,7 @@ fn dropping_a_search_stops_it() {
     search.on_done(Box::new(move |answer| sender.send(answer).unwrap()));
     drop(search);
     assert_eq!(
-        thought.recv_timeout(GUARD).unwrap().ended,
+        result.recv_timeout(GUARD).unwrap().ended,
         StopReason::Stopped
     );
 }
@@ -156,8 +156,8 @@ fn a_new_search_on_a_lease_stops_the_former() {
 fn a_callback_set_after_the_end_is_called_all_the_same() {
     let engine = engine();
     let search = engine.think(&Game::new(), Limits::depth(2));
-    let thought = search.wait();
-    assert_eq!(answer(&search), thought);
+    let result = search.wait();
+    assert_eq!(answer(&search), result);
 }
 
 #[test]
@@ -165,10 +165,10 @@ fn a_fault_in_the_search_costs_neither_the_move_nor_the_engine() {
     let engine = engine();
     let report = |info: &Info| assert!(info.depth < 3, "an injected fault");
     let search = engine.think_with(&Game::new(), Limits::depth(9), report);
-    let thought = answer(&search);
-    assert_eq!(thought.ended, StopReason::Failed);
+    let result = answer(&search);
+    assert_eq!(result.ended, StopReason::Failed);
     assert!(
-        thought
+        result
             .best
             .is_some_and(|best| Position::default().is_legal(best))
     );
@@ -235,10 +235,10 @@ fn many_games_share_one_core_and_all_answer_in_time() {
         })
         .collect();
     for search in &searches {
-        let thought = answer(search);
+        let result = answer(search);
         assert!(
-            thought.nodes > 0,
-            "everybody had a share of the core: {thought:?}"
+            result.nodes > 0,
+            "everybody had a share of the core: {result:?}"
         );
     }
     assert!(Instant::now() < deadline + 2 * LATE);
@@ -291,21 +291,21 @@ fn several_lines_come_back_ranked_as_the_last_iteration_left_them() {
         depth: Some(depth),
         ..Limits::default()
     };
-    let thought = look(limits(4, 6));
-    let ranking = &thought.ranking;
+    let result = look(limits(4, 6));
+    let ranking = &result.ranking;
     assert_eq!(ranking.len(), 4);
-    assert_eq!(Some(ranking[0].mv), thought.best);
-    assert_eq!(ranking[0].score, thought.score);
+    assert_eq!(Some(ranking[0].mv), result.best);
+    assert_eq!(ranking[0].score, result.score);
     let scores: Vec<_> = ranking.iter().map(|line| line.score.centipawns()).collect();
     assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
     assert!(look(limits(1, 6)).ranking.is_empty());
     // A search that is broken off keeps what its last whole iteration said.
-    let thought = look(Limits {
+    let result = look(Limits {
         multipv: 4,
         nodes: Some(5000),
         ..Limits::default()
     });
-    let scores: Vec<_> = thought
+    let scores: Vec<_> = result
         .ranking
         .iter()
         .map(|line| line.score.centipawns())
@@ -322,16 +322,16 @@ fn every_explosion_of_the_king_heads_the_lines_as_a_win_in_one() {
             multipv: 4,
             ..Limits::depth(depth)
         };
-        let thought = engine().think(&game, limits).wait();
-        let scores: Vec<_> = thought.ranking.iter().map(|line| line.score).collect();
+        let result = engine().think(&game, limits).wait();
+        let scores: Vec<_> = result.ranking.iter().map(|line| line.score).collect();
         assert_eq!(scores[..2], [Score::Mate(1); 2], "depth {depth}");
         assert!(scores[2..].iter().all(|score| *score != Score::Mate(1)));
-        let mut wins: Vec<_> = thought.ranking[..2]
+        let mut wins: Vec<_> = result.ranking[..2]
             .iter()
             .map(|line| line.mv.to_string())
             .collect();
         wins.sort();
         assert_eq!(wins, ["e5d7", "e5f7"]);
-        assert_eq!(thought.score, Score::Mate(1));
+        assert_eq!(result.score, Score::Mate(1));
     }
 }

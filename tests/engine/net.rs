@@ -56,8 +56,8 @@ fn a_net_plays_whole_games_by_the_rules() {
             if game.outcome(RepetitionRule::Threefold).is_some() {
                 break;
             }
-            let thought = engine.think(&game, Limits::nodes(400)).wait();
-            let best = thought.best.expect("the game goes on");
+            let result = engine.think(&game, Limits::nodes(400)).wait();
+            let best = result.best.expect("the game goes on");
             game.push_uci(&best.to_string()).expect("a legal move");
         }
     }

@@ -88,13 +88,9 @@ fn short_wins_are_found_with_their_true_length() {
             moves == 1 || !wins_in(&position, moves - 1),
             "{fen}: a quicker win"
         );
-        let thought = think(fen, Limits::depth(2 * moves + 2));
-        assert_eq!(
-            thought.score,
-            Score::Mate(moves as i32),
-            "{fen}: {thought:?}"
-        );
-        let best = thought.best.unwrap();
+        let result = think(fen, Limits::depth(2 * moves + 2));
+        assert_eq!(result.score, Score::Mate(moves as i32), "{fen}: {result:?}");
+        let best = result.best.unwrap();
         let child = position.play(best);
         assert!(
             child.outcome().is_some() || loses_in(&child, moves - 1),
@@ -111,11 +107,11 @@ fn a_lost_side_knows_how_long_it_has() {
         let lost = position.play(best);
         let left = moves - 1;
         assert!(loses_in(&lost, left), "{fen}: {best}");
-        let thought = think(&lost.fen(), Limits::depth(2 * moves + 2));
+        let result = think(&lost.fen(), Limits::depth(2 * moves + 2));
         let expected = Score::Mate(-(left as i32));
-        assert_eq!(thought.score, expected, "{fen} {best}: {thought:?}");
+        assert_eq!(result.score, expected, "{fen} {best}: {result:?}");
         // Nothing it can play lasts longer.
-        let answer = thought.best.unwrap();
+        let answer = result.best.unwrap();
         assert!(wins_in(&lost.play(answer), left), "{fen} {best} {answer}");
         assert!(
             left == 1 || !wins_in(&lost.play(answer), left - 1),
@@ -180,8 +176,8 @@ fn a_cleared_table_is_as_good_as_an_empty_one() {
     let fen = "r1b1kb1r/pp1n1p1p/2p1p1p1/q2p4/3P1P2/2N1P3/PP1B2PP/R2QKB1R w KQkq - 0 10";
     let pool = pool(1);
     let search = || {
-        let thought = pool.lease().think(&game(fen), Limits::depth(7)).wait();
-        (thought.nodes, thought.best, thought.score)
+        let result = pool.lease().think(&game(fen), Limits::depth(7)).wait();
+        (result.nodes, result.best, result.score)
     };
     let first = search();
     assert_ne!(search(), first, "the table remembers");
@@ -216,14 +212,14 @@ fn the_hundredth_quiet_half_move_is_a_draw_unless_it_wins() {
     let quiet = "7k/8/8/8/8/8/R7/KQ6 w - - 99 80";
     let position = Position::from_fen(quiet).unwrap();
     let step = position.parse_uci("a2a3").unwrap();
-    let thought = think(
+    let result = think(
         quiet,
         Limits {
             searchmoves: vec![step],
             ..Limits::depth(4)
         },
     );
-    assert_eq!(thought.score, Score::Cp(0));
+    assert_eq!(result.score, Score::Cp(0));
     let winning = think("4k3/8/8/8/7Q/8/8/4K3 w - - 99 80", Limits::depth(4));
     assert_eq!(winning.score, Score::Mate(1));
 }
@@ -233,14 +229,14 @@ fn nothing_is_won_with_too_little_material() {
     // Taking the last pawn with the rook leaves a king against a king.
     let fen = "8/8/8/p7/8/2k5/8/R3K3 w - - 0 1";
     let take = Position::from_fen(fen).unwrap().parse_uci("a1a5").unwrap();
-    let thought = think(
+    let result = think(
         fen,
         Limits {
             searchmoves: vec![take],
             ..Limits::depth(3)
         },
     );
-    assert_eq!(thought.score, Score::Cp(0));
+    assert_eq!(result.score, Score::Cp(0));
 }
 
 #[test]
@@ -261,9 +257,9 @@ fn a_finished_game_has_no_best_move() {
         ] {
             let engine = engine();
             let search = engine.think(&game(fen), limits);
-            let thought = answer(&search);
-            assert_eq!((thought.best, thought.score), (None, score), "{fen}");
-            assert_eq!(thought.ended, StopReason::NoMove);
+            let result = answer(&search);
+            assert_eq!((result.best, result.score), (None, score), "{fen}");
+            assert_eq!(result.ended, StopReason::NoMove);
         }
     }
 }
@@ -273,15 +269,15 @@ fn any_node_limit_gives_a_legal_move() {
     for fen in bench::POSITIONS {
         for nodes in [0, 1, 2, 50] {
             let position = Position::from_fen(fen).unwrap();
-            let thought = think(fen, Limits::nodes(nodes));
+            let result = think(fen, Limits::nodes(nodes));
             assert!(
-                thought.best.is_some_and(|best| position.is_legal(best)),
+                result.best.is_some_and(|best| position.is_legal(best)),
                 "{fen} {nodes}"
             );
             assert!(
-                thought.nodes <= nodes.max(1),
+                result.nodes <= nodes.max(1),
                 "{fen} {nodes}: {}",
-                thought.nodes
+                result.nodes
             );
         }
     }
@@ -290,11 +286,11 @@ fn any_node_limit_gives_a_legal_move() {
 #[test]
 fn a_reported_line_is_playable() {
     for fen in bench::POSITIONS {
-        let thought = think(fen, Limits::nodes(3_000));
+        let result = think(fen, Limits::nodes(3_000));
         let mut position = Position::from_fen(fen).unwrap();
-        assert_eq!(thought.line.first(), thought.best.as_ref());
-        for &mv in &thought.line {
-            assert!(position.is_legal(mv), "{fen}: {mv} in {:?}", thought.line);
+        assert_eq!(result.line.first(), result.best.as_ref());
+        for &mv in &result.line {
+            assert!(position.is_legal(mv), "{fen}: {mv} in {:?}", result.line);
             position = position.play(mv);
         }
     }
@@ -310,8 +306,8 @@ fn only_the_moves_asked_for_are_considered() {
         searchmoves: wanted.clone(),
         ..Limits::depth(5)
     };
-    let thought = engine().think(&Game::new(), limits).wait();
-    assert!(wanted.contains(&thought.best.unwrap()));
+    let result = engine().think(&Game::new(), limits).wait();
+    assert!(wanted.contains(&result.best.unwrap()));
 }
 
 #[test]
@@ -321,7 +317,7 @@ fn several_lines_are_different_and_ordered() {
         multipv: 4,
         ..Limits::depth(6)
     };
-    let thought = engine()
+    let result = engine()
         .think_with(&Game::new(), limits, move |info| {
             sender.send(info.clone()).unwrap();
         })
@@ -331,7 +327,7 @@ fn several_lines_are_different_and_ordered() {
         last.iter().map(|info| info.multipv).collect::<Vec<_>>(),
         [1, 2, 3, 4]
     );
-    assert_eq!(last[0].line.first(), thought.best.as_ref());
+    assert_eq!(last[0].line.first(), result.best.as_ref());
     for pair in last.windows(2) {
         assert!(pair[0].score.centipawns() >= pair[1].score.centipawns());
         assert_ne!(pair[0].line[0], pair[1].line[0]);

@@ -33,9 +33,9 @@ fn thirty_two_clocks_on_one_core_leave_nobody_without_a_thought() {
         })
         .collect();
     for (most, search) in &searches {
-        let thought = answer(search);
-        assert!(thought.depth > 0, "a share of the core: {thought:?}");
-        assert!(thought.time < *most + LATE, "{most:?}: {thought:?}");
+        let result = answer(search);
+        assert!(result.depth > 0, "a share of the core: {result:?}");
+        assert!(result.time < *most + LATE, "{most:?}: {result:?}");
     }
 }
 
@@ -62,9 +62,9 @@ fn a_search_in_the_background_waits_for_the_others_and_still_thinks() {
     assert!(!second.is_done());
     first.stop();
     assert_eq!(answer(&first).ended, StopReason::Stopped);
-    let thought = answer(&second);
-    assert_eq!(thought.ended, StopReason::Time);
-    assert!(thought.depth > 0 && thought.time >= time, "{thought:?}");
+    let result = answer(&second);
+    assert_eq!(result.ended, StopReason::Time);
+    assert!(result.depth > 0 && result.time >= time, "{result:?}");
 }
 
 #[test]
@@ -82,9 +82,9 @@ fn a_search_in_the_background_keeps_its_deadline_while_the_core_is_taken() {
         background: true,
         ..Limits::default()
     };
-    let thought = answer(&quiet.think(&Game::new(), patient));
-    assert_eq!(thought.ended, StopReason::Time);
-    assert!(thought.best.is_some() && thought.time < LATE, "{thought:?}");
+    let result = answer(&quiet.think(&Game::new(), patient));
+    assert_eq!(result.ended, StopReason::Time);
+    assert!(result.best.is_some() && result.time < LATE, "{result:?}");
     drop(first);
 }
 
@@ -99,8 +99,8 @@ fn pondering_leaves_the_core_to_a_clock_at_once() {
             ..Limits::default()
         },
     );
-    let thought = answer(&player.think(&Game::new(), Limits::nodes(20_000)));
-    assert!(thought.nodes >= 20_000 && !pondering.is_done());
+    let result = answer(&player.think(&Game::new(), Limits::nodes(20_000)));
+    assert!(result.nodes >= 20_000 && !pondering.is_done());
     pondering.stop();
     assert!(answer(&pondering).best.is_some());
 }

@@ -60,7 +60,7 @@ fn open(folder: &std::path::Path) -> Arc<Syzygy> {
     Arc::new(Syzygy::open(&[folder.join("atomic")]).expect("tables"))
 }
 
-fn solo(tables: Option<Tablebases>) -> SingleThread {
+fn searcher(tables: Option<Tablebases>) -> SingleThread {
     SingleThread::new(&EngineOptions {
         hash_mb: 1,
         tables,
@@ -68,9 +68,9 @@ fn solo(tables: Option<Tablebases>) -> SingleThread {
     })
 }
 
-fn choice(solo: &mut SingleThread, game: &Game, nodes: u64) -> (Move, Score) {
-    let thought = solo.think(game, &Limits::nodes(nodes));
-    (thought.best.expect("a move"), thought.score)
+fn choice(searcher: &mut SingleThread, game: &Game, nodes: u64) -> (Move, Score) {
+    let result = searcher.think(game, &Limits::nodes(nodes));
+    (result.best.expect("a move"), result.score)
 }
 
 #[test]
@@ -111,10 +111,10 @@ fn with_tables_the_move_is_among_the_best() {
     let Some((folder, rows)) = shared() else {
         return;
     };
-    let mut solo = solo(Some(Tablebases::new(open(&folder))));
+    let mut searcher = searcher(Some(Tablebases::new(open(&folder))));
     for row in &rows {
         let game = Game::from_position(row.position());
-        let (best, score) = choice(&mut solo, &game, 200);
+        let (best, score) = choice(&mut searcher, &game, 200);
         assert!(row.is_best(best), "{}: {best}, not {:?}", row.fen, row.best);
         let told = match row.wdl {
             2 => score.centipawns() > 29_000,
@@ -138,12 +138,12 @@ fn outcomes_without_distances_keep_the_verdict() {
         }
     }
     let tables = Arc::new(Syzygy::open(&[outcomes.path()]).unwrap());
-    let mut solo = solo(Some(Tablebases::new(Arc::clone(&tables) as _)));
+    let mut searcher = searcher(Some(Tablebases::new(Arc::clone(&tables) as _)));
     // A quiet move may leave too few of the fifty moves: that, outcomes do not tell.
     for row in rows.iter().filter(|row| row.dtz.abs() < 90) {
         let game = Game::from_position(row.position());
         assert_eq!(tables.dtz(game.position()), None);
-        let (best, _) = choice(&mut solo, &game, 200);
+        let (best, _) = choice(&mut searcher, &game, 200);
         let child = game.position().play(best);
         let after = match child.outcome() {
             Some(Outcome::Win { .. }) => 2,
@@ -193,7 +193,7 @@ fn won_endings_are_won_within_the_fifty_moves() {
         return;
     };
     let tables = open(&folder);
-    let mut solo = solo(Some(Tablebases::new(Arc::clone(&tables) as _)));
+    let mut searcher = searcher(Some(Tablebases::new(Arc::clone(&tables) as _)));
     let mut rng = fastrand::Rng::with_seed(7);
     let won: Vec<&Row> = rows.iter().filter(|row| row.wdl == 2).collect();
     assert_eq!(won.len(), 195);
@@ -206,7 +206,7 @@ fn won_endings_are_won_within_the_fifty_moves() {
                     break outcome;
                 }
                 let mv = if game.position().turn() == us {
-                    choice(&mut solo, &game, 30).0
+                    choice(&mut searcher, &game, 30).0
                 } else {
                     defend(game.position(), defence, &tables, &mut rng)
                 };
@@ -233,7 +233,7 @@ fn drawn_endings_are_not_lost() {
         return;
     };
     let tables = open(&folder);
-    let mut solo = solo(Some(Tablebases::new(Arc::clone(&tables) as _)));
+    let mut searcher = searcher(Some(Tablebases::new(Arc::clone(&tables) as _)));
     let mut rng = fastrand::Rng::with_seed(8);
     for row in rows.iter().filter(|row| row.wdl.abs() < 2) {
         let mut game = Game::from_position(row.position());
@@ -243,7 +243,7 @@ fn drawn_endings_are_not_lost() {
                 break;
             }
             let mv = if game.position().turn() == us {
-                choice(&mut solo, &game, 30).0
+                choice(&mut searcher, &game, 30).0
             } else {
                 defend(game.position(), Defence::Stubborn, &tables, &mut rng)
             };
@@ -267,10 +267,10 @@ fn the_fifty_move_rule_counts_at_the_root_and_can_be_switched_off() {
     for row in far.take(10) {
         let late = row.fen.replace(" 0 1", " 90 100");
         let game = || Game::from_position(Position::from_fen(&late).unwrap());
-        let (_, score) = choice(&mut solo(Some(tables.clone())), &game(), 100);
+        let (_, score) = choice(&mut searcher(Some(tables.clone())), &game(), 100);
         assert_eq!(score, Score::Cp(1), "{late}");
         let unruled = tables.clone().with_fifty_moves(false);
-        let (_, score) = choice(&mut solo(Some(unruled)), &game(), 100);
+        let (_, score) = choice(&mut searcher(Some(unruled)), &game(), 100);
         assert!(score.centipawns() > 29_000, "{late}: {score}");
     }
 }
@@ -280,21 +280,21 @@ fn a_win_that_stood_twice_is_not_repeated() {
     let Some((folder, rows)) = shared() else {
         return;
     };
-    let mut solo = solo(Some(Tablebases::new(open(&folder))));
+    let mut searcher = searcher(Some(Tablebases::new(open(&folder))));
     let row = rows
         .iter()
         .filter(|row| row.wdl == 2 && row.dtz > 10)
         .find(|row| {
             let mut game = Game::from_position(row.position());
-            shuffle(&mut game, &mut solo).is_some()
+            shuffle(&mut game, &mut searcher).is_some()
         });
     assert!(row.is_some(), "some position can be shuffled back to");
 }
 
 /// Play the engine's choice and take it back by shuffling until it would be the third time; the
 /// engine must then choose otherwise.
-fn shuffle(game: &mut Game, solo: &mut SingleThread) -> Option<()> {
-    let (first, _) = choice(solo, game, 30);
+fn shuffle(game: &mut Game, searcher: &mut SingleThread) -> Option<()> {
+    let (first, _) = choice(searcher, game, 30);
     let back = |position: &Position, mv: Move| {
         let back = format!("{}{}", mv.to(), mv.from());
         position.parse_uci(&back).ok()
@@ -318,7 +318,7 @@ fn shuffle(game: &mut Game, solo: &mut SingleThread) -> Option<()> {
             break;
         }
     }
-    let (again, score) = choice(solo, game, 30);
+    let (again, score) = choice(searcher, game, 30);
     let mut next = game.clone();
     next.push(again);
     assert_ne!(
@@ -333,12 +333,12 @@ fn shuffle(game: &mut Game, solo: &mut SingleThread) -> Option<()> {
 #[test]
 fn without_tables_few_moves_are_worse_than_the_verdict() {
     let Some((_, rows)) = shared() else { return };
-    let mut solo = solo(None);
+    let mut searcher = searcher(None);
     let mut missed = [0; 5];
     for row in &rows {
-        solo.new_game();
+        searcher.new_game();
         let game = Game::from_position(row.position());
-        let (best, _) = choice(&mut solo, &game, NODES);
+        let (best, _) = choice(&mut searcher, &game, NODES);
         if !row.is_best(best) {
             missed[(row.wdl + 2) as usize] += 1;
         }
@@ -373,8 +373,8 @@ fn the_share_of_moves_worse_than_the_verdict() {
                 engine.pool().clear_hash();
                 engine.new_game();
                 let game = Game::from_position(row.position());
-                let thought = engine.think(&game, Limits::nodes(nodes)).wait();
-                !row.is_best(thought.best.unwrap())
+                let result = engine.think(&game, Limits::nodes(nodes)).wait();
+                !row.is_best(result.best.unwrap())
             };
             let worse = rows.iter().filter(is_worse).count();
             writeln!(std::io::stderr(), "{name}, {nodes} nodes: {worse}").unwrap();

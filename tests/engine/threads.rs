@@ -24,12 +24,12 @@ fn endless() -> Limits {
 #[test]
 fn short_wins_are_found_by_all_threads_together() {
     for (fen, moves) in crate::play::WINS {
-        let thought = together(fen, Limits::depth(2 * moves + 2));
-        assert!(thought.score.is_win(), "{fen}: {thought:?}");
+        let result = together(fen, Limits::depth(2 * moves + 2));
+        assert!(result.score.is_win(), "{fen}: {result:?}");
         let position = Position::from_fen(fen).unwrap();
-        let best = thought.best.unwrap();
+        let best = result.best.unwrap();
         assert!(position.is_legal(best), "{fen}: {best}");
-        assert_eq!(thought.line.first(), Some(&best));
+        assert_eq!(result.line.first(), Some(&best));
     }
 }
 
@@ -38,11 +38,11 @@ fn every_line_of_several_threads_is_playable() {
     let engine = pool(THREADS).lease();
     for fen in bench::POSITIONS {
         let search = engine.think(&game(fen), Limits::nodes(8_000));
-        let thought = answer(&search);
-        assert_eq!(thought.best, search.best(), "{fen}");
+        let result = answer(&search);
+        assert_eq!(result.best, search.best(), "{fen}");
         let mut position = Position::from_fen(fen).unwrap();
-        for &mv in &thought.line {
-            assert!(position.is_legal(mv), "{fen}: {mv} in {:?}", thought.line);
+        for &mv in &result.line {
+            assert!(position.is_legal(mv), "{fen}: {mv} in {:?}", result.line);
             position = position.play(mv);
         }
     }
@@ -51,12 +51,12 @@ fn every_line_of_several_threads_is_playable() {
 #[test]
 fn nodes_of_all_threads_count_against_the_limit() {
     let nodes = 100_000;
-    let thought = together(bench::POSITIONS[16], Limits::nodes(nodes));
-    assert_eq!(thought.ended, StopReason::Nodes);
+    let result = together(bench::POSITIONS[16], Limits::nodes(nodes));
+    assert_eq!(result.ended, StopReason::Nodes);
     // A thread that is not running cannot say what it has done.
     assert!(
-        thought.nodes >= nodes && thought.nodes < 2 * nodes,
-        "{thought:?}"
+        result.nodes >= nodes && result.nodes < 2 * nodes,
+        "{result:?}"
     );
     let soft = Limits {
         soft_nodes: Some(nodes),
@@ -68,8 +68,8 @@ fn nodes_of_all_threads_count_against_the_limit() {
 #[test]
 fn a_depth_is_reported_as_asked_for() {
     for depth in [1, 4, 7] {
-        let thought = together(bench::POSITIONS[10], Limits::depth(depth));
-        assert_eq!((thought.depth, thought.ended), (depth, StopReason::Depth));
+        let result = together(bench::POSITIONS[10], Limits::depth(depth));
+        assert_eq!((result.depth, result.ended), (depth, StopReason::Depth));
     }
 }
 
@@ -100,8 +100,8 @@ fn other_games_get_their_cores_while_one_has_helpers() {
             .map(|engine| engine.think(&Game::new(), Limits::movetime(Duration::from_millis(40))))
             .collect();
         for search in &searches {
-            let thought = answer(search);
-            assert!(thought.depth > 0, "{thought:?}");
+            let result = answer(search);
+            assert!(result.depth > 0, "{result:?}");
         }
         assert!(begun.elapsed() < 2 * LATE, "{:?}", begun.elapsed());
     }
@@ -126,7 +126,7 @@ fn several_lines_of_several_threads_are_different_and_ordered() {
         ..Limits::depth(6)
     };
     let engine = pool(THREADS).lease();
-    let thought = engine
+    let result = engine
         .think_with(&Game::new(), limits, move |info| {
             sender.send(info.clone()).unwrap();
         })
@@ -134,8 +134,8 @@ fn several_lines_of_several_threads_are_different_and_ordered() {
     let last: Vec<Info> = infos.iter().filter(|info| info.depth == 6).collect();
     let ranks: Vec<usize> = last.iter().map(|info| info.multipv).collect();
     assert_eq!(ranks, [1, 2, 3, 4]);
-    assert_eq!(last[0].line.first(), thought.best.as_ref());
-    assert_eq!(thought.ranking.len(), 4);
+    assert_eq!(last[0].line.first(), result.best.as_ref());
+    assert_eq!(result.ranking.len(), 4);
     for pair in last.windows(2) {
         assert!(pair[0].score.centipawns() >= pair[1].score.centipawns());
         assert_ne!(pair[0].line[0], pair[1].line[0]);
@@ -154,9 +154,9 @@ fn several_threads_consider_only_the_moves_asked_for() {
             multipv,
             ..Limits::nodes(20_000)
         };
-        let thought = answer(&pool(THREADS).lease().think(&Game::new(), limits));
-        assert!(wanted.contains(&thought.best.unwrap()));
-        let ranked = thought.ranking.iter().map(|line| line.mv);
+        let result = answer(&pool(THREADS).lease().think(&Game::new(), limits));
+        assert!(wanted.contains(&result.best.unwrap()));
+        let ranked = result.ranking.iter().map(|line| line.mv);
         assert!(ranked.into_iter().all(|mv| wanted.contains(&mv)));
     }
 }
@@ -170,8 +170,8 @@ fn pondering_with_several_threads_gives_way_to_a_clock_and_answers_after_the_hit
         ..clock(100)
     };
     let pondering = idler.think(&Game::new(), limits);
-    let thought = answer(&player.think(&Game::new(), clock(2_000)));
-    assert!(thought.depth > 0 && !pondering.is_done());
+    let result = answer(&player.think(&Game::new(), clock(2_000)));
+    assert!(result.depth > 0 && !pondering.is_done());
     pondering.ponderhit();
     assert!(answer(&pondering).best.is_some());
 }

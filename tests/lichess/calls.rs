@@ -280,12 +280,15 @@ async fn a_kept_challenge_that_is_refused_says_so() {
     let body = r#"{"global":["Invalid clock"],"error":{"global":["Invalid clock"]}}"#;
     let server = Server::answering("400 Bad Request", JSON, body).await;
     let (user, options) = (UserId::new("x"), ChallengeOptions::default());
-    let loss = server
+    let disconnect = server
         .client()
         .keep_challenge(&user, &options)
         .await
         .unwrap_err();
-    assert!(loss.to_string().contains("Invalid clock"), "{loss}");
+    assert!(
+        disconnect.to_string().contains("Invalid clock"),
+        "{disconnect}"
+    );
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ async fn lose(steps: Vec<Step>) -> (Disconnect, usize) {
     loop {
         match stream.next().await {
             Ok(_) => records += 1,
-            Err(loss) => return (loss, records),
+            Err(disconnect) => return (disconnect, records),
         }
     }
 }
@@ -37,15 +37,18 @@ async fn lose(steps: Vec<Step>) -> (Disconnect, usize) {
 async fn silence_is_a_loss() {
     let idle = Timing::default().faster(50).game_idle;
     let begun = Instant::now();
-    let (loss, records) = lose(vec![send(GONE), Step::Hang]).await;
-    assert_eq!((loss, records), (Disconnect::Silent(idle), 1));
+    let (disconnect, records) = lose(vec![send(GONE), Step::Hang]).await;
+    assert_eq!((disconnect, records), (Disconnect::Silent(idle), 1));
     assert!(begun.elapsed() >= idle);
 }
 
 #[tokio::test]
 async fn half_a_line_and_then_silence_is_a_loss() {
-    let (loss, records) = lose(vec![send(GONE), send(&GONE[..20]), Step::Hang]).await;
-    assert!(matches!(loss, Disconnect::Silent(_)), "{loss:?}");
+    let (disconnect, records) = lose(vec![send(GONE), send(&GONE[..20]), Step::Hang]).await;
+    assert!(
+        matches!(disconnect, Disconnect::Silent(_)),
+        "{disconnect:?}"
+    );
     assert_eq!(records, 1);
 }
 
@@ -58,8 +61,8 @@ async fn blank_lines_keep_a_stream_alive_and_are_no_records() {
     }
     steps.extend([send(GONE), Step::Close]);
     let begun = Instant::now();
-    let (loss, records) = lose(steps).await;
-    assert_eq!((loss, records), (Disconnect::Ended, 1));
+    let (disconnect, records) = lose(steps).await;
+    assert_eq!((disconnect, records), (Disconnect::Ended, 1));
     assert!(begun.elapsed() > idle * 2);
 }
 
@@ -77,15 +80,15 @@ async fn the_arrival_of_a_blank_line_is_stamped() {
 
 #[tokio::test]
 async fn an_end_in_good_order_is_a_loss() {
-    let (loss, records) = lose(vec![send(GONE), Step::Close]).await;
-    assert_eq!((loss, records), (Disconnect::Ended, 1));
+    let (disconnect, records) = lose(vec![send(GONE), Step::Close]).await;
+    assert_eq!((disconnect, records), (Disconnect::Ended, 1));
 }
 
 #[tokio::test]
 async fn a_broken_connection_is_a_loss() {
     let wait = Step::Wait(Duration::from_millis(50));
-    let (loss, records) = lose(vec![send(GONE), wait, Step::Reset]).await;
-    assert!(matches!(loss, Disconnect::Reset(_)), "{loss:?}");
+    let (disconnect, records) = lose(vec![send(GONE), wait, Step::Reset]).await;
+    assert!(matches!(disconnect, Disconnect::Reset(_)), "{disconnect:?}");
     assert_eq!(records, 1);
 }
 
@@ -99,18 +102,18 @@ async fn a_chunked_stream_that_breaks_off_is_a_loss() {
         stream.next().await.unwrap().event,
         GameEvent::OpponentGone(_)
     ));
-    let loss = stream.next().await.unwrap_err();
-    assert!(matches!(loss, Disconnect::Reset(_)), "{loss:?}");
+    let disconnect = stream.next().await.unwrap_err();
+    assert!(matches!(disconnect, Disconnect::Reset(_)), "{disconnect:?}");
 }
 
 #[tokio::test]
 async fn what_is_no_json_is_a_loss_with_its_position() {
-    let (loss, records) = lose(vec![send(GONE), send("\n\n<html>\n"), Step::Hang]).await;
+    let (disconnect, records) = lose(vec![send(GONE), send("\n\n<html>\n"), Step::Hang]).await;
     let Disconnect::NotJson {
         line, offset, head, ..
-    } = loss
+    } = disconnect
     else {
-        panic!("{loss:?}");
+        panic!("{disconnect:?}");
     };
     assert_eq!((line, offset, records), (4, GONE.len() as u64 + 2, 1));
     assert_eq!(head, "<html>");
@@ -125,10 +128,10 @@ async fn a_line_over_the_bound_is_a_loss() {
         Step::Send(mebibyte),
         Step::Hang,
     ];
-    let (loss, records) = lose(steps).await;
+    let (disconnect, records) = lose(steps).await;
     let limit = 1 << 20;
     assert_eq!(
-        (loss, records),
+        (disconnect, records),
         (Disconnect::LineTooLong { line: 2, limit }, 1)
     );
 }
@@ -136,8 +139,8 @@ async fn a_line_over_the_bound_is_a_loss() {
 #[tokio::test]
 async fn json_of_another_shape_is_no_loss() {
     let odd = "{\"type\":\"gameState\",\"moves\":7}\n{\"type\":\"fireworks\"}\n[1]\n";
-    let (loss, records) = lose(vec![send(odd), send(GONE), Step::Close]).await;
-    assert_eq!((loss, records), (Disconnect::Ended, 2));
+    let (disconnect, records) = lose(vec![send(odd), send(GONE), Step::Close]).await;
+    assert_eq!((disconnect, records), (Disconnect::Ended, 2));
 }
 
 #[tokio::test]
@@ -159,9 +162,9 @@ async fn an_answer_that_is_no_stream_is_a_loss_of_its_class() {
     ];
     for (status, kind, body, expected) in table {
         let server = Server::answering(status, kind, body).await;
-        let loss = server.client().events().await.unwrap_err();
-        let Disconnect::Unopened(error) = &loss else {
-            panic!("{status}: {loss:?}");
+        let disconnect = server.client().events().await.unwrap_err();
+        let Disconnect::Unopened(error) = &disconnect else {
+            panic!("{status}: {disconnect:?}");
         };
         let class = match error {
             Error::Transient { .. } => "transient",
@@ -174,7 +177,7 @@ async fn an_answer_that_is_no_stream_is_a_loss_of_its_class() {
             Error::Protocol { .. } => "protocol",
         };
         assert_eq!(class, expected, "{status} {body}");
-        assert!(!loss.to_string().contains("<html>"), "{loss}");
+        assert!(!disconnect.to_string().contains("<html>"), "{disconnect}");
     }
 }
 
@@ -184,12 +187,12 @@ async fn a_server_that_is_away_may_be_knocked_at_without_end() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let client = client(&url, Timing::default());
-    for knock in 0..3 * Timing::default().openings {
-        let loss = client.events().await.unwrap_err();
-        let Disconnect::Unopened(error) = loss else {
-            panic!("{loss:?}");
+    for ping in 0..3 * Timing::default().openings {
+        let disconnect = client.events().await.unwrap_err();
+        let Disconnect::Unopened(error) = disconnect else {
+            panic!("{disconnect:?}");
         };
-        assert!(error.is_unreached(), "knock {knock}: {error}");
+        assert!(error.is_unreached(), "knock {ping}: {error}");
     }
 }
 
@@ -199,14 +202,14 @@ async fn nobody_listening_is_a_loss() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let client = client(&url, Timing::default().faster(50));
-    let loss = client.events().await.unwrap_err();
+    let disconnect = client.events().await.unwrap_err();
     let Disconnect::Unopened(Error::Transient {
         reached: false,
         status: None,
         reason,
-    }) = loss
+    }) = disconnect
     else {
-        panic!("{loss:?}");
+        panic!("{disconnect:?}");
     };
     assert!(reason.contains("refused"), "{reason}");
 }
@@ -218,11 +221,11 @@ async fn a_server_that_never_answers_is_a_loss() {
     timing.call = Duration::from_millis(50);
     let idle = timing.event_idle;
     let server = Server::start(|_| vec![Step::Hang]).await;
-    let loss = client(&server.url(), timing).events().await.unwrap_err();
+    let disconnect = client(&server.url(), timing).events().await.unwrap_err();
     // It is borne no longer than the silence of an open stream.
     assert!(
-        matches!(loss, Disconnect::Silent(time) if time == idle),
-        "{loss:?}"
+        matches!(disconnect, Disconnect::Silent(time) if time == idle),
+        "{disconnect:?}"
     );
 }
 
@@ -244,9 +247,9 @@ async fn a_429_on_the_event_stream_is_waited_out_and_holds_up_no_game() {
     })
     .await;
     let client = server.client();
-    let loss = client.events().await.unwrap_err();
+    let disconnect = client.events().await.unwrap_err();
     let mut reopening = EventBackoff::new(client.timing());
-    let wait = reopening.after_loss(&loss, Duration::ZERO, Instant::now(), 0.0);
+    let wait = reopening.after_loss(&disconnect, Duration::ZERO, Instant::now(), 0.0);
     assert_eq!(wait, client.timing().rate_limit);
     // Asked again too early, the client does not even send.
     assert!(matches!(
@@ -279,8 +282,8 @@ async fn giving_up_a_wait_for_a_record_loses_nothing() {
     loop {
         match tokio::time::timeout(Duration::from_millis(1), stream.next()).await {
             Ok(Ok(_)) => records += 1,
-            Ok(Err(loss)) => {
-                assert_eq!(loss, Disconnect::Ended);
+            Ok(Err(disconnect)) => {
+                assert_eq!(disconnect, Disconnect::Ended);
                 break;
             }
             Err(_) => {}
@@ -296,8 +299,8 @@ async fn events_and_games_are_asked_for_with_the_right_words() {
     )])
     .await;
     let client = server.client();
-    let arrival = client.events().await.unwrap().next().await.unwrap();
-    assert!(matches!(arrival.event, Event::Challenge { .. }));
+    let record = client.events().await.unwrap().next().await.unwrap();
+    assert!(matches!(record.event, Event::Challenge { .. }));
     drop(client.game(&game(), PATIENCE).await);
     let requests = server.requests();
     assert_eq!(requests[0].line, "GET /api/stream/event");

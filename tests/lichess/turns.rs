@@ -43,8 +43,8 @@ async fn a_storm_of_chat_goes_two_at_a_time_and_a_move_overtakes_it() {
     let lines: Vec<_> = server.requests().into_iter().map(|it| it.line).collect();
     let spoken = lines.iter().filter(|line| line.ends_with("/chat")).count();
     assert!(spoken <= 2, "{lines:?}");
-    assert_eq!(client.tally().sent(EndpointClass::Move), 1);
-    assert_eq!(client.tally().held(EndpointClass::Chat), 182);
+    assert_eq!(client.stats().sent(EndpointClass::Move), 1);
+    assert_eq!(client.stats().held(EndpointClass::Chat), 182);
 }
 
 #[tokio::test]
@@ -72,7 +72,7 @@ async fn a_call_given_up_while_it_waits_leaves_its_place() {
     assert!(no_time.is_err(), "it waits");
     under_way.iter().for_each(tokio::task::JoinHandle::abort);
     client.decline(&id, DeclineReason::Later).await.unwrap();
-    assert_eq!(client.tally().sent(EndpointClass::Decline), 1);
+    assert_eq!(client.stats().sent(EndpointClass::Decline), 1);
 }
 
 #[tokio::test]
@@ -99,12 +99,12 @@ async fn the_days_games_against_bots_are_no_limit_on_answers() {
     let human = ChallengeId::new("fromhum1");
     client.accept(&human).await.unwrap();
     client.decline(&human, DeclineReason::Later).await.unwrap();
-    let tally = client.tally();
+    let stats = client.stats();
     assert_eq!(
-        tally.ended(EndpointClass::AcceptBot, CallResult::Limited),
+        stats.ended(EndpointClass::AcceptBot, CallResult::Limited),
         1
     );
-    assert_eq!(tally.ended(EndpointClass::Answer, CallResult::Done), 1);
+    assert_eq!(stats.ended(EndpointClass::Answer, CallResult::Done), 1);
 }
 
 #[tokio::test]

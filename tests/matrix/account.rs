@@ -130,7 +130,7 @@ async fn a_token_revoked_while_it_plays_is_one_alarm_and_no_storm() {
     let span = Duration::from_secs(40) / SPEED;
     trouble
         .plays_through(|server, game| {
-            server.strike(game, Injection::World(ServerFault::Revoke { span }))
+            server.trigger(game, Injection::World(ServerFault::Revoke { span }))
         })
         .await;
     let traffic = trouble.server.traffic();
@@ -155,7 +155,7 @@ async fn moves_that_are_forbidden_for_a_while_cost_no_game_and_no_storm() {
     let strike = Trigger::at(GamePhase::Posting, refused)
         .from_ply(4)
         .times(4);
-    trouble.server.faults().strike(strike);
+    trouble.server.faults().trigger(strike);
     let game = schedule(1, 1);
     let report = trouble
         .server

@@ -92,7 +92,12 @@ async fn a_drain_with_two_seconds_left_on_our_clock_loses_no_game_on_time() {
     .await;
     assert!(!report.games.is_empty());
     for game in report.games.iter().chain(&server.take_reports()) {
-        assert!(!game.blame.is_ours(), "{}: {:?}", game.blame, game.story);
+        assert!(
+            !game.attribution.is_ours(),
+            "{}: {:?}",
+            game.attribution,
+            game.trace
+        );
         assert_eq!(game.illegal, 0);
     }
     server.shutdown().await;
@@ -163,7 +168,7 @@ async fn at_the_second_signal_and_at_the_drains_limit_a_game_is_left_whole() {
         assert!(seen.plies > 4);
         again.is_at_rest().await;
         for report in server.take_reports() {
-            assert!(!report.blame.is_ours(), "{report:?}");
+            assert!(!report.attribution.is_ours(), "{report:?}");
         }
         again.end().await;
         server.shutdown().await;

@@ -106,7 +106,10 @@ async fn crosses(fault: Option<Fault>, crossing: Crossing, must_be_played: bool)
     let reports = server.take_reports();
     for report in &reports {
         let called_off = !must_be_played && seen.status == Some(Status::Aborted);
-        assert!(!report.blame.is_ours() || called_off, "{name}: {report:?}");
+        assert!(
+            !report.attribution.is_ours() || called_off,
+            "{name}: {report:?}"
+        );
     }
     assert_eq!(calls(&server, Endpoint::Create), 1, "{name}: asked once");
     assert!(calls(&server, Endpoint::Decline) <= 5, "{name}");

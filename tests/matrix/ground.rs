@@ -150,7 +150,7 @@ impl Cell {
 
     /// How many faults the cell has for the calls at a place.
     fn refusals(&self, place: Endpoint) -> u32 {
-        let struck = self.strikes.iter().map(|strike| match &strike.blow {
+        let struck = self.strikes.iter().map(|strike| match &strike.injection {
             Injection::Call(at, _) if *at == place => strike.times,
             _ => 0,
         });
@@ -317,9 +317,9 @@ fn begin(client: Client, settings: Settings) -> Running {
             ..EngineOptions::default()
         }),
         settings,
-        memory,
+        state: memory,
         lists: ListSources::default(),
-        pace: BotTiming {
+        timing: BotTiming {
             post_limit: CALL,
             ..BotTiming::default().faster(SPEED)
         },
@@ -373,7 +373,7 @@ pub(crate) async fn play(cells: Vec<Cell>) {
 async fn cell(cell: Cell) -> Option<String> {
     let server = server().await;
     for strike in &cell.strikes {
-        server.faults().strike(strike.clone());
+        server.faults().trigger(strike.clone());
     }
     for (place, fault) in &cell.calls {
         server.faults().add(*place, fault.clone());
@@ -485,14 +485,14 @@ fn complaints(server: &ServerHandle, cell: &Cell, report: &ScheduleReport) -> St
     }
     let others = server.take_reports();
     for game in report.games.iter().chain(&others) {
-        if game.blame.is_ours() || (!cell.unplayed && !game.is_clean()) {
-            let story = game.story.join("\n    ");
+        if game.attribution.is_ours() || (!cell.unplayed && !game.is_clean()) {
+            let story = game.trace.join("\n    ");
             let _ = write!(
                 wrong,
                 "{} after {} plies, to blame: {}\n    {story}\n  ",
                 game.status.name(),
                 game.plies,
-                game.blame
+                game.attribution
             );
         }
         // A call a move, and what a fault may cost beside.
@@ -508,7 +508,7 @@ fn complaints(server: &ServerHandle, cell: &Cell, report: &ScheduleReport) -> St
     }
     let traffic = server.traffic();
     // Whoever runs into limits and then waits as told has still done too much.
-    let strikes = cell.strikes.iter().map(|strike| strike.blow.name());
+    let strikes = cell.strikes.iter().map(|strike| strike.injection.name());
     let mut names = strikes.chain([cell.name.clone()]);
     if !names.any(|name| name.contains("429")) && traffic.limited > 0 {
         let _ = write!(wrong, "{} refused for the rate; ", traffic.limited);

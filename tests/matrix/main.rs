@@ -9,7 +9,7 @@
 
 mod account;
 mod arenas;
-#[path = "../house/authority.rs"]
+#[path = "../app/authority.rs"]
 mod authority;
 mod calls;
 mod closing;

@@ -65,7 +65,12 @@ async fn has_a_seat_left(what: &str, server: &ServerHandle, bot: &Running) {
     assert!(report.is_clean(), "{what}: {report}");
     bot.is_at_rest_after(what).await;
     for game in server.take_reports() {
-        assert!(game.is_clean(), "{what}: {}: {:?}", game.blame, game.story);
+        assert!(
+            game.is_clean(),
+            "{what}: {}: {:?}",
+            game.attribution,
+            game.trace
+        );
     }
     let traffic = server.traffic();
     assert!(

@@ -174,7 +174,7 @@ async fn of_five_hundred_who_ask_at_once_each_has_one_answer_or_lapses() {
     });
     let storm = Injection::World(ServerFault::NoShows { challenges: 500 });
     let strike = Trigger::at(GamePhase::OurTurn, storm).from_ply(4);
-    server.faults().strike(strike);
+    server.faults().trigger(strike);
     let games = server.play(BOT, schedule(2, 1), CancellationToken::new());
     let report = games.await;
     assert!(report.is_clean(), "{report}");
@@ -201,7 +201,7 @@ async fn of_five_hundred_who_ask_at_once_each_has_one_answer_or_lapses() {
     assert!(!asked.is_disjoint(&answered), "nobody was answered");
     assert!(most_at_once(&told) <= 4, "more games than seats");
     for report in server.take_reports() {
-        assert!(!report.blame.is_ours(), "{report:?}");
+        assert!(!report.attribution.is_ours(), "{report:?}");
     }
     let too_soon = server.traffic().too_soon;
     assert!(too_soon.is_empty(), "{too_soon:?}");

@@ -60,7 +60,7 @@ async fn repeats(claim_after: Duration) -> (usize, Status) {
     let sent = calls.get(Endpoint::Move.name()).copied().unwrap_or(0);
     assert!(sent as usize <= seen.plies + 3, "{sent} calls: {calls:?}");
     for report in server.take_reports() {
-        assert!(!report.blame.is_ours(), "{report:?}");
+        assert!(!report.attribution.is_ours(), "{report:?}");
         assert_eq!((report.illegal, report.out_of_turn), (0, 0), "{report:?}");
     }
     bot.end().await;

@@ -28,7 +28,7 @@ async fn restarts_with(games: usize) {
         };
         first.abort();
         let _ = first.await;
-        server.strike(&id, Injection::World(ServerFault::Burst { games }));
+        server.trigger(&id, Injection::World(ServerFault::Burst { games }));
         for _ in 0..games {
             while !matches!(news.recv().await.unwrap(), Event::Started { .. }) {}
         }
@@ -47,7 +47,12 @@ async fn restarts_with(games: usize) {
     tokio::time::timeout(GUARD, all).await.expect("all end");
     assert!(report.is_clean(), "{report}");
     for game in &others {
-        assert!(!game.blame.is_ours(), "{}: {:?}", game.blame, game.story);
+        assert!(
+            !game.attribution.is_ours(),
+            "{}: {:?}",
+            game.attribution,
+            game.trace
+        );
     }
     second.1.drain.cancel();
     second.0.await.unwrap();
@@ -76,7 +81,7 @@ async fn games_above_the_limit_are_played_all_the_same() {
     let burst = async {
         loop {
             if let Event::Moved { game, ply: 2, .. } = news.recv().await.unwrap() {
-                server.strike(&game, Injection::World(ServerFault::Burst { games: 5 }));
+                server.trigger(&game, Injection::World(ServerFault::Burst { games: 5 }));
                 break;
             }
         }
@@ -93,7 +98,7 @@ async fn games_above_the_limit_are_played_all_the_same() {
     let others = server.take_reports();
     assert_eq!(others.len(), 5);
     assert!(
-        others.iter().all(|game| !game.blame.is_ours()),
+        others.iter().all(|game| !game.attribution.is_ours()),
         "{others:?}"
     );
     server.shutdown().await;
@@ -119,7 +124,7 @@ async fn killed_at(phase: GamePhase) {
     let ply = if phase == GamePhase::Begin { 0 } else { 4 };
     server
         .faults()
-        .strike(Trigger::at(phase, blow).from_ply(ply));
+        .trigger(Trigger::at(phase, blow).from_ply(ply));
     let scheduled = server.play(BOT, schedule(2, 1), CancellationToken::new());
     let kill = async {
         until(phase.name(), async || server.faults().strikes_left() == 0).await;

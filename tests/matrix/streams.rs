@@ -104,7 +104,7 @@ async fn a_game_whose_beginning_is_never_told_is_found_and_played() {
         loop {
             if let Event::Challenged { game, .. } = news.recv().await.unwrap() {
                 let skip = Injection::Stream(Channel::Events, StreamFault::Skip(1));
-                return server.strike(&game, skip);
+                return server.trigger(&game, skip);
             }
         }
     };
@@ -125,7 +125,7 @@ async fn a_challenge_that_is_never_told_is_heard_of_at_the_next_opening() {
     until("it is online", async || server.is_online(BOT)).await;
     // All event streams lose a line; it is of no game yet.
     let skip = Injection::Stream(Channel::Events, StreamFault::Skip(1));
-    server.strike("", skip);
+    server.trigger("", skip);
     let game = guest.challenges().await;
     server.break_streams();
     until("the game runs", async || {
@@ -136,7 +136,7 @@ async fn a_challenge_that_is_never_told_is_heard_of_at_the_next_opening() {
     guest.plays(&game).await;
     bot.is_at_rest().await;
     for report in server.take_reports() {
-        assert!(!report.blame.is_ours(), "{report:?}");
+        assert!(!report.attribution.is_ours(), "{report:?}");
     }
     bot.end().await;
     server.shutdown().await;

@@ -40,7 +40,7 @@ async fn talks(
     bot.is_at_rest().await;
     bot.end().await;
     for report in server.take_reports() {
-        assert!(!report.blame.is_ours(), "{report:?}");
+        assert!(!report.attribution.is_ours(), "{report:?}");
     }
     (lines(&guest, &game).await, seen.said)
 }

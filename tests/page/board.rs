@@ -6,10 +6,10 @@ use megaton::rules::{Game, RepetitionRule};
 use serde_json::json;
 
 use super::browser::{Browser, Screen};
-use super::house::House;
 use super::panel::run;
 use super::shelf::{drawn, drawn_but};
 use super::visitor::Visitor;
+use super::world::World;
 use super::{bounded, programs};
 
 /// Plies of a game that is long enough.
@@ -103,7 +103,7 @@ async fn whichever_way_a_position_is_come_by_the_men_stand_as_it_has_them() {
             let moves = moves.iter().map(ToString::to_string);
             game.moves = moves.map(|uci| MoveRecord::bare(&uci)).collect();
         });
-        let house = House::keeping(&folder, &[walked]).await;
+        let house = World::keeping(&folder, &[walked]).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
         let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
@@ -142,7 +142,7 @@ async fn an_explosion_at_the_edge_leaves_the_page_as_large_as_it_was() {
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
         let games = [drawn("draw0001")];
-        let house = House::keeping(&folder, &games).await;
+        let house = World::keeping(&folder, &games).await;
         for screen in [Screen::Phone, Screen::Desk] {
             let browser = Browser::open(&programs, screen).await;
             let page = browser.visitor();

@@ -14,7 +14,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::bounded;
 use super::door::{address, exchange, first_line};
-use super::house::{House, local};
+use super::world::{World, local};
 
 /// A partner's time over a move.
 const PACE: Duration = Duration::from_millis(30);
@@ -88,7 +88,7 @@ async fn a_door_blocked_by_the_slow_and_the_deaf_delays_no_move() {
             request: FOR_EVER,
             stall: FOR_EVER,
         };
-        let house = House::open_patient(&local(), None, patience).await;
+        let house = World::open_patient(&local(), None, patience).await;
         let there = address(&house);
         let crowd = async {
             let giant = format!(
@@ -127,7 +127,7 @@ async fn a_door_blocked_by_the_slow_and_the_deaf_delays_no_move() {
         let report = house.spar(4, PACE, crowd).await;
         assert!(!report.games.is_empty());
         for game in &report.games {
-            assert!(game.is_clean(), "{}: {:?}", game.blame, game.story);
+            assert!(game.is_clean(), "{}: {:?}", game.attribution, game.trace);
         }
         house.close().await;
     })
@@ -142,7 +142,7 @@ async fn who_is_too_slow_is_hung_up_on_and_who_reads_hears_on() {
             request: Duration::from_millis(600),
             stall: Duration::from_millis(300),
         };
-        let house = House::open_patient(&local(), None, patience).await;
+        let house = World::open_patient(&local(), None, patience).await;
         let there = address(&house);
         let crowd = async {
             let half_a_body = format!(
@@ -175,7 +175,7 @@ async fn who_is_too_slow_is_hung_up_on_and_who_reads_hears_on() {
         };
         let report = house.spar(6, PACE, crowd).await;
         for game in &report.games {
-            assert!(game.is_clean(), "{}: {:?}", game.blame, game.story);
+            assert!(game.is_clean(), "{}: {:?}", game.attribution, game.trace);
         }
         house.close().await;
     })

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::bounded;
-use super::house::{House, PASSWORD, local, locked};
+use super::world::{PASSWORD, World, local, locked};
 
 /// What came back: status, head and body.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Answer {
     }
 }
 
-pub(super) fn address(house: &House) -> &str {
+pub(super) fn address(house: &World) -> &str {
     house.panel().trim_start_matches("http://")
 }
 
@@ -52,7 +52,7 @@ fn line(name: &str, value: &str) -> String {
 
 /// A request with these further headers.
 pub(super) async fn ask(
-    house: &House,
+    house: &World,
     request: &str,
     headers: &[(&str, &str)],
     body: &str,
@@ -76,7 +76,7 @@ pub(super) async fn ask(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_pages_are_served_with_strict_rules() {
     bounded(async {
-        let house = House::open().await;
+        let house = World::open().await;
         for path in ["/", "/games", "/opponents", "/game/abcdefgh"] {
             let page = ask(&house, &format!("GET {path}"), &[], "").await;
             assert_eq!(page.status, 200, "{page:?}");
@@ -113,7 +113,7 @@ async fn the_pages_are_served_with_strict_rules() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn other_names_and_other_pages_are_refused() {
     bounded(async {
-        let house = House::open().await;
+        let house = World::open().await;
         let own = format!("http://{}", address(&house));
         for headers in [
             &[("host", "evil.example")][..],
@@ -154,7 +154,7 @@ async fn other_names_and_other_pages_are_refused() {
 async fn the_password_steers_and_nothing_else_does() {
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
-        let house = House::open_with(&locked(folder.path())).await;
+        let house = World::open_with(&locked(folder.path())).await;
         let own = format!("http://{}", address(&house));
         let bearer = format!("Bearer {PASSWORD}");
         let control = async |headers: &[(&str, &str)], body: &str| {
@@ -256,7 +256,7 @@ async fn beyond_the_loopback_nothing_is_shown_without_the_password() {
             hosts: vec!["bot.example.org".to_owned()],
             ..locked(folder.path())
         };
-        let house = House::open_with(&panel).await;
+        let house = World::open_with(&panel).await;
         for path in ["/api/games", "/api/live", "/api/me", "/"] {
             let refused = ask(&house, &format!("GET {path}"), &[], "").await;
             assert_eq!(refused.status, 401, "{path}: {refused:?}");
@@ -296,7 +296,7 @@ async fn through_a_proxy_nothing_is_shown_without_the_password() {
             hosts: vec!["bot.example.org".to_owned()],
             ..locked(folder.path())
         };
-        let house = House::open_with(&panel).await;
+        let house = World::open_with(&panel).await;
         let bearer = format!("Bearer {PASSWORD}");
         for proxy in [
             &[("host", "bot.example.org")][..],
@@ -341,7 +341,7 @@ async fn a_busy_port_is_said_and_no_port_is_no_page() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn giant_and_hostile_requests_are_refused() {
     bounded(async {
-        let house = House::open().await;
+        let house = World::open().await;
         let there = address(&house);
         let filler = "x".repeat(64 << 10);
         let many = line("x", "y").repeat(200);
@@ -403,7 +403,7 @@ pub(super) async fn hears(stream: &mut TcpStream, words: &[&str]) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_tabs_get_a_bounded_answer_each() {
     bounded(async {
-        let house = House::open().await;
+        let house = World::open().await;
         let there = address(&house).to_owned();
         let request = format!("GET /api/live HTTP/1.1\r\nhost: {there}\r\n\r\n");
         let mut tabs = Vec::new();
@@ -452,7 +452,7 @@ async fn a_thousand_tabs_get_a_bounded_answer_each() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_proxy_is_told_to_pass_news_on_as_they_come() {
     bounded(async {
-        let house = House::open().await;
+        let house = World::open().await;
         let there = address(&house).to_owned();
         let request = format!("GET /api/live HTTP/1.1\r\nhost: {there}\r\n\r\n");
         let mut tab = TcpStream::connect(&there).await.unwrap();

@@ -6,9 +6,9 @@ use megaton::lichess::Status;
 use serde_json::json;
 
 use super::browser::{Browser, Screen};
-use super::house::House;
 use super::panel::run;
 use super::shelf::{drawn, drawn_but, ended};
+use super::world::World;
 use super::{bounded, programs};
 
 /// Runs in the page: the name and the text of the file that can be downloaded.
@@ -34,7 +34,7 @@ async fn a_game_leads_to_its_place_gives_its_pgn_and_turns_with_a_key() {
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
         let games = [drawn("draw0001")];
-        let house = House::keeping(&folder, &games).await;
+        let house = World::keeping(&folder, &games).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
         let page = browser.visitor();
         let address = format!("{}/game/draw0001", house.panel());
@@ -83,7 +83,7 @@ async fn the_move_that_is_looked_at_stays_in_sight_when_the_rest_of_the_page_tak
             };
             game.moves = moves.clone().take(80).map(thought).collect();
         });
-        let house = House::keeping(&folder, &[long]).await;
+        let house = World::keeping(&folder, &[long]).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
         let page = browser.visitor();
         let address = format!("{}/game/long0001", house.panel());
@@ -106,7 +106,7 @@ async fn a_game_without_a_result_is_nowhere_a_draw() {
         let unknown = drawn_but("nobody01", |game| {
             game.ending = Some(ended(Status::UnknownFinish, 900));
         });
-        let house = House::keeping(&folder, &[unknown]).await;
+        let house = World::keeping(&folder, &[unknown]).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
         let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();

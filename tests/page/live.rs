@@ -7,8 +7,8 @@ use megaton::lichess::Variant;
 use serde_json::json;
 
 use super::browser::{Browser, Screen};
-use super::house::House;
 use super::shelf::drawn_but;
+use super::world::World;
 use super::{bounded, programs};
 
 /// A partner's time over a move: long enough for the bot's capture to be shown to its end.
@@ -35,7 +35,7 @@ async fn a_rated_game_brings_blasts_its_lag_a_smaller_budget_and_a_line_of_the_r
             game.white.rating = Some(1500);
             game.white.rating_diff = Some(4);
         });
-        let house = House::keeping(&folder, &[before]).await;
+        let house = World::keeping(&folder, &[before]).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
         let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
@@ -71,7 +71,7 @@ async fn a_rated_game_brings_blasts_its_lag_a_smaller_budget_and_a_line_of_the_r
 async fn who_is_declined_and_what_is_wrong_is_told_with_the_reason() {
     let Some(programs) = programs() else { return };
     bounded(async {
-        let house = House::open().await;
+        let house = World::open().await;
         let browser = Browser::open(&programs, Screen::Desk).await;
         let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
@@ -84,7 +84,7 @@ async fn who_is_declined_and_what_is_wrong_is_told_with_the_reason() {
             assert!(told.contains(word), "no {word}: {told}");
         }
 
-        house.chronicle.set_trouble(Some(TROUBLE.to_owned()));
+        house.event_log.set_trouble(Some(TROUBLE.to_owned()));
         let strip = format!(
             "document.querySelector('#alarms:not([hidden]) .alarm')?.textContent.includes('{TROUBLE}')"
         );
@@ -98,7 +98,7 @@ async fn who_is_declined_and_what_is_wrong_is_told_with_the_reason() {
         let row = page.text("#events tbody tr").await;
         assert!(row.contains(TROUBLE), "{row}");
         page.until(&strip).await;
-        house.chronicle.set_trouble(None);
+        house.event_log.set_trouble(None);
         page.until("document.querySelector('#alarms').hidden").await;
         browser.client.goto(house.panel()).await.unwrap();
         page.until("document.querySelector('#log .kind.alarm-over')")

@@ -4,9 +4,9 @@
 use serde_json::json;
 
 use super::browser::{Browser, Screen};
-use super::house::{House, local};
 use super::panel::{fits, run};
 use super::visitor::Visitor;
+use super::world::{World, local};
 use super::{bounded, programs};
 
 /// Runs in the page: the texts that stand out too little from what is behind them, as the guidelines
@@ -99,7 +99,7 @@ async fn is_fine(page: &Visitor<'_>, address: &str, there: &str) {
 async fn on_the_largest_screen_in_the_dark_it_is_wide_and_still_and_can_be_read() {
     let Some(programs) = programs() else { return };
     bounded(async {
-        let house = House::open_with(&local()).await;
+        let house = World::open_with(&local()).await;
         let browser = Browser::open(&programs, Screen::Wall).await;
         let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
@@ -138,7 +138,7 @@ async fn on_the_largest_screen_in_the_dark_it_is_wide_and_still_and_can_be_read(
 async fn in_the_light_it_can_be_read_too() {
     let Some(programs) = programs() else { return };
     bounded(async {
-        let house = House::open_with(&local()).await;
+        let house = World::open_with(&local()).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
         let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::browser::{Browser, Screen};
 use super::door::ask;
-use super::house::{House, local, locked};
+use super::world::{World, local, locked};
 use super::{bounded, programs};
 
 fn challenge(id: &str, at: u64, verdict: ChallengeVerdict) -> ArchiveEntry {
@@ -71,7 +71,7 @@ fn kept(file: &Path) {
 }
 
 /// Goes through a whole list, seven at a time.
-async fn leafed_through(house: &House, path: &str) -> Vec<Value> {
+async fn leafed_through(house: &World, path: &str) -> Vec<Value> {
     let mut all: Vec<Value> = Vec::new();
     loop {
         let on = all.last().map_or_else(String::new, |last| {
@@ -93,7 +93,7 @@ async fn challenges_and_events_of_the_archive_are_listed_page_by_page() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("games.db");
         kept(&file);
-        let house = House::open_on(&local(), Some(file)).await;
+        let house = World::open_on(&local(), Some(file)).await;
         let get = async |path: &str| ask(&house, &format!("GET {path}"), &[], "").await;
         for path in ["/api/challenges", "/api/events"] {
             let whole = get(path).await.json();
@@ -131,7 +131,7 @@ async fn challenges_and_events_of_the_archive_are_listed_page_by_page() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_an_archive_what_the_bot_remembers_is_listed() {
     bounded(async {
-        let house = House::open().await;
+        let house = World::open().await;
         // The bot writes down that it is online.
         let online = async || {
             let events = ask(&house, "GET /api/events?kind=online", &[], "").await;
@@ -168,7 +168,7 @@ async fn notes_are_shown_to_nobody_without_the_password_and_an_unreadable_archiv
         let folder = tempfile::tempdir().unwrap();
         let rotten = folder.path().join("rotten.db");
         std::fs::write(&rotten, "no database").unwrap();
-        let house = House::open_on(&locked(folder.path()), Some(rotten)).await;
+        let house = World::open_on(&locked(folder.path()), Some(rotten)).await;
         let elsewhere = [("x-forwarded-for", "192.0.2.7")];
         for path in [
             "/api/challenges",
@@ -202,7 +202,7 @@ async fn notes_are_leafed_through_on_a_phone() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("games.db");
         kept(&file);
-        let house = House::open_on(&local(), Some(file)).await;
+        let house = World::open_on(&local(), Some(file)).await;
         let browser = Browser::open(&programs, Screen::Phone).await;
         let page = browser.visitor();
         for (name, filter, value) in [
@@ -260,7 +260,7 @@ async fn the_kinds_of_events_to_choose_from_are_those_that_there_are() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("games.db");
         kept(&file);
-        let house = House::open_on(&local(), Some(file)).await;
+        let house = World::open_on(&local(), Some(file)).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
         let page = browser.visitor();
         let offered =

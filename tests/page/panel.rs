@@ -6,17 +6,17 @@ use megaton::archive::ArchiveEntry;
 use serde_json::{Value, json};
 
 use super::browser::{Browser, Screen};
-use super::house::{House, locked};
 use super::session::comes_in;
 use super::shelf::drawn;
 use super::visitor::Visitor;
+use super::world::{World, locked};
 use super::{bounded, programs};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn games_are_watched_replayed_and_looked_up() {
     let Some(programs) = programs() else { return };
     bounded(async {
-        let house = House::open().await;
+        let house = World::open().await;
         let browser = Browser::open(&programs, Screen::Desk).await;
         let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
@@ -144,7 +144,7 @@ async fn who_knows_the_password_steers_from_a_phone() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
-        let house = House::open_with(&locked(folder.path())).await;
+        let house = World::open_with(&locked(folder.path())).await;
         let browser = Browser::open(&programs, Screen::Phone).await;
         let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
@@ -205,7 +205,7 @@ async fn what_pages_say_without_a_game_under_way() {
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
         let games: Vec<ArchiveEntry> = (0..60).map(|n| drawn(&format!("draw{n:04}"))).collect();
-        let house = House::keeping(&folder, &games).await;
+        let house = World::keeping(&folder, &games).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
         let page = browser.visitor();
         let url = format!("{}/games", house.panel());

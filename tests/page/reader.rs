@@ -4,8 +4,8 @@
 use serde_json::json;
 
 use super::browser::{Browser, Screen};
-use super::house::{House, local};
 use super::panel::run;
+use super::world::{World, local};
 use super::{bounded, programs};
 
 /// Puts into `told` what a page does at news, whose stream is none.
@@ -98,7 +98,7 @@ const BARS: &str = r#"
 async fn who_reads_with_the_keyboard_or_by_ear_keeps_the_place() {
     let Some(programs) = programs() else { return };
     bounded(async {
-        let house = House::open().await;
+        let house = World::open().await;
         let browser = Browser::open(&programs, Screen::Desk).await;
         let page = browser.visitor();
         let visit = async || {
@@ -136,7 +136,7 @@ async fn an_address_that_names_no_filter_and_a_failed_list_are_borne() {
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
         let rotten = folder.path().join("rotten.db");
-        let house = House::open_on(&local(), Some(rotten.clone())).await;
+        let house = World::open_on(&local(), Some(rotten.clone())).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
         let page = browser.visitor();
         let games = format!("{}/games?length=1&item=2&color=black", house.panel());

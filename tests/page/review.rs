@@ -3,8 +3,8 @@
 use megaton::archive::{Database, Mistake, ReviewRecord, ScoreRecord};
 
 use super::browser::{Browser, Screen};
-use super::house::{House, local};
 use super::shelf::drawn;
+use super::world::{World, local};
 use super::{bounded, programs};
 
 fn found(game: &str) -> ReviewRecord {
@@ -37,7 +37,7 @@ async fn it_comes_to_a_page_that_is_open() {
         let mut disk = Database::open(&file, 1).unwrap();
         let games = ["draw0001", "draw0002"].map(drawn);
         disk.commit(&games).unwrap();
-        let house = House::open_on(&local(), Some(file)).await;
+        let house = World::open_on(&local(), Some(file)).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
         let page = browser.visitor();
         let url = format!("{}/game/draw0001", house.panel());
@@ -50,7 +50,7 @@ async fn it_comes_to_a_page_that_is_open() {
         // That of another game is none of its business.
         for game in ["draw0002", "draw0001"] {
             disk.keep_review(&found(game)).unwrap();
-            house.chronicle.reviewed(game);
+            house.event_log.reviewed(game);
         }
         page.until("!document.getElementById('review').hidden")
             .await;

@@ -14,9 +14,9 @@ use serde_json::json;
 use tokio::net::TcpStream;
 
 use super::browser::{Browser, Screen};
-use super::house::{House, PASSWORD, locked};
 use super::panel::{press, run};
 use super::visitor::Visitor;
+use super::world::{PASSWORD, World, locked};
 use super::{bounded, programs};
 
 /// A partner's time over a move: a game lasts longer than somebody takes to give it up.
@@ -214,7 +214,7 @@ async fn an_order_of_whoever_is_not_known_any_more_brings_the_password_up() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
-        let house = House::open_with(&locked(folder.path())).await;
+        let house = World::open_with(&locked(folder.path())).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
         let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
@@ -247,7 +247,7 @@ async fn whoever_showed_the_password_has_the_verbs_even_if_one_answer_is_lost() 
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
-        let house = House::open_with(&locked(folder.path())).await;
+        let house = World::open_with(&locked(folder.path())).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
         let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
@@ -268,7 +268,7 @@ async fn what_cannot_be_undone_is_asked_about_and_left_if_it_is_not_meant() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
-        let house = House::open_with(&locked(folder.path())).await;
+        let house = World::open_with(&locked(folder.path())).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
         let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();

@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 
 use super::bounded;
 use super::door::{address, ask, hears};
-use super::house::{House, local};
+use super::world::{World, local};
 
 /// A game that was drawn, and that began when all of these did.
 pub(crate) fn drawn(id: &str) -> ArchiveEntry {
@@ -106,7 +106,7 @@ async fn games_of_the_archive_are_listed_shown_and_given_as_pgn() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("games.db");
         kept(&file);
-        let house = House::open_on(&local(), Some(file.clone())).await;
+        let house = World::open_on(&local(), Some(file.clone())).await;
         let get = async |path: &str| ask(&house, &format!("GET {path}"), &[], "").await;
         let listed = get("/api/games?opponent=OTHER&result=loss").await.json();
         assert_eq!(listed[0]["id"], "keptgame", "{listed}");
@@ -145,7 +145,7 @@ async fn games_of_the_archive_are_listed_shown_and_given_as_pgn() {
 
         // Where nothing is to be kept there is none, and nothing is wrong.
         let missing = folder.path().join("missing.db");
-        let house = House::open_on(&local(), Some(missing)).await;
+        let house = World::open_on(&local(), Some(missing)).await;
         for path in ["/api/games", "/api/opponents"] {
             let none = ask(&house, &format!("GET {path}"), &[], "").await;
             assert_eq!((none.status, none.json()), (200, json!([])), "{path}");
@@ -167,7 +167,7 @@ async fn the_recent_games_of_the_page_are_those_that_ended_last() {
         };
         let mut games = vec![span("longgame", 100, 9_000_000)];
         games.extend((1..=30).map(|n| span(&format!("quick{n:03}"), 1000 * n, 1000 * n + 900)));
-        let house = House::keeping(&folder, &games).await;
+        let house = World::keeping(&folder, &games).await;
         let mut page = news(&house).await;
         let heard = hears(&mut page, &["event: recent", "event: rating"]).await;
         let (_, list) = heard.split_once("event: recent\ndata: ").unwrap();
@@ -188,7 +188,7 @@ async fn the_recent_games_of_the_page_are_those_that_ended_last() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_speed_that_is_none_is_refused_and_the_others_are_named() {
     bounded(async {
-        let house = House::open().await;
+        let house = World::open().await;
         let get = async |path: &str| ask(&house, &format!("GET {path}"), &[], "").await;
         let refused = get("/api/games?speed=foo").await;
         assert_eq!(refused.status, 400, "{refused:?}");
@@ -208,7 +208,7 @@ async fn an_archive_that_cannot_be_read_is_said_and_asked_again() {
         let folder = tempfile::tempdir().unwrap();
         let [rotten, sound] = ["rotten.db", "sound.db"].map(|name| folder.path().join(name));
         std::fs::write(&rotten, "no database").unwrap();
-        let house = House::open_on(&local(), Some(rotten.clone())).await;
+        let house = World::open_on(&local(), Some(rotten.clone())).await;
         for path in [
             "/api/games",
             "/api/opponents",
@@ -231,7 +231,7 @@ async fn an_archive_that_cannot_be_read_is_said_and_asked_again() {
 }
 
 /// A page that follows the news.
-async fn news(house: &House) -> TcpStream {
+async fn news(house: &World) -> TcpStream {
     let there = address(house);
     let request = format!("GET /api/live HTTP/1.1\r\nhost: {there}\r\n\r\n");
     let mut page = TcpStream::connect(there).await.unwrap();
@@ -266,7 +266,7 @@ async fn an_archive_that_hangs_holds_no_board_up() {
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
         let hanging = Hanging::make(folder.path().join("games.db"));
-        let house = House::open_on(&local(), Some(hanging.0.clone())).await;
+        let house = World::open_on(&local(), Some(hanging.0.clone())).await;
         let mut page = news(&house).await;
         let boards = ["event: status", "event: games", "event: challenges"];
         hears(&mut page, &boards).await;

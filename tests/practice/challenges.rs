@@ -215,10 +215,10 @@ async fn only_the_challenged_can_accept() {
 async fn a_json_body_will_do_and_standard_chess_can_be_asked_for() {
     let server = server().await;
     let (one, two) = two_bots(&server);
-    let wish = json!({"rated": false, "variant": "standard", "clock.limit": 300,
+    let request = json!({"rated": false, "variant": "standard", "clock.limit": 300,
         "clock": {"increment": 3}, "color": "random"});
     let path = format!("/api/challenge/{}", two.name);
-    let made = crate::client::answer(one.request(reqwest::Method::POST, &path).json(&wish))
+    let made = crate::client::answer(one.request(reqwest::Method::POST, &path).json(&request))
         .await
         .ok();
     assert_eq!(made["variant"]["key"], "standard");

@@ -89,14 +89,14 @@ async fn a_swallowed_request_is_never_answered() {
 async fn a_stream_is_struck_at_its_phase() {
     let server = server().await;
     let bot = Bot::new(&server, "SomeBot");
-    let strike = |phase, mess| {
-        let blow = Injection::Stream(Channel::Game, mess);
-        server.faults().strike(Trigger::at(phase, blow));
+    let trigger = |phase, stream_fault| {
+        let injection = Injection::Stream(Channel::Game, stream_fault);
+        server.faults().trigger(Trigger::at(phase, injection));
     };
-    strike(GamePhase::Begin, StreamFault::say("[]"));
-    strike(GamePhase::Posting, StreamFault::say("[1]"));
-    strike(GamePhase::TheirTurn, StreamFault::say("[2]"));
-    strike(GamePhase::OurTurn, StreamFault::Truncate(10));
+    trigger(GamePhase::Begin, StreamFault::say("[]"));
+    trigger(GamePhase::Posting, StreamFault::say("[1]"));
+    trigger(GamePhase::TheirTurn, StreamFault::say("[2]"));
+    trigger(GamePhase::OurTurn, StreamFault::Truncate(10));
     let id = game_with_partner(&server, &bot).await;
     let mut stream = bot.game(&id).await;
     assert_eq!(stream.next().await["type"], "gameFull");
@@ -127,7 +127,7 @@ async fn a_restart_drops_every_socket_lets_nobody_in_and_gives_time() {
         down: Duration::from_millis(200),
         bonus: Duration::from_secs(20),
     };
-    server.strike(&id, Injection::World(restart));
+    server.trigger(&id, Injection::World(restart));
     for mut lost in [events, stream] {
         while !matches!(lost.read().await, Read::Broken | Read::End) {}
     }
@@ -150,7 +150,7 @@ async fn a_revoked_token_is_known_again_after_a_while_and_open_streams_live_on()
     let mut stream = white.game(&id).await;
     stream.next().await;
     let span = Duration::from_millis(300);
-    server.strike(&id, Injection::World(ServerFault::Revoke { span }));
+    server.trigger(&id, Injection::World(ServerFault::Revoke { span }));
     while white.get("/api/account").await.status != 401 {}
     // White is the client that it is taken from.
     black.play(&id, "e2e4").await;
@@ -168,39 +168,39 @@ async fn storms_floods_and_false_announcements_come_on_request() {
     events.next_of("gameStart").await;
     let mut stream = bot.game(&id).await;
     stream.next().await;
-    let havoc = |havoc| server.strike(&id, Injection::World(havoc));
-    havoc(ServerFault::Storm { challenges: 20 });
+    let server_fault = |server_fault| server.trigger(&id, Injection::World(server_fault));
+    server_fault(ServerFault::Storm { challenges: 20 });
     for _ in 0..20 {
         let challenge = events.next_of("challenge").await;
         assert_eq!(challenge["challenge"]["variant"]["key"], "standard");
     }
-    havoc(ServerFault::NoShows { challenges: 20 });
+    server_fault(ServerFault::NoShows { challenges: 20 });
     for _ in 0..20 {
         let challenge = events.next_of("challenge").await;
         assert_eq!(challenge["challenge"]["variant"]["key"], "atomic");
     }
-    havoc(ServerFault::ChatFlood { lines: 12 });
+    server_fault(ServerFault::ChatFlood { lines: 12 });
     for _ in 0..12 {
         stream.next_of("chatLine").await;
     }
-    havoc(ServerFault::Announce(Announcement::Again));
+    server_fault(ServerFault::Announce(Announcement::Again));
     let again = events.next_of("gameStart").await;
     assert_eq!(again["game"]["gameId"], id.as_str());
-    havoc(ServerFault::Announce(Announcement::Foreign));
+    server_fault(ServerFault::Announce(Announcement::Foreign));
     let foreign = events.next_of("gameStart").await;
     let path = format!(
         "/api/bot/game/stream/{}",
         foreign["game"]["gameId"].as_str().unwrap()
     );
     assert_eq!(bot.get(&path).await.status, 404);
-    havoc(ServerFault::Announce(Announcement::NotForBots));
+    server_fault(ServerFault::Announce(Announcement::NotForBots));
     let closed = events.next_of("gameStart").await;
     assert_eq!(closed["game"]["compat"]["bot"], false);
-    havoc(ServerFault::ClockJump {
+    server_fault(ServerFault::ClockJump {
         by: Duration::from_secs(20),
     });
     assert_eq!(stream.next_of("gameState").await["wtime"], 200_000);
-    havoc(ServerFault::GiveTime { seconds: 15 });
+    server_fault(ServerFault::GiveTime { seconds: 15 });
     assert_eq!(stream.next_of("gameState").await["wtime"], 215_000);
 }
 
@@ -211,7 +211,7 @@ async fn ghosts_and_bursts_are_games_that_nobody_accepted() {
     let id = game_with_partner(&server, &bot).await;
     let mut events = bot.events().await;
     events.next_of("gameStart").await;
-    server.strike(&id, Injection::World(ServerFault::Ghost));
+    server.trigger(&id, Injection::World(ServerFault::Ghost));
     let challenge = events.next_of("challenge").await["challenge"]["id"].clone();
     let cancelled = events.next_of("challengeCanceled").await;
     assert_eq!(cancelled["challenge"]["id"], challenge);
@@ -221,7 +221,7 @@ async fn ghosts_and_bursts_are_games_that_nobody_accepted() {
         events.next_of("gameStart").await["game"]["gameId"],
         challenge
     );
-    server.strike(&id, Injection::World(ServerFault::Burst { games: 40 }));
+    server.trigger(&id, Injection::World(ServerFault::Burst { games: 40 }));
     for _ in 0..20 {
         events.next_of("gameStart").await;
     }

@@ -300,7 +300,7 @@ async fn the_page_and_its_files_are_served_to_its_own_address_only() {
 #[tokio::test]
 async fn wishes_that_make_no_sense_are_refused_in_words() {
     let (server, _) = server_with_bot().await;
-    for wish in [
+    for request in [
         json!({"color":"green","limit":180,"increment":2}),
         json!({"color":"white","limit":61,"increment":2}),
         json!({"limit":15,"increment":0}),
@@ -308,10 +308,10 @@ async fn wishes_that_make_no_sense_are_refused_in_words() {
     ] {
         let ask = http()
             .post(format!("{}/play/new", server.url()))
-            .body(wish.to_string());
+            .body(request.to_string());
         let refused = answer(ask).await;
-        assert_eq!(refused.status, 400, "{wish}");
-        assert!(!refused.error().is_empty(), "{wish}: {}", refused.text);
+        assert_eq!(refused.status, 400, "{request}");
+        assert!(!refused.error().is_empty(), "{request}: {}", refused.text);
     }
     let unknown = answer(http().post(format!("{}/play/nobody/resign", server.url()))).await;
     assert_eq!(unknown.status, 404);

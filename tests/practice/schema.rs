@@ -127,8 +127,8 @@ async fn challenges(known: &mut Description, one: &Bot, two: &Bot) {
             ("variant", "threeCheck"),
         ],
     ];
-    for (at, wish) in wishes.into_iter().enumerate() {
-        let made = one.challenge(two, wish).await.ok();
+    for (at, request) in wishes.into_iter().enumerate() {
+        let made = one.challenge(two, request).await.ok();
         known.check("ChallengeJson", &made);
         known.check("/api/challenge", &two.get("/api/challenge").await.ok());
         let id = made["id"].as_str().unwrap();
@@ -144,8 +144,8 @@ async fn challenges(known: &mut Description, one: &Bot, two: &Bot) {
             );
         }
     }
-    for wish in [[("clock.limit", "61")], [("rules", "noAbort")]] {
-        known.check("Error", &one.challenge(two, &wish).await.json());
+    for request in [[("clock.limit", "61")], [("rules", "noAbort")]] {
+        known.check("Error", &one.challenge(two, &request).await.json());
     }
 }
 

@@ -76,14 +76,14 @@ impl<R: BufRead> Iterator for PgnGames<R> {
 
 /// A game of which all is well.
 fn read(text: &[u8], line: u64, moves: u64) -> Result<GameRecord, PgnFault> {
-    let mut scribe = RecordBuilder::default();
+    let mut archiver = RecordBuilder::default();
     // The reader fails on tags that do not end; of a slice it reads everything.
     let outcome = Reader::build(text)
         .set_supported_tag_line_length(4096)
         .set_supported_comment_length(4096)
         .finish()
-        .read_game(&mut scribe);
-    let id = scribe.tags.id().map(str::to_owned);
+        .read_game(&mut archiver);
+    let id = archiver.tags.id().map(str::to_owned);
     let broken = |what: String| PgnFault::Broken {
         line,
         game: id.clone(),
@@ -94,20 +94,20 @@ fn read(text: &[u8], line: u64, moves: u64) -> Result<GameRecord, PgnFault> {
         Ok(None) => return Err(broken("nothing but blanks".to_owned())),
         Ok(Some(())) => {}
     }
-    if let Some(name) = scribe.tags.twice() {
+    if let Some(name) = archiver.tags.twice() {
         let name: String = name.chars().filter(|c| !c.is_control()).take(20).collect();
         return Err(broken(format!("its tag {name} stands there twice")));
     }
-    if let Some(variant) = scribe.foreign() {
+    if let Some(variant) = archiver.foreign() {
         return Err(PgnFault::Foreign { line, variant });
     }
-    if let Some(stray) = stray_word(text, &scribe) {
+    if let Some(stray) = stray_word(text, &archiver) {
         let stray: String = stray.chars().filter(|c| !c.is_control()).take(20).collect();
         return Err(broken(format!(
             "{stray:?} among its moves (from line {moves} on)"
         )));
     }
-    scribe.finish(text).map_err(broken)
+    archiver.finish(text).map_err(broken)
 }
 
 /// Writes a record while a game is read to it.
@@ -322,8 +322,8 @@ impl Fnv1a {
 
 /// The first word among the moves that is neither a move nor anything else that PGN has. The reader
 /// passes over such words in silence.
-fn stray_word(text: &[u8], scribe: &RecordBuilder) -> Option<String> {
-    if scribe.fault.is_some() {
+fn stray_word(text: &[u8], archiver: &RecordBuilder) -> Option<String> {
+    if archiver.fault.is_some() {
         return None;
     }
     let text = String::from_utf8_lossy(text);

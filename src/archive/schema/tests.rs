@@ -206,14 +206,14 @@ fn a_file_of_any_earlier_format_is_taken_over_with_everything_in_it() {
             assert_eq!(found.as_ref(), Some(&game), "from format {format}");
         }
         assert_eq!(disk.unfinished(0).unwrap(), &games()[2..]);
-        let library = ArchiveReader::open(&path).unwrap();
-        assert_eq!(library.challenges(9).unwrap(), [challenge()]);
-        assert_eq!(library.events(9).unwrap(), events());
+        let reader = ArchiveReader::open(&path).unwrap();
+        assert_eq!(reader.challenges(9).unwrap(), [challenge()]);
+        assert_eq!(reader.events(9).unwrap(), events());
         let kept = (format >= 2).then(review);
-        assert_eq!(library.review("lost0002").unwrap(), kept);
+        assert_eq!(reader.review("lost0002").unwrap(), kept);
         let next = disk.next_unreviewed(0).unwrap();
         assert_eq!(next.is_some(), kept.is_none(), "from format {format}");
-        as_if_written_today(&library);
+        as_if_written_today(&reader);
 
         // It goes on, and a game that goes takes with it what belongs to it.
         keep(&mut disk, &game("new00004", 4000, "Blast"));
@@ -247,7 +247,7 @@ fn as_if_written_today(taken_over: &ArchiveReader) {
     .unwrap();
     let written = ArchiveReader::open(&path).unwrap();
     let all = Filter::default();
-    let lines = |library: &ArchiveReader| library.games(&all, Order::Newest, 9, None).unwrap();
+    let lines = |reader: &ArchiveReader| reader.games(&all, Order::Newest, 9, None).unwrap();
     assert_eq!(lines(taken_over), lines(&written));
     assert_eq!(
         taken_over.stats(&all).unwrap(),
@@ -263,7 +263,7 @@ fn as_if_written_today(taken_over: &ArchiveReader) {
     );
     assert_eq!(taken_over.account().unwrap(), written.account().unwrap());
     for game in games() {
-        let of_game = |library: &ArchiveReader| library.events_of(&game).unwrap();
+        let of_game = |reader: &ArchiveReader| reader.events_of(&game).unwrap();
         assert_eq!(of_game(taken_over), of_game(&written));
     }
 }

@@ -36,20 +36,20 @@ pub(super) struct AcceptedChallenge {
 pub(super) struct AcceptedChallenges(Vec<AcceptedChallenge>);
 
 impl AcceptedChallenges {
-    pub(super) fn push(&mut self, permit: AcceptedChallenge) {
-        self.0.push(permit);
+    pub(super) fn push(&mut self, accepted: AcceptedChallenge) {
+        self.0.push(accepted);
     }
 
     pub(super) fn holds(&self, id: &ChallengeId) -> bool {
-        self.0.iter().any(|permit| permit.id == *id)
+        self.0.iter().any(|accepted| accepted.id == *id)
     }
 
     pub(super) fn get_mut(&mut self, id: &ChallengeId) -> Option<&mut AcceptedChallenge> {
-        self.0.iter_mut().find(|permit| permit.id == *id)
+        self.0.iter_mut().find(|accepted| accepted.id == *id)
     }
 
     pub(super) fn remove(&mut self, id: &ChallengeId) -> Option<AcceptedChallenge> {
-        let index = self.0.iter().position(|permit| permit.id == *id)?;
+        let index = self.0.iter().position(|accepted| accepted.id == *id)?;
         Some(self.0.remove(index))
     }
 
@@ -58,27 +58,29 @@ impl AcceptedChallenges {
     }
 
     pub(super) fn count(&self, tally: &mut SlotUsage) {
-        let seated = self.0.iter().filter(|permit| permit.seated);
-        seated.for_each(|permit| tally.add(permit.kind));
+        let seated = self.0.iter().filter(|accepted| accepted.seated);
+        seated.for_each(|accepted| tally.add(accepted.kind));
     }
 
     /// Permits of this opponent.
     pub(super) fn with(&self, opponent: &UserId) -> u32 {
-        self.number(|permit| permit.opponent.as_ref() == Some(opponent))
+        self.number(|accepted| accepted.opponent.as_ref() == Some(opponent))
     }
 
     /// Permits of this opponent whose acceptance has no answer yet.
     pub(super) fn unanswered_with(&self, opponent: &UserId) -> u32 {
-        self.number(|permit| permit.done.is_none() && permit.opponent.as_ref() == Some(opponent))
+        self.number(|accepted| {
+            accepted.done.is_none() && accepted.opponent.as_ref() == Some(opponent)
+        })
     }
 
     /// Permits of opponents of this kind.
     pub(super) fn of_kind(&self, kind: OpponentKind) -> u32 {
-        self.number(|permit| permit.kind == kind)
+        self.number(|accepted| accepted.kind == kind)
     }
 
     fn number(&self, counts: impl Fn(&AcceptedChallenge) -> bool) -> u32 {
-        let number = self.0.iter().filter(|permit| counts(permit)).count();
+        let number = self.0.iter().filter(|accepted| counts(accepted)).count();
         u32::try_from(number).unwrap_or(u32::MAX)
     }
 
@@ -86,24 +88,25 @@ impl AcceptedChallenges {
     /// one of the same opponent, a rematch's first.
     pub(super) fn take(&mut self, game: &GameInfo) -> Option<AcceptedChallenge> {
         let opponent = game.opponent.id.as_ref();
-        let by_id = |permit: &AcceptedChallenge| permit.id.as_str() == game.id.as_str();
-        let by_opponent =
-            |permit: &AcceptedChallenge| opponent.is_some() && permit.opponent.as_ref() == opponent;
-        let permits = &self.0;
-        let index = permits
+        let by_id = |accepted: &AcceptedChallenge| accepted.id.as_str() == game.id.as_str();
+        let by_opponent = |accepted: &AcceptedChallenge| {
+            opponent.is_some() && accepted.opponent.as_ref() == opponent
+        };
+        let accepted = &self.0;
+        let index = accepted
             .iter()
             .position(by_id)
             .or_else(|| {
-                permits
+                accepted
                     .iter()
                     .position(|p| p.rematch_of.is_some() && by_opponent(p))
             })
-            .or_else(|| permits.iter().position(by_opponent))?;
+            .or_else(|| accepted.iter().position(by_opponent))?;
         Some(self.0.remove(index))
     }
 
     /// When something is to be done about one of them.
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
         let moments = self.0.iter().flat_map(|p| [Some(p.expires), p.again]);
         moments.flatten().min()
     }
@@ -114,13 +117,14 @@ impl AcceptedChallenges {
         now: Instant,
         until: Instant,
     ) -> impl Iterator<Item = &AcceptedChallenge> {
-        let due =
-            move |permit: &&mut AcceptedChallenge| permit.again.is_some_and(|again| again <= now);
-        self.0.iter_mut().filter(due).map(move |permit| {
-            permit.again = None;
-            permit.tries += 1;
-            permit.expires = permit.expires.max(until);
-            &*permit
+        let due = move |accepted: &&mut AcceptedChallenge| {
+            accepted.again.is_some_and(|again| again <= now)
+        };
+        self.0.iter_mut().filter(due).map(move |accepted| {
+            accepted.again = None;
+            accepted.tries += 1;
+            accepted.expires = accepted.expires.max(until);
+            &*accepted
         })
     }
 
@@ -131,12 +135,12 @@ impl AcceptedChallenges {
         now: Instant,
         grace: Instant,
     ) -> (Vec<AcceptedChallenge>, bool) {
-        let over = |permit: &mut AcceptedChallenge| permit.expires <= now && permit.stale;
+        let over = |accepted: &mut AcceptedChallenge| accepted.expires <= now && accepted.stale;
         let gone = self.0.extract_if(.., over).collect();
         let mut wanted = false;
-        for permit in self.0.iter_mut().filter(|permit| permit.expires <= now) {
-            permit.stale = true;
-            permit.expires = grace;
+        for accepted in self.0.iter_mut().filter(|accepted| accepted.expires <= now) {
+            accepted.stale = true;
+            accepted.expires = grace;
             wanted = true;
         }
         (gone, wanted)
@@ -145,10 +149,10 @@ impl AcceptedChallenges {
     /// A list that was asked for later than `settled` shows no game of theirs: those that are past
     /// their time, or were answered "ok" well before, have none.
     pub(super) fn not_listed(&mut self, settled: Option<Instant>) -> Vec<AcceptedChallenge> {
-        let answered = |permit: &AcceptedChallenge| {
-            settled.is_some_and(|by| permit.done.is_some_and(|done| done < by))
+        let answered = |accepted: &AcceptedChallenge| {
+            settled.is_some_and(|by| accepted.done.is_some_and(|done| done < by))
         };
-        let void = |permit: &mut AcceptedChallenge| permit.stale || answered(permit);
+        let void = |accepted: &mut AcceptedChallenge| accepted.stale || answered(accepted);
         self.0.extract_if(.., void).collect()
     }
 }

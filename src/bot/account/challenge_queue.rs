@@ -79,7 +79,7 @@ impl ChallengeQueue {
     }
 
     /// When the first has waited long enough.
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.0.iter().map(|waiting| waiting.until).min()
     }
 }

@@ -80,7 +80,7 @@ pub enum AccountEvent {
     Alarm(bool),
     /// Take nothing new for good.
     Drain,
-    /// The moment of [`super::Lobby::wake_at`] has come.
+    /// The moment of [`super::Lobby::next_timeout`] has come.
     Tick,
 }
 
@@ -105,7 +105,7 @@ pub enum AccountEffect {
     /// Call off a game for which there is no seat.
     Abort(GameId),
     /// Tell a game's player that the game is said to be over.
-    SaidOver(GameId),
+    GameFinish(GameId),
     /// Ask for the list of running games.
     List,
     /// Ask for the challenges that wait for an answer.

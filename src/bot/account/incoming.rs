@@ -26,7 +26,7 @@ impl AccountState {
         out: &mut Vec<AccountEffect>,
     ) {
         let id = &challenge.id;
-        let known = self.permits.holds(id) || self.queue.holds(id);
+        let known = self.accepted.holds(id) || self.queue.holds(id);
         if known || self.games.contains(&id.as_game()) {
             return;
         }
@@ -34,10 +34,10 @@ impl AccountState {
         let verdict = self.judge(&challenge, compat, kind);
         match verdict.decision {
             Decision::Accept => {
-                let permit = self.permit(&challenge, kind, now);
-                out.push(permit.accept());
-                self.set_aside(&permit);
-                self.permits.push(permit);
+                let accepted = self.hold_slot(&challenge, kind, now);
+                out.push(accepted.accept());
+                self.queue_challenge(&accepted);
+                self.accepted.push(accepted);
             }
             Decision::Decline(_) if verdict.wants_only_a_seat() => {
                 self.wait(challenge, compat, kind, now, out);
@@ -55,7 +55,7 @@ impl AccountState {
     ) -> PolicyVerdict {
         let opponent = challenge.challenger.as_ref().and_then(|p| p.id.as_ref());
         // A game of days takes no seat: only what closes the house keeps it out.
-        let open = match self.openness(kind) {
+        let open = match self.availability(kind) {
             Availability::Full if !takes_seat(challenge) => Availability::Open,
             open => open,
         };
@@ -64,7 +64,7 @@ impl AccountState {
             rating: self.rating,
             lists: &self.lists,
             past: self.past(opponent, kind),
-            rated_rests: challenge.rated && self.memory.rated_rest(opponent).is_some(),
+            rated_rests: challenge.rated && self.state.rated_rest(opponent).is_some(),
             open,
         };
         judge_challenge(challenge, compat, &self.settings.challenge, &standing)
@@ -72,8 +72,8 @@ impl AccountState {
 
     /// What there was with a challenger. What is accepted counts before its game begins.
     fn past(&self, opponent: Option<&UserId>, kind: OpponentKind) -> OpponentHistory {
-        let about_to = self.permits.of_kind(kind);
-        let kind_today = self.memory.games_today(kind.is_bot()) + about_to;
+        let about_to = self.accepted.of_kind(kind);
+        let kind_today = self.state.games_today(kind.is_bot()) + about_to;
         let Some(opponent) = opponent else {
             return OpponentHistory {
                 kind_today,
@@ -81,26 +81,30 @@ impl AccountState {
             };
         };
         let rules = self.settings.challenge.rules_for(kind.is_bot());
-        let record = self.memory.opponent(opponent);
-        let accepted = self.memory.accepted_within(opponent, rules.repeat_window);
-        let permits = self.permits.with(opponent);
+        let record = self.state.opponent(opponent);
+        let accepted = self.state.accepted_within(opponent, rules.repeat_window);
+        let waiting = self.accepted.with(opponent);
         OpponentHistory {
-            at_once: self.games.with(opponent) + self.parked.with(opponent) + permits,
-            lately: accepted + self.permits.unanswered_with(opponent),
+            at_once: self.games.with(opponent) + self.correspondence.with(opponent) + waiting,
+            lately: accepted + self.accepted.unanswered_with(opponent),
             rematches: record.rematches_in_a_row,
-            today: record.games_today + permits,
+            today: record.games_today + waiting,
             kind_today,
-            rests: self.memory.resting(&no_show_key(opponent)).is_some(),
+            rests: self.state.resting(&no_show_key(opponent)).is_some(),
         }
     }
 
     /// Puts a bot's game down in the ledger, so that two decisions in a row cannot both have the
     /// last one. Whoever sends the acceptance waits until it is on disk. Whosever it is, the game
     /// may begin and end before we hear of it.
-    fn set_aside(&self, permit: &AcceptedChallenge) {
-        self.memory.expect_game(&permit.id.as_game());
-        if let Some(opponent) = permit.opponent.as_ref().filter(|_| permit.kind.is_bot()) {
-            drop(self.memory.hold_accept(&permit.id, opponent));
+    fn queue_challenge(&self, accepted: &AcceptedChallenge) {
+        self.state.expect_game(&accepted.id.as_game());
+        if let Some(opponent) = accepted
+            .opponent
+            .as_ref()
+            .filter(|_| accepted.kind.is_bot())
+        {
+            drop(self.state.hold_accept(&accepted.id, opponent));
         }
     }
 
@@ -125,7 +129,7 @@ impl AccountState {
         let mut places = rules.queue_places;
         if displaces && (places == 0 || rules.queue.is_zero()) {
             places = places.max(1);
-            waiting.until = now + self.pace.again;
+            waiting.until = now + self.timing.again;
         } else if rules.queue.is_zero() {
             places = 0;
         }
@@ -151,15 +155,15 @@ impl AccountState {
     }
 
     /// Gives free seats to those who wait; tells the others when it has been long enough.
-    pub(super) fn seat(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
+    pub(super) fn params(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
         loop {
             if self.queue.is_empty() {
                 break;
             }
-            let [people, bots] =
-                [OpponentKind::Human, OpponentKind::Bot].map(|kind| self.openness(kind));
+            let [opponents, bots] =
+                [OpponentKind::Human, OpponentKind::Bot].map(|kind| self.availability(kind));
             let may = |kind: OpponentKind| {
-                let open = if kind.is_bot() { bots } else { people };
+                let open = if kind.is_bot() { bots } else { opponents };
                 open != Availability::Full
             };
             let Some(waiting) = self.queue.pop(may) else {
@@ -172,7 +176,12 @@ impl AccountState {
         }
     }
 
-    fn permit(&self, challenge: &Challenge, kind: OpponentKind, now: Instant) -> AcceptedChallenge {
+    fn hold_slot(
+        &self,
+        challenge: &Challenge,
+        kind: OpponentKind,
+        now: Instant,
+    ) -> AcceptedChallenge {
         let challenger = challenge.challenger.as_ref();
         AcceptedChallenge {
             id: challenge.id.clone(),
@@ -181,7 +190,7 @@ impl AccountState {
             rematch_of: challenge.rematch_of.clone(),
             rated: challenge.rated,
             seated: takes_seat(challenge),
-            expires: now + self.pace.permit,
+            expires: now + self.timing.accepted,
             tries: 1,
             again: None,
             done: None,
@@ -191,7 +200,7 @@ impl AccountState {
 
     /// It was taken back or declined, by whomever: whoever waited is forgotten, a seat is free.
     pub(super) fn withdrawn(&mut self, id: &ChallengeId) {
-        self.drop_permit(id);
+        self.drop_accepted(id);
         self.queue.remove(id);
         self.outgoing_is_gone(id);
     }
@@ -205,35 +214,35 @@ impl AccountState {
         out: &mut Vec<AccountEffect>,
     ) {
         let patience = self.settings.challenge.queue;
-        let pace = self.pace;
-        let Some(permit) = self.permits.get_mut(id) else {
+        let timing = self.timing;
+        let Some(accepted) = self.accepted.get_mut(id) else {
             // It was taken back, or its game has begun. Sending it may have set a game aside again.
             if *answer != AcceptOutcome::Done {
-                self.memory.release(id.as_str());
+                self.state.release(id.as_str());
             }
             return;
         };
         match answer {
             AcceptOutcome::Done => {
-                permit.expires = now + pace.permit;
-                permit.done = Some(now);
-                if let Some(opponent) = permit.opponent.clone() {
-                    let is_bot = permit.kind.is_bot();
-                    self.memory.accepted(id, &opponent, is_bot);
+                accepted.expires = now + timing.accepted;
+                accepted.done = Some(now);
+                if let Some(opponent) = accepted.opponent.clone() {
+                    let is_bot = accepted.kind.is_bot();
+                    self.state.accepted(id, &opponent, is_bot);
                 }
             }
-            AcceptOutcome::Lost if permit.tries < MOST_TRIES => {
+            AcceptOutcome::Lost if accepted.tries < MOST_TRIES => {
                 // At once where it can: who is kept waiting leaves.
-                let pause = pace.retry.saturating_mul(1 << permit.tries.min(8)) / 2;
-                let pause = pause.min(pace.retry_cap);
-                permit.again = Some(now + pause);
-                permit.expires = permit.expires.max(now + pace.permit);
+                let pause = timing.retry.saturating_mul(1 << accepted.tries.min(8)) / 2;
+                let pause = pause.min(timing.retry_cap);
+                accepted.again = Some(now + pause);
+                accepted.expires = accepted.expires.max(now + timing.accepted);
             }
             AcceptOutcome::Limited(wait) => {
-                let wait = wait.unwrap_or(pace.limited_wait);
-                if wait <= patience && permit.tries < MOST_TRIES {
-                    permit.again = Some(now + wait);
-                    permit.expires = permit.expires.max(now + wait + pace.again);
+                let wait = wait.unwrap_or(timing.limited_wait);
+                if wait <= patience && accepted.tries < MOST_TRIES {
+                    accepted.again = Some(now + wait);
+                    accepted.expires = accepted.expires.max(now + wait + timing.again);
                 } else {
                     self.give_up(id, out);
                 }
@@ -242,26 +251,26 @@ impl AccountState {
             AcceptOutcome::Lost => {
                 // It may have arrived each time: only the list knows, or whoever looks it up.
                 self.ask_for_list(now, out);
-                self.void_permit(id);
+                self.void_accepted(id);
             }
-            AcceptOutcome::Gone if permit.tries > 1 => {
+            AcceptOutcome::Gone if accepted.tries > 1 => {
                 // An earlier one may have arrived, and the game be over.
                 self.ask_for_list(now, out);
-                self.void_permit(id);
+                self.void_accepted(id);
             }
             AcceptOutcome::Refused | AcceptOutcome::Gone => {
-                self.drop_permit(id);
+                self.drop_accepted(id);
             }
         }
     }
 
     /// The challenger learns that nothing comes of it now.
     fn give_up(&mut self, id: &ChallengeId, out: &mut Vec<AccountEffect>) {
-        let permit = self.drop_permit(id);
-        let from = permit
+        let accepted = self.drop_accepted(id);
+        let from = accepted
             .as_ref()
-            .map_or(OpponentKind::Human, |permit| permit.kind);
-        let who = permit.and_then(|permit| permit.opponent);
+            .map_or(OpponentKind::Human, |accepted| accepted.kind);
+        let who = accepted.and_then(|accepted| accepted.opponent);
         out.push(AccountEffect::Decline(Box::new(Decline {
             id: id.clone(),
             reason: DeclineReason::Later,
@@ -273,22 +282,22 @@ impl AccountState {
     }
 
     /// Nothing comes of it: neither a seat nor a game of the day's is spent.
-    pub(super) fn drop_permit(&mut self, id: &ChallengeId) -> Option<AcceptedChallenge> {
-        let permit = self.void_permit(id)?;
-        self.memory.give_game_up(&id.as_game());
-        Some(permit)
+    pub(super) fn drop_accepted(&mut self, id: &ChallengeId) -> Option<AcceptedChallenge> {
+        let accepted = self.void_accepted(id)?;
+        self.state.give_game_up(&id.as_game());
+        Some(accepted)
     }
 
     /// Nothing seems to come of it; should its game have begun and ended all the same, it counts.
-    fn void_permit(&mut self, id: &ChallengeId) -> Option<AcceptedChallenge> {
-        let permit = self.permits.remove(id)?;
-        self.release_game(&permit);
-        Some(permit)
+    fn void_accepted(&mut self, id: &ChallengeId) -> Option<AcceptedChallenge> {
+        let accepted = self.accepted.remove(id)?;
+        self.release_game(&accepted);
+        Some(accepted)
     }
 
-    pub(super) fn release_game(&self, permit: &AcceptedChallenge) {
-        if permit.kind.is_bot() {
-            self.memory.release(permit.id.as_str());
+    pub(super) fn release_game(&self, accepted: &AcceptedChallenge) {
+        if accepted.kind.is_bot() {
+            self.state.release(accepted.id.as_str());
         }
     }
 }
@@ -323,7 +332,7 @@ fn refusal(
         reason,
         from,
         challenger: name_of(challenge),
-        rule: decided.map(|objection| objection.rule),
+        rule: decided.map(|violation| violation.rule),
         why: decided.map_or_else(String::new, ToString::to_string),
     }))
 }

@@ -8,8 +8,8 @@
 //! * `visit`: challenges to us, from the verdict to the permit
 //! * `running`: games, which permit each belongs to, and the comparison with the server's list
 //! * `outgoing`: the one challenge of our own
-//! * `parked`: games of days a move, which are visited when it is our turn
-//! * `permits`, `queue`, `seats`: what they keep
+//! * `correspondence`: games of days a move, which are visited when it is our turn
+//! * `accepted`, `queue`, `seats`: what they keep
 
 mod accepted;
 mod challenge_queue;

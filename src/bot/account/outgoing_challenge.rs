@@ -54,7 +54,7 @@ impl AccountState {
             kind,
             id: None,
             game: None,
-            expires: now + self.pace.hold,
+            expires: now + self.timing.hold,
             unwanted: false,
             cancelling: false,
             tries: 0,
@@ -85,12 +85,12 @@ impl AccountState {
         } else {
             outgoing.id = Some(id);
             outgoing.game = None;
-            outgoing.expires = now + self.pace.hold;
+            outgoing.expires = now + self.timing.hold;
             if outgoing.unwanted {
                 outgoing.cancel(&mut out);
             }
         }
-        self.seat(now, &mut out);
+        self.params(now, &mut out);
         out
     }
 
@@ -99,7 +99,7 @@ impl AccountState {
     pub fn release(&mut self, now: Instant) -> Vec<AccountEffect> {
         let mut out = Vec::new();
         self.outgoing = None;
-        self.seat(now, &mut out);
+        self.params(now, &mut out);
         out
     }
 
@@ -139,7 +139,7 @@ impl AccountState {
         now: Instant,
         out: &mut Vec<AccountEffect>,
     ) {
-        let retry = now + self.pace.retry_cap;
+        let retry = now + self.timing.retry_cap;
         let Some(outgoing) = self.outgoing_of(id) else {
             return;
         };
@@ -150,7 +150,7 @@ impl AccountState {
             CallOutcome::Refused { .. } => self.ask_for_list(now, out),
             CallOutcome::Lost if outgoing.tries < MOST_TRIES => outgoing.again = Some(retry),
             CallOutcome::Limited { wait } => {
-                let wait = wait.unwrap_or(self.pace.limited_wait);
+                let wait = wait.unwrap_or(self.timing.limited_wait);
                 if let Some(outgoing) = self.outgoing_of(id) {
                     outgoing.again = now.checked_add(wait);
                 }
@@ -226,7 +226,7 @@ impl OutgoingChallenge {
         self.kind
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
         [Some(self.expires), self.again].into_iter().flatten().min()
     }
 }

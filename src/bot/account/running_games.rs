@@ -40,7 +40,7 @@ impl ExcessGames {
         self.leaving.is_empty()
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.leaving.values().map(|(_, until)| *until).min()
     }
 
@@ -68,11 +68,11 @@ struct GameOrigin {
 
 impl GameOrigin {
     /// Whoever challenged us.
-    fn of(permit: &AcceptedChallenge) -> Self {
+    fn of(accepted: &AcceptedChallenge) -> Self {
         Self {
-            kind: permit.kind,
+            kind: accepted.kind,
             origin: Some(Origin::Incoming),
-            rematch: permit.rematch_of.is_some(),
+            rematch: accepted.rematch_of.is_some(),
         }
     }
 
@@ -99,27 +99,27 @@ impl AccountState {
     ) {
         let over = game.status.is_some_and(Status::is_over);
         let closed = game.compat.is_some_and(|compat| !compat.bot);
-        let known = self.games.contains(&game.id) || self.surplus.leaving.contains_key(&game.id);
+        let known = self.games.contains(&game.id) || self.excess.leaving.contains_key(&game.id);
         if over || closed || known {
             return;
         }
-        if self.parked.contains(&game.id) {
-            return self.parked.told(game, now);
+        if self.correspondence.contains(&game.id) {
+            return self.correspondence.told(game, now);
         }
         let title = OpponentKind::of(Some(&game.opponent));
-        let asked = if let Some(permit) = self.permits.take(&game) {
+        let asked = if let Some(accepted) = self.accepted.take(&game) {
             // A game of another id takes the seat over; in the ledger a rematch's does so too.
-            if permit.id != game.id.as_challenge() {
-                self.memory.give_game_up(&permit.id.as_game());
-                if permit.rematch_of.is_none() {
-                    self.release_game(&permit);
+            if accepted.id != game.id.as_challenge() {
+                self.state.give_game_up(&accepted.id.as_game());
+                if accepted.rematch_of.is_none() {
+                    self.release_game(&accepted);
                 }
             }
-            if permit.rated != game.rated {
+            if accepted.rated != game.rated {
                 let rated = game.rated;
                 tracing::info!(game = %game.id, rated, "the server changed what is at stake");
             }
-            GameOrigin::of(&permit)
+            GameOrigin::of(&accepted)
         } else if let Some(kind) = self.outgoing_becomes(&game) {
             GameOrigin {
                 kind,
@@ -144,24 +144,24 @@ impl AccountState {
     ) {
         self.note_begun(&game, asked);
         if is_parked(&game) {
-            self.parked.told(game, now);
-            let poll = self.parked.poll(&self.settings.correspondence);
+            self.correspondence.told(game, now);
+            let poll = self.correspondence.poll(&self.settings.correspondence);
             let poll_at = poll.and_then(|poll| now.checked_add(poll));
             self.list_at = [self.list_at, poll_at].into_iter().flatten().min();
             return;
         }
-        let sitter = ActiveGame {
+        let active = ActiveGame {
             opponent: game.opponent.id.clone(),
             kind: asked.kind,
             still: false,
         };
-        self.games.insert(game.id.clone(), sitter);
-        self.list_at.get_or_insert(now + self.pace.reconcile);
+        self.games.insert(game.id.clone(), active);
+        self.list_at.get_or_insert(now + self.timing.reconcile);
         out.push(AccountEffect::Play(game));
     }
 
     fn note_begun(&self, game: &GameInfo, asked: &GameOrigin) {
-        self.memory.started(&StartedGame {
+        self.state.started(&StartedGame {
             game: game.id.clone(),
             opponent: game.opponent.id.clone(),
             is_bot: asked.kind.is_bot(),
@@ -177,23 +177,23 @@ impl AccountState {
         let kind = OpponentKind::of(Some(&game.opponent));
         let can_be_called_off = !game.has_moved && !is_arena(game);
         let takes_seat = !is_parked(game);
-        self.surplus.has_settled(now)
+        self.excess.has_settled(now)
             && can_be_called_off
             && takes_seat
-            && !self.surplus.tried.contains(&game.id)
+            && !self.excess.tried.contains(&game.id)
             && self.plan().room(kind, self.tally()) == 0
     }
 
     fn call_off(&mut self, game: Box<GameInfo>, now: Instant, out: &mut Vec<AccountEffect>) {
         tracing::warn!(game = %game.id, "one game too many: calling it off");
         // What was called off long ago does not come back; what is remembered has an end.
-        if self.surplus.tried.len() >= LIST_CAP {
-            self.surplus.tried.clear();
+        if self.excess.tried.len() >= LIST_CAP {
+            self.excess.tried.clear();
         }
-        self.surplus.tried.insert(game.id.clone());
+        self.excess.tried.insert(game.id.clone());
         out.push(AccountEffect::Abort(game.id.clone()));
-        let until = now + self.pace.again * 2;
-        self.surplus.leaving.insert(game.id.clone(), (game, until));
+        let until = now + self.timing.again * 2;
+        self.excess.leaving.insert(game.id.clone(), (game, until));
     }
 
     /// What became of calling a game off. If it goes on, it is played.
@@ -204,7 +204,7 @@ impl AccountState {
         now: Instant,
         out: &mut Vec<AccountEffect>,
     ) {
-        let Some((game, _)) = self.surplus.leaving.remove(id) else {
+        let Some((game, _)) = self.excess.leaving.remove(id) else {
             return;
         };
         if !matches!(answer, CallOutcome::Done | CallOutcome::Gone) {
@@ -214,34 +214,34 @@ impl AccountState {
     }
 
     pub(super) fn tick_surplus(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
-        for game in self.surplus.overdue(now) {
+        for game in self.excess.overdue(now) {
             let asked = GameOrigin::nobody(OpponentKind::of(Some(&game.opponent)));
             self.play(Box::new(game), &asked, now, out);
         }
     }
 
     pub(super) fn finished(&mut self, game: &GameInfo, now: Instant, out: &mut Vec<AccountEffect>) {
-        if let Some(permit) = self.permits.remove(&game.id.as_challenge()) {
+        if let Some(accepted) = self.accepted.remove(&game.id.as_challenge()) {
             // It ended before it was seen to begin: it was begun all the same. After the next list
             // it is looked up.
-            self.note_begun(game, &GameOrigin::of(&permit));
-            let soon = now + self.pace.again;
+            self.note_begun(game, &GameOrigin::of(&accepted));
+            let soon = now + self.timing.again;
             self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
         }
         self.outgoing_is_gone(&game.id.as_challenge());
-        self.surplus.leaving.remove(&game.id);
-        if self.games.contains(&game.id) || self.parked.over(&game.id) {
-            out.push(AccountEffect::SaidOver(game.id.clone()));
+        self.excess.leaving.remove(&game.id);
+        if self.games.contains(&game.id) || self.correspondence.over(&game.id) {
+            out.push(AccountEffect::GameFinish(game.id.clone()));
         }
     }
 
     pub(super) fn left(&mut self, game: &GameId, seen: bool, now: Instant) {
         self.games.remove(game);
-        self.parked.remove(game);
+        self.correspondence.remove(game);
         if seen {
             self.ended.push(game.clone());
         } else {
-            self.list_at = now.checked_add(self.pace.again);
+            self.list_at = now.checked_add(self.timing.again);
         }
     }
 
@@ -249,8 +249,8 @@ impl AccountState {
     /// stream that lives may have lost the line that told of a game. Where games are parked and
     /// nothing else runs, the operator says how often.
     pub(super) fn ask_for_list(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
-        let usual = self.pace.reconcile;
-        let pause = match self.parked.poll(&self.settings.correspondence) {
+        let usual = self.timing.reconcile;
+        let pause = match self.correspondence.poll(&self.settings.correspondence) {
             Some(poll) if self.is_empty() => poll,
             Some(poll) => poll.min(usual),
             None => usual,
@@ -265,7 +265,7 @@ impl AccountState {
 
     /// The next look at the list is a moment away, or nearer.
     pub(super) fn list_soon(&mut self, now: Instant) {
-        let soon = now + self.pace.again;
+        let soon = now + self.timing.again;
         self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
     }
 
@@ -276,23 +276,23 @@ impl AccountState {
             return;
         }
         let first = self.lines.pop_front();
-        if first.is_some_and(|first| now - first <= self.pace.burst) {
+        if first.is_some_and(|first| now - first <= self.timing.burst) {
             self.lines.clear();
             self.list_soon(now);
         }
     }
 
     /// Whether a list of running games shows all there are.
-    pub fn is_whole(games: &[GameInfo]) -> bool {
+    pub fn is_complete_list(games: &[GameInfo]) -> bool {
         games.len() < LIST_CAP
     }
 
     /// Whether a game runs here or is about to, so that its end will be seen.
-    pub fn minds(&self, game: &GameId) -> bool {
+    pub fn tracks(&self, game: &GameId) -> bool {
         self.games.contains(game)
-            || self.parked.contains(game)
-            || self.surplus.leaving.contains_key(game)
-            || self.permits.holds(&game.as_challenge())
+            || self.correspondence.contains(game)
+            || self.excess.leaving.contains_key(game)
+            || self.accepted.holds(&game.as_challenge())
     }
 
     /// The list of running games: what we missed is taken up, what is not on it is looked at, and
@@ -303,15 +303,15 @@ impl AccountState {
         now: Instant,
         out: &mut Vec<AccountEffect>,
     ) {
-        let is_whole = Self::is_whole(&games);
-        if is_whole {
+        let is_complete_list = Self::is_complete_list(&games);
+        if is_complete_list {
             let listed: BTreeSet<_> = games.iter().map(|game| &game.id).collect();
             let missing = self.games.ids().filter(|id| !listed.contains(id));
-            out.extend(missing.cloned().map(AccountEffect::SaidOver));
-            let gone = self.parked.ids().filter(|id| !listed.contains(id));
+            out.extend(missing.cloned().map(AccountEffect::GameFinish));
+            let gone = self.correspondence.ids().filter(|id| !listed.contains(id));
             let gone: Vec<GameId> = gone.cloned().collect();
-            let visited = gone.into_iter().filter(|id| self.parked.over(id));
-            out.extend(visited.map(AccountEffect::SaidOver));
+            let visited = gone.into_iter().filter(|id| self.correspondence.over(id));
+            out.extend(visited.map(AccountEffect::GameFinish));
         }
         for game in games {
             if self.ended.contains(&game.id) {
@@ -319,20 +319,20 @@ impl AccountState {
             }
             self.started(Box::new(game), now, out);
         }
-        if is_whole {
+        if is_complete_list {
             let answered_before = self
                 .list_asked
-                .and_then(|at| at.checked_sub(self.pace.again));
-            for void in self.permits.not_listed(answered_before) {
+                .and_then(|at| at.checked_sub(self.timing.again));
+            for void in self.accepted.not_listed(answered_before) {
                 self.release_game(&void);
             }
         }
-        if !is_whole {
+        if !is_complete_list {
             // More run than it shows. The most urgent stand first, so that the next one shows others.
             self.list_soon(now);
         }
         // The stream tells the running games at its opening too: those lines may still be coming.
-        let settles = now + self.pace.again;
-        self.surplus.settled.get_or_insert(settles);
+        let settles = now + self.timing.again;
+        self.excess.settled.get_or_insert(settles);
     }
 }

@@ -82,8 +82,8 @@ pub(super) struct ActiveGame {
 pub(super) struct ActiveGames(BTreeMap<GameId, ActiveGame>);
 
 impl ActiveGames {
-    pub(super) fn insert(&mut self, id: GameId, sitter: ActiveGame) {
-        self.0.insert(id, sitter);
+    pub(super) fn insert(&mut self, id: GameId, game: ActiveGame) {
+        self.0.insert(id, game);
     }
 
     pub(super) fn remove(&mut self, id: &GameId) {
@@ -92,8 +92,8 @@ impl ActiveGames {
 
     /// Whether a game stands still.
     pub(super) fn stand(&mut self, id: &GameId, still: bool) {
-        if let Some(sitter) = self.0.get_mut(id) {
-            sitter.still = still;
+        if let Some(game) = self.0.get_mut(id) {
+            game.still = still;
         }
     }
 
@@ -110,13 +110,13 @@ impl ActiveGames {
     }
 
     pub(super) fn count(&self, tally: &mut SlotUsage) {
-        let seated = self.0.values().filter(|sitter| !sitter.still);
-        seated.for_each(|sitter| tally.add(sitter.kind));
+        let seated = self.0.values().filter(|game| !game.still);
+        seated.for_each(|game| tally.add(game.kind));
     }
 
     /// Games with this opponent.
     pub(super) fn with(&self, opponent: &UserId) -> u32 {
-        let theirs = |sitter: &&ActiveGame| sitter.opponent.as_ref() == Some(opponent);
+        let theirs = |game: &&ActiveGame| game.opponent.as_ref() == Some(opponent);
         u32::try_from(self.0.values().filter(theirs).count()).unwrap_or(u32::MAX)
     }
 }
@@ -132,12 +132,12 @@ mod tests {
     #[test]
     fn a_game_that_stands_still_has_no_seat_until_it_goes_on() {
         let (id, mut games) = (GameId::new("g1"), ActiveGames::default());
-        let sitter = ActiveGame {
+        let game = ActiveGame {
             opponent: None,
             kind: OpponentKind::Bot,
             still: false,
         };
-        games.insert(id.clone(), sitter);
+        games.insert(id.clone(), game);
         let mut taken = |still| {
             games.stand(&id, still);
             let mut tally = SlotUsage::default();

@@ -26,15 +26,15 @@ pub struct AccountState {
     pub(super) me: UserId,
     pub(super) settings: Arc<Settings>,
     pub(super) lists: Arc<PlayerLists>,
-    pub(super) pace: BotTiming,
-    pub(super) memory: BotState,
+    pub(super) timing: BotTiming,
+    pub(super) state: BotState,
     pub(super) rating: Option<i32>,
-    pub(super) permits: AcceptedChallenges,
+    pub(super) accepted: AcceptedChallenges,
     pub(super) queue: ChallengeQueue,
     pub(super) games: ActiveGames,
-    pub(super) parked: CorrespondenceGames,
+    pub(super) correspondence: CorrespondenceGames,
     pub(super) outgoing: Option<OutgoingChallenge>,
-    pub(super) surplus: ExcessGames,
+    pub(super) excess: ExcessGames,
     /// When the list of running games is wanted next.
     pub(super) list_at: Option<Instant>,
     /// When the last lines of the event stream came.
@@ -50,20 +50,20 @@ pub struct AccountState {
 
 impl AccountState {
     /// An empty lobby, with what is remembered of the time before.
-    pub fn new(me: UserId, settings: Arc<Settings>, pace: BotTiming, memory: BotState) -> Self {
+    pub fn new(me: UserId, settings: Arc<Settings>, timing: BotTiming, state: BotState) -> Self {
         Self {
             me,
             lists: Arc::new(PlayerLists::named(&settings.challenge)),
             settings,
-            pace,
-            memory,
+            timing,
+            state,
             rating: None,
-            permits: AcceptedChallenges::default(),
+            accepted: AcceptedChallenges::default(),
             queue: ChallengeQueue::default(),
             games: ActiveGames::default(),
-            parked: CorrespondenceGames::default(),
+            correspondence: CorrespondenceGames::default(),
             outgoing: None,
-            surplus: ExcessGames::default(),
+            excess: ExcessGames::default(),
             list_at: None,
             lines: VecDeque::new(),
             list_asked: None,
@@ -90,13 +90,13 @@ impl AccountState {
     }
 
     /// Games of days a move, whoever is to move.
-    pub fn parked(&self) -> usize {
-        self.parked.len()
+    pub fn correspondence(&self) -> usize {
+        self.correspondence.len()
     }
 
     /// Whether this is a game of days a move.
     pub fn is_parked(&self, game: &GameId) -> bool {
-        self.parked.contains(game)
+        self.correspondence.contains(game)
     }
 
     /// Our rating in atomic, as far as it is known.
@@ -113,20 +113,23 @@ impl AccountState {
     /// at one.
     pub fn is_empty(&self) -> bool {
         self.games.is_empty()
-            && !self.parked.is_visited()
-            && self.permits.is_empty()
+            && !self.correspondence.is_visited()
+            && self.accepted.is_empty()
             && self.outgoing.is_none()
-            && self.surplus.is_empty()
+            && self.excess.is_empty()
     }
 
     /// When [`News::Tick`] is wanted.
-    pub fn wake_at(&self) -> Option<Instant> {
-        let outgoing = self.outgoing.as_ref().and_then(OutgoingChallenge::wake_at);
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let outgoing = self
+            .outgoing
+            .as_ref()
+            .and_then(OutgoingChallenge::next_timeout);
         [
             self.list_at,
-            self.permits.wake_at(),
-            self.queue.wake_at(),
-            self.surplus.wake_at(),
+            self.accepted.next_timeout(),
+            self.queue.next_timeout(),
+            self.excess.next_timeout(),
             outgoing,
         ]
         .into_iter()
@@ -153,23 +156,23 @@ impl AccountState {
                 }
             }
             AccountEvent::Running(games) => self.compare(games, now, &mut out),
-            AccountEvent::NoList => self.list_at = now.checked_add(self.pace.again * 2),
+            AccountEvent::NoList => self.list_at = now.checked_add(self.timing.again * 2),
             AccountEvent::Accepted { id, answer } => self.accepted(&id, &answer, now, &mut out),
             AccountEvent::Canceled { id, answer } => self.canceled(&id, &answer, now, &mut out),
             AccountEvent::Aborted { game, answer } => self.aborted(&game, &answer, now, &mut out),
             AccountEvent::Left { game, seen } => self.left(&game, seen, now),
-            AccountEvent::Parked(game) => self.parked.waits(&game),
+            AccountEvent::Parked(game) => self.correspondence.waits(&game),
             AccountEvent::Standstill { game, stands } => self.games.stand(&game, stands),
             AccountEvent::Settings(settings) => self.settings = settings,
             AccountEvent::Lists(lists) => self.lists = lists,
             AccountEvent::Rating(rating) => self.rating = Some(rating),
-            AccountEvent::Pause => self.close(|lobby| lobby.paused = true, &mut out),
+            AccountEvent::Pause => self.close(|account| account.paused = true, &mut out),
             AccountEvent::Resume => self.paused = false,
-            AccountEvent::Alarm(alarm) => self.close(|lobby| lobby.alarm = alarm, &mut out),
-            AccountEvent::Drain => self.close(|lobby| lobby.draining = true, &mut out),
+            AccountEvent::Alarm(alarm) => self.close(|account| account.alarm = alarm, &mut out),
+            AccountEvent::Drain => self.close(|account| account.draining = true, &mut out),
             AccountEvent::Tick => self.tick(now, &mut out),
         }
-        self.seat(now, &mut out);
+        self.params(now, &mut out);
         self.visit_parked(now, &mut out);
         out
     }
@@ -207,14 +210,14 @@ impl AccountState {
     }
 
     fn tick(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
-        let until = now + self.pace.permit;
-        for permit in self.permits.due(now, until) {
-            out.push(permit.accept());
+        let until = now + self.timing.accepted;
+        for accepted in self.accepted.due(now, until) {
+            out.push(accepted.accept());
         }
-        let grace = now + self.pace.again * 2;
-        let (gone, expired) = self.permits.expire(now, grace);
-        for permit in &gone {
-            self.release_game(permit);
+        let grace = now + self.timing.again * 2;
+        let (gone, expired) = self.accepted.expire(now, grace);
+        for accepted in &gone {
+            self.release_game(accepted);
         }
         self.tick_outgoing(now, out);
         self.tick_surplus(now, out);
@@ -226,7 +229,7 @@ impl AccountState {
     /// Sits down where it is our turn. At the end of the day such games can wait.
     fn visit_parked(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
         if !self.draining {
-            out.extend(self.parked.next_visits(now));
+            out.extend(self.correspondence.next_visits(now));
         }
     }
 
@@ -245,7 +248,7 @@ impl AccountState {
     pub(super) fn tally(&self) -> SlotUsage {
         let mut tally = SlotUsage::default();
         self.games.count(&mut tally);
-        self.permits.count(&mut tally);
+        self.accepted.count(&mut tally);
         if let Some(outgoing) = &self.outgoing {
             outgoing.count(&mut tally);
         }
@@ -253,14 +256,14 @@ impl AccountState {
     }
 
     /// Whether another game with an opponent of this kind may begin.
-    pub(super) fn openness(&self, kind: OpponentKind) -> Availability {
+    pub(super) fn availability(&self, kind: OpponentKind) -> Availability {
         if self.draining {
             Availability::Draining
         } else if self.alarm {
             Availability::Alarm
         } else if self.paused {
             Availability::Paused
-        } else if kind.is_bot() && !self.memory.may_accept_bot().is_granted() {
+        } else if kind.is_bot() && !self.state.may_accept_bot().is_granted() {
             Availability::BotsSpent
         } else if self.plan().room(kind, self.tally()) == 0 {
             Availability::Full

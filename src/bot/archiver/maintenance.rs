@@ -35,21 +35,21 @@ impl Default for MaintenanceRules {
 
 /// Minds the archive for as long as it is kept.
 pub(super) async fn mind(
-    clerk: Writer,
-    chronicle: EventLog,
+    writer: Writer,
+    event_log: EventLog,
     rules: ArchiveRules,
     say: Arc<watch::Sender<Option<String>>>,
 ) {
     let now = || epoch((rules.clock)());
     let mut days = SummaryDays {
-        clerk: clerk.clone(),
-        chronicle: chronicle.clone(),
+        writer: writer.clone(),
+        event_log: event_log.clone(),
         today: day_of(now()),
         caught_up: false,
     };
     let mut prune_at = now() + millis(rules.upkeep.settle);
-    let broom = Pruner {
-        clerk,
+    let pruner = Pruner {
+        writer,
         rules: rules.settings.clone(),
     };
     loop {
@@ -61,9 +61,9 @@ pub(super) async fn mind(
             say.send_replace(summary);
         }
         // Rather when nothing is played; at the latest a day later.
-        let quiet = chronicle.running().is_empty();
+        let quiet = event_log.running().is_empty();
         if now >= prune_at && (quiet || now >= prune_at + millis(DAY)) {
-            broom.sweep(now).await;
+            pruner.sweep(now).await;
             prune_at = now + millis(DAY);
         }
     }
@@ -76,8 +76,8 @@ fn day_of(moment: Millis) -> u64 {
 
 /// The days that are to be summed up.
 struct SummaryDays {
-    clerk: Writer,
-    chronicle: EventLog,
+    writer: Writer,
+    event_log: EventLog,
     /// The first that is not summed up.
     today: u64,
     /// Whether the days before the start have been looked at.
@@ -88,7 +88,7 @@ impl SummaryDays {
     /// The summary of a day that is over on this one, and is not summed up yet. While the archive is in
     /// trouble there is none, and it is tried again.
     async fn next(&mut self, now: u64) -> Option<String> {
-        match self.owed(now).await {
+        match self.pending(now).await {
             Ok(summary) => summary,
             Err(error) => {
                 tracing::debug!(%error, "a day waits for its summary");
@@ -97,9 +97,9 @@ impl SummaryDays {
         }
     }
 
-    async fn owed(&mut self, now: u64) -> Result<Option<String>, ArchiveError> {
+    async fn pending(&mut self, now: u64) -> Result<Option<String>, ArchiveError> {
         if !self.caught_up {
-            let summary = catch_up(&self.clerk, &self.chronicle, self.today).await?;
+            let summary = catch_up(&self.writer, &self.event_log, self.today).await?;
             self.caught_up = true;
             return Ok(summary);
         }
@@ -108,7 +108,7 @@ impl SummaryDays {
         if now <= self.today {
             return Ok(None);
         }
-        let summary = sum_up(&self.clerk, &self.chronicle, self.today).await?;
+        let summary = sum_up(&self.writer, &self.event_log, self.today).await?;
         self.today += 1;
         Ok(Some(summary))
     }
@@ -116,40 +116,40 @@ impl SummaryDays {
 
 /// Sums up the last day before this one on which games ended, if nobody was there when it was over.
 async fn catch_up(
-    clerk: &Writer,
-    chronicle: &EventLog,
+    writer: &Writer,
+    event_log: &EventLog,
     today: u64,
 ) -> Result<Option<String>, ArchiveError> {
     let before = today * millis(DAY);
-    let ended = clerk.ask(move |disk| disk.not_summed_up(before)).await?;
+    let ended = writer.ask(move |disk| disk.not_summed_up(before)).await?;
     let Some(ended) = ended else {
         return Ok(None);
     };
-    let summary = sum_up(clerk, chronicle, day_of(ended)).await?;
+    let summary = sum_up(writer, event_log, day_of(ended)).await?;
     Ok(Some(summary))
 }
 
-async fn sum_up(clerk: &Writer, chronicle: &EventLog, day: u64) -> Result<String, ArchiveError> {
-    if chronicle.troubles().borrow().is_some() {
+async fn sum_up(writer: &Writer, event_log: &EventLog, day: u64) -> Result<String, ArchiveError> {
+    if event_log.troubles().borrow().is_some() {
         // Some of its games may wait in memory.
         return Err(ArchiveError::Failed {
-            path: clerk.path().to_owned(),
+            path: writer.path().to_owned(),
             reason: "it is in trouble".to_owned(),
         });
     }
     let (from, until) = (day * millis(DAY), (day + 1) * millis(DAY));
-    let summary = clerk.ask(move |disk| disk.day(from, until)).await?;
+    let summary = writer.ask(move |disk| disk.day(from, until)).await?;
     // By its date it is found again.
     let summary = format!("{}: {summary}", dates::date(from));
     tracing::info!(summary, "the day is over");
-    chronicle.note("summary", summary.as_str(), None);
+    event_log.note("summary", summary.as_str(), None);
     Ok(summary)
 }
 
 /// Lets go of what is too old, a step at a time: between two of them whoever waits for the file has a
 /// turn, first of all those who keep games.
 struct Pruner {
-    clerk: Writer,
+    writer: Writer,
     rules: config::Archive,
 }
 
@@ -171,16 +171,16 @@ impl Pruner {
         let before = before(self.rules.events);
         let games = self.games(0, games, Prune::Games).await?;
         // A game may have ended since it was passed over, and a clock may have been put right.
-        let known = self.clerk.ask(Database::thinned).await?;
+        let known = self.writer.ask(Database::thinned).await?;
         let from = known.min(details).saturating_sub(millis(STILL_RUNNING));
         let thinned = self.games(from, details, Prune::Details).await?;
-        self.clerk
+        self.writer
             .ask(move |disk| disk.set_thinned(known, details))
             .await?;
         let mut events = 0;
         loop {
             let (challenges, others) = self
-                .clerk
+                .writer
                 .ask(move |disk| disk.prune_events(before))
                 .await?;
             if challenges + others == 0 {
@@ -189,7 +189,7 @@ impl Pruner {
             events += challenges + others;
             tokio::time::sleep(BREATH).await;
         }
-        while self.clerk.ask(Database::give_back).await? {
+        while self.writer.ask(Database::give_back).await? {
             tokio::time::sleep(BREATH).await;
         }
         Ok((games, thinned, events))
@@ -200,7 +200,7 @@ impl Pruner {
         let mut place = PrunePlace::at(from);
         loop {
             let step = self
-                .clerk
+                .writer
                 .ask(move |disk| disk.prune_games(place, before, what));
             let (games, next) = step.await?;
             all += games;
@@ -236,11 +236,11 @@ mod tests {
         }))
     }
 
-    fn broom(clerk: &Writer, set: impl FnOnce(&mut config::Archive)) -> Pruner {
+    fn pruner(writer: &Writer, set: impl FnOnce(&mut config::Archive)) -> Pruner {
         let mut rules = config::Archive::default();
         set(&mut rules);
         Pruner {
-            clerk: clerk.clone(),
+            writer: writer.clone(),
             rules,
         }
     }
@@ -277,39 +277,39 @@ mod tests {
     #[tokio::test]
     async fn a_day_that_nobody_summed_up_is_summed_up_once() {
         let folder = tempfile::tempdir().unwrap();
-        let clerk = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
+        let writer = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
         let games = [lost(1, 2), lost(2, 3), lost(3, 3), lost(4, 7)];
-        clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
-        let chronicle = EventLog::default();
-        let summary = catch_up(&clerk, &chronicle, 2).await.unwrap();
+        writer.ask(move |disk| disk.commit(&games)).await.unwrap();
+        let event_log = EventLog::default();
+        let summary = catch_up(&writer, &event_log, 2).await.unwrap();
         assert_eq!(summary, None, "not over yet");
-        let summary = catch_up(&clerk, &chronicle, 7).await.unwrap().unwrap();
+        let summary = catch_up(&writer, &event_log, 7).await.unwrap().unwrap();
         assert!(summary.starts_with("1970-01-04: "), "{summary}");
         assert!(summary.contains(" +0 =0 -2"), "{summary}");
-        let kept = chronicle.events(9).into_iter().map(ArchiveEntry::Event);
+        let kept = event_log.events(9).into_iter().map(ArchiveEntry::Event);
         let kept: Vec<ArchiveEntry> = kept.collect();
         assert_eq!(kept.len(), 1);
-        clerk.ask(move |disk| disk.commit(&kept)).await.unwrap();
-        let again = catch_up(&clerk, &chronicle, 7).await.unwrap();
+        writer.ask(move |disk| disk.commit(&kept)).await.unwrap();
+        let again = catch_up(&writer, &event_log, 7).await.unwrap();
         assert_eq!(again, None, "once");
-        let next = catch_up(&clerk, &chronicle, 8).await.unwrap().unwrap();
+        let next = catch_up(&writer, &event_log, 8).await.unwrap().unwrap();
         assert!(next.starts_with("1970-01-08: "), "{next}");
     }
 
     #[tokio::test]
     async fn a_day_waits_for_its_summary_until_the_archive_is_in_order_again() {
         let folder = tempfile::tempdir().unwrap();
-        let clerk = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
+        let writer = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
         let games = [lost(1, 2), lost(2, 3)];
-        clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
-        let chronicle = EventLog::default();
+        writer.ask(move |disk| disk.commit(&games)).await.unwrap();
+        let event_log = EventLog::default();
         let mut days = SummaryDays {
-            clerk,
-            chronicle: chronicle.clone(),
+            writer,
+            event_log: event_log.clone(),
             today: 3,
             caught_up: false,
         };
-        let trouble = |is_on: bool| chronicle.set_trouble(is_on.then(|| "full".to_owned()));
+        let trouble = |is_on: bool| event_log.set_trouble(is_on.then(|| "full".to_owned()));
         trouble(true);
         for now in [3, 3, 4, 5] {
             assert_eq!(days.next(now).await, None);
@@ -329,7 +329,7 @@ mod tests {
             assert!(summary.starts_with(date), "{summary}");
             assert!(summary.contains(what), "{summary}");
         }
-        assert_eq!(chronicle.events(9).len(), 3);
+        assert_eq!(event_log.events(9).len(), 3);
         assert_eq!(days.next(6).await.as_deref(), Some("1970-01-06: no games"));
         // A leap of the clock is not a year of summaries.
         let mut leapt = 0;
@@ -344,22 +344,22 @@ mod tests {
         const GAMES: u64 = 350;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE_NAME);
-        let clerk = Writer::start(&path).unwrap();
+        let writer = Writer::start(&path).unwrap();
         let games: Vec<ArchiveEntry> = (0..GAMES).map(|number| game(number, 5)).collect();
-        clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
-        let broom = broom(&clerk, |rules| rules.games = 1);
+        writer.ask(move |disk| disk.commit(&games)).await.unwrap();
+        let pruner = pruner(&writer, |rules| rules.games = 1);
         let left = || {
-            let library = ArchiveReader::open(&path).unwrap();
-            let all = library.games(&Filter::default(), Order::Newest, 999, None);
+            let reader = ArchiveReader::open(&path).unwrap();
+            let all = reader.games(&Filter::default(), Order::Newest, 999, None);
             all.unwrap().len()
         };
         // Asked for while the first step is under way.
         let meanwhile = async {
             let game = game(GAMES, 10 * millis(DAY));
-            clerk.ask(move |disk| disk.commit(&[game])).await.unwrap();
+            writer.ask(move |disk| disk.commit(&[game])).await.unwrap();
             left()
         };
-        let (gone, meanwhile) = tokio::join!(broom.steps(9 * millis(DAY)), meanwhile);
+        let (gone, meanwhile) = tokio::join!(pruner.steps(9 * millis(DAY)), meanwhile);
         assert_eq!(gone.unwrap().0, GAMES);
         assert!(meanwhile > 1, "kept only once all was over");
         assert_eq!(left(), 1);
@@ -369,27 +369,31 @@ mod tests {
     async fn a_game_that_ends_after_it_was_passed_over_is_thinned_too() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE_NAME);
-        let clerk = Writer::start(&path).unwrap();
+        let writer = Writer::start(&path).unwrap();
         let mut running = thoughtful("game0001", 5);
         let keep = |game: &GameRecord| {
             let entry = ArchiveEntry::Game(Arc::new(game.clone()));
-            clerk.ask(move |disk| disk.commit(&[entry]))
+            writer.ask(move |disk| disk.commit(&[entry]))
         };
         keep(&running).await.unwrap();
-        let broom = broom(&clerk, |rules| rules.details = 1);
-        assert_eq!(broom.steps(30 * millis(DAY)).await.unwrap().1, 0, "it runs");
+        let pruner = pruner(&writer, |rules| rules.details = 1);
+        assert_eq!(
+            pruner.steps(30 * millis(DAY)).await.unwrap().1,
+            0,
+            "it runs"
+        );
         running.ending = Some(EndingRecord {
             status: Status::Draw,
             winner: None,
             at: 30 * millis(DAY),
         });
         keep(&running).await.unwrap();
-        assert_eq!(broom.steps(32 * millis(DAY)).await.unwrap().1, 1);
+        assert_eq!(pruner.steps(32 * millis(DAY)).await.unwrap().1, 1);
     }
     #[tokio::test]
     async fn after_a_start_only_what_may_still_have_details_is_looked_at() {
         let folder = tempfile::tempdir().unwrap();
-        let clerk = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
+        let writer = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
         let keep = |id: &str, day: u64| {
             let mut game = thoughtful(id, day * millis(DAY));
             game.ending = Some(EndingRecord {
@@ -398,19 +402,19 @@ mod tests {
                 at: day * millis(DAY) + 1,
             });
             let entry = ArchiveEntry::Game(Arc::new(game));
-            clerk.ask(move |disk| disk.commit(&[entry]))
+            writer.ask(move |disk| disk.commit(&[entry]))
         };
         let sweep = || async {
             // As after a start: nothing is known but what the file says.
-            let broom = broom(&clerk, |rules| {
+            let pruner = pruner(&writer, |rules| {
                 rules.games = 9999;
                 rules.details = 1;
             });
-            broom.steps(1000 * millis(DAY)).await.unwrap().1
+            pruner.steps(1000 * millis(DAY)).await.unwrap().1
         };
         keep("game0001", 5).await.unwrap();
         assert_eq!(sweep().await, 1);
-        let thinned = clerk.ask(Database::thinned).await.unwrap();
+        let thinned = writer.ask(Database::thinned).await.unwrap();
         assert_eq!(thinned, 999 * millis(DAY));
         // One that ran when it was passed over, and one that nobody puts there without saying so.
         keep("game0002", 900).await.unwrap();
@@ -418,13 +422,13 @@ mod tests {
         assert_eq!(sweep().await, 1);
         // As whoever imports games says it.
         let older = move |disk: &mut Database| disk.set_thinned(thinned, 6 * millis(DAY));
-        clerk.ask(older).await.unwrap();
+        writer.ask(older).await.unwrap();
         assert_eq!(sweep().await, 1);
         // Of two who say something at once, whoever knows of more to do is believed.
-        clerk.ask(older).await.unwrap();
+        writer.ask(older).await.unwrap();
         let late = move |disk: &mut Database| disk.set_thinned(thinned, thinned);
-        clerk.ask(late).await.unwrap();
-        let told = clerk.ask(Database::thinned).await.unwrap();
+        writer.ask(late).await.unwrap();
+        let told = writer.ask(Database::thinned).await.unwrap();
         assert_eq!(told, 6 * millis(DAY));
     }
 }

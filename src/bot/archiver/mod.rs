@@ -97,28 +97,28 @@ impl Archiver {
     /// When the system gives no thread. A file that cannot be used is an alarm, no error.
     pub async fn start(
         path: &Path,
-        chronicle: &EventLog,
+        event_log: &EventLog,
         pool: &Pool,
         rules: &ArchiveRules,
     ) -> std::io::Result<Self> {
-        let clerk = Writer::start(path)?;
+        let writer = Writer::start(path)?;
         let begun = now();
         let since = begun.saturating_sub(millis(STILL_RUNNING));
-        let unfinished = clerk.ask(move |disk| disk.unfinished(since));
+        let unfinished = writer.ask(move |disk| disk.unfinished(since));
         let unfinished = match tokio::time::timeout(PATIENCE, unfinished).await {
             Ok(Ok(unfinished)) => unfinished,
             Ok(Err(error)) => {
-                chronicle.set_trouble(Some(writer::trouble(&error, 0)));
+                event_log.set_trouble(Some(writer::trouble(&error, 0)));
                 Vec::new()
             }
             Err(_) => {
-                chronicle.set_trouble(Some(writer::slow(clerk.path())));
+                event_log.set_trouble(Some(writer::slow(writer.path())));
                 Vec::new()
             }
         };
-        chronicle.archive(unfinished);
+        event_log.archive(unfinished);
         // One that still waits is told again when the event stream opens. Nobody waits for this.
-        drop(clerk.ask(move |disk| {
+        drop(writer.ask(move |disk| {
             let lapsed = disk.lapse(begun.saturating_sub(millis(LAPSED)), begun);
             if let Err(error) = &lapsed {
                 tracing::debug!(%error, "challenges that have lapsed stand as waiting");
@@ -127,34 +127,34 @@ impl Archiver {
         }));
         let stop = CancellationToken::new();
         let mut keeping = JoinSet::new();
-        let keeper =
-            ArchiveWriter::new(chronicle.clone(), clerk.clone(), rules.retry, stop.clone());
-        keeping.spawn(async move { keeper.keep().await });
+        let archive_writer =
+            ArchiveWriter::new(event_log.clone(), writer.clone(), rules.retry, stop.clone());
+        keeping.spawn(async move { archive_writer.keep().await });
         let (say_day, days) = watch::channel(None);
         let mut side_tasks = JoinSet::new();
         let say_day = Arc::new(say_day);
-        let again = anew(chronicle, "the upkeep of the archive");
-        let desk = (clerk.clone(), chronicle.clone(), rules.clone());
+        let again = anew(event_log, "the upkeep of the archive");
+        let parts = (writer.clone(), event_log.clone(), rules.clone());
         side_tasks.spawn(restart_on_panic(
             "the archive's caretaker",
             rules.revive,
             move || {
                 again();
-                let (clerk, chronicle, rules) = desk.clone();
-                maintenance::mind(clerk, chronicle, rules, Arc::clone(&say_day))
+                let (writer, event_log, rules) = parts.clone();
+                maintenance::mind(writer, event_log, rules, Arc::clone(&say_day))
             },
         ));
         if rules.settings.review {
-            let again = anew(chronicle, "the review of games");
-            let desk = (clerk.clone(), chronicle.clone(), pool.clone());
+            let again = anew(event_log, "the review of games");
+            let parts = (writer.clone(), event_log.clone(), pool.clone());
             let review = rules.review.clone();
             side_tasks.spawn(restart_on_panic(
                 "the archive's reviewer",
                 rules.revive,
                 move || {
                     again();
-                    let (clerk, chronicle, pool) = desk.clone();
-                    reviewer::review(clerk, chronicle, pool, review.clone())
+                    let (writer, event_log, pool) = parts.clone();
+                    reviewer::review(writer, event_log, pool, review.clone())
                 },
             ));
         }
@@ -188,12 +188,12 @@ impl Archiver {
 }
 
 /// Notes, from the second time on, that work failed and begins anew. The log says why.
-fn anew(chronicle: &EventLog, what: &'static str) -> impl Fn() + Send + 'static {
-    let chronicle = chronicle.clone();
+fn anew(event_log: &EventLog, what: &'static str) -> impl Fn() + Send + 'static {
+    let event_log = event_log.clone();
     let again = AtomicBool::new(false);
     move || {
         if again.swap(true, Ordering::Relaxed) {
-            chronicle.note("archive", format!("{what} failed and begins anew"), None);
+            event_log.note("archive", format!("{what} failed and begins anew"), None);
         }
     }
 }

@@ -50,10 +50,10 @@ impl Default for AnalysisRules {
 }
 
 /// Reviews for as long as the archive is kept.
-pub(super) async fn review(clerk: Writer, chronicle: EventLog, pool: Pool, rules: AnalysisRules) {
+pub(super) async fn review(writer: Writer, event_log: EventLog, pool: Pool, rules: AnalysisRules) {
     let reviewer = GameAnalyzer {
-        clerk,
-        chronicle,
+        writer,
+        event_log,
         pool,
         rules,
     };
@@ -72,8 +72,8 @@ pub(super) async fn review(clerk: Writer, chronicle: EventLog, pool: Pool, rules
 }
 
 struct GameAnalyzer {
-    clerk: Writer,
-    chronicle: EventLog,
+    writer: Writer,
+    event_log: EventLog,
     pool: Pool,
     rules: AnalysisRules,
 }
@@ -81,11 +81,11 @@ struct GameAnalyzer {
 impl GameAnalyzer {
     /// Looks at one game; false if there is none left.
     async fn one(&self, since: Millis) -> Result<bool, ArchiveError> {
-        if self.chronicle.troubles().borrow().is_some() {
+        if self.event_log.troubles().borrow().is_some() {
             // What is found could not be kept.
             return Ok(false);
         }
-        let next = self.clerk.ask(move |disk| disk.next_unreviewed(since));
+        let next = self.writer.ask(move |disk| disk.next_unreviewed(since));
         let Some(game) = next.await? else {
             return Ok(false);
         };
@@ -99,10 +99,10 @@ impl GameAnalyzer {
             review
         });
         let found = review.describe();
-        self.clerk
+        self.writer
             .ask(move |disk| disk.keep_review(&review))
             .await?;
-        self.chronicle.reviewed(&game.id);
+        self.event_log.reviewed(&game.id);
         tracing::info!(
             game = game.id,
             result = game.result(),
@@ -160,8 +160,8 @@ impl GameAnalyzer {
 
     /// Until a game runs.
     async fn wait_for_games(&self) {
-        let mut changes = self.chronicle.changes();
-        while self.chronicle.running().is_empty() {
+        let mut changes = self.event_log.changes();
+        while self.event_log.running().is_empty() {
             if changes.changed().await.is_err() {
                 return;
             }
@@ -170,9 +170,9 @@ impl GameAnalyzer {
 
     /// Until nothing has been played for a while.
     async fn wait_for_quiet(&self) {
-        let mut changes = self.chronicle.changes();
+        let mut changes = self.event_log.changes();
         loop {
-            while !self.chronicle.running().is_empty() {
+            while !self.event_log.running().is_empty() {
                 if changes.changed().await.is_err() {
                     return;
                 }

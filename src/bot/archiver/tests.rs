@@ -46,10 +46,10 @@ fn pool() -> Pool {
     })
 }
 
-async fn start(folder: &Path, chronicle: &EventLog) -> Archiver {
+async fn start(folder: &Path, event_log: &EventLog) -> Archiver {
     let path = folder.join(FILE_NAME);
-    let scribe = Archiver::start(&path, chronicle, &pool(), &rules()).await;
-    scribe.expect("a thread")
+    let archiver = Archiver::start(&path, event_log, &pool(), &rules()).await;
+    archiver.expect("a thread")
 }
 
 fn full(moves: &str) -> GameFull {
@@ -65,11 +65,11 @@ fn full(moves: &str) -> GameFull {
     }
 }
 
-fn open(chronicle: &EventLog, moves: &str) {
+fn open(event_log: &EventLog, moves: &str) {
     let full = full(moves);
     let game = Game::from_uci_moves(moves).unwrap();
     let header = Header::of(&GameId::new(ID), &full).unwrap();
-    chronicle.opened(
+    event_log.opened(
         header,
         Side::White,
         &game,
@@ -78,8 +78,8 @@ fn open(chronicle: &EventLog, moves: &str) {
     );
 }
 
-fn lose(chronicle: &EventLog) {
-    chronicle.over(&Ending {
+fn lose(event_log: &EventLog) {
+    event_log.over(&Ending {
         game: GameId::new(ID),
         status: Some(Status::Resign),
         winner: Some(Side::Black),
@@ -97,7 +97,7 @@ async fn until<T>(folder: &Path, look: impl Fn(&ArchiveReader) -> Option<T>) -> 
         loop {
             let found = ArchiveReader::open(&path)
                 .ok()
-                .and_then(|library| look(&library));
+                .and_then(|reader| look(&reader));
             if let Some(found) = found {
                 return found;
             }
@@ -112,27 +112,27 @@ async fn until<T>(folder: &Path, look: impl Fn(&ArchiveReader) -> Option<T>) -> 
 #[tokio::test]
 async fn a_game_is_kept_as_it_goes_and_goes_on_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
-    let chronicle = EventLog::default();
-    let scribe = start(folder.path(), &chronicle).await;
-    open(&chronicle, "g1f3");
-    chronicle.note("limited", "too fast", Some(&GameId::new(ID)));
-    let kept = until(folder.path(), |library| library.game(ID).ok()?).await;
+    let event_log = EventLog::default();
+    let archiver = start(folder.path(), &event_log).await;
+    open(&event_log, "g1f3");
+    event_log.note("limited", "too fast", Some(&GameId::new(ID)));
+    let kept = until(folder.path(), |reader| reader.game(ID).ok()?).await;
     assert_eq!((kept.moves.len(), kept.ending.is_some()), (1, false));
     // Nothing is said good-bye to, as after a kill.
-    drop((scribe, chronicle));
-    let chronicle = EventLog::default();
-    let scribe = start(folder.path(), &chronicle).await;
-    open(&chronicle, "g1f3 f7f6");
-    lose(&chronicle);
-    scribe.finish().await;
-    let library = ArchiveReader::open(&folder.path().join(FILE_NAME)).unwrap();
-    let ended = library.game(ID).unwrap().unwrap();
+    drop((archiver, event_log));
+    let event_log = EventLog::default();
+    let archiver = start(folder.path(), &event_log).await;
+    open(&event_log, "g1f3 f7f6");
+    lose(&event_log);
+    archiver.finish().await;
+    let reader = ArchiveReader::open(&folder.path().join(FILE_NAME)).unwrap();
+    let ended = reader.game(ID).unwrap().unwrap();
     assert_eq!((ended.moves.len(), ended.result()), (2, "0-1"));
     assert_eq!(ended.joined, kept.joined, "one record");
     assert_eq!(ended.moves[0].clock, Some(180_000), "known from before");
-    let games = library.games(&Filter::default(), Order::Newest, 9, None);
+    let games = reader.games(&Filter::default(), Order::Newest, 9, None);
     assert_eq!(games.unwrap().len(), 1);
-    assert_eq!(library.events(9).unwrap()[0].kind, "limited");
+    assert_eq!(reader.events(9).unwrap()[0].kind, "limited");
 }
 
 #[tokio::test]
@@ -160,13 +160,13 @@ async fn a_file_of_a_later_version_is_an_alarm_and_left_as_it_is() {
 async fn cannot_be_used(folder: &TempDir, said: &str) {
     let path = folder.path().join(FILE_NAME);
     let before = fs::read(&path).unwrap();
-    let chronicle = EventLog::default();
-    let mut troubles = chronicle.troubles();
-    let scribe = start(folder.path(), &chronicle).await;
+    let event_log = EventLog::default();
+    let mut troubles = event_log.troubles();
+    let archiver = start(folder.path(), &event_log).await;
     let trouble = troubles.borrow_and_update().clone().expect("an alarm");
     assert!(trouble.contains(said), "{trouble}");
-    open(&chronicle, "g1f3");
-    lose(&chronicle);
+    open(&event_log, "g1f3");
+    lose(&event_log);
     tokio::time::timeout(GUARD, troubles.changed())
         .await
         .expect("tried again")
@@ -180,24 +180,24 @@ async fn cannot_be_used(folder: &TempDir, said: &str) {
     );
     assert_eq!(fs::read(&path).unwrap(), before, "left as it is");
     fs::rename(&path, folder.path().join("away.db")).unwrap();
-    let kept = until(folder.path(), |library| library.game(ID).ok()?).await;
+    let kept = until(folder.path(), |reader| reader.game(ID).ok()?).await;
     assert_eq!(kept.result(), "0-1");
     let over = troubles.wait_for(Option::is_none);
     tokio::time::timeout(GUARD, over)
         .await
         .expect("over")
         .unwrap();
-    scribe.finish().await;
+    archiver.finish().await;
 }
 
 #[tokio::test]
 async fn a_folder_that_is_not_there_stops_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let chronicle = EventLog::default();
-    let scribe = start(&folder.path().join("gone"), &chronicle).await;
-    assert!(chronicle.troubles().borrow().is_some());
-    open(&chronicle, "g1f3");
-    tokio::time::timeout(GUARD, scribe.finish())
+    let event_log = EventLog::default();
+    let archiver = start(&folder.path().join("gone"), &event_log).await;
+    assert!(event_log.troubles().borrow().is_some());
+    open(&event_log, "g1f3");
+    tokio::time::timeout(GUARD, archiver.finish())
         .await
         .expect("it ends");
 }
@@ -219,29 +219,29 @@ async fn lost_games_are_looked_at_again_while_nothing_is_played() {
         }),
         ..GameRecord::default()
     };
-    let clerk = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
+    let writer = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
     let won = GameRecord {
         id: "wonbyus1".to_owned(),
         us: Some(Side::Black),
         ..record.clone()
     };
     let games = [record, won].map(|game| ArchiveEntry::Game(Arc::new(game)));
-    clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
-    let chronicle = EventLog::default();
+    writer.ask(move |disk| disk.commit(&games)).await.unwrap();
+    let event_log = EventLog::default();
     let mut rules = rules();
     // However busy the cores are, a search begins in that time.
     rules.review.time = Duration::from_millis(200);
     let path = folder.path().join(FILE_NAME);
-    let scribe = Archiver::start(&path, &chronicle, &pool(), &rules).await;
-    let review = until(folder.path(), |library| library.review(ID).ok()?).await;
+    let archiver = Archiver::start(&path, &event_log, &pool(), &rules).await;
+    let review = until(folder.path(), |reader| reader.review(ID).ok()?).await;
     assert_eq!(review.positions, 2, "{review:?}");
     let mistake = review.mistake.clone().expect("a losing move");
     assert_eq!(mistake.played, "O-O");
     assert_eq!(mistake.after, ScoreRecord::Mate(-1), "{review:?}");
     assert!(review.describe().contains(&mistake.better));
-    let library = ArchiveReader::open(&folder.path().join(FILE_NAME)).unwrap();
-    assert_eq!(library.review("wonbyus1").unwrap(), None);
-    scribe.unwrap().finish().await;
+    let reader = ArchiveReader::open(&folder.path().join(FILE_NAME)).unwrap();
+    assert_eq!(reader.review("wonbyus1").unwrap(), None);
+    archiver.unwrap().finish().await;
 }
 
 /// Tables at which a search fails, or hangs until the other end is gone.
@@ -278,7 +278,7 @@ async fn a_game_of_which_a_search_fails_is_given_up_and_keeps_nobody_from_a_turn
     let hangs = Broken::Hangs(Mutex::new(end));
     for (broken, release) in [(Broken::Fails, None), (hangs, Some(release))] {
         let folder = tempfile::tempdir().unwrap();
-        let clerk = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
+        let writer = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
         // No castling any more, so that the tables are asked about the root.
         let lost = |id: &str| {
             let moves = "e2e3 e7e6 e1e2 e8e7 a2a3 a7a6";
@@ -296,8 +296,8 @@ async fn a_game_of_which_a_search_fails_is_given_up_and_keeps_nobody_from_a_turn
             }))
         };
         let games = [lost("lostgam1"), lost("lostgam2")];
-        clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
-        let chronicle = EventLog::default();
+        writer.ask(move |disk| disk.commit(&games)).await.unwrap();
+        let event_log = EventLog::default();
         let pool = Pool::new(&EngineOptions {
             hash_mb: 1,
             evaluator: Evaluator::classical(),
@@ -307,21 +307,21 @@ async fn a_game_of_which_a_search_fails_is_given_up_and_keeps_nobody_from_a_turn
         let path = folder.path().join(FILE_NAME);
         let mut rules = rules();
         rules.review.patience = 30;
-        let scribe = Archiver::start(&path, &chronicle, &pool, &rules).await;
+        let archiver = Archiver::start(&path, &event_log, &pool, &rules).await;
         for id in ["lostgam1", "lostgam2"] {
-            let review = until(folder.path(), |library| library.review(id).ok()?).await;
+            let review = until(folder.path(), |reader| reader.review(id).ok()?).await;
             assert!(review.given_up && review.mistake.is_none(), "{review:?}");
             assert!(review.describe().starts_with("given up"), "{review:?}");
         }
         drop(release);
-        scribe.unwrap().finish().await;
+        archiver.unwrap().finish().await;
     }
 }
 
 #[tokio::test]
 async fn a_day_is_summed_up_in_a_line() {
     let folder = tempfile::tempdir().unwrap();
-    let clerk = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
+    let writer = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
     let game = |id: &str, winner, status| {
         let mut game = GameRecord {
             id: id.to_owned(),
@@ -347,13 +347,13 @@ async fn a_day_is_summed_up_in_a_line() {
         game("two", Some(Side::Black), Status::OutOfTime),
         game("three", Some(Side::Black), Status::Timeout),
     ];
-    clerk.ask(move |disk| disk.commit(&games)).await.unwrap();
-    let day = clerk.ask(|disk| disk.day(0, 5000)).await.unwrap();
+    writer.ask(move |disk| disk.commit(&games)).await.unwrap();
+    let day = writer.ask(|disk| disk.day(0, 5000)).await.unwrap();
     assert_eq!(
         day.to_string(),
         "blitz +1 =0 -2 (-12 points); longest way of a move 90 ms; 2 lost on the clock"
     );
-    let empty = clerk.ask(|disk| disk.day(5000, 6000)).await.unwrap();
+    let empty = writer.ask(|disk| disk.day(5000, 6000)).await.unwrap();
     assert_eq!(empty.to_string(), "no games");
 }
 
@@ -373,25 +373,25 @@ async fn a_day_whose_end_nobody_saw_is_summed_up_at_the_next_start() {
         }),
         ..GameRecord::default()
     }));
-    let clerk = Writer::start(&path).unwrap();
-    clerk.ask(move |disk| disk.commit(&[lost])).await.unwrap();
+    let writer = Writer::start(&path).unwrap();
+    writer.ask(move |disk| disk.commit(&[lost])).await.unwrap();
     let mut rules = rules();
     rules.settings.review = false;
     rules.upkeep.look = Duration::from_millis(10);
-    let scribe = Archiver::start(&path, &EventLog::default(), &pool(), &rules).await;
-    let scribe = scribe.expect("a thread");
-    let kept = until(folder.path(), |library| {
-        let mut events = library.events(9).ok()?.into_iter();
+    let archiver = Archiver::start(&path, &EventLog::default(), &pool(), &rules).await;
+    let archiver = archiver.expect("a thread");
+    let kept = until(folder.path(), |reader| {
+        let mut events = reader.events(9).ok()?.into_iter();
         events.find(|event| event.kind == "summary")
     });
     let kept = kept.await.text;
     assert!(kept.starts_with(&dates::date(ended)), "{kept}");
     assert!(kept.contains(" +0 =0 -1"), "{kept}");
-    let mut days = scribe.days();
+    let mut days = archiver.days();
     let told = tokio::time::timeout(GUARD, days.wait_for(Option::is_some));
     let told = told.await.expect("in time").unwrap().clone();
     assert_eq!(told.as_deref(), Some(kept.as_str()));
-    scribe.finish().await;
+    archiver.finish().await;
 }
 
 /// A clock that fails when it is looked at first.
@@ -413,7 +413,7 @@ async fn an_upkeep_that_panics_is_noted_and_begins_anew() {
     rules.upkeep.settle = Duration::ZERO;
     rules.clock = stumbling;
     let path = folder.path().join(FILE_NAME);
-    let clerk = Writer::start(&path).unwrap();
+    let writer = Writer::start(&path).unwrap();
     let old = ArchiveEntry::Game(Arc::new(GameRecord {
         id: ID.to_owned(),
         joined: 5,
@@ -424,24 +424,24 @@ async fn an_upkeep_that_panics_is_noted_and_begins_anew() {
         }),
         ..GameRecord::default()
     }));
-    clerk.ask(move |disk| disk.commit(&[old])).await.unwrap();
+    writer.ask(move |disk| disk.commit(&[old])).await.unwrap();
     rules.settings.games = 30;
-    let chronicle = EventLog::default();
-    let scribe = Archiver::start(&path, &chronicle, &pool(), &rules).await;
+    let event_log = EventLog::default();
+    let archiver = Archiver::start(&path, &event_log, &pool(), &rules).await;
     // What it is there for is done.
-    until(folder.path(), |library| {
-        library.game(ID).ok()?.is_none().then_some(())
+    until(folder.path(), |reader| {
+        reader.game(ID).ok()?.is_none().then_some(())
     })
     .await;
-    let noted = until(folder.path(), |library| {
-        let mut events = library.events(9).ok()?.into_iter();
+    let noted = until(folder.path(), |reader| {
+        let mut events = reader.events(9).ok()?.into_iter();
         events.find(|event| event.kind == "archive")
     });
     assert_eq!(
         noted.await.text,
         "the upkeep of the archive failed and begins anew"
     );
-    scribe.unwrap().finish().await;
+    archiver.unwrap().finish().await;
 }
 
 #[tokio::test]
@@ -471,8 +471,8 @@ async fn a_challenge_that_lapsed_while_nobody_was_there_waits_no_more() {
         challenge("taken002", 6, ChallengeVerdict::Accepted),
         challenge("waits003", now() + 60_000, ChallengeVerdict::Waiting),
     ];
-    let clerk = Writer::start(&path).unwrap();
-    clerk
+    let writer = Writer::start(&path).unwrap();
+    writer
         .ask(move |disk| disk.commit(&challenges))
         .await
         .unwrap();
@@ -480,14 +480,14 @@ async fn a_challenge_that_lapsed_while_nobody_was_there_waits_no_more() {
         .await
         .finish()
         .await;
-    let library = ArchiveReader::open(&path).unwrap();
+    let reader = ArchiveReader::open(&path).unwrap();
     let expected = [
         ChallengeVerdict::Canceled,
         ChallengeVerdict::Accepted,
         ChallengeVerdict::Waiting,
     ];
-    let told = until(folder.path(), |library| {
-        let told = library.challenges(9).ok()?;
+    let told = until(folder.path(), |reader| {
+        let told = reader.challenges(9).ok()?;
         let verdicts: Vec<ChallengeVerdict> = told.iter().rev().map(|it| it.verdict).collect();
         (verdicts == expected).then_some(told)
     });
@@ -502,14 +502,14 @@ async fn a_challenge_that_lapsed_while_nobody_was_there_waits_no_more() {
         ..GameRecord::default()
     };
     let begun = ArchiveEntry::Game(Arc::new(game));
-    clerk.ask(move |disk| disk.commit(&[begun])).await.unwrap();
-    let told = library.challenges(9).unwrap();
+    writer.ask(move |disk| disk.commit(&[begun])).await.unwrap();
+    let told = reader.challenges(9).unwrap();
     let taken = (told[2].verdict, told[2].why.clone(), told[2].settled);
     let expected = (ChallengeVerdict::Accepted, None, Some(70));
     assert_eq!(taken, expected, "it was taken meanwhile");
     let again = challenge("lapsed01", 9, ChallengeVerdict::Waiting);
-    clerk.ask(move |disk| disk.commit(&[again])).await.unwrap();
-    let told = library.challenges(9).unwrap();
+    writer.ask(move |disk| disk.commit(&[again])).await.unwrap();
+    let told = reader.challenges(9).unwrap();
     assert_eq!(
         (told[2].verdict, told[2].why.clone()),
         (ChallengeVerdict::Waiting, None)

@@ -27,8 +27,8 @@ const SLOW: Duration = Duration::from_secs(10);
 /// Whoever keeps what changes.
 #[derive(Debug)]
 pub(super) struct ArchiveWriter {
-    chronicle: EventLog,
-    clerk: Writer,
+    event_log: EventLog,
+    writer: Writer,
     /// The longest from one try to the next at a file that cannot be written.
     retry: Duration,
     stop: CancellationToken,
@@ -40,14 +40,14 @@ pub(super) struct ArchiveWriter {
 
 impl ArchiveWriter {
     pub(super) fn new(
-        chronicle: EventLog,
-        clerk: Writer,
+        event_log: EventLog,
+        writer: Writer,
         retry: Duration,
         stop: CancellationToken,
     ) -> Self {
         Self {
-            chronicle,
-            clerk,
+            event_log,
+            writer,
             retry,
             stop,
             kept: AtomicU64::new(0),
@@ -75,7 +75,7 @@ impl ArchiveWriter {
                 return;
             }
             tracing::error!(reason, "whoever keeps the archive failed and begins anew");
-            self.chronicle.set_trouble(Some(fault(&reason)));
+            self.event_log.set_trouble(Some(fault(&reason)));
             tokio::select! {
                 () = self.stop.cancelled() => {}
                 () = revival.wait() => {}
@@ -86,9 +86,9 @@ impl ArchiveWriter {
     /// One life. A file that cannot be written is tried again soon, and less and less often.
     async fn work(&self) {
         let Self {
-            chronicle, stop, ..
+            event_log, stop, ..
         } = self;
-        let mut told = chronicle.changes();
+        let mut told = event_log.changes();
         let mut pause = FIRST_PAUSE.min(self.retry);
         // What happened before this began is news too.
         told.mark_changed();
@@ -105,7 +105,7 @@ impl ArchiveWriter {
                 }
             };
             told.mark_unchanged();
-            let changes = chronicle.since(self.kept.load(Ordering::Relaxed));
+            let changes = event_log.since(self.kept.load(Ordering::Relaxed));
             self.count_lost(changes.lost);
             let waiting = changes.games.len();
             let version = changes.version;
@@ -113,12 +113,12 @@ impl ArchiveWriter {
                 Ok(()) => {
                     self.kept.store(version, Ordering::Relaxed);
                     pause = FIRST_PAUSE.min(self.retry);
-                    chronicle.settle(version);
-                    chronicle.set_trouble(None);
+                    event_log.settle(version);
+                    event_log.set_trouble(None);
                 }
                 Err(error) => {
                     tracing::debug!(%error, waiting, "the archive is not written");
-                    chronicle.set_trouble(Some(trouble(&error, waiting)));
+                    event_log.set_trouble(Some(trouble(&error, waiting)));
                     if stopping {
                         tracing::error!(%error, games = waiting, "the last of them are not archived");
                         return;
@@ -147,17 +147,17 @@ impl ArchiveWriter {
 
     /// Keeps a batch. A disk that does not answer is said to be slow, and waited for.
     async fn commit(&self, changes: Changes) -> Result<(), ArchiveError> {
-        let (chronicle, clerk) = (&self.chronicle, &self.clerk);
+        let (event_log, writer) = (&self.event_log, &self.writer);
         let entries = entries(changes);
         // In trouble an empty batch shows whether the file can be used again.
-        if entries.is_empty() && chronicle.troubles().borrow().is_none() {
+        if entries.is_empty() && event_log.troubles().borrow().is_none() {
             return Ok(());
         }
-        let mut commit = Box::pin(clerk.ask(move |disk| disk.commit(&entries)));
+        let mut commit = Box::pin(writer.ask(move |disk| disk.commit(&entries)));
         if let Ok(outcome) = tokio::time::timeout(SLOW, &mut commit).await {
             return outcome;
         }
-        chronicle.set_trouble(Some(slow(clerk.path())));
+        event_log.set_trouble(Some(slow(writer.path())));
         commit.await
     }
 }
@@ -207,39 +207,39 @@ mod tests {
     async fn a_keeper_that_panics_is_an_alarm_and_loses_and_doubles_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE_NAME);
-        let (chronicle, stop) = (EventLog::default(), CancellationToken::new());
-        let clerk = Writer::start(&path).unwrap();
+        let (event_log, stop) = (EventLog::default(), CancellationToken::new());
+        let writer = Writer::start(&path).unwrap();
         let retry = Duration::from_millis(20);
-        let keeper = ArchiveWriter::new(chronicle.clone(), clerk, retry, stop.clone());
-        chronicle.note("game", "kept in the first life", None);
+        let writer = ArchiveWriter::new(event_log.clone(), writer, retry, stop.clone());
+        event_log.note("game", "kept in the first life", None);
         let mut lives = 0;
-        let surviving = keeper.outlive(|| {
+        let surviving = writer.outlive(|| {
             lives += 1;
             let life = lives;
-            let (keeper, chronicle) = (&keeper, &chronicle);
+            let (writer, event_log) = (&writer, &event_log);
             async move {
                 if life > 1 {
-                    return keeper.work().await;
+                    return writer.work().await;
                 }
                 let kept = async {
-                    while keeper.kept.load(Ordering::Relaxed) == 0 {
+                    while writer.kept.load(Ordering::Relaxed) == 0 {
                         tokio::task::yield_now().await;
                     }
                 };
                 tokio::select! {
-                    () = keeper.work() => {}
+                    () = writer.work() => {}
                     () = kept => {}
                 }
-                chronicle.note("game", "not kept any more", None);
+                event_log.note("game", "not kept any more", None);
                 panic!("an injected fault");
             }
         });
         let watched = async {
-            let mut troubles = chronicle.troubles();
+            let mut troubles = event_log.troubles();
             let raised = troubles.wait_for(Option::is_some).await.unwrap().clone();
             assert!(raised.unwrap().contains("failed (an injected fault)"));
             troubles.wait_for(Option::is_none).await.unwrap();
-            chronicle.note("game", "kept at the end", None);
+            event_log.note("game", "kept at the end", None);
             stop.cancel();
         };
         let guard = Duration::from_secs(60);
@@ -261,12 +261,12 @@ mod tests {
     async fn a_keeper_that_panics_whenever_it_lives_ends_when_it_is_told_to() {
         let folder = tempfile::tempdir().unwrap();
         let stop = CancellationToken::new();
-        let clerk = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
-        let chronicle = EventLog::default();
+        let writer = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
+        let event_log = EventLog::default();
         let hour = Duration::from_secs(3600);
-        let keeper = ArchiveWriter::new(chronicle.clone(), clerk, hour, stop.clone());
+        let writer = ArchiveWriter::new(event_log.clone(), writer, hour, stop.clone());
         let mut lives = 0;
-        keeper
+        writer
             .outlive(|| {
                 lives += 1;
                 stop.cancel();
@@ -274,6 +274,6 @@ mod tests {
             })
             .await;
         assert_eq!(lives, 2, "once more after it was told to");
-        assert!(chronicle.troubles().borrow().is_some());
+        assert!(event_log.troubles().borrow().is_some());
     }
 }

@@ -1,7 +1,7 @@
 //! Arenas: which are joined, when, and how long we say that we are still there.
 //!
 //! * `rule`: what an arena must be like, and whom it lets in
-//! * `duty`: what the calendar is told and what it wants done
+//! * `effect`: what the calendar is told and what it wants done
 //! * `calendar`: the arenas ahead and those we are in, told the time
 //! * `steward`: the calls, and the porter's end of all this
 

@@ -204,7 +204,7 @@ impl ArenaSchedule {
         plan.entrance = entrance;
         plan.failures = 0;
         (plan.look, plan.next) = (now, now);
-        Some(self.hear(ArenaEvent::Tick, now, SystemTime::now()))
+        Some(self.handle(ArenaEvent::Tick, now, SystemTime::now()))
     }
 
     /// Leaves an arena because the operator says so. Says whether we had anything to do with it.
@@ -270,7 +270,7 @@ impl ArenaSchedule {
     }
 
     /// When [`Heard::Tick`] is wanted.
-    pub fn wake_at(&self) -> Option<Instant> {
+    pub fn next_timeout(&self) -> Option<Instant> {
         let list = (self.open && self.rules.auto && !self.listing).then_some(self.list_at);
         let plans = self.plans.values().filter(|plan| !plan.calling);
         let plans = plans.flat_map(|plan| match plan.stage {
@@ -295,9 +295,14 @@ impl ArenaSchedule {
     }
 
     /// Takes in what happened and says what is to be done about it.
-    pub fn hear(&mut self, heard: ArenaEvent, now: Instant, wall: SystemTime) -> Vec<ArenaEffect> {
+    pub fn handle(
+        &mut self,
+        received: ArenaEvent,
+        now: Instant,
+        wall: SystemTime,
+    ) -> Vec<ArenaEffect> {
         let mut out = Vec::new();
-        match heard {
+        match received {
             ArenaEvent::Tick => {}
             ArenaEvent::Listed(arenas) => self.listed(&arenas, now, wall),
             ArenaEvent::NotListed(wait) => {
@@ -349,7 +354,7 @@ impl ArenaSchedule {
             return;
         };
         let show = plan.look <= now;
-        let duty = match plan.stage {
+        let effect = match plan.stage {
             ArenaState::Ahead if self.open && due.is_some_and(|due| due <= now) => {
                 Some(ArenaEffect::Join(id.to_owned(), plan.entrance.clone()))
             }
@@ -362,15 +367,15 @@ impl ArenaSchedule {
             }
             _ => None,
         };
-        let Some(mut duty) = duty else {
+        let Some(mut effect) = effect else {
             return;
         };
         plan.calling = true;
-        if let ArenaEffect::Join(_, entrance) = &mut duty {
+        if let ArenaEffect::Join(_, entrance) = &mut effect {
             entrance.pair_me = plan.begins.is_none_or(|begins| begins <= now);
             plan.joined = Some(now);
         }
-        out.push(duty);
+        out.push(effect);
     }
 
     fn listed(&mut self, arenas: &[Arena], now: Instant, wall: SystemTime) {

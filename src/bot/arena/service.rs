@@ -44,23 +44,23 @@ impl ArenaService {
 
     /// Whether anything may be joined; what we are in is left when it may not.
     pub(in crate::bot) fn set_open(&mut self, open: bool) {
-        let duties = self.calendar.set_open(open, Instant::now());
-        self.carry_out(duties);
+        let effects = self.calendar.set_open(open, Instant::now());
+        self.run_effect(effects);
     }
 
     /// Joins an arena because the operator says so. Says whether any may be joined now.
     pub(in crate::bot) fn join(&mut self, id: &str, entrance: JoinOptions) -> bool {
-        let duties = self.calendar.join(id, entrance, Instant::now());
-        let open = duties.is_some();
-        self.carry_out(duties.unwrap_or_default());
+        let effects = self.calendar.join(id, entrance, Instant::now());
+        let open = effects.is_some();
+        self.run_effect(effects.unwrap_or_default());
         open
     }
 
     /// Leaves it because the operator says so. Says whether there was anything to leave.
     pub(in crate::bot) fn leave(&mut self, id: &str) -> bool {
-        let duties = self.calendar.leave(id);
-        let known = duties.is_some();
-        self.carry_out(duties.unwrap_or_default());
+        let effects = self.calendar.leave(id);
+        let known = effects.is_some();
+        self.run_effect(effects.unwrap_or_default());
         known
     }
 
@@ -75,8 +75,8 @@ impl ArenaService {
     }
 
     /// When [`Heard::Tick`] is wanted.
-    pub(in crate::bot) fn wake_at(&self) -> Option<Instant> {
-        self.calendar.wake_at()
+    pub(in crate::bot) fn next_timeout(&self) -> Option<Instant> {
+        self.calendar.next_timeout()
     }
 
     /// Whether no call is under way.
@@ -90,7 +90,7 @@ impl ArenaService {
     }
 
     /// What the lobby's news are to arenas.
-    pub(in crate::bot) fn heard(news: &AccountEvent) -> ArenaEvent {
+    pub(in crate::bot) fn handle_event(news: &AccountEvent) -> ArenaEvent {
         match news {
             AccountEvent::Event(Event::GameStart(game)) => ArenaEvent::Began(game.clone()),
             AccountEvent::Event(Event::GameFinish(game)) => ArenaEvent::Ended(game.clone()),
@@ -100,9 +100,11 @@ impl ArenaService {
     }
 
     /// Takes in what happened.
-    pub(in crate::bot) fn hear(&mut self, heard: ArenaEvent) {
-        let duties = self.calendar.hear(heard, Instant::now(), SystemTime::now());
-        self.carry_out(duties);
+    pub(in crate::bot) fn handle(&mut self, received: ArenaEvent) {
+        let effects = self
+            .calendar
+            .handle(received, Instant::now(), SystemTime::now());
+        self.run_effect(effects);
     }
 
     /// Our rating has changed.
@@ -110,10 +112,10 @@ impl ArenaService {
         self.calendar.set_rating(rating);
     }
 
-    fn carry_out(&mut self, duties: Vec<ArenaEffect>) {
-        for duty in duties {
+    fn run_effect(&mut self, effects: Vec<ArenaEffect>) {
+        for effect in effects {
             let client = self.client.clone();
-            self.calls.push(match duty {
+            self.calls.push(match effect {
                 ArenaEffect::List => Box::pin(list(client)),
                 ArenaEffect::Show(id) => Box::pin(show(client, id)),
                 ArenaEffect::Join(id, entrance) => Box::pin(join(client, id, entrance)),

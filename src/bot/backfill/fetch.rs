@@ -25,30 +25,30 @@ type LookupAnswer = (GameId, Result<ExportedGame, Error>);
 /// Looks for the ends of games.
 pub(in crate::bot) struct Backfill {
     client: Client,
-    memory: BotState,
+    state: BotState,
     alarms: Alerts,
     listeners: EventBus,
     me: UserId,
-    agenda: RetryQueue,
+    retry_queue: RetryQueue,
     asking: Option<BoxFuture<'static, LookupAnswer>>,
 }
 
 impl Backfill {
     pub(in crate::bot) fn new(
         client: Client,
-        memory: BotState,
+        state: BotState,
         alarms: Alerts,
         listeners: EventBus,
         me: UserId,
-        pace: &BotTiming,
+        timing: &BotTiming,
     ) -> Self {
         Self {
             client,
-            memory,
+            state,
             alarms,
             listeners,
             me,
-            agenda: RetryQueue::new(pace),
+            retry_queue: RetryQueue::new(timing),
             asking: None,
         }
     }
@@ -60,22 +60,22 @@ impl Backfill {
         running: &BTreeSet<GameId>,
         is_minded: impl Fn(&GameId) -> bool,
     ) {
-        let mut missing = self.memory.open_games();
-        missing.extend(self.memory.untold_ratings());
+        let mut missing = self.state.open_games();
+        missing.extend(self.state.untold_ratings());
         missing.retain(|open| !running.contains(&open.game) && !is_minded(&open.game));
-        self.agenda.set(missing, Instant::now());
+        self.retry_queue.set(missing, Instant::now());
     }
 
     /// Asks for the next game that is due.
     pub(in crate::bot) fn start(&mut self) {
         let now = Instant::now();
         while self.asking.is_none()
-            && let Some(game) = self.agenda.next(now)
+            && let Some(game) = self.retry_queue.next(now)
         {
-            if !self.memory.is_open(&game) && !self.memory.lacks_rating(&game) {
+            if !self.state.is_open(&game) && !self.state.lacks_rating(&game) {
                 // It was told after all.
-                let today = self.memory.now();
-                self.agenda
+                let today = self.state.now();
+                self.retry_queue
                     .answered(&game, LookupOutcome::Settled, now, today);
                 continue;
             }
@@ -88,8 +88,10 @@ impl Backfill {
     }
 
     /// When something is due; while a call is under way, its answer comes first.
-    pub(in crate::bot) fn wake_at(&self) -> Option<Instant> {
-        self.agenda.wake_at().filter(|_| self.asking.is_none())
+    pub(in crate::bot) fn next_timeout(&self) -> Option<Instant> {
+        self.retry_queue
+            .next_timeout()
+            .filter(|_| self.asking.is_none())
     }
 
     /// Waits for the call under way; nothing when there is none. May be dropped at any await.
@@ -97,15 +99,15 @@ impl Backfill {
         let (game, answer) = self.asking.as_mut()?.await;
         self.asking = None;
         let found = self.found(&game, &answer);
-        let (now, today) = (Instant::now(), self.memory.now());
-        match self.agenda.answered(&game, found, now, today) {
+        let (now, today) = (Instant::now(), self.state.now());
+        match self.retry_queue.answered(&game, found, now, today) {
             NextLookup::Stay => {}
             NextLookup::Leave => {
                 tracing::warn!(%game, "cannot find out how it ended: tried again at the next start");
             }
-            NextLookup::Forget if self.memory.is_open(&game) => {
+            NextLookup::Forget if self.state.is_open(&game) => {
                 tracing::warn!(%game, "cannot find out how it ended: it is not counted");
-                self.memory.give_game_up(&game);
+                self.state.give_game_up(&game);
             }
             NextLookup::Forget => self.rate(&game, 0, None),
         }
@@ -122,13 +124,13 @@ impl Backfill {
                 return LookupOutcome::Failed(error.wait());
             }
         };
-        match account(export, &self.me, self.memory.now()) {
+        match account(export, &self.me, self.state.now()) {
             MissedResult::Running => LookupOutcome::Running,
             MissedResult::Foreign => {
-                self.memory.give_game_up(game);
+                self.state.give_game_up(game);
                 LookupOutcome::Settled
             }
-            MissedResult::Over(missed) if !self.memory.is_open(game) => {
+            MissedResult::Over(missed) if !self.state.is_open(game) => {
                 let them = missed.ending.us.map(|us| export.players.of(us.other()));
                 let theirs = them.and_then(|player| player.rating_diff);
                 self.rate(game, missed.finished.rating_diff.unwrap_or(0), theirs);
@@ -144,12 +146,12 @@ impl Backfill {
 
     /// What a game whose end was counted did to our rating, nought if nobody can say, and to theirs.
     fn rate(&self, game: &GameId, diff: i32, theirs: Option<i32>) {
-        if self.memory.lacks_rating(game) {
+        if self.state.lacks_rating(game) {
             tracing::info!(%game, diff, "its rating change was never told: looked up");
-            let tripped = self.memory.rated(game, diff);
-            let chronicle = self.listeners.chronicle();
-            chronicle.rated(game, diff, theirs);
-            say_tripped(&self.alarms, tripped);
+            let pause = self.state.rated(game, diff);
+            let event_log = self.listeners.event_log();
+            event_log.rated(game, diff, theirs);
+            say_tripped(&self.alarms, pause);
         }
     }
 
@@ -159,8 +161,8 @@ impl Backfill {
             && export.variant == Variant::Atomic
             && export.initial_fen.is_none()
         {
-            let chronicle = self.listeners.chronicle();
-            chronicle.missed(export, us, &replayed(export));
+            let event_log = self.listeners.event_log();
+            event_log.missed(export, us, &replayed(export));
         }
     }
 
@@ -181,8 +183,8 @@ impl Backfill {
             fen = %ending.fen,
             "game over while nobody looked"
         );
-        self.memory.started(&started);
-        say_tripped(&self.alarms, self.memory.finished(finished));
+        self.state.started(&started);
+        say_tripped(&self.alarms, self.state.finished(finished));
         self.listeners.tell(BotEvent::Finished {
             ending: Arc::new(ending),
         });

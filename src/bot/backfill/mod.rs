@@ -1,9 +1,9 @@
 //! Games that ended while nobody looked: found, looked up, and counted as if their end had been seen.
 //!
-//! What is missing is known from `memory`: every game leaves a note when it begins, and the note goes
+//! What is missing is known from `state`: every game leaves a note when it begins, and the note goes
 //! when its end is counted. Nothing here plays, and nothing here is urgent.
 //!
-//! * `agenda`: which games are looked up and when, and when that is given up
+//! * `retry_queue`: which games are looked up and when, and when that is given up
 //! * `account`: what an exported game counts as
 //! * `seeker`: the calls, one at a time
 

@@ -61,10 +61,10 @@ struct RetryEntry {
 }
 
 impl RetryQueue {
-    pub(super) fn new(pace: &BotTiming) -> Self {
+    pub(super) fn new(timing: &BotTiming) -> Self {
         Self {
-            first: pace.again * 2,
-            longest: pace.reconcile,
+            first: timing.again * 2,
+            longest: timing.reconcile,
             entries: BTreeMap::new(),
         }
     }
@@ -95,7 +95,7 @@ impl RetryQueue {
     }
 
     /// When the next one is due.
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.entries.values().filter_map(|entry| entry.due).min()
     }
 
@@ -150,58 +150,58 @@ mod tests {
         }
     }
 
-    fn agenda(games: &[(&str, u64)]) -> (RetryQueue, Instant) {
-        let mut agenda = RetryQueue::new(&BotTiming::default());
+    fn retry_queue(games: &[(&str, u64)]) -> (RetryQueue, Instant) {
+        let mut retry_queue = RetryQueue::new(&BotTiming::default());
         let now = Instant::now();
         let missing = games.iter().map(|(game, since)| open(game, *since));
-        agenda.set(missing.collect(), now);
-        (agenda, now)
+        retry_queue.set(missing.collect(), now);
+        (retry_queue, now)
     }
 
-    fn ask(agenda: &mut RetryQueue, found: LookupOutcome, now: Instant) -> NextLookup {
-        let game = agenda.next(now).expect("one is due");
-        agenda.answered(&game, found, now, Timestamp::from_millis(1000))
+    fn ask(retry_queue: &mut RetryQueue, found: LookupOutcome, now: Instant) -> NextLookup {
+        let game = retry_queue.next(now).expect("one is due");
+        retry_queue.answered(&game, found, now, Timestamp::from_millis(1000))
     }
 
     #[test]
     fn the_oldest_is_asked_for_first_and_each_once() {
-        let (mut agenda, now) = agenda(&[("a", 30), ("b", 10), ("c", 20)]);
-        let order: Vec<_> = std::iter::from_fn(|| agenda.next(now)).collect();
+        let (mut retry_queue, now) = retry_queue(&[("a", 30), ("b", 10), ("c", 20)]);
+        let order: Vec<_> = std::iter::from_fn(|| retry_queue.next(now)).collect();
         assert_eq!(order, ["b", "c", "a"].map(GameId::new));
-        assert_eq!(agenda.wake_at(), None);
+        assert_eq!(retry_queue.next_timeout(), None);
         for game in &order {
             let today = Timestamp::from_millis(100);
-            let next = agenda.answered(game, LookupOutcome::Settled, now, today);
+            let next = retry_queue.answered(game, LookupOutcome::Settled, now, today);
             assert_eq!(next, NextLookup::Stay);
         }
-        assert!(agenda.entries.is_empty());
+        assert!(retry_queue.entries.is_empty());
     }
 
     #[test]
     fn a_game_that_nobody_knows_is_given_up_after_three_looks() {
-        let (mut agenda, mut now) = agenda(&[("a", 0)]);
+        let (mut retry_queue, mut now) = retry_queue(&[("a", 0)]);
         for wait in [10, 20] {
             assert_eq!(
-                ask(&mut agenda, LookupOutcome::Nothing, now),
+                ask(&mut retry_queue, LookupOutcome::Nothing, now),
                 NextLookup::Stay
             );
-            assert_eq!(agenda.wake_at(), Some(now + SECOND * wait));
+            assert_eq!(retry_queue.next_timeout(), Some(now + SECOND * wait));
             now += SECOND * wait;
         }
         assert_eq!(
-            ask(&mut agenda, LookupOutcome::Nothing, now),
+            ask(&mut retry_queue, LookupOutcome::Nothing, now),
             NextLookup::Forget
         );
-        assert_eq!(agenda.wake_at(), None);
+        assert_eq!(retry_queue.next_timeout(), None);
     }
 
     #[test]
     fn a_server_in_trouble_is_asked_less_and_less_and_then_at_the_next_start() {
-        let (mut agenda, mut now) = agenda(&[("a", 0)]);
+        let (mut retry_queue, mut now) = retry_queue(&[("a", 0)]);
         let mut waits = Vec::new();
         let left = loop {
-            let next = ask(&mut agenda, LookupOutcome::Failed(None), now);
-            let Some(due) = agenda.wake_at() else {
+            let next = ask(&mut retry_queue, LookupOutcome::Failed(None), now);
+            let Some(due) = retry_queue.next_timeout() else {
                 break next;
             };
             waits.push((due - now).as_secs());
@@ -210,15 +210,19 @@ mod tests {
         assert_eq!(left, NextLookup::Leave);
         assert_eq!(waits, [10, 20, 40, 80, 160, 300, 300, 300, 300]);
         // The next list changes nothing about that.
-        agenda.set(vec![open("a", 0)], now);
-        assert_eq!(agenda.next(now), None);
+        retry_queue.set(vec![open("a", 0)], now);
+        assert_eq!(retry_queue.next(now), None);
     }
 
     #[test]
     fn an_advised_wait_is_honoured() {
-        let (mut agenda, now) = agenda(&[("a", 0)]);
-        ask(&mut agenda, LookupOutcome::Failed(Some(SECOND * 60)), now);
-        assert_eq!(agenda.wake_at(), Some(now + SECOND * 60));
+        let (mut retry_queue, now) = retry_queue(&[("a", 0)]);
+        ask(
+            &mut retry_queue,
+            LookupOutcome::Failed(Some(SECOND * 60)),
+            now,
+        );
+        assert_eq!(retry_queue.next_timeout(), Some(now + SECOND * 60));
     }
 
     #[test]
@@ -227,18 +231,18 @@ mod tests {
             (LookupOutcome::Failed(None), NextLookup::Forget),
             (LookupOutcome::Running, NextLookup::Stay),
         ] {
-            let (mut agenda, now) = agenda(&[("a", 0)]);
-            let game = agenda.next(now).unwrap();
+            let (mut retry_queue, now) = retry_queue(&[("a", 0)]);
+            let game = retry_queue.next(now).unwrap();
             let later = Timestamp::from_millis(0) + LIFE;
-            assert_eq!(agenda.answered(&game, found, now, later), expected);
+            assert_eq!(retry_queue.answered(&game, found, now, later), expected);
         }
     }
 
     #[test]
     fn a_game_that_is_counted_or_played_meanwhile_is_not_asked_for() {
-        let (mut agenda, now) = agenda(&[("a", 0), ("b", 1)]);
-        agenda.set(vec![open("b", 1)], now);
-        assert_eq!(agenda.next(now), Some(GameId::new("b")));
-        assert_eq!(agenda.next(now), None);
+        let (mut retry_queue, now) = retry_queue(&[("a", 0), ("b", 1)]);
+        retry_queue.set(vec![open("b", 1)], now);
+        assert_eq!(retry_queue.next(now), Some(GameId::new("b")));
+        assert_eq!(retry_queue.next(now), None);
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn blocked(
 
 /// What else speaks against the challenger. Who is welcome is spared all of it: that is what the
 /// list is for.
-pub(super) fn objections(
+pub(super) fn violations(
     challenge: &Challenge,
     rules: &Visitors,
     standing: &ChallengeContext<'_>,

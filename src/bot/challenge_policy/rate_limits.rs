@@ -8,7 +8,7 @@ use crate::config::Visitors;
 use crate::lichess::{Challenge, DeclineReason};
 
 /// What speaks against one more game with this challenger.
-pub(super) fn objections(
+pub(super) fn violations(
     challenge: &Challenge,
     rules: &Visitors,
     past: OpponentHistory,

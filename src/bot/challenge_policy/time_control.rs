@@ -17,7 +17,7 @@ const LEAST_DURATION: Duration = Duration::from_secs(30);
 const BULLET_ENDS: Duration = Duration::from_secs(180);
 
 /// What speaks against the clock.
-pub(super) fn objections(
+pub(super) fn violations(
     time: TimeControl,
     rules: &Visitors,
     asked: RuleScope,

@@ -19,7 +19,7 @@ pub(super) enum RuleScope {
 }
 
 /// What speaks against the game, its clock aside.
-pub(super) fn objections(
+pub(super) fn violations(
     challenge: &Challenge,
     compat: Option<Compat>,
     rules: &Visitors,

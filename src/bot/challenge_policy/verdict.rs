@@ -24,13 +24,13 @@ pub struct PolicyVerdict {
     /// What is done.
     pub decision: Decision,
     /// Every rule that speaks against it, the one that decides first.
-    pub objections: Vec<Violation>,
+    pub violations: Vec<Violation>,
 }
 
 impl PolicyVerdict {
     /// The rule that decided; none where the challenge is taken.
     pub fn decided_by(&self) -> Option<&Violation> {
-        self.objections.first()
+        self.violations.first()
     }
 
     /// Whether nothing but the want of a seat speaks against it.
@@ -41,23 +41,23 @@ impl PolicyVerdict {
     fn ignored(rule: ChallengeRule) -> Self {
         Self {
             decision: Decision::Ignore,
-            objections: vec![Violation::new(rule, DeclineReason::Generic, "")],
+            violations: vec![Violation::new(rule, DeclineReason::Generic, "")],
         }
     }
 
-    fn of(mut objections: Vec<Violation>) -> Self {
-        objections.sort_by_key(|objection| objection.rule);
-        let decision = match objections.first() {
+    fn of(mut violations: Vec<Violation>) -> Self {
+        violations.sort_by_key(|violation| violation.rule);
+        let decision = match violations.first() {
             None => Decision::Accept,
             Some(first) if first.rule.is_about_time() => {
-                let about_time = objections.iter().filter(|o| o.rule.is_about_time());
+                let about_time = violations.iter().filter(|o| o.rule.is_about_time());
                 Decision::Decline(time_control::together(about_time.map(|o| o.reason)))
             }
             Some(first) => Decision::Decline(first.reason),
         };
         Self {
             decision,
-            objections,
+            violations,
         }
     }
 }
@@ -83,11 +83,11 @@ pub fn judge_challenge(
     let mut out = Vec::new();
     opponent::blocked(challenger, standing, &mut out);
     if asked == RuleScope::All {
-        opponent::objections(challenge, rules, standing, &mut out);
-        rate_limits::objections(challenge, rules, standing.past, &mut out);
+        opponent::violations(challenge, rules, standing, &mut out);
+        rate_limits::violations(challenge, rules, standing.past, &mut out);
     }
-    variant::objections(challenge, compat, rules, standing, asked, &mut out);
-    time_control::objections(challenge.time_control, rules, asked, &mut out);
+    variant::violations(challenge, compat, rules, standing, asked, &mut out);
+    time_control::violations(challenge.time_control, rules, asked, &mut out);
     out.extend(rate_limits::house(standing));
     PolicyVerdict::of(out)
 }

@@ -68,12 +68,12 @@ impl ChatSender {
 /// The answer to a command.
 pub(super) fn answer(
     command: ChatCommand,
-    asker: ChatSender,
+    sender: ChatSender,
     about: &Players,
     facts: &GameFacts,
 ) -> String {
     match command {
-        ChatCommand::Help if asker.may_see_evals() => {
+        ChatCommand::Help if sender.may_see_evals() => {
             "I answer !name, !eval, !clock, !stats and !ping.".to_owned()
         }
         ChatCommand::Help => "I answer !name, !clock, !stats and !ping.".to_owned(),
@@ -81,7 +81,7 @@ pub(super) fn answer(
             "I am {}, playing atomic chess with {} {}.",
             about.me, about.engine, about.version
         ),
-        ChatCommand::Eval if asker.may_see_evals() => eval(about.us, facts),
+        ChatCommand::Eval if sender.may_see_evals() => eval(about.us, facts),
         ChatCommand::Eval => "I keep my opinion to myself while we play.".to_owned(),
         ChatCommand::Clock => clocks(facts),
         ChatCommand::Stats => stats(&about.opponent, facts),
@@ -208,9 +208,9 @@ mod tests {
             }),
             ..GameFacts::default()
         };
-        let reply = |asker| answer(ChatCommand::Eval, asker, &about(), &facts);
+        let reply = |sender| answer(ChatCommand::Eval, sender, &about(), &facts);
         assert_eq!(reply(SPECTATOR), "-1.23 for White at depth 17 (move 11).");
-        for asker in [
+        for sender in [
             OPPONENT,
             ChatSender {
                 room: Room::Spectator,
@@ -221,8 +221,8 @@ mod tests {
                 plays: false,
             },
         ] {
-            assert!(!reply(asker).contains("1.23"), "{asker:?}");
-            assert!(!answer(ChatCommand::Help, asker, &about(), &facts).contains("eval"));
+            assert!(!reply(sender).contains("1.23"), "{sender:?}");
+            assert!(!answer(ChatCommand::Help, sender, &about(), &facts).contains("eval"));
         }
     }
 
@@ -267,8 +267,8 @@ mod tests {
             ChatCommand::Stats,
             ChatCommand::Ping,
         ] {
-            for asker in [SPECTATOR, OPPONENT] {
-                let text = answer(command, asker, &about(), &facts);
+            for sender in [SPECTATOR, OPPONENT] {
+                let text = answer(command, sender, &about(), &facts);
                 assert!(text.chars().count() <= 140, "{text}");
                 assert!(!text.starts_with(MARK), "bots must not answer each other");
             }

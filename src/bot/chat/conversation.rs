@@ -104,14 +104,14 @@ pub struct Conversation {
     about: Option<Players>,
     said: ChatState,
     facts: GameFacts,
-    flood: ReplyLimit,
+    reply_limit: ReplyLimit,
 }
 
 impl Conversation {
     /// A game in which this was said before.
     pub fn new(game: GameId, settings: Arc<Settings>, said: ChatState) -> Self {
         Self {
-            flood: ReplyLimit::new(settings.chat.pause),
+            reply_limit: ReplyLimit::new(settings.chat.pause),
             game,
             settings,
             about: None,
@@ -164,31 +164,31 @@ impl Conversation {
     }
 
     /// Somebody said something. `tally` is asked only if the answer needs it.
-    pub fn heard(
+    pub fn handle_event(
         &mut self,
         line: &ChatLine,
         tally: impl FnOnce() -> Option<ScoreTally>,
         now: Instant,
     ) -> Option<ChatMessage> {
         let about = self.about.as_ref()?;
-        let speaker = UserId::new(&line.username);
-        let ours = speaker == UserId::new(&about.me);
-        if !self.settings.chat.commands || ours || speaker.as_str() == SERVER {
+        let chat_task = UserId::new(&line.username);
+        let ours = chat_task == UserId::new(&about.me);
+        if !self.settings.chat.commands || ours || chat_task.as_str() == SERVER {
             return None;
         }
         let command = ChatCommand::read(&line.text)?;
-        if !self.flood.admits(&speaker, now) {
+        if !self.reply_limit.admits(&chat_task, now) {
             return None;
         }
-        let asker = ChatSender {
+        let sender = ChatSender {
             room: line.room,
-            plays: about.opponent_id.as_ref() == Some(&speaker),
+            plays: about.opponent_id.as_ref() == Some(&chat_task),
         };
         let mut facts = self.facts;
         if command == ChatCommand::Stats {
             facts.tally = tally();
         }
-        let text = answer(command, asker, about, &facts);
+        let text = answer(command, sender, about, &facts);
         self.line(line.room, &text, MessageKind::Answer)
     }
 
@@ -205,7 +205,7 @@ impl Conversation {
         })
     }
 
-    fn both_rooms(&self, player: &str, spectator: &str, occasion: MessageKind) -> Vec<ChatMessage> {
+    fn both_rooms(&self, player: &str, spectator: &str, kind: MessageKind) -> Vec<ChatMessage> {
         let Some(about) = &self.about else {
             return Vec::new();
         };
@@ -217,18 +217,18 @@ impl Conversation {
         };
         [(Room::Player, player), (Room::Spectator, spectator)]
             .into_iter()
-            .filter_map(|(room, text)| self.line(room, &Template(text).fill(&words), occasion))
+            .filter_map(|(room, text)| self.line(room, &Template(text).fill(&words), kind))
             .collect()
     }
 
-    fn line(&self, room: Room, text: &str, occasion: MessageKind) -> Option<ChatMessage> {
+    fn line(&self, room: Room, text: &str, kind: MessageKind) -> Option<ChatMessage> {
         Some(ChatMessage {
             game: self.game.clone(),
             room,
             text: sendable(text)?,
-            occasion,
+            kind,
             pause: self.settings.chat.pause,
-            receipt: OutcomeSender::default(),
+            outcome_sender: OutcomeSender::default(),
         })
     }
 }
@@ -357,7 +357,7 @@ mod tests {
         let mut talk = conversation(settings(), ChatState::default());
         let now = Instant::now();
         for room in [Room::Player, Room::Spectator] {
-            let line = talk.heard(&says(room, "BlastCap", "!ping"), || None, now);
+            let line = talk.handle_event(&says(room, "BlastCap", "!ping"), || None, now);
             assert_eq!(line.map(|line| line.room), Some(room));
         }
     }
@@ -367,7 +367,11 @@ mod tests {
         let mut talk = conversation(settings(), ChatState::default());
         for name in ["Megaton", "megaton", "lichess", "Lichess"] {
             let line = says(Room::Player, name, "!help");
-            assert_eq!(talk.heard(&line, || None, Instant::now()), None, "{name}");
+            assert_eq!(
+                talk.handle_event(&line, || None, Instant::now()),
+                None,
+                "{name}"
+            );
         }
     }
 
@@ -377,7 +381,7 @@ mod tests {
         settings.chat.commands = false;
         let mut talk = conversation(settings, ChatState::default());
         let line = says(Room::Player, "BlastCap", "!help");
-        assert_eq!(talk.heard(&line, || None, Instant::now()), None);
+        assert_eq!(talk.handle_event(&line, || None, Instant::now()), None);
     }
 
     #[test]
@@ -386,7 +390,7 @@ mod tests {
         let now = Instant::now();
         for name in ["BlastCap", "blastcap", "BLASTCAP"] {
             let line = says(Room::Spectator, name, "!eval");
-            let answer = talk.heard(&line, || None, now).map(|line| line.text);
+            let answer = talk.handle_event(&line, || None, now).map(|line| line.text);
             assert!(answer.is_some_and(|text| text.contains("keep my opinion")));
         }
     }
@@ -396,7 +400,7 @@ mod tests {
         let mut talk = conversation(settings(), ChatState::default());
         let line = says(Room::Player, "BlastCap", "!stats");
         let now = Instant::now();
-        let answers = (0..500).filter(|_| talk.heard(&line, || None, now).is_some());
+        let answers = (0..500).filter(|_| talk.handle_event(&line, || None, now).is_some());
         assert_eq!(answers.count(), 4);
     }
 }

@@ -23,11 +23,11 @@ pub struct ChatMessage {
     /// What.
     pub text: String,
     /// What it is for.
-    pub occasion: MessageKind,
+    pub kind: MessageKind,
     /// Least time between two lines of ours in this game.
     pub pause: Duration,
     /// Who wants to know what became of it.
-    pub receipt: OutcomeSender,
+    pub outcome_sender: OutcomeSender,
 }
 
 /// Where it is told what became of a line; nowhere, as a rule. It says nothing about the line: any
@@ -45,7 +45,7 @@ impl Eq for OutcomeSender {}
 
 impl OutcomeSender {
     /// A receipt, and where it is awaited.
-    pub(super) fn awaited() -> (Self, OutcomeReceiver) {
+    pub(super) fn outcome_receiver() -> (Self, OutcomeReceiver) {
         let (sender, receiver) = mpsc::channel(1);
         (Self(Some(sender)), OutcomeReceiver(receiver))
     }

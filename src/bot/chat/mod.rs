@@ -7,8 +7,8 @@
 //!
 //! * `conversation`: one game, from what happens in it to what is said
 //! * `commands`: what can be asked, and the answers
-//! * `flood`: how often anybody is answered
-//! * `line`: one line of ours; `queue`: which of them goes next; `lane`: the task that sends them
+//! * `reply_limit`: how often anybody is answered
+//! * `line`: one line of ours; `queue`: which of them goes next; `chat_queue`: the task that sends them
 
 mod commands;
 mod conversation;

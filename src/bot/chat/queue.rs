@@ -75,7 +75,7 @@ impl PendingMessages {
     }
 
     /// When the next line may be said; nothing if none waits.
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
         let with_lines = self
             .games
             .iter()
@@ -102,9 +102,9 @@ mod tests {
             game: GameId::new(game),
             room: Room::Player,
             text: text.into(),
-            occasion: MessageKind::Answer,
+            kind: MessageKind::Answer,
             pause: PAUSE,
-            receipt: OutcomeSender::default(),
+            outcome_sender: OutcomeSender::default(),
         }
     }
 
@@ -121,7 +121,7 @@ mod tests {
         let first = [said(&mut queue, now), said(&mut queue, now)];
         assert!(first.iter().flatten().all(|(_, text)| text == "one"));
         assert_eq!(said(&mut queue, now), None);
-        assert_eq!(queue.wake_at(), Some(now + PAUSE));
+        assert_eq!(queue.next_timeout(), Some(now + PAUSE));
         assert!(said(&mut queue, now + PAUSE).is_some());
         assert!(said(&mut queue, now + PAUSE).is_some());
         assert!(queue.is_empty());

@@ -53,11 +53,11 @@ mod tests {
 
     #[test]
     fn a_user_and_a_game_have_so_many_answers_in_a_while() {
-        let mut flood = ReplyLimit::new(Duration::from_secs(3));
+        let mut reply_limit = ReplyLimit::new(Duration::from_secs(3));
         let now = Instant::now();
         let mut asked = |name: &str, at| {
             let user = UserId::new(name);
-            (0..100).filter(|_| flood.admits(&user, at)).count()
+            (0..100).filter(|_| reply_limit.admits(&user, at)).count()
         };
         assert_eq!(asked("a", now), 4);
         assert_eq!(asked("b", now), 4);
@@ -68,11 +68,11 @@ mod tests {
 
     #[test]
     fn a_thousand_users_cost_no_memory() {
-        let mut flood = ReplyLimit::new(Duration::ZERO);
+        let mut reply_limit = ReplyLimit::new(Duration::ZERO);
         let now = Instant::now();
         for n in 0..1000 {
-            flood.admits(&UserId::new(&format!("user{n}")), now);
+            reply_limit.admits(&UserId::new(&format!("user{n}")), now);
         }
-        assert!(flood.answers.len() <= MOST_A_GAME);
+        assert!(reply_limit.answers.len() <= MOST_A_GAME);
     }
 }

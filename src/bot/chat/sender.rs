@@ -46,17 +46,17 @@ impl ChatQueue {
     /// # Errors
     /// When the server would refuse the line, or too many wait already.
     pub fn say(&self, game: GameId, room: Room, text: &str) -> Result<OutcomeReceiver, ChatError> {
-        let (receipt, awaited) = OutcomeSender::awaited();
+        let (outcome_sender, outcome_receiver) = OutcomeSender::outcome_receiver();
         let line = ChatMessage {
             game,
             room,
             text: checked(text)?.to_owned(),
-            occasion: MessageKind::Operator,
+            kind: MessageKind::Operator,
             pause: Duration::ZERO,
-            receipt,
+            outcome_sender,
         };
         self.0.try_send(line).map_err(|_| ChatError::Full)?;
-        Ok(awaited)
+        Ok(outcome_receiver)
     }
 }
 
@@ -80,7 +80,7 @@ async fn speak(client: Client, mut lines: mpsc::Receiver<ChatMessage>) {
     let mut queue = PendingMessages::default();
     let mut open = true;
     while open || !queue.is_empty() {
-        let wake_at = queue.wake_at();
+        let next_timeout = queue.next_timeout();
         tokio::select! {
             line = lines.recv(), if open => match line {
                 Some(line) => {
@@ -90,7 +90,7 @@ async fn speak(client: Client, mut lines: mpsc::Receiver<ChatMessage>) {
                 }
                 None => open = false,
             },
-            () = sleep_until(wake_at) => {
+            () = sleep_until(next_timeout) => {
                 if let Some(line) = queue.next(Instant::now()) {
                     say(&client, &line).await;
                 }
@@ -103,13 +103,13 @@ async fn say(client: &Client, line: &ChatMessage) {
     let (game, room) = (&line.game, line.room);
     match client.chat(game, room, &line.text).await {
         Ok(()) => {
-            let occasion = line.occasion;
-            tracing::debug!(%game, %room, ?occasion, text = ?line.text, "said");
-            line.receipt.tell(Ok(()));
+            let kind = line.kind;
+            tracing::debug!(%game, %room, ?kind, text = ?line.text, "said");
+            line.outcome_sender.tell(Ok(()));
         }
         Err(error) => {
-            tracing::debug!(%game, %room, occasion = ?line.occasion, %error, "not said");
-            line.receipt.tell(Err(error.to_string()));
+            tracing::debug!(%game, %room, kind = ?line.kind, %error, "not said");
+            line.outcome_sender.tell(Err(error.to_string()));
         }
     }
 }

@@ -27,9 +27,9 @@ impl EventLoop {
     pub(in crate::bot) fn order(&mut self, order: Envelope) {
         let reply = match &order.command {
             Command::Say(game, room, text) => match self.say(game, *room, text) {
-                Ok(awaited) => {
-                    let chronicle = self.house.listeners.chronicle().clone();
-                    tokio::spawn(report(chronicle, order, awaited));
+                Ok(outcome_receiver) => {
+                    let event_log = self.context.listeners.event_log().clone();
+                    tokio::spawn(report(event_log, order, outcome_receiver));
                     return;
                 }
                 Err(reply) => reply,
@@ -56,12 +56,12 @@ impl EventLoop {
             Command::JoinArena(id, entrance) => self.join_arena(id, entrance),
             Command::LeaveArena(id) => self.leave_arena(id),
         };
-        note(self.house.listeners.chronicle(), &order, &reply);
+        note(self.context.listeners.event_log(), &order, &reply);
         order.answer(reply);
     }
 
     fn pause(&mut self) -> Reply {
-        if self.closing.has_begun() {
+        if self.shutdown.has_begun() {
             return Reply::refused("it is ending already");
         }
         self.paused = true;
@@ -70,12 +70,12 @@ impl EventLoop {
     }
 
     fn resume(&mut self) -> Reply {
-        if self.closing.has_begun() {
+        if self.shutdown.has_begun() {
             return Reply::refused("it is ending, which cannot be undone: start it again");
         }
         self.paused = false;
         self.take_in(AccountEvent::Resume);
-        if self.house.alarms.stop() {
+        if self.context.alarms.stop() {
             return Reply::done(
                 "resumed, but an alarm keeps it from taking anything: see `status`",
             );
@@ -85,10 +85,10 @@ impl EventLoop {
 
     /// Takes nothing new and ends after the last game, or at the limit.
     pub(in crate::bot) fn drain(&mut self) -> Reply {
-        let limit = self.house.settings.shutdown.drain;
-        self.closing.begin(limit, Instant::now());
+        let limit = self.context.settings.shutdown.drain;
+        self.shutdown.begin(limit, Instant::now());
         self.take_in(AccountEvent::Drain);
-        let games = match self.house.roll.len() {
+        let games = match self.context.registry.len() {
             0 => return Reply::done("ending: takes nothing new, and no game is under way"),
             1 => "one game is".to_owned(),
             games => format!("{games} games are"),
@@ -101,9 +101,9 @@ impl EventLoop {
 
     /// Other rules for what comes next; games under way keep theirs.
     fn reload(&mut self, settings: &Arc<Settings>) -> Reply {
-        self.house.settings = Arc::clone(settings);
+        self.context.settings = Arc::clone(settings);
         let rules = StateRules::from(&**settings);
-        self.house.memory.set_rules(rules);
+        self.context.state.set_rules(rules);
         // Nobody to hear it: there are no lists to fetch.
         let _ = self.rules.send(Arc::clone(settings));
         self.take_in(AccountEvent::Settings(Arc::clone(settings)));
@@ -117,7 +117,7 @@ impl EventLoop {
             ColorWish::Black => ColorChoice::Black,
         });
         let taken = self
-            .desk
+            .matchmaking
             .challenge(&wish.user, wish.what.as_deref(), wish.rated, color);
         match taken {
             Ok(()) => {
@@ -132,7 +132,7 @@ impl EventLoop {
     }
 
     fn rechallenge(&mut self) -> Reply {
-        match self.desk.rechallenge() {
+        match self.matchmaking.rechallenge() {
             Ok(user) => {
                 self.take_in(AccountEvent::Tick);
                 Reply::done(format!(
@@ -144,7 +144,7 @@ impl EventLoop {
     }
 
     fn matchmake(&mut self, on: bool) -> Reply {
-        let mut settings = Settings::clone(&self.house.settings);
+        let mut settings = Settings::clone(&self.context.settings);
         if on && settings.matchmaking.profile.is_empty() {
             return Reply::refused("the config has no [[matchmaking.profile]]");
         }
@@ -159,12 +159,12 @@ impl EventLoop {
 
     fn join_arena(&mut self, id: &str, entrance: &JoinOptions) -> Reply {
         // An alarm may be on that the calendar has not heard of yet.
-        if !self.house.alarms.stop() && self.arenas.join(id, entrance.clone()) {
+        if !self.context.alarms.stop() && self.arenas.join(id, entrance.clone()) {
             return Reply::done(format!(
                 "{id} is joined as soon as it is about to begin; `status` says what became of it"
             ));
         }
-        let why = if self.closing.has_begun() {
+        let why = if self.shutdown.has_begun() {
             "it is ending"
         } else if self.paused {
             "it is paused"
@@ -191,12 +191,12 @@ impl EventLoop {
                 "no game {game} is being played: see `status`"
             )));
         }
-        let said = self.house.lane.say(game.clone(), room, text);
+        let said = self.context.chat_queue.say(game.clone(), room, text);
         said.map_err(|error| Reply::refused(error.to_string()))
     }
 
-    fn ledger(&self) -> QuotaStatus {
-        let budget = self.house.memory.budget();
+    fn quota(&self) -> QuotaStatus {
+        let budget = self.context.state.budget();
         QuotaStatus {
             bot_games: budget.incoming + budget.outgoing,
             bot_games_limit: budget.games,
@@ -208,46 +208,46 @@ impl EventLoop {
 
     /// How things are.
     pub(in crate::bot) fn status(&self) -> Status {
-        let state = if self.closing.has_begun() {
+        let state = if self.shutdown.has_begun() {
             BotPhase::Draining
-        } else if self.house.alarms.stop() {
+        } else if self.context.alarms.stop() {
             BotPhase::Alarmed
         } else if self.paused {
             BotPhase::Paused
         } else {
             BotPhase::Playing
         };
-        let challenge = &self.house.settings.challenge;
-        let lag = self.house.meter.lag();
-        let learned = u64::try_from(lag.learned.as_millis()).unwrap_or(u64::MAX);
+        let challenge = &self.context.settings.challenge;
+        let latency = self.context.estimator.latency();
+        let learned = u64::try_from(latency.learned.as_millis()).unwrap_or(u64::MAX);
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             account: Some(self.name.clone()),
             state,
             uptime: self.begun.elapsed().as_secs(),
-            stream: self.doorbell.status(),
+            stream: self.account_stream.status(),
             seats: SlotStatus {
                 all: challenge.concurrency,
-                taken: self.lobby.taken(),
+                taken: self.account_state.taken(),
                 for_humans: challenge.reserved_for_humans,
             },
-            games: self.house.roll.games(),
-            parked: self.lobby.parked(),
-            waiting: self.lobby.waiting(),
-            ledger: Some(self.ledger()),
+            games: self.context.registry.games(),
+            correspondence: self.account_state.correspondence(),
+            waiting: self.account_state.waiting(),
+            quota: Some(self.quota()),
             matchmaking: MatchmakingStatus {
-                enabled: self.house.settings.matchmaking.enabled,
-                doing: self.desk.describe(),
-                challenge: self.lobby.outgoing().map(ToString::to_string),
+                enabled: self.context.settings.matchmaking.enabled,
+                doing: self.matchmaking.describe(),
+                challenge: self.account_state.outgoing().map(ToString::to_string),
             },
             arenas: self.arenas.describe(),
-            overhead: (lag.moves > 0).then_some(learned),
-            alarms: self.house.alarms.lines(),
+            overhead: (latency.moves > 0).then_some(learned),
+            alarms: self.context.alarms.lines(),
             blocked: self.blocked.users().map(ToString::to_string).collect(),
-            rating: self.lobby.rating(),
+            rating: self.account_state.rating(),
             accepted_ago: self.accepted_at.map(|at| at.elapsed().as_secs()),
             sources: Some(SourcesStatus::of(
-                &self.house.pool,
+                &self.context.pool,
                 &self.list_states.borrow(),
             )),
         }
@@ -255,8 +255,8 @@ impl EventLoop {
 }
 
 /// Answers an order to say something once it is clear what became of the line.
-async fn report(chronicle: EventLog, order: Envelope, awaited: OutcomeReceiver) {
-    let reply = match awaited.within(SPEECH).await {
+async fn report(event_log: EventLog, order: Envelope, outcome_receiver: OutcomeReceiver) {
+    let reply = match outcome_receiver.within(SPEECH).await {
         SendOutcome::Said => Reply::done("said"),
         SendOutcome::Waits => {
             Reply::done("it waits for its turn; it is dropped if that takes long")
@@ -264,12 +264,12 @@ async fn report(chronicle: EventLog, order: Envelope, awaited: OutcomeReceiver) 
         SendOutcome::Refused(why) => Reply::refused(format!("not said: {why}")),
         SendOutcome::Dropped => Reply::refused("not said: too much is to be said, or the bot ends"),
     };
-    note(&chronicle, &order, &reply);
+    note(&event_log, &order, &reply);
     order.answer(reply);
 }
 
 /// Writes down what was told and what came of it; questions are not.
-pub(in crate::bot) fn note(chronicle: &EventLog, order: &Envelope, reply: &Reply) {
+pub(in crate::bot) fn note(event_log: &EventLog, order: &Envelope, reply: &Reply) {
     let Envelope { command, via, .. } = order;
     let Some(said) = command.describe() else {
         return;
@@ -277,7 +277,7 @@ pub(in crate::bot) fn note(chronicle: &EventLog, order: &Envelope, reply: &Reply
     match reply {
         Reply::Done(what) => {
             tracing::info!(command = said, via, what, "told by the operator");
-            chronicle.note(
+            event_log.note(
                 "operator",
                 format!("{said}: {what} (by {via})"),
                 command.game(),
@@ -285,7 +285,7 @@ pub(in crate::bot) fn note(chronicle: &EventLog, order: &Envelope, reply: &Reply
         }
         Reply::Refused(why) => {
             tracing::info!(command = said, via, why, "told by the operator, refused");
-            chronicle.note(
+            event_log.note(
                 "operator",
                 format!("{said}: refused, {why} (by {via})"),
                 command.game(),

@@ -39,28 +39,28 @@ impl EventLoop {
     pub(in crate::bot) fn end(&self, order: Envelope, game: GameId, end: GameCommand) {
         if !self.plays(&game) {
             let reply = Reply::refused(format!("no game {game} is being played: see `status`"));
-            note(self.house.listeners.chronicle(), &order, &reply);
+            note(self.context.listeners.event_log(), &order, &reply);
             order.answer(reply);
             return;
         }
-        let chronicle = self.house.listeners.chronicle().clone();
-        let client = self.house.client.clone();
+        let event_log = self.context.listeners.event_log().clone();
+        let client = self.context.client.clone();
         tokio::spawn(async move {
-            let reply = carry_out(&client, &game, end).await;
-            note(&chronicle, &order, &reply);
+            let reply = run_effect(&client, &game, end).await;
+            note(&event_log, &order, &reply);
             order.answer(reply);
         });
     }
 
     /// Takes our own challenge back; without an id whatever is out or waits to go out.
     pub(in crate::bot) fn cancel(&mut self, id: Option<&ChallengeId>) -> Reply {
-        let ours = self.lobby.outgoing().cloned();
+        let ours = self.account_state.outgoing().cloned();
         if let Some(id) = id.filter(|id| ours.as_ref() != Some(id)) {
             return Reply::refused(format!("no challenge {id} of ours is open: see `status`"));
         }
-        let asking = self.lobby.is_asking();
-        let (dropped, errands) = self.desk.recall(&mut self.lobby);
-        self.carry_out_all(errands);
+        let asking = self.account_state.is_asking();
+        let (dropped, api_queue) = self.matchmaking.recall(&mut self.account_state);
+        self.run_effects(api_queue);
         self.take_in(AccountEvent::Tick);
         match (asking, dropped) {
             (false, 0) => Reply::refused("no challenge of ours is open or waits"),
@@ -75,11 +75,11 @@ impl EventLoop {
 
     /// Blocks an account, or does so no longer.
     pub(in crate::bot) fn block(&mut self, name: &str, blocks: bool) -> Reply {
-        let memory = self.house.memory.clone();
+        let state = self.context.state.clone();
         let changed = if blocks {
-            self.blocked.add(name, &memory)
+            self.blocked.add(name, &state)
         } else {
-            self.blocked.remove(name, &memory)
+            self.blocked.remove(name, &state)
         };
         let user = match changed {
             Ok(user) => user,
@@ -101,7 +101,7 @@ impl EventLoop {
     }
 }
 
-async fn carry_out(client: &Client, game: &GameId, end: GameCommand) -> Reply {
+async fn run_effect(client: &Client, game: &GameId, end: GameCommand) -> Reply {
     let mut outcome = Ok(());
     for _ in 0..TRIES {
         outcome = match end {

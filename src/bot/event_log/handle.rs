@@ -32,7 +32,7 @@ pub struct EventLog(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    book: Mutex<LogState>,
+    state: Mutex<LogState>,
     changes: watch::Sender<u64>,
     thoughts: watch::Sender<u64>,
     trouble: watch::Sender<Option<String>>,
@@ -49,14 +49,14 @@ impl fmt::Debug for EventLog {
 impl EventLog {
     /// The games under way, each with its clocks and the search under way.
     pub fn running(&self) -> Vec<LiveGame> {
-        let book = self.book();
-        let (mut games, desks) = (book.running(), book.desks());
-        drop(book);
+        let state = self.state();
+        let (mut games, desks) = (state.running(), state.desks());
+        drop(state);
         for game in &mut games {
-            let desk = desks.iter().find(|(id, _)| *id == game.record.id);
+            let slot = desks.iter().find(|(id, _)| *id == game.record.id);
             // What was thought of moves made since is in their records.
             let made = game.record.moves.len();
-            let thinking = desk.and_then(|(_, desk)| desk.read());
+            let thinking = slot.and_then(|(_, slot)| slot.read());
             game.thinking = thinking.filter(|thinking| thinking.ply >= made);
         }
         games
@@ -64,22 +64,22 @@ impl EventLog {
 
     /// A game that runs or ended lately.
     pub fn game(&self, id: &str) -> Option<Arc<GameRecord>> {
-        self.book().game(id)
+        self.state().game(id)
     }
 
     /// Games that ended lately, the latest first: a few dozen at least, if there were so many.
     pub fn recent(&self) -> Vec<Arc<GameRecord>> {
-        self.book().recent()
+        self.state().recent()
     }
 
     /// The latest challenges, newest first.
     pub fn challenges(&self, most: usize) -> Vec<Arc<ChallengeRecord>> {
-        self.book().challenges.latest(most)
+        self.state().challenges.latest(most)
     }
 
     /// The latest events, newest first.
     pub fn events(&self, most: usize) -> Vec<Arc<EventRecord>> {
-        self.book().events.latest(most)
+        self.state().events.latest(most)
     }
 
     /// Counts what changes in games, challenges and events. Told at every change: a reader that is
@@ -96,18 +96,18 @@ impl EventLog {
 
     /// What changed after a version, each game whole.
     pub fn since(&self, version: u64) -> Changes {
-        self.book().since(version)
+        self.state().since(version)
     }
 
     /// From now on somebody keeps what ended until it is safe; this is what it knows of games that
     /// had not ended.
     pub fn archive(&self, unfinished: Vec<GameRecord>) {
-        self.book().archive(unfinished);
+        self.state().archive(unfinished);
     }
 
     /// Everything up to this version is safe.
     pub fn settle(&self, version: u64) {
-        self.book().settle(version);
+        self.state().settle(version);
     }
 
     /// Why nothing is kept at present, if so; the bot makes an alarm of it.
@@ -153,9 +153,9 @@ impl EventLog {
             text: text.into(),
             game: game.map(ToString::to_string),
         };
-        self.change(|book, _| {
-            let revision = book.next();
-            book.events.push(event, revision);
+        self.change(|state, _| {
+            let revision = state.next();
+            state.events.push(event, revision);
         });
     }
 }
@@ -169,39 +169,39 @@ impl EventLog {
         us: Side,
         game: &Game,
         state: &GameState,
-        desk: &SearchInfoSlot,
+        slot: &SearchInfoSlot,
     ) {
-        self.change(|book, now| book.opened(header, us, game, state, desk, now));
+        self.change(|log, now| log.opened(header, us, game, state, slot, now));
     }
 
     /// A move stands.
     pub(in crate::bot) fn moved(&self, game: &GameId, moved: &MovePlayed, note: MoveNote) {
-        self.change(|book, now| book.moved(game.as_str(), moved, note, now));
+        self.change(|state, now| state.moved(game.as_str(), moved, note, now));
     }
 
     /// A state was read, and this is the list now.
     pub(in crate::bot) fn stated(&self, id: &GameId, game: &Game, state: &GameState) {
-        self.change(|book, now| book.stated(id.as_str(), game, state, now));
+        self.change(|log, now| log.stated(id.as_str(), game, state, now));
     }
 
     /// A game is over, or out of sight.
     pub(in crate::bot) fn over(&self, ending: &Ending) {
-        self.change(|book, now| book.over(ending, now));
+        self.change(|state, now| state.over(ending, now));
     }
 
     /// A game ended while nobody looked; `game` is it on our board.
     pub(in crate::bot) fn missed(&self, export: &ExportedGame, us: Side, game: &Game) {
-        self.change(|book, now| book.missed(header::exported(export, us, game, now), game));
+        self.change(|state, now| state.missed(header::exported(export, us, game, now), game));
     }
 
     /// What a game did to our rating, and to theirs where that is known.
     pub(in crate::bot) fn rated(&self, game: &GameId, ours: i32, theirs: Option<i32>) {
-        self.change(|book, _| book.rated(game.as_str(), ours, theirs));
+        self.change(|state, _| state.rated(game.as_str(), ours, theirs));
     }
 
     /// Nobody sits at a game any more.
     pub(in crate::bot) fn leave(&self, game: &GameId) {
-        self.change(|book, _| book.leave(game.as_str()));
+        self.change(|state, _| state.leave(game.as_str()));
     }
 
     /// Whether anybody looks at what searches report, and where to count it.
@@ -213,10 +213,10 @@ impl EventLog {
     /// A challenge is there. Told again whenever the stream opens.
     pub(in crate::bot) fn challenged(&self, challenge: &Challenge, me: &UserId) {
         let record = header::challenge(challenge, me, now());
-        self.change(|book, _| {
-            let revision = book.next();
-            if book.challenges.find(|it| it.id == record.id).is_none() {
-                book.challenges.push(record, revision);
+        self.change(|state, _| {
+            let revision = state.next();
+            if state.challenges.find(|it| it.id == record.id).is_none() {
+                state.challenges.push(record, revision);
             }
         });
     }
@@ -300,17 +300,17 @@ impl EventLog {
         only_waiting: bool,
         change: impl FnOnce(&mut ChallengeRecord),
     ) {
-        self.change(|book, now| {
-            let revision = book.next();
+        self.change(|state, now| {
+            let revision = state.next();
             let fits = |it: &ChallengeRecord| it.id == id.as_str();
             let is_settled = |it: &ChallengeRecord| match it.verdict {
                 ChallengeVerdict::Accepted => true,
                 verdict => only_waiting && verdict != ChallengeVerdict::Waiting,
             };
-            if book.challenges.find(fits).is_some_and(is_settled) {
+            if state.challenges.find(fits).is_some_and(is_settled) {
                 return;
             }
-            book.challenges.change(fits, revision, |it| {
+            state.challenges.change(fits, revision, |it| {
                 change(it);
                 it.settled = Some(now);
             });
@@ -318,7 +318,7 @@ impl EventLog {
     }
 
     /// News that everybody is told, as far as they are worth a line.
-    pub(in crate::bot) fn hear(&self, event: &BotEvent) {
+    pub(in crate::bot) fn handle(&self, event: &BotEvent) {
         match event {
             BotEvent::Online => self.note("online", "the event stream is open", None),
             BotEvent::Offline { reason } => self.note("offline", reason.clone(), None),
@@ -356,18 +356,18 @@ impl EventLog {
     fn change(&self, change: impl FnOnce(&mut LogState, Millis)) {
         let now = now();
         let version = {
-            let mut book = self.book();
-            change(&mut book, now);
-            book.version += 1;
-            book.version
+            let mut state = self.state();
+            change(&mut state, now);
+            state.version += 1;
+            state.version
         };
         self.0
             .changes
             .send_modify(|told| *told = version.max(*told));
     }
 
-    fn book(&self) -> MutexGuard<'_, LogState> {
-        self.0.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, LogState> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

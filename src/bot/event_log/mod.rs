@@ -6,7 +6,7 @@
 //! which count what fell out.
 //!
 //! * `handle`: the handle that everybody holds
-//! * `book`: what stands behind its lock; `ring`: lists that forget their oldest
+//! * `state`: what stands behind its lock; `buffer`: lists that forget their oldest
 //! * `growing`: how a game's record follows the server's list of moves
 //! * `thinking`: what a search says on its way
 //! * `header`: from the server's words to records

@@ -25,7 +25,7 @@ pub(in crate::bot) struct MoveNote {
     /// Whether it was seen as it came; otherwise the stream had been away.
     pub(in crate::bot) live: bool,
     /// What it cost beside our thinking.
-    pub(in crate::bot) lag: Option<Duration>,
+    pub(in crate::bot) latency: Option<Duration>,
     /// No search had an answer for it.
     pub(in crate::bot) safe: bool,
 }
@@ -75,7 +75,7 @@ pub(super) fn add(record: &mut GameRecord, moved: &MovePlayed, note: MoveNote, a
         san: Some(moved.before.san(moved.played)),
         at: Some(at),
         source: source(moved, note),
-        lag: note.lag.map(millis),
+        lag: note.latency.map(millis),
         ..MoveRecord::bare(moved.played.to_string())
     };
     if let Some(thought) = &moved.thought {

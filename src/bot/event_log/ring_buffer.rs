@@ -92,30 +92,30 @@ mod tests {
 
     #[test]
     fn what_falls_out_unread_is_counted_and_what_was_read_is_not() {
-        let mut ring = RingBuffer::new(3);
+        let mut buffer = RingBuffer::new(3);
         for version in 1..=3 {
-            ring.push(version * 10, version);
+            buffer.push(version * 10, version);
         }
-        assert_eq!(ring.lost(), 0);
-        ring.settle(2);
-        ring.push(40, 4);
-        ring.push(50, 5);
-        assert_eq!(ring.lost(), 0, "10 and 20 had been read");
-        ring.push(60, 6);
-        assert_eq!(ring.lost(), 1);
+        assert_eq!(buffer.lost(), 0);
+        buffer.settle(2);
+        buffer.push(40, 4);
+        buffer.push(50, 5);
+        assert_eq!(buffer.lost(), 0, "10 and 20 had been read");
+        buffer.push(60, 6);
+        assert_eq!(buffer.lost(), 1);
         let values = |entries: Vec<Arc<u64>>| entries.iter().map(|it| **it).collect::<Vec<_>>();
-        assert_eq!(values(ring.since(4)), [50, 60]);
-        assert_eq!(values(ring.latest(2)), [60, 50]);
+        assert_eq!(values(buffer.since(4)), [50, 60]);
+        assert_eq!(values(buffer.latest(2)), [60, 50]);
     }
 
     #[test]
     fn a_change_makes_an_entry_new_again() {
-        let mut ring = RingBuffer::new(3);
-        ring.push(1, 1);
-        ring.push(2, 2);
-        assert!(ring.change(|it| *it == 1, 3, |it| *it = 11));
-        assert!(!ring.change(|it| *it == 1, 4, |it| *it = 12));
-        assert_eq!(*ring.since(2)[0], 11);
-        assert_eq!(ring.find(|it| *it > 5), Some(&11));
+        let mut buffer = RingBuffer::new(3);
+        buffer.push(1, 1);
+        buffer.push(2, 2);
+        assert!(buffer.change(|it| *it == 1, 3, |it| *it = 11));
+        assert!(!buffer.change(|it| *it == 1, 4, |it| *it = 12));
+        assert_eq!(*buffer.since(2)[0], 11);
+        assert_eq!(buffer.find(|it| *it > 5), Some(&11));
     }
 }

@@ -64,8 +64,8 @@ pub(in crate::bot) struct SearchInfoSlot(Arc<Mutex<SlotContent>>);
 impl SearchInfoSlot {
     /// A search begins, or none is under way any more.
     fn clear(&self, root: Option<SearchRoot>) {
-        if let Some(mut paper) = self.try_lock() {
-            *paper = SlotContent { root, info: None };
+        if let Some(mut content) = self.try_lock() {
+            *content = SlotContent { root, info: None };
         }
     }
 
@@ -86,14 +86,14 @@ impl SearchInfoSlot {
             ply: game.ply(),
             pondering,
         }));
-        let desk = self.clone();
+        let slot = self.clone();
         move |info| {
             if info.multipv != 1 || info.bound != ScoreBound::Exact {
                 return;
             }
-            if let Some(mut paper) = desk.try_lock() {
-                paper.info = Some(info.clone());
-                drop(paper);
+            if let Some(mut content) = slot.try_lock() {
+                content.info = Some(info.clone());
+                drop(content);
                 news.send_modify(|count| *count += 1);
             }
         }
@@ -102,8 +102,8 @@ impl SearchInfoSlot {
     /// What the search under way has found so far.
     pub(super) fn read(&self) -> Option<SearchInfo> {
         let (root, info) = {
-            let paper = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            (paper.root?, paper.info.clone()?)
+            let content = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            (content.root?, content.info.clone()?)
         };
         let millis = u64::try_from(info.time.as_millis()).unwrap_or(u64::MAX);
         let moves = info.line.iter().copied().take(LINE);
@@ -126,8 +126,8 @@ impl SearchInfoSlot {
 
     fn try_lock(&self) -> Option<std::sync::MutexGuard<'_, SlotContent>> {
         match self.0.try_lock() {
-            Ok(paper) => Some(paper),
-            Err(TryLockError::Poisoned(paper)) => Some(paper.into_inner()),
+            Ok(content) => Some(content),
+            Err(TryLockError::Poisoned(content)) => Some(content.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
     }

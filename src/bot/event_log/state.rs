@@ -79,7 +79,7 @@ struct LoggedGame {
     record: Arc<GameRecord>,
     revision: u64,
     clocks: Clocks,
-    desk: SearchInfoSlot,
+    slot: SearchInfoSlot,
     seated: bool,
 }
 
@@ -136,7 +136,7 @@ impl LogState {
         us: Side,
         game: &Game,
         state: &GameState,
-        desk: &SearchInfoSlot,
+        slot: &SearchInfoSlot,
         now: Millis,
     ) {
         let revision = self.next();
@@ -161,7 +161,7 @@ impl LogState {
         record_builder::follow(record, game, known.as_ref());
         record_builder::clocks(record, state, now);
         page.clocks = clocks(state, now);
-        page.desk = desk.clone();
+        page.slot = slot.clone();
         page.seated = true;
         page.revision = revision;
     }
@@ -178,7 +178,7 @@ impl LogState {
                 })),
                 revision: 0,
                 clocks: Clocks::default(),
-                desk: SearchInfoSlot::default(),
+                slot: SearchInfoSlot::default(),
                 seated: true,
             })
         })
@@ -260,13 +260,13 @@ impl LogState {
             record: Arc::new(record),
             revision,
             clocks: Clocks::default(),
-            desk: SearchInfoSlot::default(),
+            slot: SearchInfoSlot::default(),
             seated: false,
         });
     }
 
     fn end(&mut self, mut page: LoggedGame) {
-        page.desk.done();
+        page.slot.done();
         page.seated = false;
         self.ended.push_back(page);
         self.forget();
@@ -309,7 +309,7 @@ impl LogState {
     pub(super) fn leave(&mut self, id: &str) {
         if let Some(page) = self.games.get_mut(id) {
             page.seated = false;
-            page.desk.done();
+            page.slot.done();
         }
         let away = self.games.iter().filter(|(_, page)| !page.seated);
         let (count, oldest) = (away.clone().count(), away.min_by_key(|(_, it)| it.revision));
@@ -332,7 +332,7 @@ impl LogState {
     pub(super) fn desks(&self) -> Vec<(String, SearchInfoSlot)> {
         let seated = self.games.iter().filter(|(_, page)| page.seated);
         seated
-            .map(|(id, page)| (id.clone(), page.desk.clone()))
+            .map(|(id, page)| (id.clone(), page.slot.clone()))
             .collect()
     }
 

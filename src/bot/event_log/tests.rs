@@ -38,11 +38,11 @@ fn state(moves: &str, white: u64, black: u64) -> GameState {
     }
 }
 
-fn open(chronicle: &EventLog, moves: &str) {
+fn open(event_log: &EventLog, moves: &str) {
     let full = full(moves, "");
     let game = Game::from_uci_moves(moves).unwrap();
     let header = Header::of(&GameId::new(ID), &full).unwrap();
-    chronicle.opened(
+    event_log.opened(
         header,
         Side::White,
         &game,
@@ -52,13 +52,13 @@ fn open(chronicle: &EventLog, moves: &str) {
 }
 
 /// The last of `moves` comes live, thought about if it is White's.
-fn play(chronicle: &EventLog, moves: &str, clocks: (u64, u64)) {
-    play_by(chronicle, moves, clocks, |_| {});
+fn play(event_log: &EventLog, moves: &str, clocks: (u64, u64)) {
+    play_by(event_log, moves, clocks, |_| {});
 }
 
 /// The same with another thought.
 fn play_by(
-    chronicle: &EventLog,
+    event_log: &EventLog,
     moves: &str,
     clocks: (u64, u64),
     change: impl FnOnce(&mut SearchResult),
@@ -95,11 +95,11 @@ fn play_by(
     let note = MoveNote {
         ply: ply + 1,
         live: true,
-        lag: ours.then(|| Duration::from_millis(80)),
+        latency: ours.then(|| Duration::from_millis(80)),
         safe: false,
     };
-    chronicle.moved(&GameId::new(ID), &made, note);
-    chronicle.stated(&GameId::new(ID), &game, &state);
+    event_log.moved(&GameId::new(ID), &made, note);
+    event_log.stated(&GameId::new(ID), &game, &state);
 }
 
 fn ending(status: Option<Status>) -> Ending {
@@ -116,12 +116,12 @@ fn ending(status: Option<Status>) -> Ending {
 
 #[test]
 fn a_game_is_written_down_with_clocks_thoughts_and_lag() {
-    let chronicle = EventLog::default();
-    open(&chronicle, "");
-    play(&chronicle, "g1f3", (180_000, 180_000));
-    play(&chronicle, "g1f3 f7f6", (180_000, 180_000));
-    play(&chronicle, "g1f3 f7f6 e2e3", (179_000, 180_000));
-    let live = chronicle.running();
+    let event_log = EventLog::default();
+    open(&event_log, "");
+    play(&event_log, "g1f3", (180_000, 180_000));
+    play(&event_log, "g1f3 f7f6", (180_000, 180_000));
+    play(&event_log, "g1f3 f7f6 e2e3", (179_000, 180_000));
+    let live = event_log.running();
     let game = &live[0].record;
     assert_eq!(
         (game.began(), game.black.rating),
@@ -140,40 +140,40 @@ fn a_game_is_written_down_with_clocks_thoughts_and_lag() {
     assert_eq!((last.source, last.lag), (Source::Engine, Some(80)));
     assert_eq!(game.moves[1].source, Source::Unknown);
     assert_eq!(live[0].clocks.white, Some(179_000));
-    chronicle.over(&ending(Some(Status::VariantEnd)));
-    assert!(chronicle.running().is_empty());
-    let ended = chronicle.game(ID).unwrap();
+    event_log.over(&ending(Some(Status::VariantEnd)));
+    assert!(event_log.running().is_empty());
+    let ended = event_log.game(ID).unwrap();
     assert_eq!(ended.our_outcome(), Some(Outcome::Win));
-    chronicle.rated(&GameId::new(ID), 6, Some(-5));
+    event_log.rated(&GameId::new(ID), 6, Some(-5));
     // Whoever looks it up later may know of ours alone.
-    chronicle.rated(&GameId::new(ID), 6, None);
-    let rated = &chronicle.recent()[0];
+    event_log.rated(&GameId::new(ID), 6, None);
+    let rated = &event_log.recent()[0];
     assert_eq!(rated.white.rating_diff, Some(6));
     assert_eq!(rated.black.rating_diff, Some(-5));
 }
 
 #[test]
 fn a_move_that_tables_gave_is_told_from_one_that_was_searched_for() {
-    let chronicle = EventLog::default();
-    open(&chronicle, "");
+    let event_log = EventLog::default();
+    open(&event_log, "");
     // One of several moves is left, and nothing is searched.
-    play_by(&chronicle, "g1f3", (180_000, 180_000), |thought| {
+    play_by(&event_log, "g1f3", (180_000, 180_000), |thought| {
         thought.by_tables = true;
         thought.ended = StopReason::OnlyMove;
         thought.score = Score::Cp(0);
         thought.depth = 0;
     });
-    play(&chronicle, "g1f3 f7f6", (180_000, 180_000));
+    play(&event_log, "g1f3 f7f6", (180_000, 180_000));
     // A win that tables know, some moves on.
     play_by(
-        &chronicle,
+        &event_log,
         "g1f3 f7f6 e2e3",
         (179_000, 180_000),
         |thought| {
             thought.score = Score::Cp(29_980);
         },
     );
-    let game = chronicle.game(ID).unwrap();
+    let game = event_log.game(ID).unwrap();
     let [first, .., last] = &game.moves[..] else {
         panic!("{game:?}");
     };
@@ -185,17 +185,17 @@ fn a_move_that_tables_gave_is_told_from_one_that_was_searched_for() {
 
 #[test]
 fn moves_taken_back_are_gone_and_moves_missed_are_there() {
-    let chronicle = EventLog::default();
-    open(&chronicle, "");
-    play(&chronicle, "g1f3", (180_000, 180_000));
-    play(&chronicle, "g1f3 f7f6", (180_000, 180_000));
+    let event_log = EventLog::default();
+    open(&event_log, "");
+    play(&event_log, "g1f3", (180_000, 180_000));
+    play(&event_log, "g1f3 f7f6", (180_000, 180_000));
     let shorter = Game::from_uci_moves("g1f3").unwrap();
     let id = GameId::new(ID);
-    chronicle.stated(&id, &shorter, &state("g1f3", 180_000, 180_000));
-    assert_eq!(chronicle.running()[0].record.moves.len(), 1);
+    event_log.stated(&id, &shorter, &state("g1f3", 180_000, 180_000));
+    assert_eq!(event_log.running()[0].record.moves.len(), 1);
     // The stream was away meanwhile.
-    open(&chronicle, "g1f3 e7e6 e2e3");
-    let game = chronicle.game(ID).unwrap();
+    open(&event_log, "g1f3 e7e6 e2e3");
+    let game = event_log.game(ID).unwrap();
     assert_eq!(game.opening(9), "g1f3 e7e6 e2e3");
     assert_eq!(
         game.moves[0].score,
@@ -208,20 +208,20 @@ fn moves_taken_back_are_gone_and_moves_missed_are_there() {
 
 #[test]
 fn a_reader_takes_what_changed_each_game_whole() {
-    let chronicle = EventLog::default();
-    let mut told = chronicle.changes();
-    open(&chronicle, "");
-    play(&chronicle, "g1f3", (180_000, 180_000));
+    let event_log = EventLog::default();
+    let mut told = event_log.changes();
+    open(&event_log, "");
+    play(&event_log, "g1f3", (180_000, 180_000));
     assert!(told.has_changed().unwrap());
-    let first = chronicle.since(0);
+    let first = event_log.since(0);
     assert_eq!(
         (first.games.len(), first.version),
         (1, *told.borrow_and_update())
     );
-    assert!(chronicle.since(first.version).is_empty());
-    play(&chronicle, "g1f3 f7f6", (180_000, 180_000));
-    chronicle.note("limited", "429", Some(&GameId::new(ID)));
-    let second = chronicle.since(first.version);
+    assert!(event_log.since(first.version).is_empty());
+    play(&event_log, "g1f3 f7f6", (180_000, 180_000));
+    event_log.note("limited", "429", Some(&GameId::new(ID)));
+    let second = event_log.since(first.version);
     assert_eq!((second.games[0].moves.len(), second.events.len()), (2, 1));
 }
 
@@ -231,10 +231,10 @@ fn what_an_earlier_run_knew_of_a_game_stays_in_it() {
     open(&before, "");
     play(&before, "g1f3", (180_000, 180_000));
     let kept = GameRecord::clone(&before.game(ID).unwrap());
-    let chronicle = EventLog::default();
-    chronicle.archive(vec![kept.clone()]);
-    open(&chronicle, "g1f3 f7f6");
-    let game = chronicle.game(ID).unwrap();
+    let event_log = EventLog::default();
+    event_log.archive(vec![kept.clone()]);
+    open(&event_log, "g1f3 f7f6");
+    let game = event_log.game(ID).unwrap();
     assert_eq!(game.moves[0].score, Some(ScoreRecord::Cp(30)));
     assert_eq!((game.moves.len(), game.joined), (2, kept.joined));
 }
@@ -242,35 +242,35 @@ fn what_an_earlier_run_knew_of_a_game_stays_in_it() {
 #[test]
 fn ended_games_wait_for_the_archive_and_are_forgotten_once_safe() {
     let run = |archived: bool, games: usize| {
-        let chronicle = EventLog::default();
+        let event_log = EventLog::default();
         if archived {
-            chronicle.archive(Vec::new());
+            event_log.archive(Vec::new());
         }
         for number in 0..games {
             let id = GameId::new(format!("game{number}"));
             let header = Header::of(&id, &full("", "")).unwrap();
             let state = state("", 1, 1);
-            chronicle.opened(
+            event_log.opened(
                 header,
                 Side::White,
                 &Game::new(),
                 &state,
                 &SearchInfoSlot::default(),
             );
-            chronicle.over(&Ending {
+            event_log.over(&Ending {
                 game: id,
                 ..ending(Some(Status::Resign))
             });
         }
-        chronicle
+        event_log
     };
     assert_eq!(run(false, 100).recent().len(), state::RECENT);
-    let chronicle = run(true, 100);
-    assert_eq!(chronicle.recent().len(), 100);
-    let all = chronicle.since(0);
-    chronicle.settle(all.version);
-    assert_eq!(chronicle.recent().len(), state::RECENT);
-    assert_eq!(chronicle.since(0).lost, 0);
+    let event_log = run(true, 100);
+    assert_eq!(event_log.recent().len(), 100);
+    let all = event_log.since(0);
+    event_log.settle(all.version);
+    assert_eq!(event_log.recent().len(), state::RECENT);
+    assert_eq!(event_log.since(0).lost, 0);
     let too_many = run(true, state::MOST_WAITING + 7);
     assert_eq!(
         too_many.since(0).lost,
@@ -281,12 +281,12 @@ fn ended_games_wait_for_the_archive_and_are_forgotten_once_safe() {
 
 #[test]
 fn a_game_that_ended_unseen_keeps_what_was_seen_of_it() {
-    let chronicle = EventLog::default();
-    open(&chronicle, "");
-    play(&chronicle, "g1f3", (180_000, 180_000));
-    chronicle.over(&ending(None));
+    let event_log = EventLog::default();
+    open(&event_log, "");
+    play(&event_log, "g1f3", (180_000, 180_000));
+    event_log.over(&ending(None));
     assert!(
-        chronicle.game(ID).unwrap().ending.is_none(),
+        event_log.game(ID).unwrap().ending.is_none(),
         "nobody saw it"
     );
     let player = |name: &str, diff| Player {
@@ -314,8 +314,8 @@ fn a_game_that_ended_unseen_keeps_what_was_seen_of_it() {
         arena: false,
     };
     let game = Game::from_uci_moves("g1f3 f7f6").unwrap();
-    chronicle.missed(&export, Side::White, &game);
-    let ended = chronicle.game(ID).unwrap();
+    event_log.missed(&export, Side::White, &game);
+    let ended = event_log.game(ID).unwrap();
     assert_eq!((ended.result(), ended.white.rating_diff), ("0-1", Some(-9)));
     assert_eq!(ended.moves.len(), 2);
     assert_eq!(ended.moves[0].score, Some(ScoreRecord::Cp(30)));
@@ -327,7 +327,7 @@ fn a_challenge_keeps_its_verdict_and_names_the_game_it_became() {
     use crate::bot::account::AcceptOutcome;
     use crate::lichess::Challenge;
 
-    let chronicle = EventLog::default();
+    let event_log = EventLog::default();
     let me = UserId::new("me");
     let challenge = |id: &str, from: &str| {
         let json = format!(
@@ -338,13 +338,13 @@ fn a_challenge_keeps_its_verdict_and_names_the_game_it_became() {
         Challenge::from_json(&json).unwrap().value
     };
     let theirs = challenge(ID, "foe");
-    chronicle.challenged(&theirs, &me);
-    chronicle.challenged(&theirs, &me);
-    chronicle.accepted(&theirs.id, &AcceptOutcome::Done);
-    chronicle.withdrawn(&theirs);
+    event_log.challenged(&theirs, &me);
+    event_log.challenged(&theirs, &me);
+    event_log.accepted(&theirs.id, &AcceptOutcome::Done);
+    event_log.withdrawn(&theirs);
     let ours = challenge("ours", "me");
-    chronicle.challenged(&ours, &me);
-    let known = chronicle.challenges(9);
+    event_log.challenged(&ours, &me);
+    let known = event_log.challenges(9);
     assert_eq!(known.len(), 2, "each once");
     assert_eq!(
         known[1].verdict,
@@ -371,61 +371,61 @@ fn a_challenge_keeps_its_verdict_and_names_the_game_it_became() {
     assert_eq!(settled.verdict, ChallengeVerdict::Canceled);
     gone.unsent(&refusal, "too late");
     assert_eq!(gone.challenges(1).remove(0), settled, "not even its time");
-    chronicle.unsent(&refusal, "too many waited");
-    let told = |chronicle: &EventLog| {
-        let latest = chronicle.challenges(1).remove(0);
+    event_log.unsent(&refusal, "too many waited");
+    let told = |event_log: &EventLog| {
+        let latest = event_log.challenges(1).remove(0);
         (latest.verdict, latest.why.clone())
     };
     let why = |text: &str| Some(text.to_owned());
     assert_eq!(
-        told(&chronicle),
+        told(&event_log),
         (ChallengeVerdict::Failed, why("no seat; too many waited")),
         "nobody is said to be declined who was not told"
     );
-    chronicle.declined(&refusal);
+    event_log.declined(&refusal);
     assert_eq!(
-        told(&chronicle),
+        told(&event_log),
         (ChallengeVerdict::Declined, why("no seat"))
     );
-    chronicle.unsent(&refusal, "again");
+    event_log.unsent(&refusal, "again");
     assert_eq!(
-        told(&chronicle).0,
+        told(&event_log).0,
         ChallengeVerdict::Declined,
         "it was told once"
     );
-    open(&chronicle, "");
-    assert_eq!(chronicle.game(ID).unwrap().origin, Origin::Incoming);
+    open(&event_log, "");
+    assert_eq!(event_log.game(ID).unwrap().origin, Origin::Incoming);
 }
 
 #[test]
 fn a_search_reports_only_where_somebody_looks() {
     use crate::engine::{EngineOptions, Evaluator, Limits, Pool};
 
-    let chronicle = EventLog::default();
-    assert!(chronicle.audience().is_none());
-    let mut news = chronicle.thoughts();
+    let event_log = EventLog::default();
+    assert!(event_log.audience().is_none());
+    let mut news = event_log.thoughts();
     let pool = Pool::new(&EngineOptions {
         hash_mb: 1,
         evaluator: Evaluator::classical(),
         ..EngineOptions::default()
     });
-    let desk = SearchInfoSlot::default();
+    let slot = SearchInfoSlot::default();
     let full = full("", "");
     let header = Header::of(&GameId::new(ID), &full).unwrap();
-    chronicle.opened(header, Side::White, &Game::new(), &full.state, &desk);
-    let reporter = desk.reporter(&Game::new(), false, chronicle.audience().unwrap());
+    event_log.opened(header, Side::White, &Game::new(), &full.state, &slot);
+    let reporter = slot.reporter(&Game::new(), false, event_log.audience().unwrap());
     let engine = pool.lease();
     engine
         .think_with(&Game::new(), Limits::depth(4), reporter)
         .wait();
     assert!(news.has_changed().unwrap());
     news.mark_unchanged();
-    let thinking = chronicle.running()[0].thinking.clone().unwrap();
+    let thinking = event_log.running()[0].thinking.clone().unwrap();
     assert_eq!((thinking.depth, thinking.ply), (4, 0));
     assert_eq!(thinking.line.len(), thinking.san.len());
-    play(&chronicle, "g1f3", (180_000, 180_000));
+    play(&event_log, "g1f3", (180_000, 180_000));
     assert!(
-        chronicle.running()[0].thinking.is_none(),
+        event_log.running()[0].thinking.is_none(),
         "the move is made"
     );
 }

@@ -23,49 +23,49 @@ const NO_SHOW: &str = "no-show ";
 pub(in crate::bot) struct GameChat {
     game: GameId,
     settings: std::sync::Arc<Settings>,
-    memory: BotState,
-    lane: ChatQueue,
+    state: BotState,
+    chat_queue: ChatQueue,
     talk: Conversation,
     opponent: Option<UserId>,
 }
 
 impl GameChat {
-    pub(in crate::bot) fn new(house: &BotContext, game: &GameId) -> Self {
-        let known = house.memory.game(game);
+    pub(in crate::bot) fn new(context: &BotContext, game: &GameId) -> Self {
+        let known = context.state.game(game);
         let said = ChatState {
             greeted: known.greeted,
             parted: known.parted,
         };
-        let settings = std::sync::Arc::clone(&house.settings);
+        let settings = std::sync::Arc::clone(&context.settings);
         Self {
             talk: Conversation::new(game.clone(), settings.clone(), said),
             game: game.clone(),
             settings,
-            memory: house.memory.clone(),
-            lane: house.lane.clone(),
+            state: context.state.clone(),
+            chat_queue: context.chat_queue.clone(),
             opponent: None,
         }
     }
 
     /// What was done in this game before.
     pub(in crate::bot) fn past(&self) -> ResumeState {
-        let known = self.memory.game(&self.game);
+        let known = self.state.game(&self.game);
         ResumeState {
             takebacks: known.takebacks,
             draw_offers: known.draw_offers,
-            opinion: EvalHistory::default(),
+            eval_history: EvalHistory::default(),
             begun: self
-                .memory
+                .state
                 .known_for(&self.game)
                 .and_then(|age| Instant::now().checked_sub(age)),
         }
     }
 
     /// The table knows who plays.
-    pub(in crate::bot) fn introduce(&mut self, table: &GameMachine) {
-        if let Some(setting) = table.setting() {
-            self.opponent.clone_from(&setting.opponent_id);
-            self.talk.introduce(introduction(setting));
+    pub(in crate::bot) fn introduce(&mut self, machine: &GameMachine) {
+        if let Some(setup) = machine.setup() {
+            self.opponent.clone_from(&setup.opponent_id);
+            self.talk.introduce(introduction(setup));
         }
     }
 
@@ -79,23 +79,23 @@ impl GameChat {
         self.say(lines);
     }
 
-    pub(in crate::bot) fn heard(&mut self, line: &ChatLine) {
+    pub(in crate::bot) fn handle_event(&mut self, line: &ChatLine) {
         tracing::debug!(
             room = %line.room,
             user = %crate::bot::chat::loggable(&line.username),
             text = %crate::bot::chat::loggable(&line.text),
             "heard"
         );
-        let (memory, opponent) = (&self.memory, &self.opponent);
+        let (state, opponent) = (&self.state, &self.opponent);
         let tally = || {
-            let record = memory.opponent(opponent.as_ref()?);
+            let record = state.opponent(opponent.as_ref()?);
             Some(ScoreTally {
                 wins: record.wins,
                 draws: record.draws,
                 losses: record.losses,
             })
         };
-        if let Some(answer) = self.talk.heard(line, tally, Instant::now()) {
+        if let Some(answer) = self.talk.handle_event(line, tally, Instant::now()) {
             self.say(vec![answer]);
         }
     }
@@ -103,50 +103,50 @@ impl GameChat {
     /// Greetings and goodbyes are remembered before they are said: rather none than two.
     fn say(&self, lines: Vec<ChatMessage>) {
         let Some(first) = lines.first() else { return };
-        match first.occasion {
-            MessageKind::Greeting => self.memory.update_game(&self.game, |game| {
+        match first.kind {
+            MessageKind::Greeting => self.state.update_game(&self.game, |game| {
                 (game.greeted, game.greeted_spectators) = (true, true);
             }),
-            MessageKind::Goodbye => self.memory.update_game(&self.game, |game| {
+            MessageKind::Goodbye => self.state.update_game(&self.game, |game| {
                 (game.parted, game.parted_spectators) = (true, true);
             }),
             MessageKind::Answer | MessageKind::Operator => {}
         }
         for line in lines {
-            self.lane.hand_in(line);
+            self.chat_queue.hand_in(line);
         }
     }
 
     /// What the table wants known after a restart.
-    pub(in crate::bot) fn remember(&self, table: &GameMachine, deed: Persist) {
+    pub(in crate::bot) fn remember(&self, machine: &GameMachine, deed: Persist) {
         match deed {
             Persist::TakebackGranted { so_far } => {
-                self.memory
+                self.state
                     .update_game(&self.game, |game| game.takebacks = so_far);
             }
             Persist::DrawOffered { so_far } => {
-                self.memory
+                self.state
                     .update_game(&self.game, |game| game.draw_offers = so_far);
             }
-            Persist::NoShow => self.no_show(table),
+            Persist::NoShow => self.no_show(machine),
         }
     }
 
     /// The opponent left us waiting; who does so again and again rests for a while.
-    fn no_show(&self, table: &GameMachine) {
-        let Some(setting) = table.setting() else {
+    fn no_show(&self, machine: &GameMachine) {
+        let Some(setup) = machine.setup() else {
             return;
         };
-        let Some(opponent) = &setting.opponent_id else {
+        let Some(opponent) = &setup.opponent_id else {
             return;
         };
-        self.memory
-            .no_show(&self.game, opponent, setting.opponent_is_bot);
+        self.state
+            .no_show(&self.game, opponent, setup.opponent_is_bot);
         let rules = &self.settings.game;
-        let no_shows = self.memory.opponent(opponent).no_shows_today;
+        let no_shows = self.state.opponent(opponent).no_shows_today;
         if no_shows >= rules.abort_repeats.max(1) {
             let rest = rules.abort_rest;
-            self.memory
+            self.state
                 .cool(&no_show_key(opponent), rest, rest, Some("never moved"));
             tracing::info!(%opponent, no_shows, ?rest, "leaves us waiting again and again: rests");
         }
@@ -158,11 +158,11 @@ pub(in crate::bot) fn no_show_key(opponent: &UserId) -> String {
     format!("{NO_SHOW}{opponent}")
 }
 
-fn introduction(setting: &GameSetup) -> Players {
+fn introduction(setup: &GameSetup) -> Players {
     Players {
-        opponent_id: setting.opponent_id.clone(),
-        opponent_is_bot: setting.opponent_is_bot,
-        opponent_reads: !setting.opponent_is_ai,
-        ..Players::between(&setting.me, &setting.opponent, setting.us)
+        opponent_id: setup.opponent_id.clone(),
+        opponent_is_bot: setup.opponent_is_bot,
+        opponent_reads: !setup.opponent_is_ai,
+        ..Players::between(&setup.me, &setup.opponent, setup.us)
     }
 }

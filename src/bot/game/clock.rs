@@ -57,36 +57,36 @@ impl ClockState {
 
     /// Whether a wait leaves enough on the clock to go on playing. Before a first move it is the
     /// opponent's patience that runs: who sees no move for long aborts.
-    pub fn affords(&self, wait: Duration, pace: &BotTiming, now: Instant) -> bool {
+    pub fn can_wait(&self, wait: Duration, timing: &BotTiming, now: Instant) -> bool {
         if self.kind == ClockKind::Standing {
             return match self.expires_at(now) {
                 Some(left) => wait.saturating_mul(2) < left,
-                None => wait <= pace.limited_reserve,
+                None => wait <= timing.limited_reserve,
             };
         }
         self.left_at(now)
-            .is_none_or(|left| wait.saturating_add(pace.limited_reserve) <= left)
+            .is_none_or(|left| wait.saturating_add(timing.limited_reserve) <= left)
     }
 
     /// The longest wait in silence that makes sense: some part of a clock that runs, but never less
     /// than an answer takes.
-    pub(in crate::bot) fn patience(&self, lag: &Latency, now: Instant) -> Duration {
+    pub(in crate::bot) fn patience(&self, latency: &Latency, now: Instant) -> Duration {
         let left = self
             .left_at(now)
             .filter(|_| self.kind == ClockKind::Running);
-        let answer = (lag.learned * 2).max(LEAST_PATIENCE);
+        let answer = (latency.learned * 2).max(LEAST_PATIENCE);
         left.map_or(Duration::MAX, |left| (left / PATIENCE_PART).max(answer))
     }
 
     /// What is left at `now` once what the way to the server takes is put aside.
     pub(in crate::bot) fn usable(
         &self,
-        lag: &Latency,
+        latency: &Latency,
         rules: &config::Clock,
         now: Instant,
     ) -> Option<Duration> {
         let left = self.left_at(now)?;
-        Some(left.saturating_sub(lag.held_back(left, rules)))
+        Some(left.saturating_sub(latency.held_back(left, rules)))
     }
 }
 
@@ -121,18 +121,18 @@ mod tests {
     #[test]
     fn a_wait_must_leave_time_to_play() {
         let now = Instant::now();
-        let pace = BotTiming::default();
-        let affords = |left, kind, wait| clock_state(left, kind, now).affords(wait, &pace, now);
-        assert!(affords(Some(ms(90_000)), ClockKind::Running, ms(60_000)));
-        assert!(!affords(Some(ms(70_000)), ClockKind::Running, ms(60_000)));
-        assert!(affords(None, ClockKind::Unclocked, ms(3_600_000)));
-        assert!(!affords(
+        let timing = BotTiming::default();
+        let can_wait = |left, kind, wait| clock_state(left, kind, now).can_wait(wait, &timing, now);
+        assert!(can_wait(Some(ms(90_000)), ClockKind::Running, ms(60_000)));
+        assert!(!can_wait(Some(ms(70_000)), ClockKind::Running, ms(60_000)));
+        assert!(can_wait(None, ClockKind::Unclocked, ms(3_600_000)));
+        assert!(!can_wait(
             Some(ms(3_600_000)),
             ClockKind::Unclocked,
             ms(3_600_000)
         ));
-        assert!(affords(Some(ms(5000)), ClockKind::Standing, ms(20_000)));
-        assert!(!affords(Some(ms(5000)), ClockKind::Standing, ms(60_000)));
-        assert!(!affords(Some(ms(5000)), ClockKind::Running, Duration::MAX));
+        assert!(can_wait(Some(ms(5000)), ClockKind::Standing, ms(20_000)));
+        assert!(!can_wait(Some(ms(5000)), ClockKind::Standing, ms(60_000)));
+        assert!(!can_wait(Some(ms(5000)), ClockKind::Running, Duration::MAX));
     }
 }

@@ -63,7 +63,7 @@ pub fn next_step(
     answer: &CallOutcome,
     trouble: &mut FailureHistory,
     clock: &ClockState,
-    pace: &BotTiming,
+    timing: &BotTiming,
     now: Instant,
 ) -> NextStep {
     match answer {
@@ -75,31 +75,31 @@ pub fn next_step(
             };
             // Ever more patience, or a slow opening of the stream would never be let finish.
             NextStep::Confirm {
-                wait: grown(pace.confirm, unshown + 1),
+                wait: grown(timing.confirm, unshown + 1),
             }
         }
         CallOutcome::Lost => {
             trouble.lost += 1;
             let doubled = 2_u32.saturating_pow(trouble.lost - 1);
-            let pause = pace.retry.saturating_mul(doubled);
+            let pause = timing.retry.saturating_mul(doubled);
             NextStep::Repeat {
-                at: now + pause.min(retry_cap(clock, pace)),
+                at: now + pause.min(retry_cap(clock, timing)),
             }
         }
         CallOutcome::Limited { wait } => {
             trouble.barred += 1;
-            let advised = wait.unwrap_or(pace.limited_wait);
+            let advised = wait.unwrap_or(timing.limited_wait);
             NextStep::Repeat {
-                at: now + decent_pause(advised, clock, pace, now),
+                at: now + decent_pause(advised, clock, timing, now),
             }
         }
         CallOutcome::Refused { status: 400, text } => refused(text, trouble),
         // The token or the account: nothing about the move. Slowly, an alarm is out.
         CallOutcome::Refused { .. } => {
             trouble.barred += 1;
-            let pause = grown(pace.limited_retry, trouble.barred);
+            let pause = grown(timing.limited_retry, trouble.barred);
             NextStep::Repeat {
-                at: now + decent_pause(pause, clock, pace, now),
+                at: now + decent_pause(pause, clock, timing, now),
             }
         }
         CallOutcome::Gone => NextStep::Look(AfterReopen::Same),
@@ -118,28 +118,28 @@ fn refused(text: &str, trouble: &mut FailureHistory) -> NextStep {
 
 /// This wait where the clock affords it, else the shortest that is decent: the game is worth more
 /// than the courtesy, the account more than the game.
-fn decent_pause(wait: Duration, clock: &ClockState, pace: &BotTiming, now: Instant) -> Duration {
-    let wait = wait.max(pace.limited_retry);
-    if clock.affords(wait, pace, now) {
+fn decent_pause(wait: Duration, clock: &ClockState, timing: &BotTiming, now: Instant) -> Duration {
+    let wait = wait.max(timing.limited_retry);
+    if clock.can_wait(wait, timing, now) {
         wait
     } else {
-        pace.limited_retry
+        timing.limited_retry
     }
 }
 
 /// The longest pause before a lost move is sent again: where no clock runs there is no hurry.
-fn retry_cap(clock: &ClockState, pace: &BotTiming) -> Duration {
+fn retry_cap(clock: &ClockState, timing: &BotTiming) -> Duration {
     match clock.kind {
-        ClockKind::Running | ClockKind::Standing => pace.retry_cap,
-        ClockKind::Unclocked => pace.limited_wait / 2,
+        ClockKind::Running | ClockKind::Standing => timing.retry_cap,
+        ClockKind::Unclocked => timing.limited_wait / 2,
     }
 }
 
 /// How long the next call is waited for. A server that hangs is to find a fresh call soon after it
 /// is well again; one that is always this slow is given more time in the end.
-pub(super) fn post_limit(trouble: &FailureHistory, pace: &BotTiming) -> Duration {
+pub(super) fn post_limit(trouble: &FailureHistory, timing: &BotTiming) -> Duration {
     let slow = trouble.lost.saturating_sub(QUICK_CALLS - 1);
-    grown(pace.post_limit, slow + 1)
+    grown(timing.post_limit, slow + 1)
 }
 
 /// `base` doubled for every trouble after the first.

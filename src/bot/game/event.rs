@@ -39,25 +39,25 @@ pub enum GameInput {
     /// The server refuses to open the game's stream: no such game, not ours, or not for bots.
     NoStream,
     /// The event stream says that the game has ended.
-    SaidOver,
+    GameFinish,
     /// A search has ended.
     Thought {
         /// Which search.
-        ticket: RequestId,
+        request_id: RequestId,
         /// What came of it.
         thought: SearchResult,
     },
     /// The answer to [`Action::TakeBest`].
     BestSoFar {
         /// Which search.
-        ticket: RequestId,
+        request_id: RequestId,
         /// The best move it knows, if any.
         best: Option<Move>,
     },
     /// What became of a sent move.
     Posted {
         /// Which sending.
-        ticket: RequestId,
+        request_id: RequestId,
         /// What the server said.
         answer: CallOutcome,
     },
@@ -68,7 +68,7 @@ pub enum GameInput {
         /// What the server said.
         answer: CallOutcome,
     },
-    /// The moment of [`Table::wake_at`](super::Table::wake_at) has come.
+    /// The moment of [`Table::next_timeout`](super::Table::wake_at) has come.
     Tick,
 }
 
@@ -102,7 +102,7 @@ pub enum GameEffect {
     Think {
         /// The number of this search; an earlier one is stopped. One that pondered under this
         /// number goes on instead.
-        ticket: RequestId,
+        request_id: RequestId,
         /// Its limits.
         limits: Limits,
     },
@@ -110,7 +110,7 @@ pub enum GameEffect {
     /// [`Action::Think`] of the same number follows, and the clock runs.
     Ponder {
         /// The number of this search.
-        ticket: RequestId,
+        request_id: RequestId,
         /// The reply.
         reply: Move,
         /// Its limits.
@@ -119,14 +119,14 @@ pub enum GameEffect {
     /// Report the best move so far of a search.
     TakeBest {
         /// Which search.
-        ticket: RequestId,
+        request_id: RequestId,
     },
     /// No search is wanted any more.
     StopThinking,
     /// Send a move.
     Post {
         /// The number of this sending.
-        ticket: RequestId,
+        request_id: RequestId,
         /// The move in UCI.
         uci: String,
         /// Offer or agree to a draw with it.

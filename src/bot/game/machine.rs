@@ -30,19 +30,19 @@ pub(super) const FIRST_PLIES: usize = 2;
 /// The state of one game.
 #[derive(Debug)]
 pub struct GameMachine {
-    pub(super) seat: GameParams,
+    pub(super) params: GameParams,
     pub(super) settings: Arc<Settings>,
-    pub(super) pace: BotTiming,
-    pub(super) record: PlayedMoves,
-    pub(super) setting: Option<GameSetup>,
+    pub(super) timing: BotTiming,
+    pub(super) move_list: PlayedMoves,
+    pub(super) setup: Option<GameSetup>,
     pub(super) shown: Option<LastState>,
-    pub(super) owed: Option<PendingMove>,
-    pub(super) manners: Manners,
+    pub(super) pending: Option<PendingMove>,
+    pub(super) policies: Manners,
     pub(super) last_ticket: RequestId,
     pub(super) pondering: Option<Pondering>,
-    pub(super) lag: Latency,
-    pub(super) promise: Option<UnconfirmedMove>,
-    pub(super) beaten: PastLines,
+    pub(super) latency: Latency,
+    pub(super) unconfirmed: Option<UnconfirmedMove>,
+    pub(super) past_lines: PastLines,
     /// When the game was made, by the server's clock put beside ours.
     pub(super) made: Option<Instant>,
     trusted: bool,
@@ -53,31 +53,31 @@ pub struct GameMachine {
 
 impl GameMachine {
     /// An empty table for one game.
-    pub fn new(seat: GameParams, settings: Arc<Settings>, pace: BotTiming) -> Self {
-        Self::resume(seat, settings, pace, None)
+    pub fn new(params: GameParams, settings: Arc<Settings>, timing: BotTiming) -> Self {
+        Self::resume(params, settings, timing, None)
     }
 
     /// A table set up anew: should the promised move still be owed, it is that one.
     pub fn resume(
-        seat: GameParams,
+        params: GameParams,
         settings: Arc<Settings>,
-        pace: BotTiming,
-        promise: Option<UnconfirmedMove>,
+        timing: BotTiming,
+        unconfirmed: Option<UnconfirmedMove>,
     ) -> Self {
         Self {
-            promise,
-            manners: Manners::new(seat.past),
-            seat,
+            unconfirmed,
+            policies: Manners::new(params.past),
+            params,
             settings,
-            pace,
-            record: PlayedMoves::new(),
-            setting: None,
+            timing,
+            move_list: PlayedMoves::new(),
+            setup: None,
             shown: None,
-            owed: None,
+            pending: None,
             last_ticket: 0,
             pondering: None,
-            lag: Latency::default(),
-            beaten: PastLines::default(),
+            latency: Latency::default(),
+            past_lines: PastLines::default(),
             made: None,
             trusted: true,
             ended: false,
@@ -87,8 +87,8 @@ impl GameMachine {
     }
 
     /// What is known of the way to the server from here on.
-    pub fn expect_lag(&mut self, lag: Latency) {
-        self.lag = lag;
+    pub fn expect_lag(&mut self, latency: Latency) {
+        self.latency = latency;
     }
 
     /// The server says that the game was made then.
@@ -98,12 +98,12 @@ impl GameMachine {
 
     /// The game as far as it is known: what a search is to think about.
     pub fn game(&self) -> &Game {
-        self.record.game()
+        self.move_list.game()
     }
 
     /// How many moves have been made.
     pub fn ply(&self) -> usize {
-        self.record.ply()
+        self.move_list.ply()
     }
 
     /// Whether the game is over for us: nothing will be asked any more.
@@ -114,29 +114,29 @@ impl GameMachine {
     /// Whether the game can do without us for hours: no clock runs, it is the opponent's turn, and
     /// nothing is left to be seen to.
     pub fn may_be_left(&self) -> bool {
-        let unclocked = self.setting.as_ref().is_some_and(|s| !s.clocked);
-        let settled = self.owed.is_none() && self.trusted && !self.manners.refuses();
+        let unclocked = self.setup.as_ref().is_some_and(|s| !s.clocked);
+        let settled = self.pending.is_none() && self.trusted && !self.policies.refuses();
         unclocked && settled && self.shown.is_some() && !self.ended && !self.is_our_turn()
     }
 
     /// Our colour, once known.
     pub fn us(&self) -> Option<Side> {
-        self.setting.as_ref().map(|setting| setting.us)
+        self.setup.as_ref().map(|setup| setup.us)
     }
 
     /// The opponent's name, once known.
     pub fn opponent(&self) -> Option<&str> {
-        self.setting.as_ref().map(|s| s.opponent.as_str())
+        self.setup.as_ref().map(|s| s.opponent.as_str())
     }
 
     /// What the first line of the stream told, once it has been read.
-    pub fn setting(&self) -> Option<&GameSetup> {
-        self.setting.as_ref()
+    pub fn setup(&self) -> Option<&GameSetup> {
+        self.setup.as_ref()
     }
 
     /// The game and our place at it.
-    pub fn seat(&self) -> &GameParams {
-        &self.seat
+    pub fn params(&self) -> &GameParams {
+        &self.params
     }
 
     /// The last state believed.
@@ -145,38 +145,42 @@ impl GameMachine {
     }
 
     /// The move that was sent for the ply at hand and is not shown yet.
-    pub fn frozen(&self) -> Option<Move> {
-        self.owed.as_ref().and_then(PendingMove::frozen)
+    pub fn sent(&self) -> Option<Move> {
+        self.pending.as_ref().and_then(PendingMove::sent)
     }
 
     /// What another table would have to keep to.
-    pub fn promise(&self) -> Option<UnconfirmedMove> {
-        let frozen = self.frozen().map(|played| UnconfirmedMove {
-            after: self.record.game().moves().to_vec(),
+    pub fn unconfirmed(&self) -> Option<UnconfirmedMove> {
+        let sent = self.sent().map(|played| UnconfirmedMove {
+            after: self.move_list.game().moves().to_vec(),
             played,
         });
-        frozen.or_else(|| self.promise.clone())
+        sent.or_else(|| self.unconfirmed.clone())
     }
 
     /// Whether the game can bear such a wait without its stream. On a clock hardly: who holds no
     /// stream counts as gone, and the opponent may claim after ten seconds at the earliest.
-    pub fn affords(&self, wait: Duration, now: Instant) -> bool {
+    pub fn can_wait(&self, wait: Duration, now: Instant) -> bool {
         self.reading().is_some_and(|reading| match reading.kind {
-            ClockKind::Unclocked => reading.affords(wait, &self.pace, now),
-            ClockKind::Running | ClockKind::Standing => wait <= self.pace.again,
+            ClockKind::Unclocked => reading.can_wait(wait, &self.timing, now),
+            ClockKind::Running | ClockKind::Standing => wait <= self.timing.again,
         })
     }
 
     /// When [`Input::Tick`] is wanted.
-    pub fn wake_at(&self) -> Option<Instant> {
+    pub fn next_timeout(&self) -> Option<Instant> {
         if self.ended {
             return None;
         }
-        let owed = self.owed.as_ref().and_then(PendingMove::wake_at);
-        [owed, self.manners.wake_at(), self.watch.wake_at()]
-            .into_iter()
-            .flatten()
-            .min()
+        let pending = self.pending.as_ref().and_then(PendingMove::next_timeout);
+        [
+            pending,
+            self.policies.next_timeout(),
+            self.watch.next_timeout(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     /// Takes in what happened and says what is to be done about it, in order.
@@ -190,10 +194,17 @@ impl GameMachine {
             GameInput::State { state, at } => self.state(*state, None, at, now, &mut out),
             GameInput::Gone(absence) => self.absence(absence, now, &mut out),
             GameInput::NoStream => self.no_stream(&mut out),
-            GameInput::SaidOver => self.look_after(self.pace.settle, now),
-            GameInput::Thought { ticket, thought } => self.thought(ticket, thought, now, &mut out),
-            GameInput::BestSoFar { ticket, best } => self.best_so_far(ticket, best, now, &mut out),
-            GameInput::Posted { ticket, answer } => self.posted(ticket, &answer, now, &mut out),
+            GameInput::GameFinish => self.look_after(self.timing.settle, now),
+            GameInput::Thought {
+                request_id,
+                thought,
+            } => self.thought(request_id, thought, now, &mut out),
+            GameInput::BestSoFar { request_id, best } => {
+                self.best_so_far(request_id, best, now, &mut out)
+            }
+            GameInput::Posted { request_id, answer } => {
+                self.posted(request_id, &answer, now, &mut out)
+            }
             GameInput::Asked { request, answer } => self.asked(request, &answer, now, &mut out),
             GameInput::Tick => self.tick(now, &mut out),
         }
@@ -215,14 +226,14 @@ impl GameMachine {
         out: &mut Vec<GameEffect>,
     ) {
         self.refusals = 0;
-        let first = self.setting.is_none();
-        let Some(us) = self.seat.side_in(&full) else {
+        let first = self.setup.is_none();
+        let Some(us) = self.params.side_in(&full) else {
             out.push(GameEffect::Note(Anomaly::NotSeated));
             return self.leave(out);
         };
-        self.setting = Some(GameSetup::of(&full, us));
+        self.setup = Some(GameSetup::of(&full, us));
         let variant = match full.variant {
-            Variant::Unknown => self.seat.variant,
+            Variant::Unknown => self.params.variant,
             told => told,
         };
         let ours = matches!(variant, Variant::Atomic | Variant::Unknown) && full.starts_as_usual();
@@ -252,23 +263,23 @@ impl GameMachine {
         now: Instant,
         out: &mut Vec<GameEffect>,
     ) {
-        if self.setting.is_none() || self.manners.refuses() {
+        if self.setup.is_none() || self.policies.refuses() {
             if state.status.is_over() {
                 self.finish(&state, out);
             }
             return;
         }
-        if opened.is_none() && self.record.is_ahead_of(&state.moves) && !self.grants_now() {
+        if opened.is_none() && self.move_list.is_ahead_of(&state.moves) && !self.grants_now() {
             out.push(GameEffect::Note(Anomaly::Shrunk {
-                known: self.record.ply(),
+                known: self.move_list.ply(),
                 told: state.moves.split_ascii_whitespace().count(),
             }));
             return self.distrust(&state, opened, now, out);
         }
-        let before = *self.record.game().position();
-        let known = self.record.ply();
+        let before = *self.move_list.game().position();
+        let known = self.move_list.ply();
         let first = self.shown.is_none();
-        let change = match self.record.update(&state.moves) {
+        let change = match self.move_list.update(&state.moves) {
             Ok(change) => change,
             Err(foreign) => {
                 out.push(GameEffect::Note(foreign.into()));
@@ -309,7 +320,7 @@ impl GameMachine {
         out: &mut Vec<GameEffect>,
     ) {
         if self.is_our_turn() {
-            self.owe(opened, now, out);
+            self.start_pending_move(opened, now, out);
         } else {
             if change != MoveListChange::Same {
                 self.stop_pondering(out);
@@ -321,7 +332,7 @@ impl GameMachine {
             opened: opened.is_some(),
             now,
         };
-        self.mind_manners(glance, out);
+        self.apply_policies(glance, out);
     }
 
     /// A list that is not believed: nothing is sent on the strength of the old one until there is
@@ -355,7 +366,7 @@ impl GameMachine {
 
     /// Whether it is our turn on the list as it stands.
     pub(super) fn is_our_turn(&self) -> bool {
-        let white_to_move = self.record.ply().is_multiple_of(2);
+        let white_to_move = self.move_list.ply().is_multiple_of(2);
         self.us()
             .is_some_and(|us| white_to_move == (us == Side::White))
     }
@@ -367,18 +378,18 @@ impl GameMachine {
 
     /// Our clock as the last state shows it.
     pub(super) fn reading(&self) -> Option<ClockState> {
-        let setting = self.setting.as_ref()?;
+        let setup = self.setup.as_ref()?;
         let shown = self.shown.as_ref()?;
-        let kind = if !setting.clocked {
+        let kind = if !setup.clocked {
             ClockKind::Unclocked
-        } else if self.record.ply() < FIRST_PLIES {
+        } else if self.move_list.ply() < FIRST_PLIES {
             ClockKind::Standing
         } else {
             ClockKind::Running
         };
         Some(ClockState {
-            left: shown.state.time(setting.us),
-            increment: shown.state.increment(setting.us),
+            left: shown.state.time(setup.us),
+            increment: shown.state.increment(setup.us),
             at: shown.at,
             kind,
             expires_in: shown.state.expiration.map(|expiration| expiration.left()),
@@ -402,7 +413,7 @@ impl GameMachine {
             return;
         };
         let mut position = before;
-        for (ply, &played) in self.record.game().moves().iter().enumerate().skip(known) {
+        for (ply, &played) in self.move_list.game().moves().iter().enumerate().skip(known) {
             let after = position.play(played);
             let ours = ply.is_multiple_of(2) == (us == Side::White);
             out.push(GameEffect::Tell(Notification::Moved(Box::new(
@@ -430,7 +441,11 @@ impl GameMachine {
 
     fn end(&mut self, state: Option<&GameState>, out: &mut Vec<GameEffect>) {
         self.stop_pondering(out);
-        if self.owed.take().is_some_and(|owed| owed.is_thinking()) {
+        if self
+            .pending
+            .take()
+            .is_some_and(|pending| pending.is_thinking())
+        {
             out.push(GameEffect::StopThinking);
         }
         self.ended = true;
@@ -438,13 +453,13 @@ impl GameMachine {
             self.note_no_show(state.status, out);
         }
         out.push(GameEffect::Finish(Ending {
-            game: self.seat.game.clone(),
+            game: self.params.game.clone(),
             status: state.map(|state| state.status),
             winner: state.and_then(|state| state.winner),
-            us: self.us().or(self.seat.color),
+            us: self.us().or(self.params.color),
             opponent: self.opponent().unwrap_or("unknown").to_owned(),
-            plies: self.record.ply(),
-            fen: self.record.game().position().fen(),
+            plies: self.move_list.ply(),
+            fen: self.move_list.game().position().fen(),
         }));
     }
 }

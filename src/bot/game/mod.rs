@@ -6,14 +6,14 @@
 //!
 //! * `event`: what comes in and what goes out
 //! * `play`: the table itself; the lines of the game's stream
-//! * `owed`: the move we owe, from the turn's coming to the choice
+//! * `pending`: the move we owe, from the turn's coming to the choice
 //! * `sent`: the move we have sent, until the server shows it
 //! * `ponder`: thinking on the opponent's time
 //! * `verdict`: what the answer to a sent move means
-//! * `manners`: offers, claims, and games we do not want, a file a subject
+//! * `policies`: offers, claims, and games we do not want, a file a subject
 //! * `watch`: whether something was missed while we wait
 //! * `record`: the move list and the board behind it
-//! * `seat`: what a table is told about its game
+//! * `params`: what a table is told about its game
 //! * `safe`: a move without a search
 //! * `variety`: off the lines of earlier games
 //! * `summary`: what is remembered of a finished game

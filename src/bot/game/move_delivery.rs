@@ -39,9 +39,9 @@ impl GameMachine {
         self.weigh(thought.as_ref(), now);
         let mut after = Vec::new();
         let draw = self.draw_with_move(now, &mut after);
-        if let Some(owed) = &mut self.owed {
-            owed.thought = thought;
-            owed.frozen = Some(SentMove {
+        if let Some(pending) = &mut self.pending {
+            pending.thought = thought;
+            pending.sent = Some(SentMove {
                 played,
                 draw,
                 first: None,
@@ -53,30 +53,34 @@ impl GameMachine {
     }
 
     fn send_frozen(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        let ticket = self.next_ticket();
+        let request_id = self.next_ticket();
         let measured = self.begin_measuring(now);
         let patience = self.patience(now);
-        let Some(owed) = &mut self.owed else { return };
-        let Some(frozen) = &mut owed.frozen else {
+        let Some(pending) = &mut self.pending else {
+            return;
+        };
+        let Some(sent) = &mut pending.sent else {
             return self.think(now, out);
         };
-        frozen.measured = measured.filter(|_| frozen.first.is_none());
-        frozen.first.get_or_insert(ticket);
+        sent.measured = measured.filter(|_| sent.first.is_none());
+        sent.first.get_or_insert(request_id);
         out.push(GameEffect::Post {
-            ticket,
-            uci: frozen.played.to_string(),
-            draw: frozen.draw,
+            request_id,
+            uci: sent.played.to_string(),
+            draw: sent.draw,
         });
-        let usual = post_limit(&owed.trouble, &self.pace);
+        let usual = post_limit(&pending.trouble, &self.timing);
         let until = now + usual.min(patience);
-        owed.stage = Stage::Sent { ticket, until };
+        pending.stage = Stage::Sent { request_id, until };
         self.watch.rest_warming();
     }
 
     /// How long our clock bears silence.
     fn patience(&self, now: Instant) -> Duration {
         let reading = self.reading();
-        reading.map_or(Duration::MAX, |reading| reading.patience(&self.lag, now))
+        reading.map_or(Duration::MAX, |reading| {
+            reading.patience(&self.latency, now)
+        })
     }
 
     /// A sending whose cost will show: the clock came with a line of a stream that was open.
@@ -88,18 +92,22 @@ impl GameMachine {
 
     /// The clock was shown anew while a move was on its way: what it costs cannot be told.
     pub(super) fn stop_measuring(&mut self) {
-        if let Some(frozen) = self.owed.as_mut().and_then(|owed| owed.frozen.as_mut()) {
-            frozen.measured = None;
+        if let Some(sent) = self
+            .pending
+            .as_mut()
+            .and_then(|pending| pending.sent.as_mut())
+        {
+            sent.measured = None;
         }
     }
 
     /// The state just read shows the move of this obligation and no other after it.
-    pub(super) fn learn_cost(&self, owed: &PendingMove, out: &mut Vec<GameEffect>) {
-        let (Some(setting), Some(shown)) = (&self.setting, &self.shown) else {
+    pub(super) fn learn_cost(&self, pending: &PendingMove, out: &mut Vec<GameEffect>) {
+        let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
             return;
         };
-        let measured = owed.frozen.as_ref().and_then(|frozen| frozen.measured);
-        let left = shown.state.time(setting.us).filter(|_| !shown.opening);
+        let measured = pending.sent.as_ref().and_then(|sent| sent.measured);
+        let left = shown.state.time(setup.us).filter(|_| !shown.opening);
         let cost = measured.zip(left).and_then(|(sent, left)| sent.cost(left));
         out.extend(cost.map(GameEffect::Learn));
     }
@@ -107,19 +115,19 @@ impl GameMachine {
     /// What became of a sent move.
     pub(super) fn posted(
         &mut self,
-        ticket: RequestId,
+        request_id: RequestId,
         answer: &CallOutcome,
         now: Instant,
         out: &mut Vec<GameEffect>,
     ) {
         let patience = self.patience(now);
-        let (Some(reading), Some(owed)) = (self.reading(), &mut self.owed) else {
+        let (Some(reading), Some(pending)) = (self.reading(), &mut self.pending) else {
             return;
         };
-        if !owed.concerns(ticket, answer) {
+        if !pending.concerns(request_id, answer) {
             return;
         }
-        let uci = || owed.frozen().map_or_else(String::new, |mv| mv.to_string());
+        let uci = || pending.sent().map_or_else(String::new, |mv| mv.to_string());
         match answer {
             CallOutcome::Refused { status, text } => out.push(GameEffect::Note(Anomaly::Refused {
                 uci: uci(),
@@ -131,7 +139,7 @@ impl GameMachine {
             }
             CallOutcome::Done | CallOutcome::Lost | CallOutcome::Gone => {}
         }
-        owed.stage = match next_step(answer, &mut owed.trouble, &reading, &self.pace, now) {
+        pending.stage = match next_step(answer, &mut pending.trouble, &reading, &self.timing, now) {
             NextStep::Confirm { wait } => Stage::Confirming {
                 since: now,
                 until: now + wait.min(patience),
@@ -146,24 +154,26 @@ impl GameMachine {
 
     /// An opening asked for at `opened` still shows the ply owed.
     pub(super) fn still_owed(&mut self, opened: Instant, now: Instant, out: &mut Vec<GameEffect>) {
-        let Some(owed) = &mut self.owed else { return };
-        match owed.stage {
+        let Some(pending) = &mut self.pending else {
+            return;
+        };
+        match pending.stage {
             Stage::Looking { since, wanted, .. } if opened >= since => {
                 if wanted == AfterReopen::Another
-                    && let Some(frozen) = owed.frozen.take()
+                    && let Some(sent) = pending.sent.take()
                 {
-                    owed.refused.push(frozen.played);
-                    owed.thought = None;
+                    pending.refused.push(sent.played);
+                    pending.thought = None;
                 }
                 self.send_frozen(now, out);
             }
             Stage::Confirming { since, .. } if opened >= since => {
-                owed.go_without_draw();
+                pending.go_without_draw();
                 self.note_unshown(out);
                 self.send_frozen(now, out);
             }
             // The server is back: no reason to wait any longer.
-            Stage::Waiting { .. } if owed.trouble.lost > 0 && owed.trouble.barred == 0 => {
+            Stage::Waiting { .. } if pending.trouble.lost > 0 && pending.trouble.barred == 0 => {
                 self.send_frozen(now, out);
             }
             _ => {}
@@ -173,23 +183,25 @@ impl GameMachine {
     /// The list is not believed: whatever is owed waits for one that is. A wait that the server asked
     /// for goes on.
     pub(super) fn pause_owed(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        let Some(owed) = &mut self.owed else { return };
-        if matches!(owed.stage, Stage::Waiting { .. }) && owed.trouble.barred > 0 {
+        let Some(pending) = &mut self.pending else {
+            return;
+        };
+        if matches!(pending.stage, Stage::Waiting { .. }) && pending.trouble.barred > 0 {
             return;
         }
-        if owed.is_thinking() {
+        if pending.is_thinking() {
             out.push(GameEffect::StopThinking);
         }
-        let wanted = match owed.stage {
+        let wanted = match pending.stage {
             Stage::Looking { wanted, .. } => wanted,
             _ => AfterReopen::Same,
         };
-        owed.stage = Stage::Looking { since: now, wanted };
+        pending.stage = Stage::Looking { since: now, wanted };
     }
 
     fn note_unshown(&self, out: &mut Vec<GameEffect>) {
-        if let Some(frozen) = self.frozen() {
-            let uci = frozen.to_string();
+        if let Some(sent) = self.sent() {
+            let uci = sent.to_string();
             out.push(GameEffect::Note(Anomaly::Unshown { uci }));
         }
     }
@@ -197,29 +209,31 @@ impl GameMachine {
     /// The timers of a sent move.
     pub(super) fn sent_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         let trusted = self.is_trusted();
-        let Some(owed) = &mut self.owed else { return };
-        match owed.stage {
-            Stage::Sent { ticket, .. } => {
-                self.posted(ticket, &CallOutcome::Lost, now, out);
+        let Some(pending) = &mut self.pending else {
+            return;
+        };
+        match pending.stage {
+            Stage::Sent { request_id, .. } => {
+                self.posted(request_id, &CallOutcome::Lost, now, out);
                 // It has been waited for already.
-                if let Some(owed) = &mut self.owed
-                    && let Stage::Waiting { at } = &mut owed.stage
+                if let Some(pending) = &mut self.pending
+                    && let Stage::Waiting { at } = &mut pending.stage
                 {
-                    *at = (*at).min(now + self.pace.retry);
+                    *at = (*at).min(now + self.timing.retry);
                 }
             }
             Stage::Waiting { .. } if trusted => self.send_frozen(now, out),
             Stage::Waiting { .. } => {
-                owed.stage = Stage::Looking {
+                pending.stage = Stage::Looking {
                     since: now,
                     wanted: AfterReopen::Same,
                 };
                 out.push(GameEffect::Reopen);
             }
             Stage::Confirming { .. } => {
-                owed.trouble.unshown += 1;
-                owed.go_without_draw();
-                owed.stage = Stage::Looking {
+                pending.trouble.unshown += 1;
+                pending.go_without_draw();
+                pending.stage = Stage::Looking {
                     since: now,
                     wanted: AfterReopen::Same,
                 };
@@ -235,18 +249,20 @@ impl PendingMove {
     /// The server said "ok" and played nothing: a draw that went with the move may be why, and by
     /// then it has been offered or agreed to.
     fn go_without_draw(&mut self) {
-        if let Some(frozen) = &mut self.frozen {
-            frozen.draw = DrawOffer::No;
+        if let Some(sent) = &mut self.sent {
+            sent.draw = DrawOffer::No;
         }
     }
 
     /// Whether an answer says anything: the one to the last sending does; an "ok" to an earlier
     /// sending of the same move too, be it ever so late.
-    fn concerns(&self, ticket: RequestId, answer: &CallOutcome) -> bool {
-        let since = self.frozen.as_ref().and_then(|frozen| frozen.first);
-        let of_this_move = since.is_some_and(|first| ticket >= first);
+    fn concerns(&self, request_id: RequestId, answer: &CallOutcome) -> bool {
+        let since = self.sent.as_ref().and_then(|sent| sent.first);
+        let of_this_move = since.is_some_and(|first| request_id >= first);
         match self.stage {
-            Stage::Sent { ticket: last, .. } if ticket == last => true,
+            Stage::Sent {
+                request_id: last, ..
+            } if request_id == last => true,
             Stage::Sent { .. } | Stage::Waiting { .. } => {
                 of_this_move && *answer == CallOutcome::Done
             }

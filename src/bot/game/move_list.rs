@@ -158,39 +158,39 @@ fn common(old: &[Move], new: &[Move]) -> usize {
 mod tests {
     use super::*;
 
-    fn record(moves: &str) -> PlayedMoves {
-        let mut record = PlayedMoves::new();
-        record.update(moves).unwrap();
-        record
+    fn move_list(moves: &str) -> PlayedMoves {
+        let mut move_list = PlayedMoves::new();
+        move_list.update(moves).unwrap();
+        move_list
     }
 
     #[test]
     fn an_empty_list_holds_no_move() {
-        let mut record = PlayedMoves::new();
-        assert_eq!(record.update(""), Ok(MoveListChange::Same));
-        assert_eq!(record.update("  "), Ok(MoveListChange::Same));
-        assert_eq!(record.ply(), 0);
+        let mut move_list = PlayedMoves::new();
+        assert_eq!(move_list.update(""), Ok(MoveListChange::Same));
+        assert_eq!(move_list.update("  "), Ok(MoveListChange::Same));
+        assert_eq!(move_list.ply(), 0);
     }
 
     #[test]
     fn a_list_grows_by_one_or_by_several() {
-        let mut record = record("g1f3");
-        assert_eq!(record.update("g1f3 f7f6"), Ok(MoveListChange::Grown(1)));
+        let mut move_list = move_list("g1f3");
+        assert_eq!(move_list.update("g1f3 f7f6"), Ok(MoveListChange::Grown(1)));
         assert_eq!(
-            record.update("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1h1"),
+            move_list.update("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1h1"),
             Ok(MoveListChange::Grown(5))
         );
-        assert_eq!(record.ply(), 7);
+        assert_eq!(move_list.ply(), 7);
         assert_eq!(
-            record.update("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1h1"),
+            move_list.update("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1h1"),
             Ok(MoveListChange::Same)
         );
     }
 
     #[test]
     fn both_spellings_of_castling_are_one_move() {
-        let mut rook = record("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1h1");
-        let king = record("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1g1");
+        let mut rook = move_list("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1h1");
+        let king = move_list("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1g1");
         assert_eq!(rook.game().moves(), king.game().moves());
         assert_eq!(
             rook.update("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1g1"),
@@ -200,53 +200,56 @@ mod tests {
 
     #[test]
     fn a_list_can_shrink_and_be_replaced() {
-        let mut record = record("g1f3 f7f6 e2e3 e7e6");
+        let mut move_list = move_list("g1f3 f7f6 e2e3 e7e6");
         assert_eq!(
-            record.update("g1f3 f7f6 e2e3"),
+            move_list.update("g1f3 f7f6 e2e3"),
             Ok(MoveListChange::Rewritten { kept: 3 })
         );
         assert_eq!(
-            record.update("g1f3 e7e6"),
+            move_list.update("g1f3 e7e6"),
             Ok(MoveListChange::Rewritten { kept: 1 })
         );
-        assert_eq!(record.update(""), Ok(MoveListChange::Rewritten { kept: 0 }));
-        assert_eq!(record.ply(), 0);
+        assert_eq!(
+            move_list.update(""),
+            Ok(MoveListChange::Rewritten { kept: 0 })
+        );
+        assert_eq!(move_list.ply(), 0);
     }
 
     #[test]
     fn a_record_is_ahead_of_shorter_lists_only() {
-        let record = record("g1f3 f7f6 e2e3");
-        assert!(record.is_ahead_of("") && record.is_ahead_of("g1f3  f7f6 "));
+        let move_list = move_list("g1f3 f7f6 e2e3");
+        assert!(move_list.is_ahead_of("") && move_list.is_ahead_of("g1f3  f7f6 "));
         for list in ["g1f3 f7f6 e2e3", "g1f3 e7e6 d2d4", "g1f3 f7f6 e2e3 e7e6"] {
-            assert!(!record.is_ahead_of(list), "{list}");
+            assert!(!move_list.is_ahead_of(list), "{list}");
         }
     }
 
     #[test]
     fn a_foreign_move_changes_nothing() {
-        let mut record = record("g1f3");
+        let mut move_list = move_list("g1f3");
         for bad in [
             "g1f3 e2e4",
             "g1f3 f7f6 zz",
             "g1f3 f7f6 e2e3 \u{1f4a5}",
             "a1a8",
         ] {
-            let error = record.update(bad).unwrap_err();
+            let error = move_list.update(bad).unwrap_err();
             assert!(error.ply <= 3, "{error}");
-            assert_eq!((record.text(), record.ply()), ("g1f3", 1), "{bad}");
+            assert_eq!((move_list.text(), move_list.ply()), ("g1f3", 1), "{bad}");
         }
         let long = "x".repeat(500);
-        assert!(record.update(&long).unwrap_err().token.len() < 20);
+        assert!(move_list.update(&long).unwrap_err().token.len() < 20);
     }
 
     #[test]
     fn nothing_follows_an_explosion() {
-        let mut record = record("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1h1 f8d6 f3d4 d6h2");
-        assert_eq!(record.ply(), 10);
-        assert!(record.game().position().legal_moves().is_empty());
+        let mut move_list = move_list("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1h1 f8d6 f3d4 d6h2");
+        assert_eq!(move_list.ply(), 10);
+        assert!(move_list.game().position().legal_moves().is_empty());
         assert!(
-            record
-                .update(&format!("{} a2a3", record.text().to_owned()))
+            move_list
+                .update(&format!("{} a2a3", move_list.text().to_owned()))
                 .is_err()
         );
     }

@@ -116,7 +116,7 @@ impl SendSample {
 #[derive(Clone, Debug, Default)]
 pub struct OverheadEstimator {
     costs: VecDeque<Duration>,
-    lag: Latency,
+    latency: Latency,
 }
 
 impl OverheadEstimator {
@@ -130,7 +130,7 @@ impl OverheadEstimator {
         sorted.sort_unstable();
         let usual = percentile(&sorted, USUAL);
         let weight = PRIOR_WEIGHT + sorted.len() as u32;
-        self.lag = Latency {
+        self.latency = Latency {
             learned: usual + PRIOR.saturating_sub(usual) * PRIOR_WEIGHT / weight,
             median: percentile(&sorted, 50),
             worst: percentile(&sorted, WORST),
@@ -139,8 +139,8 @@ impl OverheadEstimator {
     }
 
     /// What is known by now.
-    pub fn lag(&self) -> Latency {
-        self.lag
+    pub fn latency(&self) -> Latency {
+        self.latency
     }
 }
 
@@ -165,9 +165,9 @@ pub struct SharedEstimator(Arc<Mutex<OverheadEstimator>>);
 impl SharedEstimator {
     /// One that begins with what moves cost before.
     pub fn knowing(costs: impl IntoIterator<Item = Duration>) -> Self {
-        let meter = Self::default();
-        costs.into_iter().for_each(|cost| meter.learn(cost));
-        meter
+        let estimator = Self::default();
+        costs.into_iter().for_each(|cost| estimator.learn(cost));
+        estimator
     }
 
     /// Takes in what a move cost.
@@ -176,8 +176,8 @@ impl SharedEstimator {
     }
 
     /// What is known by now.
-    pub fn lag(&self) -> Latency {
-        self.lock().lag()
+    pub fn latency(&self) -> Latency {
+        self.lock().latency()
     }
 
     fn lock(&self) -> MutexGuard<'_, OverheadEstimator> {
@@ -198,7 +198,7 @@ mod tests {
         for cost in costs {
             overhead.learn(ms(cost));
         }
-        overhead.lag()
+        overhead.latency()
     }
 
     fn clock(left: u64, at: Instant) -> ClockState {
@@ -263,19 +263,22 @@ mod tests {
 
     #[test]
     fn a_line_that_got_worse_since_the_last_run_is_believed_after_two_moves() {
-        let meter = SharedEstimator::knowing(vec![ms(40); 32]);
-        assert!(meter.lag().learned < ms(100) && meter.lag().moves == 32);
-        meter.learn(ms(900));
-        meter.learn(ms(900));
-        assert!(meter.lag().learned >= ms(900));
+        let estimator = SharedEstimator::knowing(vec![ms(40); 32]);
+        assert!(estimator.latency().learned < ms(100) && estimator.latency().moves == 32);
+        estimator.learn(ms(900));
+        estimator.learn(ms(900));
+        assert!(estimator.latency().learned >= ms(900));
     }
 
     #[test]
     fn old_moves_are_forgotten() {
         let mut costs = vec![900; 200];
         costs.extend(vec![30; WINDOW]);
-        let lag = learned(costs);
-        assert!(lag.learned < ms(60) && lag.moves == WINDOW, "{lag:?}");
+        let latency = learned(costs);
+        assert!(
+            latency.learned < ms(60) && latency.moves == WINDOW,
+            "{latency:?}"
+        );
     }
 
     #[test]
@@ -296,8 +299,11 @@ mod tests {
     #[test]
     fn the_reserve_shrinks_in_a_scramble_if_the_measurements_allow() {
         let rules = config::Clock::default();
-        let reserve =
-            |lag: Latency, left| lag.held_back(ms(left), &rules).saturating_sub(lag.learned);
+        let reserve = |latency: Latency, left| {
+            latency
+                .held_back(ms(left), &rules)
+                .saturating_sub(latency.learned)
+        };
         let steady = learned((0..100).map(|n| 90 + n % 20));
         assert_eq!(reserve(steady, 3000), rules.reserve);
         assert!(reserve(steady, 1000) < rules.reserve * 3 / 5);

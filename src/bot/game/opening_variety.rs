@@ -24,11 +24,11 @@ impl GameMachine {
     /// other moves.
     pub fn avoid<'a>(&mut self, openings: impl IntoIterator<Item = &'a str>, seed: u64) {
         let moves = |opening: &str| {
-            let mut record = PlayedMoves::new();
-            record.update(opening).ok()?;
-            Some(record.game().moves().to_vec())
+            let mut move_list = PlayedMoves::new();
+            move_list.update(opening).ok()?;
+            Some(move_list.game().moves().to_vec())
         };
-        self.beaten = PastLines {
+        self.past_lines = PastLines {
             lines: openings.into_iter().filter_map(moves).collect(),
             seed,
         };
@@ -38,31 +38,31 @@ impl GameMachine {
     pub(super) fn lines_to_weigh(&self) -> usize {
         match self.beaten_moves().len() {
             0 => 1,
-            beaten => beaten + SPARE_LINES,
+            past_lines => past_lines + SPARE_LINES,
         }
     }
 
     /// The moves that would repeat an earlier game up to here and one move further.
     fn beaten_moves(&self) -> Vec<Move> {
         let rules = &self.settings.variety;
-        let (moves, ply) = (self.record.game().moves(), self.ply());
+        let (moves, ply) = (self.move_list.game().moves(), self.ply());
         let counts = self
-            .setting
+            .setup
             .as_ref()
-            .is_some_and(|setting| setting.rated && setting.opponent_is_bot);
+            .is_some_and(|setup| setup.rated && setup.opponent_is_bot);
         if !rules.enabled || !counts || ply >= rules.plies as usize {
             return Vec::new();
         }
-        let mut beaten = Vec::new();
-        for line in &self.beaten.lines {
+        let mut past_lines = Vec::new();
+        for line in &self.past_lines.lines {
             if let Some(next) = line.get(ply)
                 && line.starts_with(moves)
-                && !beaten.contains(next)
+                && !past_lines.contains(next)
             {
-                beaten.push(*next);
+                past_lines.push(*next);
             }
         }
-        beaten
+        past_lines
     }
 
     /// A thought with another move where the best one is beaten and another is about as good.
@@ -71,11 +71,11 @@ impl GameMachine {
         if thought.ranking.is_empty() || decided || thought.ended == StopReason::Failed {
             return thought;
         }
-        let beaten = self.beaten_moves();
-        if thought.best.is_none_or(|best| !beaten.contains(&best)) {
+        let past_lines = self.beaten_moves();
+        if thought.best.is_none_or(|best| !past_lines.contains(&best)) {
             return thought;
         }
-        let others = self.about_as_good(&thought, &beaten, refused);
+        let others = self.about_as_good(&thought, &past_lines, refused);
         let Some(Ranked { mv, score }) = self.draw(&others) else {
             return thought;
         };
@@ -92,7 +92,7 @@ impl GameMachine {
     fn about_as_good(
         &self,
         thought: &SearchResult,
-        beaten: &[Move],
+        past_lines: &[Move],
         refused: &[Move],
     ) -> Vec<(Ranked, i32)> {
         let loss = i32::try_from(self.settings.variety.loss).unwrap_or(i32::MAX);
@@ -100,9 +100,9 @@ impl GameMachine {
         let ranked = thought.ranking.first().map(|first| first.score);
         let best = ranked.into_iter().chain([thought.score]);
         let best = best.map(Score::centipawns).max().unwrap_or_default();
-        let position = self.record.game().position();
+        let position = self.move_list.game().position();
         let free = |ranked: &&Ranked| {
-            !beaten.contains(&ranked.mv)
+            !past_lines.contains(&ranked.mv)
                 && !refused.contains(&ranked.mv)
                 && !ranked.score.is_loss()
                 && position.is_legal(ranked.mv)
@@ -133,11 +133,11 @@ impl GameMachine {
     }
 
     fn chance(&self) -> fastrand::Rng {
-        let id = self.seat.game.as_str().bytes();
+        let id = self.params.game.as_str().bytes();
         // FNV, because it stays the same from build to build.
         let hash = id.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
-        fastrand::Rng::with_seed(self.beaten.seed ^ hash ^ ((self.ply() as u64) << 48))
+        fastrand::Rng::with_seed(self.past_lines.seed ^ hash ^ ((self.ply() as u64) << 48))
     }
 }

@@ -31,7 +31,7 @@ pub struct ResumeState {
     /// Our offers of a draw.
     pub draw_offers: u32,
     /// What our searches said when the game was last left; only this program's own.
-    pub opinion: EvalHistory,
+    pub eval_history: EvalHistory,
     /// When we first heard of it by our own clock, where that is known.
     pub begun: Option<Instant>,
 }

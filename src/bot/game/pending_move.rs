@@ -23,7 +23,7 @@ const SETTLE_PART: u32 = 10;
 pub(super) struct PendingMove {
     pub(super) ply: usize,
     pub(super) stage: Stage,
-    pub(super) frozen: Option<SentMove>,
+    pub(super) sent: Option<SentMove>,
     pub(super) refused: Vec<Move>,
     pub(super) trouble: FailureHistory,
     pub(super) thought: Option<SearchResult>,
@@ -36,7 +36,7 @@ pub(super) enum Stage {
     Held { until: Instant },
     /// A search runs; `late` once its best move so far was asked for.
     Thinking {
-        ticket: RequestId,
+        request_id: RequestId,
         fallback: Instant,
         late: bool,
     },
@@ -46,7 +46,10 @@ pub(super) enum Stage {
         found: Box<SearchResult>,
     },
     /// The call is under way; at `until` it counts as lost.
-    Sent { ticket: RequestId, until: Instant },
+    Sent {
+        request_id: RequestId,
+        until: Instant,
+    },
     /// The same move is sent again at `at`.
     Waiting { at: Instant },
     /// The server said "ok" at `since`; a state must show the move by `until`.
@@ -61,22 +64,22 @@ impl PendingMove {
         Self {
             ply,
             stage: Stage::Held { until: now },
-            frozen: None,
+            sent: None,
             refused: Vec::new(),
             trouble: FailureHistory::default(),
             thought: None,
         }
     }
 
-    pub(super) fn frozen(&self) -> Option<Move> {
-        self.frozen.as_ref().map(|frozen| frozen.played)
+    pub(super) fn sent(&self) -> Option<Move> {
+        self.sent.as_ref().map(|sent| sent.played)
     }
 
     pub(super) fn is_thinking(&self) -> bool {
         matches!(self.stage, Stage::Thinking { .. })
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
         match self.stage {
             Stage::Held { until }
             | Stage::Dwelling { until, .. }
@@ -101,12 +104,12 @@ impl GameMachine {
             self.stop_measuring();
             return None;
         }
-        let owed = self.owed.take()?;
-        if owed.is_thinking() {
+        let pending = self.pending.take()?;
+        if pending.is_thinking() {
             out.push(GameEffect::StopThinking);
         }
-        let theirs = *self.record.game().moves().get(owed.ply)?;
-        let ours = owed.frozen()?;
+        let theirs = *self.move_list.game().moves().get(pending.ply)?;
+        let ours = pending.sent()?;
         if matches!(change, MoveListChange::Rewritten { .. }) {
             return None;
         }
@@ -115,30 +118,35 @@ impl GameMachine {
             return None;
         }
         if change == MoveListChange::Grown(1) {
-            self.learn_cost(&owed, out);
+            self.learn_cost(&pending, out);
         }
-        owed.thought
+        pending.thought
     }
 
     /// It is our turn on a list just read; `opened` if the list came with an opening.
-    pub(super) fn owe(&mut self, opened: Option<Instant>, now: Instant, out: &mut Vec<GameEffect>) {
-        if self.owed.is_some() {
+    pub(super) fn start_pending_move(
+        &mut self,
+        opened: Option<Instant>,
+        now: Instant,
+        out: &mut Vec<GameEffect>,
+    ) {
+        if self.pending.is_some() {
             if let Some(opened) = opened {
                 self.still_owed(opened, now, out);
             }
             return;
         }
-        let position = self.record.game().position();
+        let position = self.move_list.game().position();
         if position.legal_moves().is_empty() {
             // Nothing can be owed: the end must be on its way.
             self.stop_pondering(out);
-            return self.look_after(self.pace.confirm, now);
+            return self.look_after(self.timing.confirm, now);
         }
-        self.owed = Some(PendingMove::new(self.record.ply(), now));
+        self.pending = Some(PendingMove::new(self.move_list.ply(), now));
         if let Some(kept) = self.kept_promise() {
             return self.send(kept, None, now, out);
         }
-        let drawn = self.record.game().outcome(RepetitionRule::Threefold);
+        let drawn = self.move_list.game().outcome(RepetitionRule::Threefold);
         if matches!(drawn, Some(Outcome::Draw(_))) {
             self.hold(now);
         } else {
@@ -148,54 +156,60 @@ impl GameMachine {
 
     /// The move promised for this very list by the table before this one.
     fn kept_promise(&mut self) -> Option<Move> {
-        let promise = self.promise.take()?;
-        let kept = promise.after == self.record.game().moves();
-        (kept && self.record.game().position().is_legal(promise.played)).then_some(promise.played)
+        let unconfirmed = self.unconfirmed.take()?;
+        let kept = unconfirmed.after == self.move_list.game().moves();
+        (kept
+            && self
+                .move_list
+                .game()
+                .position()
+                .is_legal(unconfirmed.played))
+        .then_some(unconfirmed.played)
     }
 
     fn hold(&mut self, now: Instant) {
         let left = self.reading().and_then(|reading| reading.left_at(now));
-        let settle = self.pace.settle;
+        let settle = self.timing.settle;
         let wait = left.map_or(settle, |left| settle.min(left / SETTLE_PART));
         self.stage(Stage::Held { until: now + wait });
     }
 
     fn stage(&mut self, stage: Stage) {
-        if let Some(owed) = &mut self.owed {
-            owed.stage = stage;
+        if let Some(pending) = &mut self.pending {
+            pending.stage = stage;
         }
     }
 
     pub(super) fn think(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        let (Some(reading), Some(owed)) = (self.reading(), &mut self.owed) else {
+        let (Some(reading), Some(pending)) = (self.reading(), &mut self.pending) else {
             return;
         };
-        let legal = self.record.game().position().legal_moves();
+        let legal = self.move_list.game().position().legal_moves();
         let mut left: Vec<Move> = legal.iter().copied().collect();
-        left.retain(|mv| !owed.refused.contains(mv));
+        left.retain(|mv| !pending.refused.contains(mv));
         if left.is_empty() {
-            owed.refused.clear();
+            pending.refused.clear();
         } else if left.len() == 1 {
             return self.send(left[0], None, now, out);
         }
-        let some_refused = !owed.refused.is_empty();
-        let allotment = search_budget(&reading, &self.lag, &self.settings, &self.pace, now);
+        let some_refused = !pending.refused.is_empty();
+        let allotment = search_budget(&reading, &self.latency, &self.settings, &self.timing, now);
         let mut limits = allotment.limits;
         limits.multipv = self.lines_to_weigh();
         if some_refused {
             limits.searchmoves = left;
         }
         // A search that pondered on this very position goes on under its number.
-        let ticket = match self.ponder_hit() {
-            Some(ticket) if !some_refused && limits.multipv == 1 => ticket,
+        let request_id = match self.ponder_hit() {
+            Some(request_id) if !some_refused && limits.multipv == 1 => request_id,
             _ => self.next_ticket(),
         };
         self.stage(Stage::Thinking {
-            ticket,
+            request_id,
             fallback: allotment.fallback,
             late: false,
         });
-        out.push(GameEffect::Think { ticket, limits });
+        out.push(GameEffect::Think { request_id, limits });
         out.push(GameEffect::Warm);
         self.keep_warm(now);
     }
@@ -205,8 +219,8 @@ impl GameMachine {
         let Some(reading) = self.reading() else {
             return;
         };
-        let allotment = search_budget(&reading, &self.lag, &self.settings, &self.pace, now);
-        match self.owed.as_mut().map(|owed| &mut owed.stage) {
+        let allotment = search_budget(&reading, &self.latency, &self.settings, &self.timing, now);
+        match self.pending.as_mut().map(|pending| &mut pending.stage) {
             Some(Stage::Thinking { fallback, .. }) => {
                 *fallback = allotment.fallback.min(*fallback);
             }
@@ -215,21 +229,21 @@ impl GameMachine {
         }
     }
 
-    /// Whether `ticket` is the search whose answer is waited for.
-    fn awaits(&self, ticket: RequestId) -> bool {
-        self.owed.as_ref().is_some_and(
-            |owed| matches!(owed.stage, Stage::Thinking { ticket: t, .. } if t == ticket),
+    /// Whether `request_id` is the search whose answer is waited for.
+    fn awaits(&self, request_id: RequestId) -> bool {
+        self.pending.as_ref().is_some_and(
+            |pending| matches!(pending.stage, Stage::Thinking { request_id: t, .. } if t == request_id),
         )
     }
 
     pub(super) fn thought(
         &mut self,
-        ticket: RequestId,
+        request_id: RequestId,
         thought: SearchResult,
         now: Instant,
         out: &mut Vec<GameEffect>,
     ) {
-        if !self.awaits(ticket) {
+        if !self.awaits(request_id) {
             return;
         }
         match self.leisure(now) {
@@ -244,22 +258,22 @@ impl GameMachine {
     /// Until when a move found by now is kept back, where the operator wants a person's pace.
     fn leisure(&self, now: Instant) -> Option<Instant> {
         let rules = &self.settings.clock;
-        let human = !self.setting.as_ref()?.opponent_is_bot;
+        let human = !self.setup.as_ref()?.opponent_is_bot;
         if !rules.human_pace || !human {
             return None;
         }
-        let until = human_pace(&self.reading()?, &self.lag, rules, self.ply(), now)?;
+        let until = human_pace(&self.reading()?, &self.latency, rules, self.ply(), now)?;
         (until > now).then_some(until)
     }
 
     pub(super) fn best_so_far(
         &mut self,
-        ticket: RequestId,
+        request_id: RequestId,
         best: Option<Move>,
         now: Instant,
         out: &mut Vec<GameEffect>,
     ) {
-        if self.awaits(ticket) {
+        if self.awaits(request_id) {
             out.push(GameEffect::Note(Anomaly::Late));
             self.choose(best, None, now, out);
             out.push(GameEffect::StopThinking);
@@ -274,15 +288,15 @@ impl GameMachine {
         now: Instant,
         out: &mut Vec<GameEffect>,
     ) {
-        let Some(owed) = &self.owed else { return };
-        let thought = thought.map(|thought| self.vary(thought, &owed.refused));
+        let Some(pending) = &self.pending else { return };
+        let thought = thought.map(|thought| self.vary(thought, &pending.refused));
         let best = thought.as_ref().map_or(best, |thought| thought.best);
-        let position = self.record.game().position();
-        let fits = |mv: &Move| position.is_legal(*mv) && !owed.refused.contains(mv);
+        let position = self.move_list.game().position();
+        let fits = |mv: &Move| position.is_legal(*mv) && !pending.refused.contains(mv);
         if let Some(best) = best.filter(fits) {
             return self.send(best, thought, now, out);
         }
-        let safe = fallback_move(position, &owed.refused);
+        let safe = fallback_move(position, &pending.refused);
         out.push(GameEffect::Note(Anomaly::NoThought));
         if let Some(safe) = safe {
             self.send(safe, None, now, out);
@@ -291,15 +305,21 @@ impl GameMachine {
 
     /// The timers of the obligation.
     pub(super) fn owed_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        let Some(owed) = &mut self.owed else { return };
-        if owed.wake_at().is_none_or(|at| at > now) {
+        let Some(pending) = &mut self.pending else {
+            return;
+        };
+        if pending.next_timeout().is_none_or(|at| at > now) {
             return;
         }
-        match &mut owed.stage {
+        match &mut pending.stage {
             Stage::Held { .. } => self.think(now, out),
-            Stage::Thinking { ticket, late, .. } if !*late => {
+            Stage::Thinking {
+                request_id, late, ..
+            } if !*late => {
                 *late = true;
-                out.push(GameEffect::TakeBest { ticket: *ticket });
+                out.push(GameEffect::TakeBest {
+                    request_id: *request_id,
+                });
             }
             Stage::Thinking { .. } => {
                 out.push(GameEffect::Note(Anomaly::Late));

@@ -14,7 +14,7 @@ use crate::rules::{Game, Move, RepetitionRule};
 /// A search on a position that is not on the board yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pondering {
-    ticket: RequestId,
+    request_id: RequestId,
     /// The reply it counts on, and its place in the list.
     reply: Move,
     ply: usize,
@@ -28,19 +28,23 @@ impl GameMachine {
         now: Instant,
         out: &mut Vec<GameEffect>,
     ) {
-        let ply = self.record.ply();
+        let ply = self.move_list.ply();
         let (Some(reply), Some(reading)) = (reply, self.reading()) else {
             return;
         };
-        if !self.settings.ponder || ply < FIRST_PLIES || !goes_on(self.record.game(), reply) {
+        if !self.settings.ponder || ply < FIRST_PLIES || !goes_on(self.move_list.game(), reply) {
             return;
         }
-        let limits = ponder(&reading, &self.lag, &self.settings, &self.pace, now);
+        let limits = ponder(&reading, &self.latency, &self.settings, &self.timing, now);
         let Some(limits) = limits else { return };
-        let ticket = self.next_ticket();
-        self.pondering = Some(Pondering { ticket, reply, ply });
+        let request_id = self.next_ticket();
+        self.pondering = Some(Pondering {
+            request_id,
+            reply,
+            ply,
+        });
         out.push(GameEffect::Ponder {
-            ticket,
+            request_id,
             reply,
             limits,
         });
@@ -49,9 +53,9 @@ impl GameMachine {
     /// The number of the search that pondered on the position at hand, if one did.
     pub(super) fn ponder_hit(&mut self) -> Option<RequestId> {
         let pondering = self.pondering.take()?;
-        let moves = self.record.game().moves();
+        let moves = self.move_list.game().moves();
         let is_hit = moves.len() == pondering.ply + 1 && moves.last() == Some(&pondering.reply);
-        is_hit.then_some(pondering.ticket)
+        is_hit.then_some(pondering.request_id)
     }
 
     /// What was pondered on is of no use any more.

@@ -13,7 +13,7 @@ use crate::rules::Game;
 
 /// The minutes of one game.
 pub(in crate::bot) struct GameRecorder {
-    chronicle: EventLog,
+    event_log: EventLog,
     game: GameId,
     desk: SearchInfoSlot,
     /// The first line of an opening, not yet written down.
@@ -22,20 +22,20 @@ pub(in crate::bot) struct GameRecorder {
     read: bool,
     /// Whether that line came over a stream that was open.
     live: bool,
-    lag: Option<Duration>,
+    latency: Option<Duration>,
     safe: bool,
 }
 
 impl GameRecorder {
-    pub(in crate::bot) fn new(chronicle: EventLog, game: &GameId) -> Self {
+    pub(in crate::bot) fn new(event_log: EventLog, game: &GameId) -> Self {
         Self {
-            chronicle,
+            event_log,
             game: game.clone(),
             desk: SearchInfoSlot::default(),
             header: None,
             read: false,
             live: false,
-            lag: None,
+            latency: None,
             safe: false,
         }
     }
@@ -53,20 +53,20 @@ impl GameRecorder {
 
     /// What the move about to be told cost beside our thinking.
     pub(in crate::bot) fn cost(&mut self, cost: Duration) {
-        self.lag = Some(cost);
+        self.latency = Some(cost);
     }
 
     /// Something is not as it should be.
-    pub(in crate::bot) fn oddity(&mut self, oddity: &Anomaly) {
-        self.safe |= *oddity == Anomaly::NoThought;
-        let kind = match oddity {
+    pub(in crate::bot) fn anomaly(&mut self, anomaly: &Anomaly) {
+        self.safe |= *anomaly == Anomaly::NoThought;
+        let kind = match anomaly {
             // Written down where refusals of every kind are, with what the server said.
             Anomaly::Limited { .. } => return,
             Anomaly::Late | Anomaly::NoThought => "search",
             _ => "game",
         };
-        self.chronicle
-            .note(kind, oddity.to_string(), Some(&self.game));
+        self.event_log
+            .note(kind, anomaly.to_string(), Some(&self.game));
     }
 
     /// A move stands, and after it so many are on the list.
@@ -77,33 +77,33 @@ impl GameRecorder {
             ..MoveNote::default()
         };
         if moved.ours {
-            note.lag = self.lag.take();
+            note.latency = self.latency.take();
             note.safe = std::mem::take(&mut self.safe);
         }
-        self.chronicle.moved(&self.game, moved, note);
+        self.event_log.moved(&self.game, moved, note);
     }
 
     /// Everything about a line has been done: what it says is written down.
-    pub(in crate::bot) fn write(&mut self, table: &GameMachine) {
+    pub(in crate::bot) fn write(&mut self, machine: &GameMachine) {
         // What the table does not believe is not written down either.
-        if !std::mem::take(&mut self.read) || !table.is_trusted() {
+        if !std::mem::take(&mut self.read) || !machine.is_trusted() {
             return;
         }
-        let (Some(us), Some(state)) = (table.us(), table.shown_state()) else {
+        let (Some(us), Some(state)) = (machine.us(), machine.shown_state()) else {
             return;
         };
         match self.header.take() {
             Some(header) => {
-                self.chronicle
-                    .opened(header, us, table.game(), state, &self.desk);
+                self.event_log
+                    .opened(header, us, machine.game(), state, &self.desk);
             }
-            None => self.chronicle.stated(&self.game, table.game(), state),
+            None => self.event_log.stated(&self.game, machine.game(), state),
         }
     }
 
     /// The game is over, or out of sight.
     pub(in crate::bot) fn over(&self, ending: &Ending) {
-        self.chronicle.over(ending);
+        self.event_log.over(ending);
     }
 
     /// Starts a search, which reports on its way if anybody looks.
@@ -117,7 +117,7 @@ impl GameRecorder {
     }
 
     fn start(&self, engine: &Engine, game: &Game, limits: Limits, pondering: bool) -> Search {
-        if let Some(news) = self.chronicle.audience() {
+        if let Some(news) = self.event_log.audience() {
             let reporter = self.desk.reporter(game, pondering, news);
             return engine.think_with(game, limits, reporter);
         }

@@ -40,7 +40,7 @@ pub(in crate::bot) struct SupervisedGameStream {
     /// The loss at hand is told.
     noted: bool,
     least_pause: Duration,
-    roll: GameRegistry,
+    registry: GameRegistry,
     listeners: EventBus,
 }
 
@@ -69,12 +69,12 @@ impl SupervisedGameStream {
         client: Client,
         game: GameId,
         least_pause: Duration,
-        roll: GameRegistry,
+        registry: GameRegistry,
         listeners: EventBus,
     ) -> Self {
-        roll.stream(&game, None);
+        registry.stream(&game, None);
         Self {
-            roll,
+            registry,
             listeners,
             reopening: GameBackoff::new(client.timing()),
             client,
@@ -102,7 +102,7 @@ impl SupervisedGameStream {
                     match opening.await {
                         Ok(stream) => {
                             self.noted = false;
-                            self.roll.stream(&self.game, Some(stream.pulse()));
+                            self.registry.stream(&self.game, Some(stream.liveness()));
                             let first_by = Instant::now() + self.client.timing().game_idle;
                             self.phase = Phase::Live {
                                 asked,
@@ -179,7 +179,7 @@ impl SupervisedGameStream {
         } else {
             self.reopening.after_life(lived)
         };
-        self.roll.stream(&self.game, None);
+        self.registry.stream(&self.game, None);
         self.phase = Phase::Waiting { until: now + wait };
     }
 
@@ -207,7 +207,7 @@ impl SupervisedGameStream {
                 Error::Transient { .. } | Error::Protocol { .. } => {}
             }
         }
-        self.roll.stream(&self.game, None);
+        self.registry.stream(&self.game, None);
         tracing::debug!(%loss, ?lived, ?wait, "the game's stream is lost");
         // That it does not open again at once is the same loss.
         if !std::mem::replace(&mut self.noted, true) {

@@ -14,14 +14,14 @@ impl GameMachine {
     /// The game that ended so at this moment; none if its end was not seen.
     pub fn summary(&self, ending: &Ending, at: Timestamp) -> Option<FinishedGame> {
         let status = ending.status.filter(|status| Status::is_over(*status))?;
-        let setting = self.setting.as_ref();
-        let opening = self.record.game().moves().iter().take(OPENING);
+        let setup = self.setup.as_ref();
+        let opening = self.move_list.game().moves().iter().take(OPENING);
         let opening: Vec<String> = opening.map(ToString::to_string).collect();
         Some(FinishedGame {
             game: ending.game.clone(),
-            opponent: setting.and_then(|setting| setting.opponent_id.clone()),
-            is_bot: setting.is_some_and(|setting| setting.opponent_is_bot),
-            rated: setting.is_some_and(|setting| setting.rated),
+            opponent: setup.and_then(|setup| setup.opponent_id.clone()),
+            is_bot: setup.is_some_and(|setup| setup.opponent_is_bot),
+            rated: setup.is_some_and(|setup| setup.rated),
             color: ending.us,
             winner: ending.winner,
             status: status.as_str().to_owned(),

@@ -42,48 +42,52 @@ pub(in crate::bot) struct BotContext {
     pub(in crate::bot) client: Client,
     pub(in crate::bot) pool: Pool,
     pub(in crate::bot) settings: Arc<Settings>,
-    pub(in crate::bot) pace: BotTiming,
+    pub(in crate::bot) timing: BotTiming,
     pub(in crate::bot) listeners: EventBus,
-    pub(in crate::bot) meter: SharedEstimator,
-    pub(in crate::bot) memory: BotState,
-    pub(in crate::bot) lane: ChatQueue,
+    pub(in crate::bot) estimator: SharedEstimator,
+    pub(in crate::bot) state: BotState,
+    pub(in crate::bot) chat_queue: ChatQueue,
     pub(in crate::bot) alarms: Alerts,
-    pub(in crate::bot) roll: GameRegistry,
-    pub(in crate::bot) shelf: EvalCache,
+    pub(in crate::bot) registry: GameRegistry,
+    pub(in crate::bot) eval_cache: EvalCache,
     /// What a player has to tell the lobby before its game is over.
-    pub(in crate::bot) word: mpsc::Sender<AccountEvent>,
+    pub(in crate::bot) message_sender: mpsc::Sender<AccountEvent>,
 }
 
 /// Plays a game to its end, through panics too. A game without a clock is left as soon as it is the
 /// opponent's turn; then there is no end to tell.
 pub(in crate::bot) async fn play(
-    house: BotContext,
-    seat: GameParams,
-    said_over: Arc<Notify>,
+    context: BotContext,
+    params: GameParams,
+    on_game_finish: Arc<Notify>,
 ) -> Option<Ending> {
-    let mut promise = None;
-    let mut revival = RestartBackoff::new(house.pace.revive);
+    let mut unconfirmed = None;
+    let mut revival = RestartBackoff::new(context.timing.revive);
     loop {
-        let mut player = GameTask::new(&house, seat.clone(), promise.take());
-        let outcome = AssertUnwindSafe(player.run(&said_over))
+        let mut task = GameTask::new(&context, params.clone(), unconfirmed.take());
+        let outcome = AssertUnwindSafe(task.run(&on_game_finish))
             .catch_unwind()
             .await;
         match outcome {
             Ok(ending) => {
                 if ending.is_none() {
-                    house.shelf.put(&seat.game, player.table.opinion());
+                    context
+                        .eval_cache
+                        .put(&params.game, task.machine.eval_history());
                 }
                 return ending;
             }
             Err(panic) => {
                 let reason = panic_message(panic.as_ref());
                 tracing::error!(reason, "the player of this game failed and sits down again");
-                let (game, reason) = (seat.game.clone(), reason.to_owned());
-                house
+                let (game, reason) = (params.game.clone(), reason.to_owned());
+                context
                     .listeners
                     .tell(BotEvent::PlayerFailed { game, reason });
-                promise = player.table.promise();
-                house.shelf.put(&seat.game, player.table.opinion());
+                unconfirmed = task.machine.unconfirmed();
+                context
+                    .eval_cache
+                    .put(&params.game, task.machine.eval_history());
             }
         }
         revival.wait().await;
@@ -91,12 +95,12 @@ pub(in crate::bot) async fn play(
 }
 
 struct GameTask {
-    house: BotContext,
+    context: BotContext,
     engine: Engine,
-    table: GameMachine,
+    machine: GameMachine,
     feed: SupervisedGameStream,
-    voice: GameChat,
-    minutes: GameRecorder,
+    chat: GameChat,
+    recorder: GameRecorder,
     thinking: Option<ActiveSearch>,
     /// The lane of the moves.
     posts: FuturesUnordered<BoxFuture<'static, (RequestId, CallOutcome)>>,
@@ -106,77 +110,82 @@ struct GameTask {
 
 /// A search under way; dropping it stops it.
 struct ActiveSearch {
-    ticket: RequestId,
+    request_id: RequestId,
     search: Search,
     answer: oneshot::Receiver<SearchResult>,
 }
 
 impl GameTask {
-    fn new(house: &BotContext, seat: GameParams, promise: Option<UnconfirmedMove>) -> Self {
-        let engine = house.pool.lease();
+    fn new(context: &BotContext, params: GameParams, unconfirmed: Option<UnconfirmedMove>) -> Self {
+        let engine = context.pool.lease();
         engine.new_game();
         let feed = SupervisedGameStream::new(
-            house.client.clone(),
-            seat.game.clone(),
-            house.pace.limited_retry,
-            house.roll.clone(),
-            house.listeners.clone(),
+            context.client.clone(),
+            params.game.clone(),
+            context.timing.limited_retry,
+            context.registry.clone(),
+            context.listeners.clone(),
         );
-        let minutes = GameRecorder::new(house.listeners.chronicle().clone(), &seat.game);
-        let voice = GameChat::new(house, &seat.game);
-        let seat = GameParams {
+        let recorder = GameRecorder::new(context.listeners.event_log().clone(), &params.game);
+        let chat = GameChat::new(context, &params.game);
+        let params = GameParams {
             past: ResumeState {
-                opinion: house.shelf.take(&seat.game),
-                ..voice.past()
+                eval_history: context.eval_cache.take(&params.game),
+                ..chat.past()
             },
-            ..seat
+            ..params
         };
-        let player = Self {
+        let task = Self {
             engine,
-            table: GameMachine::resume(seat, Arc::clone(&house.settings), house.pace, promise),
-            voice,
-            minutes,
+            machine: GameMachine::resume(
+                params,
+                Arc::clone(&context.settings),
+                context.timing,
+                unconfirmed,
+            ),
+            chat,
+            recorder,
             feed,
             thinking: None,
             posts: FuturesUnordered::new(),
             requests: FuturesUnordered::new(),
             warming: FuturesUnordered::new(),
-            house: house.clone(),
+            context: context.clone(),
         };
-        player.warm();
-        player
+        task.warm();
+        task
     }
 
-    async fn run(&mut self, said_over: &Notify) -> Option<Ending> {
+    async fn run(&mut self, on_game_finish: &Notify) -> Option<Ending> {
         loop {
-            let input = self.next(said_over).await;
+            let input = self.next(on_game_finish).await;
             let Some(input) = input else { continue };
-            self.table.expect_lag(self.house.meter.lag());
-            let actions = self.table.apply(input, Instant::now());
-            let ending = self.carry_out(actions);
-            self.minutes.write(&self.table);
+            self.machine.expect_lag(self.context.estimator.latency());
+            let actions = self.machine.apply(input, Instant::now());
+            let ending = self.run_effect(actions);
+            self.recorder.write(&self.machine);
             if let Some(ending) = ending {
-                self.minutes.over(&ending);
+                self.recorder.over(&ending);
                 return Some(ending);
             }
-            if self.table.may_be_left() && self.is_idle() {
-                tracing::debug!(ply = self.table.ply(), "parked");
+            if self.machine.may_be_left() && self.is_idle() {
+                tracing::debug!(ply = self.machine.ply(), "parked");
                 return None;
             }
         }
     }
 
     /// Whatever happens next.
-    async fn next(&mut self, said_over: &Notify) -> Option<GameInput> {
-        let wake_at = self.table.wake_at();
+    async fn next(&mut self, on_game_finish: &Notify) -> Option<GameInput> {
+        let next_timeout = self.machine.next_timeout();
         tokio::select! {
             biased;
-            Some((ticket, answer)) = self.posts.next() => Some(GameInput::Posted { ticket, answer }),
-            fed = self.feed.next() => self.fed(fed),
-            (ticket, answer) = thought(&mut self.thinking) => self.thought(ticket, answer),
+            Some((request_id, answer)) = self.posts.next() => Some(GameInput::Posted { request_id, answer }),
+            stream_event = self.feed.next() => self.on_stream_event(stream_event),
+            (request_id, answer) = thought(&mut self.thinking) => self.thought(request_id, answer),
             Some((request, answer)) = self.requests.next() => Some(GameInput::Asked { request, answer }),
-            () = sleep_until(wake_at) => Some(GameInput::Tick),
-            () = said_over.notified() => Some(GameInput::SaidOver),
+            () = sleep_until(next_timeout) => Some(GameInput::Tick),
+            () = on_game_finish.notified() => Some(GameInput::GameFinish),
             Some(()) = self.warming.next() => None,
         }
     }
@@ -186,29 +195,29 @@ impl GameTask {
         self.posts.is_empty() && self.requests.is_empty()
     }
 
-    fn fed(&mut self, fed: GameStreamEvent) -> Option<GameInput> {
-        match fed {
+    fn on_stream_event(&mut self, stream_event: GameStreamEvent) -> Option<GameInput> {
+        match stream_event {
             GameStreamEvent::Line { event, at, opened } => match event {
                 GameEvent::Full(full) => {
-                    self.minutes.full(&full);
+                    self.recorder.full(&full);
                     self.note_age(&full);
                     self.recall(&full);
                     Some(GameInput::Full { full, opened, at })
                 }
                 GameEvent::State(state) => {
-                    self.minutes.state();
+                    self.recorder.state();
                     Some(GameInput::State { state, at })
                 }
                 GameEvent::OpponentGone(absence) => Some(GameInput::Gone(absence)),
                 GameEvent::Chat(line) => {
-                    self.voice.heard(&line);
+                    self.chat.handle_event(&line);
                     None
                 }
                 GameEvent::Unknown { .. } => None,
             },
             GameStreamEvent::Refused => Some(GameInput::NoStream),
             GameStreamEvent::Limited(advised) => {
-                if self.table.affords(advised, Instant::now()) {
+                if self.machine.can_wait(advised, Instant::now()) {
                     self.feed.wait_instead(advised);
                 }
                 None
@@ -219,78 +228,89 @@ impl GameTask {
     /// How old the game is, for whoever waits for its first move.
     fn note_age(&mut self, full: &GameFull) {
         if let Some(made) = full.created_at {
-            let age = self.house.memory.now().since(Timestamp::from(made));
-            self.table.made_at(Instant::now().checked_sub(age));
+            let age = self.context.state.now().since(Timestamp::from(made));
+            self.machine.made_at(Instant::now().checked_sub(age));
         }
     }
 
     /// Once, before the game goes on: the earlier games of this pair.
     fn recall(&mut self, full: &GameFull) {
-        let me = Some(&self.table.seat().me);
+        let me = Some(&self.machine.params().me);
         let mut players = [&full.white, &full.black].into_iter();
         let opponent = players.find(|player| player.id.as_ref() != me);
         let opponent = opponent.filter(|player| player.is_bot());
         let opponent = opponent.and_then(|player| player.id.as_ref());
-        let (None, Some(opponent)) = (self.table.setting(), opponent) else {
+        let (None, Some(opponent)) = (self.machine.setup(), opponent) else {
             return;
         };
-        let last = self.house.memory.opponent(opponent).last;
-        let seed = match self.house.settings.variety.seed {
+        let last = self.context.state.opponent(opponent).last;
+        let seed = match self.context.settings.variety.seed {
             0 => fastrand::u64(..),
             seed => seed,
         };
         let openings = last.iter().map(|game| game.opening.as_str());
-        self.table.avoid(openings, seed);
+        self.machine.avoid(openings, seed);
     }
 
     /// A search has ended, or its thread is gone without a word.
-    fn thought(&mut self, ticket: RequestId, answer: Option<SearchResult>) -> Option<GameInput> {
+    fn thought(
+        &mut self,
+        request_id: RequestId,
+        answer: Option<SearchResult>,
+    ) -> Option<GameInput> {
         let thinking = self.thinking.take()?;
         Some(match answer {
-            Some(thought) => GameInput::Thought { ticket, thought },
+            Some(thought) => GameInput::Thought {
+                request_id,
+                thought,
+            },
             None => GameInput::BestSoFar {
-                ticket,
+                request_id,
                 best: thinking.search.best(),
             },
         })
     }
 
-    fn carry_out(&mut self, actions: Vec<GameEffect>) -> Option<Ending> {
+    fn run_effect(&mut self, actions: Vec<GameEffect>) -> Option<Ending> {
         let mut actions: std::collections::VecDeque<GameEffect> = actions.into();
         while let Some(action) = actions.pop_front() {
             match action {
-                GameEffect::Think { ticket, limits } => self.think(ticket, limits),
+                GameEffect::Think { request_id, limits } => self.think(request_id, limits),
                 GameEffect::Ponder {
-                    ticket,
+                    request_id,
                     reply,
                     limits,
-                } => self.ponder(ticket, reply, limits),
-                GameEffect::TakeBest { ticket } => {
+                } => self.ponder(request_id, reply, limits),
+                GameEffect::TakeBest { request_id } => {
                     let best = self.thinking.as_ref().and_then(|t| t.search.best());
-                    let input = GameInput::BestSoFar { ticket, best };
-                    actions.extend(self.table.apply(input, Instant::now()));
+                    let input = GameInput::BestSoFar { request_id, best };
+                    actions.extend(self.machine.apply(input, Instant::now()));
                 }
                 GameEffect::StopThinking => self.thinking = None,
-                GameEffect::Post { ticket, uci, draw } => self.post(ticket, uci, draw),
+                GameEffect::Post {
+                    request_id,
+                    uci,
+                    draw,
+                } => self.post(request_id, uci, draw),
                 GameEffect::Ask(request) => self.ask(request),
                 GameEffect::Reopen => self.feed.reopen(),
                 GameEffect::Warm => self.warm(),
                 GameEffect::Learn(cost) => {
-                    self.house.meter.learn(cost);
-                    self.house.memory.move_cost(cost);
-                    self.minutes.cost(cost);
-                    self.house.listeners.tell(BotEvent::Overhead { cost });
+                    self.context.estimator.learn(cost);
+                    self.context.state.move_cost(cost);
+                    self.recorder.cost(cost);
+                    self.context.listeners.tell(BotEvent::Overhead { cost });
                 }
-                GameEffect::Remember(deed) => self.voice.remember(&self.table, deed),
-                GameEffect::Tell(told) => self.tell(told),
-                GameEffect::Note(oddity) => {
+                GameEffect::Remember(deed) => self.chat.remember(&self.machine, deed),
+                GameEffect::Tell(notification) => self.tell(notification),
+                GameEffect::Note(anomaly) => {
                     // What the server answered is in the log since it came.
-                    if !oddity.is_an_answer() {
-                        tracing::warn!(ply = self.table.ply(), "{oddity}");
+                    if !anomaly.is_an_answer() {
+                        tracing::warn!(ply = self.machine.ply(), "{anomaly}");
                     }
-                    self.minutes.oddity(&oddity);
-                    let game = self.table.seat().game.clone();
-                    self.house.listeners.tell(BotEvent::Odd { game, oddity });
+                    self.recorder.anomaly(&anomaly);
+                    let game = self.machine.params().game.clone();
+                    self.context.listeners.tell(BotEvent::Odd { game, anomaly });
                 }
                 GameEffect::Finish(ending) => return Some(self.finish(ending)),
             }
@@ -298,42 +318,47 @@ impl GameTask {
         None
     }
 
-    fn think(&mut self, ticket: RequestId, limits: Limits) {
+    fn think(&mut self, request_id: RequestId, limits: Limits) {
         match &self.thinking {
-            Some(pondering) if pondering.ticket == ticket => pondering.search.ponderhit(),
+            Some(pondering) if pondering.request_id == request_id => pondering.search.ponderhit(),
             _ => {
                 // The old search goes first: one search a game.
                 self.thinking = None;
-                let search = self.minutes.think(&self.engine, self.table.game(), limits);
-                self.await_thought(ticket, search);
+                let search = self
+                    .recorder
+                    .think(&self.engine, self.machine.game(), limits);
+                self.await_thought(request_id, search);
             }
         }
     }
 
     /// Thinks about what the board shows after a reply that is expected.
-    fn ponder(&mut self, ticket: RequestId, reply: Move, limits: Limits) {
+    fn ponder(&mut self, request_id: RequestId, reply: Move, limits: Limits) {
         self.thinking = None;
-        let mut game = self.table.game().clone();
+        let mut game = self.machine.game().clone();
         game.push(reply);
-        let search = self.minutes.ponder(&self.engine, &game, limits);
-        self.await_thought(ticket, search);
+        let search = self.recorder.ponder(&self.engine, &game, limits);
+        self.await_thought(request_id, search);
     }
 
-    fn await_thought(&mut self, ticket: RequestId, search: Search) {
+    fn await_thought(&mut self, request_id: RequestId, search: Search) {
         let (hand_over, answer) = oneshot::channel();
         search.on_done(Box::new(move |thought| {
             // Nobody waits any more: the game went on without this search.
             let _ = hand_over.send(thought);
         }));
         self.thinking = Some(ActiveSearch {
-            ticket,
+            request_id,
             search,
             answer,
         });
     }
 
-    fn post(&self, ticket: RequestId, uci: String, draw: DrawOffer) {
-        let (client, game) = (self.house.client.clone(), self.table.seat().game.clone());
+    fn post(&self, request_id: RequestId, uci: String, draw: DrawOffer) {
+        let (client, game) = (
+            self.context.client.clone(),
+            self.machine.params().game.clone(),
+        );
         let offer = match draw {
             DrawOffer::Yes => OfferDraw::Yes,
             DrawOffer::No => OfferDraw::No,
@@ -343,12 +368,15 @@ impl GameTask {
             if let Err(error) = &outcome {
                 log_failed(&uci, error);
             }
-            (ticket, outcome.into())
+            (request_id, outcome.into())
         }));
     }
 
     fn ask(&self, request: GameRequest) {
-        let (client, game) = (self.house.client.clone(), self.table.seat().game.clone());
+        let (client, game) = (
+            self.context.client.clone(),
+            self.machine.params().game.clone(),
+        );
         tracing::debug!(?request, "asking");
         self.requests.push(Box::pin(async move {
             // A courtesy is not worth another call after one too many.
@@ -377,23 +405,23 @@ impl GameTask {
 
     fn warm(&self) {
         if self.warming.is_empty() {
-            let client = self.house.client.clone();
+            let client = self.context.client.clone();
             self.warming.push(Box::pin(async move {
                 client.warm().await;
             }));
         }
     }
 
-    fn tell(&mut self, told: Notification) {
-        let game = self.table.seat().game.clone();
-        match told {
+    fn tell(&mut self, notification: Notification) {
+        let game = self.machine.params().game.clone();
+        match notification {
             Notification::Joined => {
-                let opponent = self.table.opponent().unwrap_or_default().to_owned();
-                let (us, ply) = (self.table.us(), self.table.ply());
+                let opponent = self.machine.opponent().unwrap_or_default().to_owned();
+                let (us, ply) = (self.machine.us(), self.machine.ply());
                 tracing::debug!(%opponent, ?us, ply, "joined");
-                self.voice.introduce(&self.table);
-                self.house.roll.join(&game, &opponent, us, ply);
-                self.house.listeners.tell(BotEvent::Joined {
+                self.chat.introduce(&self.machine);
+                self.context.registry.join(&game, &opponent, us, ply);
+                self.context.listeners.tell(BotEvent::Joined {
                     game,
                     opponent,
                     us,
@@ -403,11 +431,11 @@ impl GameTask {
             Notification::Standstill => self.say_standstill(game, true),
             Notification::Revived => self.say_standstill(game, false),
             Notification::Moved(moved) => {
-                self.voice.moved(&moved);
-                self.house.roll.moved(&game, &moved);
-                self.minutes.moved(&moved, self.table.ply());
+                self.chat.moved(&moved);
+                self.context.registry.moved(&game, &moved);
+                self.recorder.moved(&moved, self.machine.ply());
                 tracing::debug!(ply = moved.ply, played = %moved.played, ours = moved.ours, "moved");
-                self.house.listeners.tell(BotEvent::Moved {
+                self.context.listeners.tell(BotEvent::Moved {
                     game,
                     moved: Arc::from(moved),
                 });
@@ -418,16 +446,16 @@ impl GameTask {
     /// Tells the lobby, which minds the seats. Should it be deaf, a seat is counted wrong for a while.
     fn say_standstill(&self, game: GameId, stands: bool) {
         let news = AccountEvent::Standstill { game, stands };
-        if let Err(error) = self.house.word.try_send(news) {
+        if let Err(error) = self.context.message_sender.try_send(news) {
             tracing::debug!(%error, "the lobby does not hear of a standstill");
         }
     }
 
     fn finish(&mut self, ending: Ending) -> Ending {
         self.thinking = None;
-        let lag = self.house.meter.lag();
-        self.voice.ended(&ending);
-        self.house.roll.leave(&ending.game);
+        let latency = self.context.estimator.latency();
+        self.chat.ended(&ending);
+        self.context.registry.leave(&ending.game);
         tracing::info!(
             result = ending.result(),
             status = ending.status.map_or("unseen", |status| status.as_str()),
@@ -435,15 +463,15 @@ impl GameTask {
             opponent = %ending.opponent,
             plies = ending.plies,
             fen = %ending.fen,
-            overhead_ms = lag.learned.as_millis() as u64,
-            measured = lag.moves,
+            overhead_ms = latency.learned.as_millis() as u64,
+            measured = latency.moves,
             "game over"
         );
-        let memory = &self.house.memory;
-        if let Some(game) = self.table.summary(&ending, memory.now()) {
-            say_tripped(&self.house.alarms, memory.finished(game));
+        let state = &self.context.state;
+        if let Some(game) = self.machine.summary(&ending, state.now()) {
+            say_tripped(&self.context.alarms, state.finished(game));
         }
-        self.house.listeners.tell(BotEvent::Finished {
+        self.context.listeners.tell(BotEvent::Finished {
             ending: Arc::new(ending.clone()),
         });
         ending
@@ -465,7 +493,7 @@ async fn thought(thinking: &mut Option<ActiveSearch>) -> (RequestId, Option<Sear
     match thinking {
         Some(thinking) => {
             let answer = (&mut thinking.answer).await.ok();
-            (thinking.ticket, answer)
+            (thinking.request_id, answer)
         }
         None => std::future::pending().await,
     }

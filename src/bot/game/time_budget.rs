@@ -75,17 +75,17 @@ struct TimeShare {
 
 /// What a search that starts at `now` may use, on the way to the server as it is known.
 pub fn search_budget(
-    reading: &ClockState,
-    lag: &Latency,
+    clock: &ClockState,
+    latency: &Latency,
     settings: &Settings,
-    pace: &BotTiming,
+    timing: &BotTiming,
     now: Instant,
 ) -> SearchBudget {
     let search = &settings.search;
-    let time = match reading.kind {
-        ClockKind::Running => on_the_clock(reading, lag, settings, pace, now),
-        ClockKind::Standing => first_move(reading, search, pace, now),
-        ClockKind::Unclocked => unclocked(reading, search, settings.correspondence.think, now),
+    let time = match clock.kind {
+        ClockKind::Running => on_the_clock(clock, latency, settings, timing, now),
+        ClockKind::Standing => first_move(clock, search, timing, now),
+        ClockKind::Unclocked => unclocked(clock, search, settings.correspondence.think, now),
     };
     SearchBudget {
         limits: Limits {
@@ -101,21 +101,18 @@ pub fn search_budget(
 /// What a search on the opponent's time may use once its move is played: our clock stands until
 /// then. None where no clock runs.
 pub fn ponder(
-    reading: &ClockState,
-    lag: &Latency,
+    clock: &ClockState,
+    latency: &Latency,
     settings: &Settings,
-    pace: &BotTiming,
+    timing: &BotTiming,
     now: Instant,
 ) -> Option<Limits> {
-    let standing = ClockState {
-        at: now,
-        ..*reading
-    };
+    let standing = ClockState { at: now, ..*clock };
     let search = &settings.search;
-    if reading.kind != ClockKind::Running || search.any() {
+    if clock.kind != ClockKind::Running || search.any() {
         return None;
     }
-    let time = on_the_clock(&standing, lag, settings, pace, now);
+    let time = on_the_clock(&standing, latency, settings, timing, now);
     Some(Limits {
         movetime: Some(time.engine),
         ponder: true,
@@ -124,29 +121,29 @@ pub fn ponder(
 }
 
 fn on_the_clock(
-    reading: &ClockState,
-    lag: &Latency,
+    clock: &ClockState,
+    latency: &Latency,
     settings: &Settings,
-    pace: &BotTiming,
+    timing: &BotTiming,
     now: Instant,
 ) -> TimeShare {
-    let left = reading.left_at(now).unwrap_or(UNREADABLE);
+    let left = clock.left_at(now).unwrap_or(UNREADABLE);
     let left = left.min(LONGEST_CLOCK);
-    let held_back = lag.held_back(left, &settings.clock);
+    let held_back = latency.held_back(left, &settings.clock);
     let usable = left.saturating_sub(held_back);
     // Little left, and no increment to live on: every move must leave as much for many more.
     let scramble = (usable / SCRAMBLE_MOVES)
-        .saturating_add(reading.increment)
+        .saturating_add(clock.increment)
         .saturating_add(left.saturating_sub(SCRAMBLE));
     // Even a search that hangs costs a part of the clock only, and so does the next one.
-    let longest = (usable / LONGEST_PART)
-        .saturating_add(reading.increment.saturating_mul(LONGEST_INCREMENTS));
+    let longest =
+        (usable / LONGEST_PART).saturating_add(clock.increment.saturating_mul(LONGEST_INCREMENTS));
     let least = (left / LEAST_PART).min(LEAST_THINK);
     let engine = usable
         .mul_f64(ENGINE_SHARE)
         .min(scramble)
         .min(longest)
-        .min(pace.longest_think)
+        .min(timing.longest_think)
         .max(least);
     let timer = usable
         .mul_f64(TIMER_SHARE)
@@ -161,7 +158,7 @@ fn on_the_clock(
     } else if !settings.search.any() {
         limits.clock = Some(Clock {
             time: left,
-            increment: reading.increment,
+            increment: clock.increment,
             moves_to_go: None,
             overhead: held_back,
         });
@@ -175,17 +172,17 @@ fn on_the_clock(
 
 /// The clock stands, but an opponent waits, and perhaps a limit on first moves.
 fn first_move(
-    reading: &ClockState,
+    clock: &ClockState,
     search: &SearchLimits,
-    pace: &BotTiming,
+    timing: &BotTiming,
     now: Instant,
 ) -> TimeShare {
-    let mut time = pace.first_think;
-    if let Some(left) = reading.left {
+    let mut time = timing.first_think;
+    if let Some(left) = clock.left {
         time = time.min(left / FIRST_MOVE_PART);
     }
-    let mut most = pace.longest_think;
-    if let Some(left) = reading.expires_at(now) {
+    let mut most = timing.longest_think;
+    if let Some(left) = clock.expires_at(now) {
         most = most.min(left / EXPIRATION_PART);
         time = time.min(most);
     }
@@ -194,12 +191,12 @@ fn first_move(
 
 /// Days a move, or no clock: what the other games leave of the cores is good enough.
 fn unclocked(
-    reading: &ClockState,
+    clock: &ClockState,
     search: &SearchLimits,
     think: Duration,
     now: Instant,
 ) -> TimeShare {
-    let left = reading.left_at(now).unwrap_or(LONGEST_CLOCK) / FIRST_MOVE_PART;
+    let left = clock.left_at(now).unwrap_or(LONGEST_CLOCK) / FIRST_MOVE_PART;
     let time = think.min(left);
     let most = time.saturating_mul(BACKGROUND_STRETCH).min(left);
     let thought = fixed(search, time, most);
@@ -232,17 +229,17 @@ fn fixed(search: &SearchLimits, time: Duration, most: Duration) -> TimeShare {
 /// Until when a move at a person's pace is kept back, if there is time for such things: some part
 /// of the clock, never twice the same, quickly in the opening.
 pub fn human_pace(
-    reading: &ClockState,
-    lag: &Latency,
+    clock: &ClockState,
+    latency: &Latency,
     rules: &config::Clock,
     ply: usize,
     now: Instant,
 ) -> Option<Instant> {
-    if reading.kind != ClockKind::Running || reading.left_at(now)? < LEAST_FOR_LEISURE {
+    if clock.kind != ClockKind::Running || clock.left_at(now)? < LEAST_FOR_LEISURE {
         return None;
     }
-    let usable = reading.usable(lag, rules, now)?;
-    let usual = usable / LEISURE_PART + reading.increment / 2;
+    let usable = clock.usable(latency, rules, now)?;
+    let usual = usable / LEISURE_PART + clock.increment / 2;
     let varied = usual.mul_f64(0.5 + (ply * 37 % 100) as f64 / 100.0);
     let paced = if ply < OPENING_PLIES {
         varied / 3
@@ -250,7 +247,7 @@ pub fn human_pace(
         varied
     };
     let most = (usable / LEISURE_MOST_PART).min(LONGEST_LEISURE);
-    reading.at.checked_add(paced.min(most))
+    clock.at.checked_add(paced.min(most))
 }
 
 #[cfg(test)]

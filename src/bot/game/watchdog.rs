@@ -28,7 +28,7 @@ pub(super) struct Watchdog {
 }
 
 impl Watchdog {
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
         [self.look_at, self.warm_at].into_iter().flatten().min()
     }
 
@@ -70,20 +70,20 @@ impl GameMachine {
     /// On the opponent's turn: once their time must be up, see what was missed; and before a lost
     /// line could cost much of our own time, for then it is our clock that runs.
     pub(super) fn watch_opponent(&mut self, now: Instant) {
-        let (Some(setting), Some(shown)) = (&self.setting, &self.shown) else {
+        let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
             return;
         };
-        let left = if self.record.ply() < FIRST_PLIES {
+        let left = if self.move_list.ply() < FIRST_PLIES {
             shown.state.expiration.map(|expiration| expiration.left())
         } else {
-            let left = shown.state.time(setting.us.other());
-            left.filter(|_| setting.clocked)
+            let left = shown.state.time(setup.us.other());
+            left.filter(|_| setup.clocked)
         };
         if let Some(left) = left {
-            let mut wait = left.saturating_add(self.pace.again);
+            let mut wait = left.saturating_add(self.timing.again);
             let limited = shown.state.expiration.is_some();
             if let Some(ours) = self.left_at(now).filter(|_| !limited) {
-                wait = wait.min((ours / MISSED_PART).max(self.pace.again / 2));
+                wait = wait.min((ours / MISSED_PART).max(self.timing.again / 2));
             }
             self.look_after(wait, now);
         }
@@ -92,8 +92,8 @@ impl GameMachine {
 
     /// Whether the opponent still has time: then it is usual that no line comes.
     fn is_early_look(&self, now: Instant) -> bool {
-        let theirs = self.setting.as_ref().zip(self.shown.as_ref());
-        let left = theirs.and_then(|(setting, shown)| shown.state.time(setting.us.other()));
+        let theirs = self.setup.as_ref().zip(self.shown.as_ref());
+        let left = theirs.and_then(|(setup, shown)| shown.state.time(setup.us.other()));
         let gone = self
             .shown
             .as_ref()
@@ -107,7 +107,7 @@ impl GameMachine {
     pub(super) fn keep_warm(&mut self, now: Instant) {
         let kind = self.reading().map(|reading| reading.kind);
         let clocked = kind.is_some_and(|kind| kind != ClockKind::Unclocked);
-        let due = self.watch.warm_at.unwrap_or(now + self.pace.warm);
+        let due = self.watch.warm_at.unwrap_or(now + self.timing.warm);
         self.watch.warm_at = clocked.then_some(due);
     }
 
@@ -120,12 +120,12 @@ impl GameMachine {
     /// A list could not be read: another look, ever later.
     pub(super) fn look_again(&mut self, now: Instant) {
         self.watch.unread += 1;
-        self.look_after(self.pace.again * self.watch.unread.min(MOST_LOOKS), now);
+        self.look_after(self.timing.again * self.watch.unread.min(MOST_LOOKS), now);
     }
 
     pub(super) fn watch_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         if self.watch.warm_at.is_some_and(|at| at <= now) {
-            self.watch.warm_at = Some(now + self.pace.warm);
+            self.watch.warm_at = Some(now + self.timing.warm);
             out.push(GameEffect::Warm);
         }
         if self.watch.look_at.is_some_and(|at| at <= now) {
@@ -135,7 +135,7 @@ impl GameMachine {
             }
             out.push(GameEffect::Reopen);
             // Should even the opening bring nothing, look again.
-            self.look_after(self.pace.again * 2, now);
+            self.look_after(self.timing.again * 2, now);
         }
     }
 }

@@ -26,16 +26,16 @@ enum ChallengeOutcome {
 /// Makes the calls.
 pub(super) struct MatchmakingCalls {
     client: Client,
-    memory: BotState,
+    state: BotState,
     me: UserId,
     calls: FuturesUnordered<BoxFuture<'static, ChallengeOutcome>>,
 }
 
 impl MatchmakingCalls {
-    pub(super) fn new(client: Client, memory: BotState, me: UserId) -> Self {
+    pub(super) fn new(client: Client, state: BotState, me: UserId) -> Self {
         Self {
             client,
-            memory,
+            state,
             me,
             calls: FuturesUnordered::new(),
         }
@@ -44,7 +44,7 @@ impl MatchmakingCalls {
     /// What comes next; nothing while no call is under way. May be dropped at any await.
     pub(super) async fn next(&mut self) -> Option<MatchmakingEvent> {
         match self.calls.next().await? {
-            ChallengeOutcome::Heard(heard) => Some(heard),
+            ChallengeOutcome::Heard(received) => Some(received),
             ChallengeOutcome::Stands(challenge, stream) => {
                 self.calls.push(Box::pin(fate(stream)));
                 Some(MatchmakingEvent::Created(challenge))
@@ -57,7 +57,7 @@ impl MatchmakingCalls {
         let (client, me) = (self.client.clone(), self.me.clone());
         self.calls.push(Box::pin(async move {
             ChallengeOutcome::Heard(match list(&client, &me).await {
-                Ok(heard) => heard,
+                Ok(received) => received,
                 Err(error) => {
                     tracing::debug!(%error, "cannot list the bots online");
                     MatchmakingEvent::NotListed(error.wait())
@@ -82,14 +82,14 @@ impl MatchmakingCalls {
 
     /// Makes a challenge, once what it spends is on disk.
     pub(super) fn create(&mut self, offer: ChallengeRequest, written: DurableWrite) {
-        let (client, memory) = (self.client.clone(), self.memory.clone());
+        let (client, state) = (self.client.clone(), self.state.clone());
         self.calls.push(Box::pin(async move {
             written.await;
             match open(&client, &offer).await {
                 Ok((challenge, stream)) => ChallengeOutcome::Stands(challenge, stream),
                 Err(loss) => {
                     if let Disconnect::Unopened(error) = &loss {
-                        memory.refused(Asking::Challenge, error, Some(&offer.to));
+                        state.refused(Asking::Challenge, error, Some(&offer.to));
                     }
                     tracing::info!(user = %offer.to, %loss, "no challenge");
                     ChallengeOutcome::Heard(MatchmakingEvent::NotCreated(why(&loss)))
@@ -114,9 +114,11 @@ impl MatchmakingCalls {
 
     /// Says that a seat could not be had.
     pub(super) fn no_seat(&mut self) {
-        let heard = MatchmakingEvent::NotCreated(NotCreated::NoSeat);
+        let received = MatchmakingEvent::NotCreated(NotCreated::NoSeat);
         self.calls
-            .push(Box::pin(std::future::ready(ChallengeOutcome::Heard(heard))));
+            .push(Box::pin(std::future::ready(ChallengeOutcome::Heard(
+                received,
+            ))));
     }
 }
 

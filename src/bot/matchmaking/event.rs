@@ -42,7 +42,7 @@ pub struct MatchContext<'a> {
     /// Whether a challenge of ours holds a seat.
     pub held: bool,
     /// What others know.
-    pub folk: &'a dyn Directory,
+    pub directory: &'a dyn Directory,
 }
 
 /// Why there is no challenge.

@@ -63,7 +63,7 @@ pub(super) struct GamePair {
 pub struct Matchmaker {
     pub(super) me: UserId,
     pub(super) rules: Arc<Matchmaking>,
-    pub(super) pool: OnlineBots,
+    pub(super) bots: OnlineBots,
     pub(super) state: AttemptState,
     /// Since when no game has begun or ended.
     pub(super) quiet_since: Instant,
@@ -84,7 +84,7 @@ impl Matchmaker {
     pub fn new(me: UserId, rules: Arc<Matchmaking>, seed: u64, now: Instant) -> Self {
         Self {
             me,
-            pool: OnlineBots::default(),
+            bots: OnlineBots::default(),
             rules,
             state: AttemptState::Idle,
             quiet_since: now,
@@ -190,7 +190,7 @@ impl Matchmaker {
     }
 
     /// When [`Heard::Tick`] is wanted, beside whenever seats change.
-    pub fn wake_at(&self) -> Option<Instant> {
+    pub fn next_timeout(&self) -> Option<Instant> {
         match &self.state {
             AttemptState::Idle if self.crowded || !self.wants_any() => None,
             AttemptState::Idle => Some(self.idle_until()),
@@ -217,13 +217,13 @@ impl Matchmaker {
     }
 
     /// Takes in what happened and says what is to be done about it, in order.
-    pub fn hear(
+    pub fn handle(
         &mut self,
-        heard: MatchmakingEvent,
+        received: MatchmakingEvent,
         around: &MatchContext<'_>,
     ) -> Vec<MatchmakingEffect> {
         let mut out = Vec::new();
-        match heard {
+        match received {
             MatchmakingEvent::Tick => {}
             MatchmakingEvent::Listed(accounts) => self.listed(&accounts, around),
             MatchmakingEvent::NotListed(wait) => self.not_listed(wait, around.now),

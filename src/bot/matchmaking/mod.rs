@@ -4,10 +4,10 @@
 //! challenge of ours is open at a time; it is always withdrawn when it is given up; nobody is asked
 //! again soon who said no. Off unless the operator turns it on.
 //!
-//! * `maker`: one attempt after the other; `choice`: how one begins; `outcome`: what becomes of it
-//! * `pool`: who is there, who fits, who comes first; `rest`: who is left in peace, and how long
+//! * `matchmaker`: one attempt after the other; `choice`: how one begins; `outcome`: what becomes of it
+//! * `bots`: who is there, who fits, who comes first; `rest`: who is left in peace, and how long
 //! * `offer`: what is asked of whom; `order`: what the operator asks for by command
-//! * `envoy`: the calls; `desk`: the core, the calls and the lobby joined together
+//! * `calls`: the calls; `service`: the core, the calls and the lobby joined together
 
 mod calls;
 mod challenge_request;

@@ -155,8 +155,8 @@ mod tests {
         }
     }
 
-    fn pool() -> OnlineBots {
-        let mut pool = OnlineBots::default();
+    fn bots() -> OnlineBots {
+        let mut online = OnlineBots::default();
         let closed = Account {
             disabled: true,
             ..bot("closed", 2000, 9)
@@ -174,13 +174,13 @@ mod tests {
             closed,
             marked,
         ];
-        pool.fill(&UserId::new("Me"), &bots, Instant::now());
-        pool
+        online.fill(&UserId::new("Me"), &bots, Instant::now());
+        online
     }
 
     fn order(profile: &Profile, prefer: Prefer, min_games: u32) -> Vec<String> {
         let mut chance = fastrand::Rng::with_seed(1);
-        let order = pool().in_order(profile, prefer, min_games, |_| true, &mut chance);
+        let order = bots().in_order(profile, prefer, min_games, |_| true, &mut chance);
         order.iter().map(ToString::to_string).collect()
     }
 
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn a_small_crowd_is_met_more_often_but_not_without_end() {
         let hours = |budget| {
-            let rest = pool().share_rest(&Profile::default(), 1, 2, budget);
+            let rest = bots().share_rest(&Profile::default(), 1, 2, budget);
             rest.as_secs() / 3600
         };
         assert_eq!(hours(30), 4, "ten games each: a pair every 4.8 hours");

@@ -46,7 +46,7 @@ impl Matchmaker {
             self.look_at(vec![offer], out);
             return;
         }
-        if let Permit::Later { at, .. } = around.folk.may_challenge(ChallengeTarget::Bot) {
+        if let Permit::Later { at, .. } = around.directory.may_challenge(ChallengeTarget::Bot) {
             let wait = at
                 .since(around.moment)
                 .clamp(self.rules.spacing, LOOK_AGAIN);
@@ -63,7 +63,7 @@ impl Matchmaker {
         } else {
             LIST_AGE
         };
-        if self.pool.is_older(age, now) {
+        if self.bots.is_older(age, now) {
             self.state = AttemptState::Listing;
             out.push(MatchmakingEffect::List);
         } else if shortlist.is_empty() {
@@ -84,8 +84,8 @@ impl Matchmaker {
     fn second_game(&mut self, around: &MatchContext<'_>) -> Option<ChallengeRequest> {
         let GamePair { offer, until } = self.pair.take()?;
         let wanted = until > around.now
-            && !around.folk.avoids(&offer.to)
-            && (!offer.profile.rated || around.folk.may_rate(&offer.to));
+            && !around.directory.avoids(&offer.to)
+            && (!offer.profile.rated || around.directory.may_rate(&offer.to));
         wanted.then_some(offer)
     }
 
@@ -125,17 +125,17 @@ impl Matchmaker {
 
     fn offers(&mut self, profile: &Profile, around: &MatchContext<'_>) -> Vec<ChallengeRequest> {
         let speed = speed_of(profile.base, profile.increment);
-        let folk = around.folk;
+        let directory = around.directory;
         let may = |user: &UserId| {
-            !folk.avoids(user)
-                && (!profile.rated || folk.may_rate(user))
+            !directory.avoids(user)
+                && (!profile.rated || directory.may_rate(user))
                 && !keys(user, speed, profile.rated)
                     .iter()
-                    .any(|key| folk.rests(key))
+                    .any(|key| directory.rests(key))
         };
         let (prefer, least) = (self.rules.prefer, self.rules.min_games);
         let users = self
-            .pool
+            .bots
             .in_order(profile, prefer, least, may, &mut self.chance);
         let color = if self.rules.color_pairs {
             ColorChoice::White
@@ -153,10 +153,10 @@ impl Matchmaker {
     }
 
     pub(super) fn listed(&mut self, accounts: &[Account], around: &MatchContext<'_>) {
-        self.pool.fill(&self.me, accounts, around.now);
+        self.bots.fill(&self.me, accounts, around.now);
         tracing::debug!(
-            bots = self.pool.len(),
-            rating = self.pool.own_rating(),
+            bots = self.bots.len(),
+            rating = self.bots.own_rating(),
             "bots online"
         );
         if matches!(self.state, AttemptState::Listing) {
@@ -229,15 +229,15 @@ impl Matchmaker {
             self.next = around.now + self.rules.spacing * if by_order { 1 } else { NOBODY_THERE };
             return;
         };
-        if let Permit::Later { at, why } = around.folk.may_challenge(offer.target)
-            && !(by_order && why == Denied::Pace)
+        if let Permit::Later { at, denied } = around.directory.may_challenge(offer.target)
+            && !(by_order && denied == Denied::Pace)
         {
             let (user, wait) = (&offer.to, at.since(around.moment));
-            tracing::warn!(%user, ?wait, why = why.as_str(), "the budget forbids a challenge");
+            tracing::warn!(%user, ?wait, denied = denied.as_str(), "the budget forbids a challenge");
             if by_order {
                 out.push(MatchmakingEffect::Unasked(
                     offer.to,
-                    why.as_str().to_owned(),
+                    denied.as_str().to_owned(),
                 ));
             }
             self.next = around.now + self.rules.spacing;

@@ -262,8 +262,8 @@ impl Matchmaker {
         });
         let games = if self.rules.color_pairs { 2 } else { 1 };
         let rest = if by_rule {
-            let (least, budget) = (self.rules.min_games, around.folk.budget());
-            self.pool.share_rest(&offer.profile, least, games, budget)
+            let (least, budget) = (self.rules.min_games, around.directory.budget());
+            self.bots.share_rest(&offer.profile, least, games, budget)
         } else {
             Duration::ZERO
         };

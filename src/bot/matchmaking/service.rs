@@ -22,10 +22,10 @@ use crate::lichess::{Client, ColorChoice, UserId};
 
 /// Looks for games, and knows whom to ask about what.
 pub(in crate::bot) struct MatchmakingService {
-    maker: Matchmaker,
-    envoy: MatchmakingCalls,
-    society: OpponentDirectory,
-    chronicle: EventLog,
+    matchmaker: Matchmaker,
+    calls: MatchmakingCalls,
+    directory: OpponentDirectory,
+    event_log: EventLog,
     /// Under which name the open challenge stands in the ledger.
     spent: Option<String>,
     /// Arenas we are in: each may begin a game at any moment.
@@ -35,23 +35,23 @@ pub(in crate::bot) struct MatchmakingService {
 impl MatchmakingService {
     pub(in crate::bot) fn new(
         client: Client,
-        memory: BotState,
+        state: BotState,
         me: UserId,
         settings: Arc<Settings>,
         lists: Arc<PlayerLists>,
-        chronicle: EventLog,
+        event_log: EventLog,
     ) -> Self {
         let rules = Arc::new(settings.matchmaking.clone());
-        let maker = Matchmaker::new(me.clone(), rules, fastrand::u64(..), Instant::now());
+        let matchmaker = Matchmaker::new(me.clone(), rules, fastrand::u64(..), Instant::now());
         Self {
-            maker,
-            envoy: MatchmakingCalls::new(client, memory.clone(), me),
-            society: OpponentDirectory {
-                memory,
+            matchmaker,
+            calls: MatchmakingCalls::new(client, state.clone(), me),
+            directory: OpponentDirectory {
+                state,
                 lists,
                 settings,
             },
-            chronicle,
+            event_log,
             spent: None,
             arenas: 0,
         }
@@ -64,23 +64,24 @@ impl MatchmakingService {
 
     /// Other names on the lists.
     pub(in crate::bot) fn set_lists(&mut self, lists: Arc<PlayerLists>) {
-        self.society.lists = lists;
+        self.directory.lists = lists;
     }
 
     /// Other rules from now on.
     pub(in crate::bot) fn set_settings(&mut self, settings: Arc<Settings>) {
-        self.maker.set_rules(Arc::new(settings.matchmaking.clone()));
-        self.society.settings = settings;
+        self.matchmaker
+            .set_rules(Arc::new(settings.matchmaking.clone()));
+        self.directory.settings = settings;
     }
 
     /// Whether anything new may be asked for; what is open is withdrawn when it may not.
     pub(in crate::bot) fn set_open(
         &mut self,
         open: bool,
-        lobby: &mut AccountState,
+        account: &mut AccountState,
     ) -> Vec<AccountEffect> {
-        let duties = self.maker.set_open(open);
-        self.carry_out(duties, lobby)
+        let effects = self.matchmaker.set_open(open);
+        self.run_effect(effects, account)
     }
 
     /// Challenges somebody because the operator says so: a profile of the config, or a clock such
@@ -95,9 +96,9 @@ impl MatchmakingService {
         rated: Option<bool>,
         color: Option<ColorChoice>,
     ) -> Result<(), ManualChallengeError> {
-        let profiles = &self.society.settings.matchmaking.profile;
+        let profiles = &self.directory.settings.matchmaking.profile;
         let order = ManualChallenge::new(user, what, profiles)?;
-        self.maker.order(order.rated(rated).with_color(color))
+        self.matchmaker.order(order.rated(rated).with_color(color))
     }
 
     /// Challenges the last opponent again, colours turned round. Says who that is.
@@ -105,36 +106,36 @@ impl MatchmakingService {
     /// # Errors
     /// When there is none, or the order cannot be taken.
     pub(in crate::bot) fn rechallenge(&mut self) -> Result<UserId, ManualChallengeError> {
-        self.maker.rechallenge()
+        self.matchmaker.rechallenge()
     }
 
     /// Takes back what is out, and drops what the operator asked for and still waits. Says how much
     /// that was; what comes back is for the lobby's errands.
     pub(in crate::bot) fn recall(
         &mut self,
-        lobby: &mut AccountState,
+        account: &mut AccountState,
     ) -> (usize, Vec<AccountEffect>) {
-        let (dropped, duties) = self.maker.recall();
-        (dropped, self.carry_out(duties, lobby))
+        let (dropped, effects) = self.matchmaker.recall();
+        (dropped, self.run_effect(effects, account))
     }
 
     /// What it is doing, in a few words.
     pub(in crate::bot) fn describe(&self) -> String {
-        self.maker.describe()
+        self.matchmaker.describe()
     }
 
     /// When [`Heard::Tick`] is wanted.
-    pub(in crate::bot) fn wake_at(&self) -> Option<Instant> {
-        self.maker.wake_at()
+    pub(in crate::bot) fn next_timeout(&self) -> Option<Instant> {
+        self.matchmaker.next_timeout()
     }
 
     /// What comes of its calls; nothing while none is under way. May be dropped at any await.
     pub(in crate::bot) async fn next(&mut self) -> Option<MatchmakingEvent> {
-        self.envoy.next().await
+        self.calls.next().await
     }
 
     /// What the lobby's news are to matchmaking.
-    pub(in crate::bot) fn heard(news: &AccountEvent) -> MatchmakingEvent {
+    pub(in crate::bot) fn handle_event(news: &AccountEvent) -> MatchmakingEvent {
         match news {
             AccountEvent::Event(event) => MatchmakingEvent::Event(event.clone()),
             AccountEvent::Left { .. } => MatchmakingEvent::GameOver,
@@ -143,123 +144,123 @@ impl MatchmakingService {
     }
 
     /// Takes in what happened, after the lobby has. What comes back is for the lobby's errands.
-    pub(in crate::bot) fn hear(
+    pub(in crate::bot) fn handle(
         &mut self,
-        heard: MatchmakingEvent,
-        lobby: &mut AccountState,
+        received: MatchmakingEvent,
+        account: &mut AccountState,
     ) -> Vec<AccountEffect> {
         let now = Instant::now();
-        let held = lobby.is_asking();
+        let held = account.is_asking();
         let around = MatchContext {
             now,
-            moment: self.society.memory.now(),
-            spare: lobby.spare(),
-            games: lobby.taken().saturating_sub(usize::from(held)) + self.arenas,
+            moment: self.directory.state.now(),
+            spare: account.spare(),
+            games: account.taken().saturating_sub(usize::from(held)) + self.arenas,
             held,
-            folk: &self.society,
+            directory: &self.directory,
         };
-        let duties = self.maker.hear(heard, &around);
-        self.carry_out(duties, lobby)
+        let effects = self.matchmaker.handle(received, &around);
+        self.run_effect(effects, account)
     }
 
-    fn carry_out(
+    fn run_effect(
         &mut self,
-        duties: Vec<MatchmakingEffect>,
-        lobby: &mut AccountState,
+        effects: Vec<MatchmakingEffect>,
+        account: &mut AccountState,
     ) -> Vec<AccountEffect> {
-        let memory = self.society.memory.clone();
-        let mut errands = Vec::new();
-        for duty in duties {
-            match duty {
-                MatchmakingEffect::List => self.envoy.list(),
-                MatchmakingEffect::Look(users) => self.envoy.look(users),
-                MatchmakingEffect::Create(offer) => self.create(*offer, lobby),
-                MatchmakingEffect::Find => self.envoy.find(),
+        let state = self.directory.state.clone();
+        let mut api_queue = Vec::new();
+        for effect in effects {
+            match effect {
+                MatchmakingEffect::List => self.calls.list(),
+                MatchmakingEffect::Look(users) => self.calls.look(users),
+                MatchmakingEffect::Create(offer) => self.create(*offer, account),
+                MatchmakingEffect::Find => self.calls.find(),
                 MatchmakingEffect::Held(id) => {
                     if let Some(key) = self.spent.replace(id.to_string()) {
-                        memory.challenge_made(&key, &id);
+                        state.challenge_made(&key, &id);
                     }
-                    errands.extend(lobby.held(id, Instant::now()));
+                    api_queue.extend(account.held(id, Instant::now()));
                 }
-                MatchmakingEffect::Withdraw => errands.extend(lobby.withdraw()),
+                MatchmakingEffect::Withdraw => api_queue.extend(account.withdraw()),
                 MatchmakingEffect::Release => {
                     if let Some(key) = self.spent.take() {
-                        memory.release(&key);
+                        state.release(&key);
                     }
-                    errands.extend(lobby.release(Instant::now()));
+                    api_queue.extend(account.release(Instant::now()));
                 }
                 MatchmakingEffect::Rest(rest) => {
-                    memory.cool(&rest.key, rest.first, rest.most, Some(rest.reason));
+                    state.cool(&rest.key, rest.first, rest.most, Some(rest.reason));
                 }
                 MatchmakingEffect::Unasked(user, why) => {
                     tracing::warn!(%user, why, "not challenged, though the operator wants it");
                     let text = format!("challenge {user}: not made, {why}");
-                    self.chronicle.note("operator", text, None);
+                    self.event_log.note("operator", text, None);
                 }
                 MatchmakingEffect::Forgive(user, game) => {
                     // A game that was quicker than the answer counts under its own name.
                     if let Some(key) = self.spent.take()
                         && game.is_some_and(|game| key != game.as_str())
                     {
-                        memory.release(&key);
+                        state.release(&key);
                     }
                     for key in all_keys(&user) {
-                        memory.warm_up(&key);
+                        state.clear_cooldown(&key);
                     }
                 }
             }
         }
-        errands
+        api_queue
     }
 
-    fn create(&mut self, offer: ChallengeRequest, lobby: &mut AccountState) {
+    fn create(&mut self, offer: ChallengeRequest, account: &mut AccountState) {
         let kind = match offer.target {
             ChallengeTarget::Bot => OpponentKind::Bot,
             ChallengeTarget::Human | ChallengeTarget::Follower => OpponentKind::Human,
         };
-        if !lobby.hold(&offer.to, kind, Instant::now()) {
-            self.envoy.no_seat();
+        if !account.hold(&offer.to, kind, Instant::now()) {
+            self.calls.no_seat();
             return;
         }
-        let memory = &self.society.memory;
-        let (key, written) = memory.hold_challenge(offer.target, &offer.to);
+        let state = &self.directory.state;
+        let (key, written) = state.hold_challenge(offer.target, &offer.to);
         self.spent = Some(key);
-        self.envoy.create(offer, written);
+        self.calls.create(offer, written);
     }
 }
 
 /// What lists, memory and ledger say.
 struct OpponentDirectory {
-    memory: BotState,
+    state: BotState,
     lists: Arc<PlayerLists>,
     settings: Arc<Settings>,
 }
 
 impl Directory for OpponentDirectory {
     fn rests(&self, key: &str) -> bool {
-        self.memory.resting(key).is_some()
+        self.state.resting(key).is_some()
     }
 
     fn avoids(&self, user: &UserId) -> bool {
         if self.lists.avoided_by(user).is_some() {
             return true;
         }
-        let known = self.memory.opponent(user);
+        let known = self.state.opponent(user);
         let absent = known.no_shows_today >= self.settings.game.abort_repeats;
-        let spent = known.spent_until.is_some_and(|at| at > self.memory.now());
+        let spent = known.spent_until.is_some_and(|at| at > self.state.now());
         let enough = known.games_today >= self.settings.challenge.bots.per_day;
         absent || spent || enough
     }
 
     fn may_rate(&self, user: &UserId) -> bool {
-        self.memory.rated_rest(Some(user)).is_none()
+        self.state.rated_rest(Some(user)).is_none()
     }
 
     fn may_challenge(&self, target: ChallengeTarget) -> Permit {
-        self.memory.may_challenge(target)
+        self.state.may_challenge(target)
     }
 
     fn budget(&self) -> u32 {
-        self.memory.budget().outgoing_share
+        self.state.budget().outgoing_share
     }
 }

@@ -83,31 +83,31 @@ mod tests {
     #[test]
     fn a_copy_comes_back_whole_and_for_its_own_address_only() {
         let folder = tempfile::tempdir().unwrap();
-        let shelf = ListCache::new(Some(folder.path()));
-        assert_eq!(shelf.read("https://a"), None);
-        shelf.write(&copy("https://a")).unwrap();
-        shelf.write(&copy("https://b")).unwrap();
-        assert_eq!(shelf.read("https://a"), Some(copy("https://a")));
-        assert_eq!(shelf.read("https://c"), None);
+        let cache = ListCache::new(Some(folder.path()));
+        assert_eq!(cache.read("https://a"), None);
+        cache.write(&copy("https://a")).unwrap();
+        cache.write(&copy("https://b")).unwrap();
+        assert_eq!(cache.read("https://a"), Some(copy("https://a")));
+        assert_eq!(cache.read("https://c"), None);
     }
 
     #[test]
     fn a_torn_copy_is_none() {
         let folder = tempfile::tempdir().unwrap();
-        let shelf = ListCache::new(Some(folder.path()));
-        shelf.write(&copy("https://a")).unwrap();
-        let place = shelf.place("https://a").unwrap();
+        let cache = ListCache::new(Some(folder.path()));
+        cache.write(&copy("https://a")).unwrap();
+        let place = cache.place("https://a").unwrap();
         let text = fs::read_to_string(&place).unwrap();
         for end in 0..text.len() {
             fs::write(&place, &text[..end]).unwrap();
-            assert_eq!(shelf.read("https://a"), None, "{end}");
+            assert_eq!(cache.read("https://a"), None, "{end}");
         }
     }
 
     #[test]
     fn without_a_folder_nothing_is_kept_and_nothing_fails() {
-        let shelf = ListCache::new(None);
-        shelf.write(&copy("https://a")).unwrap();
-        assert_eq!(shelf.read("https://a"), None);
+        let cache = ListCache::new(None);
+        cache.write(&copy("https://a")).unwrap();
+        assert_eq!(cache.read("https://a"), None);
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! * `names`: the lists themselves, and how a text is read as one; pure
 //! * `kept`: the last good copy of an address's names, on disk
-//! * `keeper`: the task that reads files and addresses now and then
+//! * `refresher`: the task that reads files and addresses now and then
 
 mod cache;
 mod names;

@@ -47,8 +47,8 @@ pub struct ListState {
 #[derive(Debug)]
 pub struct ListRefresher {
     settings: Arc<Settings>,
-    shelf: ListCache,
-    pace: BotTiming,
+    cache: ListCache,
+    timing: BotTiming,
     contents: ListContents,
     /// The marks of the versions that are known, by address.
     etags: HashMap<String, String>,
@@ -62,11 +62,11 @@ pub struct ListRefresher {
 
 impl ListRefresher {
     /// Reads what is on disk. Nothing is asked of the network yet.
-    pub fn new(settings: Arc<Settings>, sources: &ListSources, pace: BotTiming) -> Self {
-        let mut keeper = Self {
+    pub fn new(settings: Arc<Settings>, sources: &ListSources, timing: BotTiming) -> Self {
+        let mut refresher = Self {
             settings,
-            shelf: ListCache::new(sources.data.as_deref()),
-            pace,
+            cache: ListCache::new(sources.data.as_deref()),
+            timing,
             contents: ListContents::new(),
             etags: HashMap::new(),
             failing: BTreeMap::new(),
@@ -74,9 +74,9 @@ impl ListRefresher {
             states: watch::Sender::new(Arc::default()),
             pages: None,
         };
-        keeper.read_disk();
-        keeper.tell_states();
-        keeper
+        refresher.read_disk();
+        refresher.tell_states();
+        refresher
     }
 
     /// The lists as they are known now.
@@ -136,7 +136,7 @@ impl ListRefresher {
                     () = lists.closed() => return,
                 }
             }
-            let pause = self.pace.lists.mul_f64(0.75 + fastrand::f64() / 2.0);
+            let pause = self.timing.lists.mul_f64(0.75 + fastrand::f64() / 2.0);
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 changed = settings.changed() => {
@@ -216,7 +216,7 @@ impl ListRefresher {
                 },
                 Entry::Url(url) => {
                     if !self.contents.contains_key(&key)
-                        && let Some(copy) = self.shelf.read(&url)
+                        && let Some(copy) = self.cache.read(&url)
                     {
                         self.contents.insert(key.clone(), Arc::new(copy.names));
                         self.etags.extend(copy.etag.map(|etag| (key, etag)));
@@ -248,7 +248,7 @@ impl ListRefresher {
         let pages = if let Some(pages) = &self.pages {
             pages.clone()
         } else {
-            let pages = HttpFetcher::new(self.pace.list_page)?;
+            let pages = HttpFetcher::new(self.timing.list_page)?;
             self.pages.insert(pages).clone()
         };
         // A mark is worth something only with the names that it stands for.
@@ -263,7 +263,7 @@ impl ListRefresher {
             etag,
             names: names.to_vec(),
         };
-        if let Err(error) = self.shelf.write(&copy) {
+        if let Err(error) = self.cache.write(&copy) {
             tracing::warn!(list = label(url), %error, "cannot keep a copy of the list");
         }
     }

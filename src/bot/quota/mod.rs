@@ -5,7 +5,7 @@
 //!
 //! * `book`: games and credits, granted, spent and given back
 //! * `learned`: what the server's answers teach; `terms`: rules, permissions, prices
-//! * `pace`: when outgoing games may begin so that the day's share lasts
+//! * `timing`: when outgoing games may begin so that the day's share lasts
 //! * `forecast`: how long the budget lasts
 
 mod forecast;

@@ -36,7 +36,7 @@ pub enum Permit {
         /// The earliest moment to ask again.
         at: Timestamp,
         /// What stands in the way.
-        why: Denied,
+        denied: Denied,
     },
 }
 

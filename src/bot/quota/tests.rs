@@ -16,7 +16,7 @@ fn start() -> Timestamp {
     Timestamp::from_millis(1_800_000_000_000)
 }
 
-fn ledger(rules: QuotaRules) -> Quota {
+fn quota(rules: QuotaRules) -> Quota {
     Quota::new(rules, Vec::new(), &[], start())
 }
 
@@ -33,80 +33,77 @@ fn named(rules: QuotaRules) -> Limit {
 }
 
 /// Accepts bots until it is refused; how many, and the refusal.
-fn accept_all(ledger: &mut Quota, now: Timestamp) -> (u32, Permit) {
-    ledger.notice(now);
+fn accept_all(quota: &mut Quota, now: Timestamp) -> (u32, Permit) {
+    quota.notice(now);
     for n in 0..100_000 {
-        let permission = ledger.may_accept(now);
+        let permission = quota.may_accept(now);
         if !permission.is_granted() {
             return (n, permission);
         }
         let key = format!("{} {n}", now.as_millis());
-        ledger.begin_game(&key, Origin::Incoming, None, now);
+        quota.begin_game(&key, Origin::Incoming, None, now);
     }
     panic!("no limit");
 }
 
 #[test]
 fn an_assumed_number_sends_nobody_off_but_ends_our_own_search() {
-    let mut ledger = ledger(QuotaRules::default());
+    let mut quota = quota(QuotaRules::default());
     let now = start();
     for n in 0..100 {
-        ledger.begin_game(&n.to_string(), Origin::Incoming, None, now);
+        quota.begin_game(&n.to_string(), Origin::Incoming, None, now);
     }
-    assert!(ledger.may_accept(now).is_granted());
-    assert!(!ledger.may_begin(now).is_granted());
-    ledger.begin_game("one more", Origin::Incoming, None, now);
-    assert_eq!(ledger.learn_from_begun(now), None);
-    assert!(ledger.may_accept(now).is_granted());
-    ledger.games_refused(Some(HOUR), Some(101), now);
-    assert!(!ledger.may_accept(now + HOUR * 2).is_granted(), "told");
+    assert!(quota.may_accept(now).is_granted());
+    assert!(!quota.may_begin(now).is_granted());
+    quota.begin_game("one more", Origin::Incoming, None, now);
+    assert_eq!(quota.learn_from_begun(now), None);
+    assert!(quota.may_accept(now).is_granted());
+    quota.games_refused(Some(HOUR), Some(101), now);
+    assert!(!quota.may_accept(now + HOUR * 2).is_granted(), "told");
 }
 
 #[test]
 fn the_hundredth_game_is_the_last_of_its_day() {
-    let mut ledger = told(QuotaRules::default());
+    let mut quota = told(QuotaRules::default());
     let now = start();
-    let (games, refusal) = accept_all(&mut ledger, now);
+    let (games, refusal) = accept_all(&mut quota, now);
     assert_eq!(games, 100);
     let at = now + DAY;
     assert_eq!(
         refusal,
         Permit::Later {
             at,
-            why: Denied::BotGames
+            denied: Denied::BotGames
         }
     );
-    assert_eq!(ledger.forecast(now), Forecast::SpentUntil(at));
+    assert_eq!(quota.forecast(now), Forecast::SpentUntil(at));
     let before = at.before(Duration::from_millis(1));
-    assert_eq!(accept_all(&mut ledger, before).0, 0);
-    assert_eq!(accept_all(&mut ledger, at).0, 100);
+    assert_eq!(accept_all(&mut quota, before).0, 0);
+    assert_eq!(accept_all(&mut quota, at).0, 100);
 }
 
 #[test]
 fn a_game_set_aside_counts_until_it_is_given_back_or_can_no_longer_begin() {
-    let mut ledger = told(QuotaRules {
+    let mut quota = told(QuotaRules {
         bot_games: 1,
         incoming_share: 0,
         ..QuotaRules::default()
     });
     let now = start();
-    ledger.hold_game("a", Origin::Incoming, None, now);
-    assert!(!ledger.may_accept(now).is_granted());
-    assert_eq!(ledger.release("a"), Some(Change::Unspend("a".into())));
-    assert!(ledger.may_accept(now).is_granted());
-    ledger.hold_game("b", Origin::Outgoing, None, now);
-    assert!(!ledger.may_accept(now + HOUR * 3).is_granted());
-    assert!(
-        ledger.may_accept(now + HOUR * 4).is_granted(),
-        "nobody came"
-    );
-    ledger.release("b");
-    ledger.hold_game("c", Origin::Outgoing, None, now);
-    ledger.begin_game("c", Origin::Incoming, None, now);
-    assert_eq!(ledger.release("c"), None, "what has begun is spent");
-    assert_eq!(ledger.budget(now).outgoing, 1, "it keeps who asked for it");
+    quota.hold_game("a", Origin::Incoming, None, now);
+    assert!(!quota.may_accept(now).is_granted());
+    assert_eq!(quota.release("a"), Some(Change::Unspend("a".into())));
+    assert!(quota.may_accept(now).is_granted());
+    quota.hold_game("b", Origin::Outgoing, None, now);
+    assert!(!quota.may_accept(now + HOUR * 3).is_granted());
+    assert!(quota.may_accept(now + HOUR * 4).is_granted(), "nobody came");
+    quota.release("b");
+    quota.hold_game("c", Origin::Outgoing, None, now);
+    quota.begin_game("c", Origin::Incoming, None, now);
+    assert_eq!(quota.release("c"), None, "what has begun is spent");
+    assert_eq!(quota.budget(now).outgoing, 1, "it keeps who asked for it");
     assert_eq!(
-        ledger.begin_game("c", Origin::Incoming, None, now),
+        quota.begin_game("c", Origin::Incoming, None, now),
         None,
         "told twice"
     );
@@ -114,35 +111,35 @@ fn a_game_set_aside_counts_until_it_is_given_back_or_can_no_longer_begin() {
 
 #[test]
 fn half_of_the_games_is_kept_for_those_who_come() {
-    let mut ledger = told(QuotaRules::default());
+    let mut quota = told(QuotaRules::default());
     let mut now = start();
     for n in 0..50 {
-        while !ledger.may_begin(now).is_granted() {
+        while !quota.may_begin(now).is_granted() {
             now = now + MINUTE;
         }
-        ledger.begin_game(&n.to_string(), Origin::Outgoing, None, now);
+        quota.begin_game(&n.to_string(), Origin::Outgoing, None, now);
     }
     assert!(
         now.since(start()) < DAY,
         "the share can be used within its day"
     );
-    let why = match ledger.may_begin(now + MINUTE * 29) {
-        Permit::Later { why, .. } => why,
+    let denied = match quota.may_begin(now + MINUTE * 29) {
+        Permit::Later { denied, .. } => denied,
         Permit::Granted => panic!("the rest is kept"),
     };
-    assert_eq!(why, Denied::KeptForIncoming);
-    assert_eq!(accept_all(&mut ledger, now).0, 50);
+    assert_eq!(denied, Denied::KeptForIncoming);
+    assert_eq!(accept_all(&mut quota, now).0, 50);
 }
 
 #[test]
 fn outgoing_games_are_spread_over_the_day() {
-    let mut ledger = ledger(QuotaRules::default());
+    let mut quota = quota(QuotaRules::default());
     let mut begun = Vec::new();
     for minute in 0..24 * 60 {
         let now = start() + MINUTE * minute;
-        ledger.notice(now);
-        if ledger.may_begin(now).is_granted() {
-            ledger.begin_game(&minute.to_string(), Origin::Outgoing, None, now);
+        quota.notice(now);
+        if quota.may_begin(now).is_granted() {
+            quota.begin_game(&minute.to_string(), Origin::Outgoing, None, now);
             begun.push(now);
         }
     }
@@ -159,50 +156,52 @@ fn outgoing_games_are_spread_over_the_day() {
 
 #[test]
 fn the_spread_over_the_day_is_named_only_where_nothing_else_stands_in_the_way() {
-    let why = |credits| {
-        let mut ledger = ledger(QuotaRules {
+    let denied = |credits| {
+        let mut quota = quota(QuotaRules {
             challenge_credits: credits,
             ..QuotaRules::default()
         });
         let mut reasons = Vec::new();
         for game in 0.. {
-            match ledger.may_challenge(ChallengeTarget::Bot, start()) {
-                Permit::Later { why, .. } if why != Denied::Pace => return (game, why, reasons),
+            match quota.may_challenge(ChallengeTarget::Bot, start()) {
+                Permit::Later { denied, .. } if denied != Denied::Pace => {
+                    return (game, denied, reasons);
+                }
                 Permit::Later { .. } => reasons.push(game),
                 Permit::Granted => {}
             }
-            ledger.spend_credits(ChallengeTarget::Bot, None, start());
-            ledger.hold_game(&game.to_string(), Origin::Outgoing, None, start());
+            quota.spend_credits(ChallengeTarget::Bot, None, start());
+            quota.hold_game(&game.to_string(), Origin::Outgoing, None, start());
         }
         unreachable!()
     };
-    let (games, barred, spread) = why(200);
+    let (games, barred, spread) = denied(200);
     assert_eq!((games, barred), (25, Denied::CreditsAMinute));
     assert_eq!(spread.first(), Some(&4), "two hours' worth");
-    let (games, barred, _) = why(10);
+    let (games, barred, _) = denied(10);
     assert_eq!((games, barred), (10, Denied::Credits));
 }
 
 #[test]
 fn what_the_server_says_goes_before_any_count() {
-    let mut ledger = ledger(QuotaRules::default());
+    let mut quota = quota(QuotaRules::default());
     let now = start();
     let wait = Duration::from_secs(27_594);
-    let change = ledger.games_refused(Some(wait), Some(64), now);
+    let change = quota.games_refused(Some(wait), Some(64), now);
     let until = now + wait + Duration::from_secs(2);
     let refused = Permit::Later {
         at: until,
-        why: Denied::Closed,
+        denied: Denied::Closed,
     };
-    assert_eq!(ledger.may_accept(now), refused);
-    assert_eq!(ledger.may_challenge(ChallengeTarget::Bot, now), refused);
+    assert_eq!(quota.may_accept(now), refused);
+    assert_eq!(quota.may_challenge(ChallengeTarget::Bot, now), refused);
     assert!(
-        ledger
+        quota
             .may_challenge(ChallengeTarget::Human, now)
             .is_granted()
     );
-    assert_eq!(ledger.most_games(now), 64);
-    assert_eq!(ledger.budget(now).closed_until, Some(until));
+    assert_eq!(quota.most_games(now), 64);
+    assert_eq!(quota.budget(now).closed_until, Some(until));
     // The same after a restart.
     let Change::Limit(limit) = change else {
         panic!("a limit is kept")
@@ -227,161 +226,161 @@ fn a_limit_is_learned_by_counting_where_the_day_was_ours_alone() {
         // Too few: another program must have played.
         (start().before(DAY), 20, 100),
     ] {
-        let mut ledger = Quota::new(QuotaRules::default(), Vec::new(), &[], since);
+        let mut quota = Quota::new(QuotaRules::default(), Vec::new(), &[], since);
         for n in 0..games {
-            ledger.begin_game(&n.to_string(), Origin::Incoming, None, start());
+            quota.begin_game(&n.to_string(), Origin::Incoming, None, start());
         }
-        ledger.games_refused(Some(HOUR), None, start());
-        assert_eq!(ledger.most_games(start()), expected, "{games} games");
+        quota.games_refused(Some(HOUR), None, start());
+        assert_eq!(quota.most_games(start()), expected, "{games} games");
     }
 }
 
 #[test]
 fn a_game_that_begins_beyond_the_limit_shows_that_it_is_higher() {
-    let mut ledger = told(QuotaRules {
+    let mut quota = told(QuotaRules {
         bot_games: 2,
         ..QuotaRules::default()
     });
     let now = start();
     for n in 0..2 {
-        ledger.begin_game(&n.to_string(), Origin::Incoming, None, now);
-        assert_eq!(ledger.learn_from_begun(now), None);
+        quota.begin_game(&n.to_string(), Origin::Incoming, None, now);
+        assert_eq!(quota.learn_from_begun(now), None);
     }
-    ledger.begin_game("2", Origin::Incoming, None, now);
-    assert!(ledger.learn_from_begun(now).is_some());
-    assert_eq!(ledger.most_games(now), 3);
+    quota.begin_game("2", Origin::Incoming, None, now);
+    assert!(quota.learn_from_begun(now).is_some());
+    assert_eq!(quota.most_games(now), 3);
 }
 
 #[test]
 fn credits_are_counted_by_the_minute_and_by_the_day() {
-    let mut ledger = ledger(QuotaRules {
+    let mut quota = quota(QuotaRules {
         challenge_credits: 60,
         ..QuotaRules::default()
     });
     let mut now = start();
     for _ in 0..5 {
         assert!(
-            ledger
+            quota
                 .may_challenge(ChallengeTarget::Human, now)
                 .is_granted()
         );
-        ledger.spend_credits(ChallengeTarget::Human, None, now);
+        quota.spend_credits(ChallengeTarget::Human, None, now);
     }
-    let wait = |ledger: &Quota, target, now| match ledger.may_challenge(target, now) {
+    let wait = |quota: &Quota, target, now| match quota.may_challenge(target, now) {
         Permit::Granted => None,
-        Permit::Later { at, why } => Some((at.since(now), why)),
+        Permit::Later { at, denied } => Some((at.since(now), denied)),
     };
     assert_eq!(
-        wait(&ledger, ChallengeTarget::Human, now),
+        wait(&quota, ChallengeTarget::Human, now),
         Some((MINUTE, Denied::CreditsAMinute))
     );
-    assert_eq!(wait(&ledger, ChallengeTarget::Follower, now), None);
+    assert_eq!(wait(&quota, ChallengeTarget::Follower, now), None);
     assert_eq!(
-        ledger.spend_credits(ChallengeTarget::Follower, None, now),
+        quota.spend_credits(ChallengeTarget::Follower, None, now),
         None
     );
     now = now + MINUTE;
     for _ in 0..5 {
-        ledger.spend_credits(ChallengeTarget::Human, None, now);
+        quota.spend_credits(ChallengeTarget::Human, None, now);
     }
     now = now + MINUTE;
     for _ in 0..2 {
-        ledger.spend_credits(ChallengeTarget::Human, None, now);
+        quota.spend_credits(ChallengeTarget::Human, None, now);
     }
-    assert_eq!(ledger.budget(now).credits_spent, 60);
+    assert_eq!(quota.budget(now).credits_spent, 60);
     assert_eq!(
-        wait(&ledger, ChallengeTarget::Bot, now),
+        wait(&quota, ChallengeTarget::Bot, now),
         Some((MINUTE * (24 * 60 - 2), Denied::Credits))
     );
 }
 
 #[test]
 fn refusals_without_a_wait_are_waited_out_ever_longer() {
-    let mut ledger = ledger(QuotaRules::default());
+    let mut quota = quota(QuotaRules::default());
     let now = start();
     let mut waits = Vec::new();
     for _ in 0..8 {
-        ledger.credits_refused(None, now);
+        quota.credits_refused(None, now);
         let Permit::Later {
             at,
-            why: Denied::Closed,
-        } = ledger.may_challenge(ChallengeTarget::Human, now)
+            denied: Denied::Closed,
+        } = quota.may_challenge(ChallengeTarget::Human, now)
         else {
             panic!("closed");
         };
         waits.push(at.since(now).as_secs() / 60);
     }
     assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
-    assert!(ledger.credits_served().is_some() && ledger.credits_served().is_none());
+    assert!(quota.credits_served().is_some() && quota.credits_served().is_none());
 }
 
 #[test]
 fn a_clock_set_back_a_year_lengthens_nothing() {
-    let mut ledger = told(QuotaRules {
+    let mut quota = told(QuotaRules {
         bot_games: 2,
         ..QuotaRules::default()
     });
     let wrong = start() + DAY * 365;
-    ledger.notice(wrong);
-    ledger.begin_game("a", Origin::Incoming, None, wrong);
-    ledger.begin_game("b", Origin::Incoming, None, wrong);
-    ledger.credits_refused(Some(HOUR), wrong);
+    quota.notice(wrong);
+    quota.begin_game("a", Origin::Incoming, None, wrong);
+    quota.begin_game("b", Origin::Incoming, None, wrong);
+    quota.credits_refused(Some(HOUR), wrong);
     let now = start();
-    let changes = ledger.notice(now);
+    let changes = quota.notice(now);
     assert_eq!(changes.len(), 3, "and it is kept: {changes:?}");
-    assert!(!ledger.may_accept(now).is_granted());
+    assert!(!quota.may_accept(now).is_granted());
     assert!(
-        !ledger
+        !quota
             .may_challenge(ChallengeTarget::Human, now)
             .is_granted()
     );
-    ledger.notice(now + HOUR * 2);
+    quota.notice(now + HOUR * 2);
     assert!(
-        ledger
+        quota
             .may_challenge(ChallengeTarget::Human, now + HOUR * 2)
             .is_granted()
     );
-    ledger.notice(now + DAY);
-    assert!(ledger.may_accept(now + DAY).is_granted());
+    quota.notice(now + DAY);
+    assert!(quota.may_accept(now + DAY).is_granted());
 }
 
 #[test]
 fn a_machine_that_slept_wakes_up_to_the_time_that_passed() {
-    let mut ledger = told(QuotaRules::default());
+    let mut quota = told(QuotaRules::default());
     let now = start();
-    assert_eq!(accept_all(&mut ledger, now).0, 100);
-    ledger.games_refused(Some(HOUR), Some(100), now);
+    assert_eq!(accept_all(&mut quota, now).0, 100);
+    quota.games_refused(Some(HOUR), Some(100), now);
     let awake = now + HOUR * 30;
-    let changes = ledger.notice(awake);
+    let changes = quota.notice(awake);
     assert_eq!(changes, [Change::Prune(awake)]);
-    assert_eq!(accept_all(&mut ledger, awake).0, 100);
+    assert_eq!(accept_all(&mut quota, awake).0, 100);
     // Not more than the two hours' worth that may be saved up, however long it slept.
-    let mut ledger = self::ledger(QuotaRules::default());
+    let mut quota = self::quota(QuotaRules::default());
     let mut outgoing = 0;
-    while ledger.may_begin(awake).is_granted() {
+    while quota.may_begin(awake).is_granted() {
         outgoing += 1;
-        ledger.begin_game(&outgoing.to_string(), Origin::Outgoing, None, awake);
+        quota.begin_game(&outgoing.to_string(), Origin::Outgoing, None, awake);
     }
     assert_eq!(outgoing, 4);
 }
 
 #[test]
 fn a_rematch_takes_the_place_of_what_was_set_aside() {
-    let mut ledger = ledger(QuotaRules::default());
+    let mut quota = quota(QuotaRules::default());
     let foe = UserId::new("foe");
-    ledger.hold_game("challenge", Origin::Outgoing, Some(foe.clone()), start());
-    assert_eq!(ledger.held_for(&foe), Some("challenge"));
-    assert_eq!(ledger.rename("challenge", "game").len(), 2);
-    assert_eq!(ledger.rename("nothing", "game"), []);
-    ledger.begin_game("game", Origin::Incoming, Some(foe), start());
-    let budget = ledger.budget(start());
+    quota.hold_game("challenge", Origin::Outgoing, Some(foe.clone()), start());
+    assert_eq!(quota.held_for(&foe), Some("challenge"));
+    assert_eq!(quota.rename("challenge", "game").len(), 2);
+    assert_eq!(quota.rename("nothing", "game"), []);
+    quota.begin_game("game", Origin::Incoming, Some(foe), start());
+    let budget = quota.budget(start());
     assert_eq!((budget.incoming, budget.outgoing), (0, 1));
 }
 
 #[test]
 fn a_restart_within_a_moment_forgets_no_credits() {
-    let mut ledger = Quota::new(QuotaRules::default(), Vec::new(), &[], start());
-    let spent = ledger.spend_credits(ChallengeTarget::Human, None, start());
+    let mut quota = Quota::new(QuotaRules::default(), Vec::new(), &[], start());
+    let spent = quota.spend_credits(ChallengeTarget::Human, None, start());
     let Some(Change::Spend(spent)) = spent else {
         panic!("a person's challenge costs something: {spent:?}")
     };
@@ -470,16 +469,16 @@ proptest! {
         incoming_share in 0_u32..=100,
     ) {
         let rules = QuotaRules { bot_games, challenge_credits: 40, incoming_share };
-        let mut ledger = told(rules);
+        let mut quota = told(rules);
         let (mut world, mut wall) = (Duration::ZERO, start());
         let (mut kept, mut limits) = (Vec::new(), vec![named(rules)]);
         let (mut games, mut outgoing, mut credits) = (Vec::new(), Vec::new(), Vec::new());
         for (n, deed) in deeds.into_iter().enumerate() {
-            keep(&mut kept, &mut limits, ledger.notice(wall));
+            keep(&mut kept, &mut limits, quota.notice(wall));
             let key = n.to_string();
-            let mut begin = |ledger: &mut Quota, origin, changes: &mut Vec<Change>| {
-                changes.push(ledger.hold_game(&key, origin, None, wall));
-                changes.extend(ledger.begin_game(&key, origin, None, wall));
+            let mut begin = |quota: &mut Quota, origin, changes: &mut Vec<Change>| {
+                changes.push(quota.hold_game(&key, origin, None, wall));
+                changes.extend(quota.begin_game(&key, origin, None, wall));
                 games.push((world, 1));
                 if origin == Origin::Outgoing {
                     outgoing.push((world, 1));
@@ -487,14 +486,14 @@ proptest! {
             };
             let mut changes = Vec::new();
             match deed {
-                Deed::Asked if ledger.within_the_day(wall).is_granted() => {
-                    begin(&mut ledger, Origin::Incoming, &mut changes);
+                Deed::Asked if quota.within_the_day(wall).is_granted() => {
+                    begin(&mut quota, Origin::Incoming, &mut changes);
                 }
-                Deed::Wanted if ledger.may_begin(wall).is_granted() => {
-                    begin(&mut ledger, Origin::Outgoing, &mut changes);
+                Deed::Wanted if quota.may_begin(wall).is_granted() => {
+                    begin(&mut quota, Origin::Outgoing, &mut changes);
                 }
-                Deed::Challenge(target) if ledger.may_challenge(target, wall).is_granted() => {
-                    changes.extend(ledger.spend_credits(target, None, wall));
+                Deed::Challenge(target) if quota.may_challenge(target, wall).is_granted() => {
+                    changes.extend(quota.spend_credits(target, None, wall));
                     credits.push((world, target.credits()));
                 }
                 Deed::Asked | Deed::Wanted | Deed::Challenge(_) => {}
@@ -504,15 +503,15 @@ proptest! {
                 }
                 Deed::Back(minutes) => wall = wall.before(MINUTE * u32::from(minutes)),
                 Deed::Restart => {
-                    ledger = Quota::new(rules, kept.clone(), &limits, start());
+                    quota = Quota::new(rules, kept.clone(), &limits, start());
                 }
                 Deed::Refused(wait) => {
                     let wait = wait.map(|minutes| MINUTE * u32::from(minutes));
-                    changes.push(ledger.credits_refused(wait, wall));
+                    changes.push(quota.credits_refused(wait, wall));
                 }
             }
             keep(&mut kept, &mut limits, changes);
-            let _ = ledger.forecast(wall).to_string();
+            let _ = quota.forecast(wall).to_string();
         }
         prop_assert!(most_within(&games, DAY) <= bot_games);
         let share = bot_games * (100 - incoming_share) / 100;

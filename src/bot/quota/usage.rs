@@ -46,7 +46,7 @@ impl Quota {
             let kept = limits.iter().find(|limit| limit.name == name);
             kept.cloned().unwrap_or_else(|| Limit::unknown(name))
         };
-        let mut ledger = Self {
+        let mut quota = Self {
             rules,
             spends,
             games: kept(LimitName::BotGames),
@@ -54,9 +54,9 @@ impl Quota {
             since,
             newest: Timestamp::default(),
         };
-        ledger.spends.sort_by_key(|spend| spend.at);
-        ledger.newest = ledger.latest_stamp();
-        ledger
+        quota.spends.sort_by_key(|spend| spend.at);
+        quota.newest = quota.latest_stamp();
+        quota
     }
 
     /// Other assumptions from now on; what was learned stays.
@@ -143,7 +143,7 @@ impl Quota {
     pub fn may_accept(&self, now: Timestamp) -> Permit {
         match self.within_the_day(now) {
             Permit::Later {
-                why: Denied::BotGames,
+                denied: Denied::BotGames,
                 ..
             } if believed(&self.games, now).is_none() => Permit::Granted,
             permission => permission,
@@ -190,12 +190,12 @@ impl Quota {
             return later(span.until, Denied::Closed);
         }
         let price = target.credits();
-        for (window, most, why) in [
+        for (window, most, denied) in [
             (MINUTE, CREDITS_A_MINUTE, Denied::CreditsAMinute),
             (DAY, self.most_credits(now), Denied::Credits),
         ] {
             if let Some(at) = self.credits_free(price, window, most, now) {
-                return later(at, why);
+                return later(at, denied);
             }
         }
         if target == ChallengeTarget::Bot {
@@ -385,8 +385,8 @@ impl Quota {
     }
 }
 
-fn later(at: Timestamp, why: Denied) -> Permit {
-    Permit::Later { at, why }
+fn later(at: Timestamp, denied: Denied) -> Permit {
+    Permit::Later { at, denied }
 }
 
 /// When there is room for one more beside these, of which each counts for a day; none if now.

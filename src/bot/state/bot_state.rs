@@ -35,7 +35,7 @@ pub type WallClock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StateRules {
     /// Of the ledger.
-    pub ledger: QuotaRules,
+    pub quota: QuotaRules,
     /// Of the rating guard.
     pub guard: RatingGuardRules,
 }
@@ -44,7 +44,7 @@ impl From<&Settings> for StateRules {
     fn from(settings: &Settings) -> Self {
         let (limits, guard) = (&settings.limits, &settings.guard);
         Self {
-            ledger: QuotaRules {
+            quota: QuotaRules {
                 bot_games: limits.bot_games,
                 challenge_credits: limits.challenge_credits,
                 incoming_share: limits.incoming_share,
@@ -75,8 +75,8 @@ impl fmt::Debug for BotState {
 
 /// What stands behind the lock.
 pub(super) struct Inner {
-    pub(super) ledger: Quota,
-    pub(super) people: Opponents,
+    pub(super) quota: Quota,
+    pub(super) opponents: Opponents,
     guard: RatingGuard,
     cooldowns: BTreeMap<String, Cooldown>,
     games: HashMap<GameId, (Timestamp, GameMemory)>,
@@ -103,26 +103,26 @@ impl BotState {
     pub fn with_clock(store: Store, kept: State, rules: StateRules, clock: WallClock) -> Self {
         let now = Timestamp::from(clock());
         let inner = Inner::new(kept, rules, now);
-        let memory = Self {
+        let state = Self {
             inner: Arc::new(Mutex::new(inner)),
             store,
             clock,
         };
         // Sees to a clock that was set back while nothing ran, and writes down a new ledger's day.
-        memory.change(|inner, now, changes| {
+        state.change(|inner, now, changes| {
             if !inner.notes.contains_key(SINCE) {
                 let since = now.as_millis().to_string();
                 inner.notes.insert(SINCE.into(), since.clone());
                 changes.push(Change::Note(SINCE.into(), Some(since)));
             }
         });
-        memory
+        state
     }
 
     /// Other rules from now on.
     pub fn set_rules(&self, rules: StateRules) {
         let mut inner = self.lock();
-        inner.ledger.set_rules(rules.ledger);
+        inner.quota.set_rules(rules.quota);
         inner.guard.set_rules(rules.guard);
     }
 
@@ -193,23 +193,23 @@ impl BotState {
 
     /// What is known of an opponent.
     pub fn opponent(&self, id: &UserId) -> OpponentRecord {
-        self.look(|inner, now| inner.people.record(id, now))
+        self.look(|inner, now| inner.opponents.record(id, now))
     }
 
     /// How many challenges of `opponent` were accepted within a time of up to a week.
     pub fn accepted_within(&self, opponent: &UserId, within: Duration) -> u32 {
         let kind = InteractionKind::Accepted;
-        self.look(|inner, now| inner.people.met(opponent, kind, within, now))
+        self.look(|inner, now| inner.opponents.met(opponent, kind, within, now))
     }
 
     /// Games begun in the last 24 hours with bots, or with people.
     pub fn games_today(&self, with_bots: bool) -> u32 {
-        self.look(|inner, now| inner.people.games_today(with_bots, now))
+        self.look(|inner, now| inner.opponents.games_today(with_bots, now))
     }
 
     /// For how long it has been known that a game runs.
     pub fn known_for(&self, game: &GameId) -> Option<Duration> {
-        self.look(|inner, now| Some(now.since(inner.people.begun(game)?)))
+        self.look(|inner, now| Some(now.since(inner.opponents.begun(game)?)))
     }
 
     /// A challenge was accepted.
@@ -236,7 +236,7 @@ impl BotState {
                 is_bot,
                 at: now,
             };
-            inner.people.meet(met, changes);
+            inner.opponents.meet(met, changes);
         });
     }
 
@@ -244,25 +244,25 @@ impl BotState {
     pub fn finished(&self, game: FinishedGame) -> Vec<Pause> {
         self.change(|inner, now, changes| {
             inner.close(&game.game, changes);
-            let Some(game) = inner.people.finished(game, changes) else {
+            let Some(game) = inner.opponents.finished(game, changes) else {
                 return Vec::new();
             };
             let news = inner.guard.finished(&game, now);
             changes.extend(news.changes);
-            news.tripped
+            news.pause
         })
     }
 
     /// The server has told what a rated game did to our rating.
     pub fn rated(&self, game: &GameId, diff: i32) -> Vec<Pause> {
         self.change(|inner, now, changes| {
-            let Some(game) = inner.people.rated(game, diff, changes) else {
+            let Some(game) = inner.opponents.rated(game, diff, changes) else {
                 return Vec::new();
             };
             let opponent = game.opponent.as_ref();
             let news = inner.guard.rated(&game.game, opponent, diff, now);
             changes.extend(news.changes);
-            news.tripped
+            news.pause
         })
     }
 
@@ -347,7 +347,7 @@ impl BotState {
     }
 
     /// Ends a rest and forgets its failures.
-    pub fn warm_up(&self, key: &str) {
+    pub fn clear_cooldown(&self, key: &str) {
         self.change(|inner, _, changes| {
             if inner.cooldowns.remove(key).is_some() {
                 changes.push(Change::Cooldown(key.to_owned(), None));
@@ -382,14 +382,14 @@ impl Inner {
         let costs = notes
             .get(latency_history::NOTE)
             .map(|note| LatencyHistory::read(note));
-        let people = Opponents::new(&kept);
-        let ledger = Quota::new(rules.ledger, kept.spends, &kept.limits, since);
+        let opponents = Opponents::new(&kept);
+        let quota = Quota::new(rules.quota, kept.spends, &kept.limits, since);
         let rests = kept.cooldowns.iter().map(|(_, rest)| rest.span.at);
-        let newest = rests.chain([people.latest()]).max().unwrap_or_default();
+        let newest = rests.chain([opponents.latest()]).max().unwrap_or_default();
         Self {
-            ledger,
+            quota,
             guard: RatingGuard::new(rules.guard, kept.guards, &kept.results),
-            people,
+            opponents,
             cooldowns: kept.cooldowns.into_iter().collect(),
             games: kept
                 .games
@@ -406,7 +406,7 @@ impl Inner {
 
     /// Before anything is looked up or changed: sees to the clock and to what is old.
     fn notice(&mut self, now: Timestamp) -> Vec<Change> {
-        let mut changes = self.ledger.notice(now);
+        let mut changes = self.quota.notice(now);
         if now + STEERED < self.newest {
             tracing::warn!(
                 back = ?self.newest.since(now),
@@ -425,7 +425,7 @@ impl Inner {
     }
 
     fn set_back(&mut self, now: Timestamp, changes: &mut Vec<Change>) {
-        self.people.set_back(now, changes);
+        self.opponents.set_back(now, changes);
         changes.extend(self.guard.set_back(now));
         for (key, rest) in &mut self.cooldowns {
             if rest.span.at > now {
@@ -436,7 +436,7 @@ impl Inner {
     }
 
     fn prune(&mut self, now: Timestamp) {
-        self.people.prune(now);
+        self.opponents.prune(now);
         self.games.retain(|_, (at, _)| *at + GAMES_KEPT > now);
         self.cooldowns
             .retain(|_, rest| rest.span.until + COOLDOWNS_KEPT > now);

@@ -76,25 +76,25 @@ impl BotState {
         match self.resting(BOTS_REST) {
             Some(at) => Permit::Later {
                 at,
-                why: Denied::Closed,
+                denied: Denied::Closed,
             },
-            None => self.look(|inner, now| inner.ledger.may_accept(now)),
+            None => self.look(|inner, now| inner.quota.may_accept(now)),
         }
     }
 
     /// Whether a challenge may be made.
     pub fn may_challenge(&self, target: ChallengeTarget) -> Permit {
-        self.look(|inner, now| inner.ledger.may_challenge(target, now))
+        self.look(|inner, now| inner.quota.may_challenge(target, now))
     }
 
     /// Where the budget stands.
     pub fn budget(&self) -> Budget {
-        self.look(|inner, now| inner.ledger.budget(now))
+        self.look(|inner, now| inner.quota.budget(now))
     }
 
     /// How long the bot games last.
     pub fn forecast(&self) -> Forecast {
-        self.look(|inner, now| inner.ledger.forecast(now))
+        self.look(|inner, now| inner.quota.forecast(now))
     }
 
     /// Sets the game of a bot's challenge aside that is about to be accepted.
@@ -102,7 +102,7 @@ impl BotState {
         let key = challenge.as_str();
         self.write_all_through(|inner, now, changes| {
             let opponent = Some(opponent.clone());
-            let hold = inner.ledger.hold_game(key, Origin::Incoming, opponent, now);
+            let hold = inner.quota.hold_game(key, Origin::Incoming, opponent, now);
             changes.push(hold);
         })
     }
@@ -119,11 +119,9 @@ impl BotState {
             let opponent = Some(opponent.clone());
             inner.named += 1;
             key = format!("challenge {} {}", now.as_millis(), inner.named);
-            changes.extend(inner.ledger.spend_credits(target, opponent.clone(), now));
+            changes.extend(inner.quota.spend_credits(target, opponent.clone(), now));
             if target == ChallengeTarget::Bot {
-                let hold = inner
-                    .ledger
-                    .hold_game(&key, Origin::Outgoing, opponent, now);
+                let hold = inner.quota.hold_game(&key, Origin::Outgoing, opponent, now);
                 changes.push(hold);
             }
         });
@@ -133,21 +131,21 @@ impl BotState {
     /// The server made the challenge.
     pub fn challenge_made(&self, key: &str, id: &ChallengeId) {
         self.change(|inner, _, changes| {
-            changes.extend(inner.ledger.rename(key, id.as_str()));
-            changes.extend(inner.ledger.credits_served());
+            changes.extend(inner.quota.rename(key, id.as_str()));
+            changes.extend(inner.quota.credits_served());
         });
     }
 
     /// Nothing comes of a challenge, ours or theirs: its game is not spent.
     pub fn release(&self, key: &str) {
-        self.change(|inner, _, changes| changes.extend(inner.ledger.release(key)));
+        self.change(|inner, _, changes| changes.extend(inner.quota.release(key)));
     }
 
     /// A game has begun. Told again, it counts once.
     pub fn started(&self, started: &StartedGame) {
         self.change(|inner, now, changes| {
             inner.open(&started.game, now, changes);
-            let is_new = inner.people.started(started, now, changes);
+            let is_new = inner.opponents.started(started, now, changes);
             if is_new && started.is_bot && !started.arena {
                 begin(inner, started, now, changes);
             }
@@ -185,9 +183,9 @@ impl BotState {
     /// The server says that our bot games are spent, for so long, and perhaps their number.
     pub fn bot_games_refused(&self, wait: Option<Duration>, said: Option<u32>) {
         self.change(|inner, now, changes| {
-            let before = inner.ledger.most_games(now);
-            changes.push(inner.ledger.games_refused(wait, said, now));
-            let (most, forecast) = (inner.ledger.most_games(now), inner.ledger.forecast(now));
+            let before = inner.quota.most_games(now);
+            changes.push(inner.quota.games_refused(wait, said, now));
+            let (most, forecast) = (inner.quota.most_games(now), inner.quota.forecast(now));
             tracing::warn!(most, "our games against bots are spent: {forecast}");
             if most != before {
                 tracing::warn!(
@@ -201,13 +199,13 @@ impl BotState {
 
     /// The server says that there were too many challenges.
     pub fn credits_refused(&self, wait: Option<Duration>) {
-        self.change(|inner, now, changes| changes.push(inner.ledger.credits_refused(wait, now)));
+        self.change(|inner, now, changes| changes.push(inner.quota.credits_refused(wait, now)));
     }
 
     /// An opponent's own limit of bot games is spent.
     pub fn opponent_spent(&self, opponent: &UserId, wait: Duration) {
         self.change(|inner, now, changes| {
-            changes.push(inner.people.spent(opponent, TimeSpan::new(now, wait)));
+            changes.push(inner.opponents.spent(opponent, TimeSpan::new(now, wait)));
         });
     }
 }
@@ -218,15 +216,15 @@ fn begin(inner: &mut Inner, started: &StartedGame, now: Timestamp, changes: &mut
     let key = started.game.as_str();
     let opponent = started.opponent.clone();
     if started.rematch
-        && let Some(held) = opponent.as_ref().and_then(|id| inner.ledger.held_for(id))
+        && let Some(held) = opponent.as_ref().and_then(|id| inner.quota.held_for(id))
         && held != key
     {
         let held = held.to_owned();
-        changes.extend(inner.ledger.rename(&held, key));
+        changes.extend(inner.quota.rename(&held, key));
     }
     let origin = started.origin.unwrap_or(Origin::Incoming);
-    changes.extend(inner.ledger.begin_game(key, origin, opponent, now));
-    changes.extend(inner.ledger.learn_from_begun(now));
+    changes.extend(inner.quota.begin_game(key, origin, opponent, now));
+    changes.extend(inner.quota.learn_from_begun(now));
 }
 
 /// The first number in a text: "You played 100 games against other bots today".

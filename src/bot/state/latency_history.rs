@@ -34,9 +34,9 @@ impl LatencyHistory {
             Some((at, Duration::from_millis(cost.parse().ok()?)))
         };
         let entries: Vec<_> = note.split_ascii_whitespace().filter_map(read).collect();
-        let surplus = entries.len().saturating_sub(KEPT);
+        let excess = entries.len().saturating_sub(KEPT);
         Self {
-            last: entries.into_iter().skip(surplus).collect(),
+            last: entries.into_iter().skip(excess).collect(),
             written: Timestamp::default(),
         }
     }

@@ -6,7 +6,7 @@
 //! * `handle`: the handle, cool-downs, notes, single games
 //! * `costs`: what the last moves cost
 //! * `open`: games whose end is still to be counted
-//! * `people`: opponents, encounters, results
+//! * `opponents`: opponents, encounters, results
 //! * `timeline`: what happened, in order and by key
 //! * `spending`: the ledger's calls, on disk before what they spend is spent
 

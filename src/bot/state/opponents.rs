@@ -93,7 +93,7 @@ pub(super) struct Opponents {
 
 impl Opponents {
     pub(super) fn new(kept: &State) -> Self {
-        let mut people = Self {
+        let mut opponents = Self {
             rows: kept
                 .opponents
                 .iter()
@@ -106,13 +106,13 @@ impl Opponents {
             early: VecDeque::new(),
         };
         for met in &kept.encounters {
-            people.remember_meeting(met);
+            opponents.remember_meeting(met);
         }
         for game in &kept.results {
-            people.remember_line(game);
-            people.remember_result(game);
+            opponents.remember_line(game);
+            opponents.remember_result(game);
         }
-        people
+        opponents
     }
 
     pub(super) fn record(&self, id: &UserId, now: Timestamp) -> OpponentRecord {

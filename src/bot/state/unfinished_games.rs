@@ -55,12 +55,12 @@ impl BotState {
     /// Rated games of the last day whose end was counted, while nobody told what they did to our
     /// rating: that is said once, on the event stream, and lost with it.
     pub fn untold_ratings(&self) -> Vec<UnfinishedGame> {
-        self.look(|inner, now| inner.people.untold_ratings(now))
+        self.look(|inner, now| inner.opponents.untold_ratings(now))
     }
 
     /// Whether a game is one of them.
     pub fn lacks_rating(&self, game: &GameId) -> bool {
-        self.look(|inner, now| inner.people.lacks_rating(game, now))
+        self.look(|inner, now| inner.opponents.lacks_rating(game, now))
     }
 }
 
@@ -68,7 +68,7 @@ impl Inner {
     /// Notes a game, unless it is noted or its end is counted already.
     pub(super) fn open(&mut self, game: &GameId, now: Timestamp, changes: &mut Vec<Change>) {
         let key = key(game);
-        if self.notes.contains_key(&key) || self.people.has_counted(game) {
+        if self.notes.contains_key(&key) || self.opponents.has_counted(game) {
             return;
         }
         let note = now.as_millis().to_string();

@@ -26,13 +26,13 @@ pub(in crate::cli) struct Args {
 }
 
 pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
-    let (library, _) = args.archive.open()?;
+    let (reader, _) = args.archive.open()?;
     let to = if args.to.is_dir() {
         args.to.join(format!("games-{}.db", dates::date(now())))
     } else {
         args.to.clone()
     };
-    let bytes = library.backup(&to)?;
+    let bytes = reader.backup(&to)?;
     let megabytes = bytes as f64 / 1e6;
     writeln!(io::stdout().lock(), "{} ({megabytes:.1} MB)", to.display())?;
     Ok(())

@@ -107,12 +107,12 @@ impl ChallengeFilterArgs {
 }
 
 pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
-    let (library, place) = args.archive.open()?;
+    let (reader, place) = args.archive.open()?;
     let filter = args.wanted.filter()?;
     let mut printer = args.list.printer(&COLUMNS);
     let site = place.site.trim_end_matches('/');
     let (order, most) = (args.list.order(), args.list.most());
-    library.each_challenge(&filter, order, most, |asked| {
+    reader.each_challenge(&filter, order, most, |asked| {
         printer.print(&ChallengeLine {
             asked: &asked,
             site,

@@ -67,13 +67,13 @@ impl EventFilterArgs {
 }
 
 pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
-    let (library, place) = args.archive.open()?;
+    let (reader, place) = args.archive.open()?;
     let filter = args.wanted.filter()?;
     let mut printer = args.list.printer(&COLUMNS);
     let site = place.site.trim_end_matches('/');
     let (order, most) = (args.list.order(), args.list.most());
     let mut any = false;
-    library.each_event(&filter, order, most, |event| {
+    reader.each_event(&filter, order, most, |event| {
         any = true;
         printer.print(&EventLine {
             event: &event,
@@ -83,13 +83,13 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     if any {
         return printer.finish("");
     }
-    printer.finish(&nothing(&library, &filter)?)
+    printer.finish(&nothing(&reader, &filter)?)
 }
 
 /// What is said where no event is meant: whoever mistook a kind sees which ones there are.
-fn nothing(library: &ArchiveReader, filter: &EventFilter) -> Result<String, Failure> {
+fn nothing(reader: &ArchiveReader, filter: &EventFilter) -> Result<String, Failure> {
     let said = "no such events";
-    let known = library.event_kinds()?;
+    let known = reader.event_kinds()?;
     if known.is_empty() || filter.kinds.iter().all(|kind| known.contains(kind)) {
         return Ok(said.to_owned());
     }

@@ -74,7 +74,7 @@ fn finish(out: io::BufWriter<fs::File>, partial: &Path, path: &Path) -> io::Resu
 
 /// How many were written.
 fn write(args: &Args, out: &mut impl Write) -> Result<u64, Failure> {
-    let (library, place) = args.archive.open()?;
+    let (reader, place) = args.archive.open()?;
     let options = PgnOptions {
         site: place.site,
         comments: !args.bare,
@@ -82,7 +82,7 @@ fn write(args: &Args, out: &mut impl Write) -> Result<u64, Failure> {
     };
     let mut games = 0;
     let mut put = |game: &GameRecord| -> Result<bool, Failure> {
-        let review = library.review(&game.id)?;
+        let review = reader.review(&game.id)?;
         let text = pgn_reviewed(game, review.as_ref(), &options);
         out.write_all(text.as_bytes())?;
         games += 1;
@@ -96,10 +96,10 @@ fn write(args: &Args, out: &mut impl Write) -> Result<u64, Failure> {
         ));
     }
     if args.games.is_empty() {
-        library.each_game(&filter, Order::Oldest, usize::MAX, |game| put(&game))?;
+        reader.each_game(&filter, Order::Oldest, usize::MAX, |game| put(&game))?;
     }
     for id in &args.games {
-        let game = library.game(id_of(id))?;
+        let game = reader.game(id_of(id))?;
         put(&game.ok_or_else(|| Failure::setup(format!("there is no game {id}")))?)?;
     }
     Ok(games)

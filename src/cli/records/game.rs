@@ -56,8 +56,8 @@ pub(in crate::cli) struct Args {
 }
 
 pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
-    let (library, place) = args.archive.open()?;
-    let game = find(&library, &args.id)?;
+    let (reader, place) = args.archive.open()?;
+    let game = find(&reader, &args.id)?;
     let mut out = io::stdout().lock();
     if args.json {
         serde_json::to_writer_pretty(&mut out, &game).map_err(io::Error::from)?;
@@ -75,7 +75,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     text.push_str(&play(&game, args.ply, style)?);
     text.push_str(&graphs(&game, style));
     text.push_str(&moves(&game));
-    text.push_str(&afterwards(&library, &game)?);
+    text.push_str(&afterwards(&reader, &game)?);
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
 }
@@ -102,20 +102,20 @@ pub(super) fn id_of(typed: &str) -> &str {
     }
 }
 
-fn find(library: &ArchiveReader, id: &str) -> Result<GameRecord, Failure> {
+fn find(reader: &ArchiveReader, id: &str) -> Result<GameRecord, Failure> {
     let id = id_of(id);
-    if let Some(game) = library.game(id)? {
+    if let Some(game) = reader.game(id)? {
         return Ok(game);
     }
-    let alike = library.ids_like(id)?;
+    let alike = reader.ids_like(id)?;
     match alike.as_slice() {
         [only] => {
-            let game = library.game(only)?;
+            let game = reader.game(only)?;
             game.ok_or_else(|| Failure::failed(format!("the game {only} has just gone")))
         }
         [] => Err(Failure::setup(format!(
             "there is no game {id} in {}",
-            library.path().display()
+            reader.path().display()
         ))),
         several => Err(Failure::setup(format!(
             "several games begin so: {}",
@@ -394,10 +394,10 @@ fn move_cells(made: &MoveRecord) -> Vec<String> {
 }
 
 /// What is known beside the moves: events, and why it was lost if the clock was the reason.
-fn afterwards(library: &ArchiveReader, game: &GameRecord) -> Result<String, Failure> {
-    let events = library.events_of(game)?;
+fn afterwards(reader: &ArchiveReader, game: &GameRecord) -> Result<String, Failure> {
+    let events = reader.events_of(game)?;
     let mut text = String::new();
-    if let Some(review) = library.review(&game.id)? {
+    if let Some(review) = reader.review(&game.id)? {
         let _ = writeln!(text, "\nlooked at again: {}", review.describe());
         if let Some(mistake) = &review.mistake {
             let _ = writeln!(text, "  better: {}", mistake.line.join(" "));

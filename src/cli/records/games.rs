@@ -44,12 +44,12 @@ pub(in crate::cli) struct Args {
 }
 
 pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
-    let (library, place) = args.archive.open()?;
+    let (reader, place) = args.archive.open()?;
     let filter = args.wanted.filter()?;
     let mut printer = args.list.printer(&COLUMNS);
     let site = place.site.trim_end_matches('/');
     let (order, most) = (args.list.order(), args.list.most());
-    library.each_line(&filter, order, most, |line| {
+    reader.each_line(&filter, order, most, |line| {
         printer.print(&GameLineJson { line: &line, site })
     })?;
     printer.finish("no such games")

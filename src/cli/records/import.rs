@@ -92,11 +92,11 @@ enum Target {
 impl Target {
     fn open(path: &Path, dry: bool) -> Result<Self, Failure> {
         if dry {
-            let library = path
+            let reader = path
                 .exists()
                 .then(|| ArchiveReader::open(path))
                 .transpose()?;
-            return Ok(Self::Dry(library));
+            return Ok(Self::Dry(reader));
         }
         if let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
             fs::create_dir_all(folder)
@@ -109,7 +109,7 @@ impl Target {
     fn game(&self, id: &str) -> Result<Option<GameRecord>, Failure> {
         Ok(match self {
             Self::Archive(disk) => disk.game(id)?,
-            Self::Dry(Some(library)) => library.game(id)?,
+            Self::Dry(Some(reader)) => reader.game(id)?,
             Self::Dry(None) => None,
         })
     }

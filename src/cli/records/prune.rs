@@ -37,8 +37,8 @@ pub(in crate::cli) struct Args {
 
 pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let before = when("--older-than", Some(&args.older_than))?.unwrap_or_default();
-    let (library, place) = args.archive.open()?;
-    let games = library.prunable(before)?;
+    let (reader, place) = args.archive.open()?;
+    let games = reader.prunable(before)?;
     let date = dates::minute(before);
     let what = if args.details {
         // Of some of them they may be gone already.
@@ -55,7 +55,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
         &format!("Delete {what} from {}?", place.path.display()),
         args.yes,
     )?;
-    drop(library);
+    drop(reader);
     let mut disk = Database::open(&place.path, now())?;
     let kind = if args.details {
         Prune::Details

@@ -89,7 +89,7 @@ impl Part {
 }
 
 pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
-    let (library, _) = args.archive.open()?;
+    let (reader, _) = args.archive.open()?;
     let filter = args.wanted.filter()?;
     let form = OutputFormat::of(args.format, args.json, args.csv);
     if form == OutputFormat::Csv && args.by.len() != 1 {
@@ -97,7 +97,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
             "CSV holds one part: name it, such as --by opponent",
         ));
     }
-    let stats = library.stats(&filter)?;
+    let stats = reader.stats(&filter)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     match form {
         OutputFormat::Json => {

@@ -219,10 +219,10 @@ impl Accumulators {
         let start = |ply: usize| (2 * ply + view.side().index()) * lines;
         let mut inputs = Difference::default();
         difference.seen(view, &mut inputs);
-        let turned = self.network.turned(&inputs);
+        let delta = self.network.delta(&inputs);
         let kernels = self.network.kernels();
         if from == to {
-            kernels.update_in_place(&mut self.units[start(to)..][..lines], turned);
+            kernels.update_in_place(&mut self.units[start(to)..][..lines], delta);
             return;
         }
         let (before, after) = self.units.split_at_mut(start(from.max(to)));
@@ -231,9 +231,9 @@ impl Accumulators {
             &mut after[..lines],
         );
         if from < to {
-            kernels.update(earlier, later, turned);
+            kernels.update(earlier, later, delta);
         } else {
-            kernels.update(later, earlier, turned);
+            kernels.update(later, earlier, delta);
         }
     }
 
@@ -246,8 +246,8 @@ impl Accumulators {
         board.difference(&self.cache[slot], &mut difference);
         difference.seen(view, &mut inputs);
         let cached = &mut self.cached[slot * lines..][..lines];
-        let turned = self.network.turned(&inputs);
-        self.network.kernels().update_in_place(cached, turned);
+        let delta = self.network.delta(&inputs);
+        self.network.kernels().update_in_place(cached, delta);
         self.cache[slot] = *board;
         self.units[(2 * ply + side) * lines..][..lines].copy_from_slice(cached);
     }
@@ -256,7 +256,7 @@ impl Accumulators {
 impl Network {
     /// Inputs turned on and off, with the weights they stand for.
     #[inline]
-    fn turned<'a>(&'a self, inputs: &'a Difference) -> FeatureDelta<'a> {
+    fn delta<'a>(&'a self, inputs: &'a Difference) -> FeatureDelta<'a> {
         FeatureDelta {
             weights: self.weights(),
             on: &inputs.more,

@@ -118,30 +118,30 @@ impl Kernels {
     /// Hidden units from others of which some inputs differ.
     #[inline]
     #[expect(unsafe_code, reason = "code for a processor that has been asked")]
-    pub(super) fn update(self, source: &[Line], target: &mut [Line], turned: FeatureDelta<'_>) {
+    pub(super) fn update(self, source: &[Line], target: &mut [Line], delta: FeatureDelta<'_>) {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernels` are made only of what the processor has.
-            Simd::Avx2 => unsafe { wide::avx2::update(source, target, turned) },
+            Simd::Avx2 => unsafe { wide::avx2::update(source, target, delta) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernels` are made only of what the processor has.
-            Simd::Avx512 => unsafe { wide::avx512::update(source, target, turned) },
-            _ => plain::update(source, target, turned),
+            Simd::Avx512 => unsafe { wide::avx512::update(source, target, delta) },
+            _ => plain::update(source, target, delta),
         }
     }
 
     /// As [`Kernels::update`], on the spot.
     #[inline]
     #[expect(unsafe_code, reason = "code for a processor that has been asked")]
-    pub(super) fn update_in_place(self, target: &mut [Line], turned: FeatureDelta<'_>) {
+    pub(super) fn update_in_place(self, target: &mut [Line], delta: FeatureDelta<'_>) {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernels` are made only of what the processor has.
-            Simd::Avx2 => unsafe { wide::avx2::update_in_place(target, turned) },
+            Simd::Avx2 => unsafe { wide::avx2::update_in_place(target, delta) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Kernels` are made only of what the processor has.
-            Simd::Avx512 => unsafe { wide::avx512::update_in_place(target, turned) },
-            _ => plain::update_in_place(target, turned),
+            Simd::Avx512 => unsafe { wide::avx512::update_in_place(target, delta) },
+            _ => plain::update_in_place(target, delta),
         }
     }
 

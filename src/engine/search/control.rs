@@ -17,7 +17,7 @@ use crate::engine::time::TimePlan;
 
 /// The limits of the search under way, ready to be checked.
 pub(super) struct Control {
-    pub(super) flight: Arc<SearchShared>,
+    pub(super) search_shared: Arc<SearchShared>,
     plan: TimePlan,
     deadline: Option<Instant>,
     node_limit: u64,
@@ -39,9 +39,9 @@ impl Control {
         Control::new(&Limits::default(), Arc::new(SearchShared::new(false, None)))
     }
 
-    pub(super) fn new(limits: &Limits, flight: Arc<SearchShared>) -> Control {
+    pub(super) fn new(limits: &Limits, search_shared: Arc<SearchShared>) -> Control {
         Control {
-            flight,
+            search_shared,
             plan: TimePlan::new(limits),
             deadline: limits.hard_deadline,
             node_limit: limits.nodes.unwrap_or(u64::MAX),
@@ -57,12 +57,12 @@ impl Control {
 
     /// Whether the engine divides its own time, so that an early answer saves some.
     pub(super) fn plays_on_clock(&self) -> bool {
-        self.on_clock && !self.flight.is_pondering()
+        self.on_clock && !self.search_shared.is_pondering()
     }
 
     /// The soft end, stretched; `None` if there is none.
     pub(super) fn is_past_soft(&self, factor: f64) -> bool {
-        let elapsed = self.flight.started.elapsed();
+        let elapsed = self.search_shared.started.elapsed();
         self.plan
             .soft
             .is_some_and(|soft| elapsed >= self.within_hard(soft.mul_f64(factor)))
@@ -84,14 +84,14 @@ impl Control {
 
     /// Whether it only uses what the other searches leave.
     fn is_idle(&self) -> bool {
-        self.background || self.flight.is_pondering()
+        self.background || self.search_shared.is_pondering()
     }
 
     /// The moment by which the search should have its answer: its urgency among others. Once its
     /// soft end has passed, it no longer presses the others by it.
     fn need(&self, now: Instant) -> CorePriority {
         let idle = self.is_idle();
-        let due = if self.flight.is_pondering() {
+        let due = if self.search_shared.is_pondering() {
             now + params::PONDER_PATIENCE
         } else if self.background {
             now + params::BACKGROUND_PATIENCE
@@ -102,7 +102,7 @@ impl Control {
     }
 
     fn due(&self, now: Instant) -> Instant {
-        let start = self.flight.clock_start();
+        let start = self.search_shared.clock_start();
         let soft = self
             .plan
             .soft
@@ -114,11 +114,11 @@ impl Control {
 
     /// The end that may not be overstepped, once the clock runs.
     fn hard_end(&self) -> Option<Instant> {
-        let hard = if self.flight.is_pondering() {
+        let hard = if self.search_shared.is_pondering() {
             None
         } else {
             let hard = self.plan.hard;
-            hard.map(|hard| self.flight.clock_start() + hard + self.uncounted())
+            hard.map(|hard| self.search_shared.clock_start() + hard + self.uncounted())
         };
         [hard, self.deadline].into_iter().flatten().min()
     }
@@ -140,10 +140,10 @@ impl Control {
 
     /// What ends the search now, by the clock or by the handle.
     fn verdict(&self, now: Instant) -> Option<StopReason> {
-        if self.flight.is_stopped() {
+        if self.search_shared.is_stopped() {
             Some(StopReason::Stopped)
         } else if self.hard_end().is_some_and(|end| now >= end)
-            || (self.ends_on_hit && !self.flight.is_pondering())
+            || (self.ends_on_hit && !self.search_shared.is_pondering())
         {
             Some(StopReason::Time)
         } else {
@@ -165,7 +165,7 @@ impl Searcher {
             return true;
         }
         self.nodes += 1;
-        if self.nodes >= self.control.next_check || self.control.flight.is_stopped() {
+        if self.nodes >= self.control.next_check || self.control.search_shared.is_stopped() {
             self.checkpoint();
         }
         self.is_halted()
@@ -191,7 +191,7 @@ impl Searcher {
         let late = || until.is_some_and(|until| Instant::now() >= until);
         let gives_up = || {
             if control.background {
-                control.flight.is_stopped() || late()
+                control.search_shared.is_stopped() || late()
             } else {
                 control.is_over()
             }

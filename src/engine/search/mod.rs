@@ -48,7 +48,7 @@ pub(super) struct Task {
     keys: Vec<u64>,
     limits: Limits,
     report: Option<ReportSink>,
-    pub(super) flight: Arc<SearchShared>,
+    pub(super) search_shared: Arc<SearchShared>,
 }
 
 impl Task {
@@ -56,7 +56,7 @@ impl Task {
         game: &Game,
         limits: Limits,
         report: Option<ReportSink>,
-        flight: Arc<SearchShared>,
+        search_shared: Arc<SearchShared>,
     ) -> Task {
         let root = *game.position();
         let reach = root.halfmove_clock() as usize + 1;
@@ -67,7 +67,7 @@ impl Task {
             keys,
             limits,
             report,
-            flight,
+            search_shared,
         }
     }
 }
@@ -107,7 +107,7 @@ pub(super) struct Searcher {
     keys: Vec<u64>,
     control: Control,
     /// Whom to ask for help.
-    crew: Option<Arc<HelperThreads>>,
+    helpers: Option<Arc<HelperThreads>>,
     role: ThreadRole,
     nodes: u64,
     seldepth: usize,
@@ -124,19 +124,19 @@ pub(super) struct Searcher {
 impl Searcher {
     pub(super) fn new(
         table: Arc<TranspositionTable>,
-        gate: Arc<CorePermits>,
+        permits: Arc<CorePermits>,
         evaluator: &Evaluator,
     ) -> Searcher {
         Searcher {
             table,
-            turn: CorePermit::new(gate),
+            turn: CorePermit::new(permits),
             judge: ThreadEvaluator::new(evaluator),
             histories: Histories::new(),
             corrections: Corrections::new(),
             frames: vec![Frame::new(); BEFORE_ROOT + MAX_PLY + 2],
             keys: Vec::with_capacity(1024),
             control: Control::idle(),
-            crew: None,
+            helpers: None,
             role: ThreadRole::Answering,
             nodes: 0,
             seldepth: 0,
@@ -148,8 +148,8 @@ impl Searcher {
     }
 
     /// One whose searches this crew helps with.
-    pub(super) fn with_crew(mut self, crew: Option<Arc<HelperThreads>>) -> Searcher {
-        self.crew = crew;
+    pub(super) fn with_crew(mut self, helpers: Option<Arc<HelperThreads>>) -> Searcher {
+        self.helpers = helpers;
         self
     }
 
@@ -181,16 +181,16 @@ impl Searcher {
 
     /// Think. Blocks until the task's limits, or its flight, end it.
     pub(super) fn run(&mut self, task: Task) -> SearchResult {
-        self.begin(&task.keys, &task.limits, Arc::clone(&task.flight));
+        self.begin(&task.keys, &task.limits, Arc::clone(&task.search_shared));
         self.table.new_search();
-        let thought = root::think(self, task);
+        let result = root::think(self, task);
         self.turn.release();
         self.role = ThreadRole::Answering;
-        thought
+        result
     }
 
     /// Forget the last search.
-    fn begin(&mut self, keys: &[u64], limits: &Limits, flight: Arc<SearchShared>) {
+    fn begin(&mut self, keys: &[u64], limits: &Limits, search_shared: Arc<SearchShared>) {
         self.nodes = 0;
         self.seldepth = 0;
         self.null_from = 0;
@@ -203,7 +203,7 @@ impl Searcher {
         self.keys.clear();
         self.keys.extend_from_slice(keys);
         self.frame(0).since_null = u32::MAX / 2;
-        self.control = Control::new(limits, flight);
+        self.control = Control::new(limits, search_shared);
     }
 
     #[inline]

@@ -108,11 +108,11 @@ impl Searcher {
         {
             return value;
         }
-        let proved = match self.ask_tables(position, key, (alpha, beta), depth, ply) {
+        let tb_bound = match self.ask_tables(position, key, (alpha, beta), depth, ply) {
             ControlFlow::Break(value) => return value,
-            ControlFlow::Continue(proved) => proved,
+            ControlFlow::Continue(tb_bound) => tb_bound,
         };
-        alpha = alpha.max(proved.least);
+        alpha = alpha.max(tb_bound.least);
         let mut node = self.node(position, kind, (alpha, beta), depth, ply, &attacks, entry);
 
         if let Some(value) = node.reverse_futility() {
@@ -130,7 +130,7 @@ impl Searcher {
         if !verdict.had_moves {
             return if node.in_check { mated_in(ply) } else { DRAW };
         }
-        verdict.value = proved.clamp(verdict.value);
+        verdict.value = tb_bound.clamp(verdict.value);
         self.remember(key, &node, &verdict);
         self.correct(&node, &verdict);
         verdict.value

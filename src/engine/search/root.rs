@@ -68,9 +68,9 @@ pub(super) fn think(searcher: &mut Searcher, task: Task) -> SearchResult {
     let mut moves = ranked_moves(searcher, &position, &limits.searchmoves);
     let verdict = keep_the_best(searcher, &position, &mut moves);
     let Some(first) = moves.first() else {
-        return nothing_to_play(&position, &searcher.control.flight);
+        return nothing_to_play(&position, &searcher.control.search_shared);
     };
-    searcher.control.flight.set_best(first.mv);
+    searcher.control.search_shared.set_best(first.mv);
     let lines = limits.multipv.clamp(1, moves.len());
     let mut root = Root {
         searcher,
@@ -185,7 +185,7 @@ fn first_glance(judge: &mut ThreadEvaluator, position: &Position, mv: Move) -> V
     exposed - judge.evaluate(&child, &attacks, 1)
 }
 
-fn nothing_to_play(position: &Position, flight: &SearchShared) -> SearchResult {
+fn nothing_to_play(position: &Position, search_shared: &SearchShared) -> SearchResult {
     let is_lost = position.king(position.turn()).is_none() || position.in_check();
     SearchResult {
         best: None,
@@ -198,7 +198,7 @@ fn nothing_to_play(position: &Position, flight: &SearchShared) -> SearchResult {
         depth: 0,
         seldepth: 0,
         nodes: 0,
-        time: flight.started.elapsed(),
+        time: search_shared.started.elapsed(),
         line: Vec::new(),
         ranking: Vec::new(),
         by_tables: false,
@@ -219,7 +219,10 @@ impl Root<'_> {
         {
             self.moves.swap(0, win);
             self.moves[0].value = mate_in(1);
-            self.searcher.control.flight.set_best(self.moves[0].mv);
+            self.searcher
+                .control
+                .search_shared
+                .set_best(self.moves[0].mv);
             self.depth = 1;
             self.tell(0, ScoreBound::Exact);
             return Some(StopReason::Decided);
@@ -235,7 +238,10 @@ impl Root<'_> {
             for line in 0..self.lines {
                 self.aspire(depth, line);
                 self.moves[..=line].sort_by_key(|root_move| -root_move.value);
-                self.searcher.control.flight.set_best(self.moves[0].mv);
+                self.searcher
+                    .control
+                    .search_shared
+                    .set_best(self.moves[0].mv);
                 if let Some(ended) = self.searcher.control.halted {
                     return ended;
                 }
@@ -282,17 +288,20 @@ impl Root<'_> {
             return;
         };
         let known = |it: &ThreadVote| it.is_better_than(self.depth, self.moves[0].value);
-        let Some(opinion) = team.opinion().filter(known) else {
+        let Some(vote) = team.vote().filter(known) else {
             return;
         };
-        let place = self.moves.iter().position(|it| it.mv == opinion.line[0]);
+        let place = self.moves.iter().position(|it| it.mv == vote.line[0]);
         // Several lines are compared by one thread alone.
         if let Some(place) = place.filter(|_| self.lines == 1) {
             self.moves.swap(0, place);
-            self.depth = opinion.depth.min(most);
-            self.moves[0].value = opinion.value;
-            self.moves[0].line = opinion.line;
-            self.searcher.control.flight.set_best(self.moves[0].mv);
+            self.depth = vote.depth.min(most);
+            self.moves[0].value = vote.value;
+            self.moves[0].line = vote.line;
+            self.searcher
+                .control
+                .search_shared
+                .set_best(self.moves[0].mv);
         }
     }
 
@@ -338,7 +347,7 @@ impl Root<'_> {
             score_drop: before - value,
         };
         if control.is_past_soft(soft_factor(progress)) {
-            if !control.flight.is_pondering() {
+            if !control.search_shared.is_pondering() {
                 return Some(StopReason::Time);
             }
             control.ends_on_hit = true;
@@ -380,7 +389,7 @@ impl Root<'_> {
             if delta > params::ASPIRATION_MOST || is_decisive(value) {
                 (alpha, beta) = (-INFINITE, INFINITE);
             }
-            let elapsed = self.searcher.control.flight.started.elapsed();
+            let elapsed = self.searcher.control.search_shared.started.elapsed();
             if self.lines == 1 && elapsed >= params::REPORT_BOUNDS_AFTER {
                 self.tell(line, bound);
             }
@@ -409,7 +418,7 @@ impl Root<'_> {
                 root_move.line.truncate(1);
                 root_move.line.extend_from_slice(&self.searcher.frame(1).pv);
                 if line == 0 {
-                    self.searcher.control.flight.set_best(root_move.mv);
+                    self.searcher.control.search_shared.set_best(root_move.mv);
                 }
                 if value >= beta {
                     break;
@@ -465,7 +474,7 @@ impl Root<'_> {
             bound,
             nodes: self.searcher.all_nodes(),
             table_hits: self.searcher.table_hits,
-            time: control.flight.started.elapsed(),
+            time: control.search_shared.started.elapsed(),
             hashfull: self.searcher.table.fullness(),
             line: root_move.line.clone(),
         });
@@ -473,9 +482,9 @@ impl Root<'_> {
 
     /// With no right to answer yet, sleep until there is one.
     fn hold_back(&self, is_infinite: bool) -> Option<StopReason> {
-        let flight = &self.searcher.control.flight;
+        let search_shared = &self.searcher.control.search_shared;
         let mut held_back = None;
-        while !flight.is_stopped() && (is_infinite || flight.is_pondering()) {
+        while !search_shared.is_stopped() && (is_infinite || search_shared.is_pondering()) {
             held_back = Some(StopReason::Stopped);
             let left = self.searcher.control.time_to_deadline();
             if left.is_some_and(|left| left.is_zero()) {
@@ -494,7 +503,7 @@ impl Root<'_> {
         } else {
             best.value
         };
-        let proved = self.verdict.as_ref().and_then(|it| it.proved(value));
+        let tb_bound = self.verdict.as_ref().and_then(|it| it.tb_bound(value));
         let table_reply = || {
             let entry = self.searcher.table.probe(table_key(&child))?;
             entry.best.filter(|&mv| child.is_legal(mv))
@@ -502,14 +511,14 @@ impl Root<'_> {
         SearchResult {
             best: Some(best.mv),
             ponder: best.line.get(1).copied().or_else(table_reply),
-            score: Score::from_value(proved.unwrap_or(value)),
+            score: Score::from_value(tb_bound.unwrap_or(value)),
             depth: self.depth.max(0) as u32,
             seldepth: self.searcher.seldepth as u32,
             nodes: self.searcher.all_nodes(),
-            time: self.searcher.control.flight.started.elapsed(),
+            time: self.searcher.control.search_shared.started.elapsed(),
             line: best.line.clone(),
             ranking: self.ranking,
-            by_tables: proved.is_some(),
+            by_tables: tb_bound.is_some(),
             ended,
         }
     }

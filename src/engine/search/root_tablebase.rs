@@ -30,7 +30,7 @@ enum OutcomeTier {
 /// What a root move leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MoveOutcome {
-    tier: OutcomeTier,
+    outcome_tier: OutcomeTier,
     /// Plies to the next zeroing move, this one counted; 0 where not known or of no account.
     plies: i32,
 }
@@ -53,13 +53,13 @@ impl RootVerdict {
 
     /// The value to tell where the search has found another.
     pub(super) fn value(&self, found: Value) -> Value {
-        self.proved(found).unwrap_or(found)
+        self.tb_bound(found).unwrap_or(found)
     }
 
     /// The value that the tables prove, unless the search knows better: a mate that fits.
-    pub(super) fn proved(&self, found: Value) -> Option<Value> {
-        let is_mate = |proved: Value| found.abs() >= MATE_BOUND && (found > 0) == (proved > 0);
-        self.value.filter(|&proved| !is_mate(proved))
+    pub(super) fn tb_bound(&self, found: Value) -> Option<Value> {
+        let is_mate = |tb_bound: Value| found.abs() >= MATE_BOUND && (found > 0) == (tb_bound > 0);
+        self.value.filter(|&tb_bound| !is_mate(tb_bound))
     }
 }
 
@@ -119,8 +119,8 @@ impl RootQuery<'_> {
     /// The fate of a move by the tables of distances.
     fn by_distance(&self, mv: Move) -> Option<MoveOutcome> {
         let child = self.position.play(mv);
-        if let Some(fate) = self.by_rule(&child) {
-            return Some(fate);
+        if let Some(outcome) = self.by_rule(&child) {
+            return Some(outcome);
         }
         let distance = if child.halfmove_clock() == 0 {
             after_zeroing(self.tables.wdl(&child)?.reversed())
@@ -129,32 +129,38 @@ impl RootQuery<'_> {
         };
         self.hits.update(|hits| hits + 1);
         let clock = self.position.halfmove_clock() as i32;
-        Some(fate(distance, clock, self.tables.fifty_moves()))
+        Some(outcome(distance, clock, self.tables.fifty_moves()))
     }
 
     /// The fate of a move by the tables of outcomes alone.
     fn by_outcome(&self, mv: Move) -> Option<MoveOutcome> {
         let child = self.position.play(mv);
-        if let Some(fate) = self.by_rule(&child) {
+        if let Some(outcome) = self.by_rule(&child) {
             // No other move's distance is known: none must look nearer than the end of the game.
-            return Some(MoveOutcome { plies: 0, ..fate });
+            return Some(MoveOutcome {
+                plies: 0,
+                ..outcome
+            });
         }
         let wdl = self.tables.wdl(&child)?.reversed();
         self.hits.update(|hits| hits + 1);
-        let fate = fate(after_zeroing(wdl), 0, self.tables.fifty_moves());
-        Some(MoveOutcome { plies: 0, ..fate })
+        let outcome = outcome(after_zeroing(wdl), 0, self.tables.fifty_moves());
+        Some(MoveOutcome {
+            plies: 0,
+            ..outcome
+        })
     }
 
     /// What needs no table: the end of the game, and a position that stands for the third time.
     fn by_rule(&self, child: &Position) -> Option<MoveOutcome> {
         let draw = MoveOutcome {
-            tier: OutcomeTier::Draw,
+            outcome_tier: OutcomeTier::Draw,
             plies: 0,
         };
         match child.outcome() {
             Some(Outcome::Win { .. }) => {
                 return Some(MoveOutcome {
-                    tier: OutcomeTier::Win,
+                    outcome_tier: OutcomeTier::Win,
                     plies: 1,
                 });
             }
@@ -198,11 +204,11 @@ const fn after_quiet(child: Dtz) -> Dtz {
 }
 
 /// What a distance means with so many half-moves on the fifty-move count.
-fn fate(distance: Dtz, clock: i32, fifty_moves: bool) -> MoveOutcome {
+fn outcome(distance: Dtz, clock: i32, fifty_moves: bool) -> MoveOutcome {
     let Dtz { plies, is_rounded } = distance;
     let end = plies.abs() + clock;
     let is_late = fifty_moves && end > FIFTY_MOVES;
-    let tier = match plies.signum() {
+    let outcome_tier = match plies.signum() {
         0 => OutcomeTier::Draw,
         1 if is_late => OutcomeTier::LateWin,
         1 if fifty_moves && is_rounded && end == FIFTY_MOVES => OutcomeTier::LikelyWin,
@@ -211,7 +217,7 @@ fn fate(distance: Dtz, clock: i32, fifty_moves: bool) -> MoveOutcome {
         _ => OutcomeTier::Loss,
     };
     MoveOutcome {
-        tier,
+        outcome_tier,
         plies: plies.abs(),
     }
 }
@@ -223,25 +229,35 @@ fn judged(
     fates: &[Option<MoveOutcome>],
     precision: Precision,
 ) -> Option<RootVerdict> {
-    let best = fates.iter().flatten().map(|fate| fate.tier).max()?;
-    let alike = || fates.iter().flatten().filter(|fate| fate.tier == best);
+    let best = fates
+        .iter()
+        .flatten()
+        .map(|outcome| outcome.outcome_tier)
+        .max()?;
+    let alike = || {
+        fates
+            .iter()
+            .flatten()
+            .filter(|outcome| outcome.outcome_tier == best)
+    };
     let (nearest, farthest) = (
-        alike().map(|fate| fate.plies).min()?,
-        alike().map(|fate| fate.plies).max()?,
+        alike().map(|outcome| outcome.plies).min()?,
+        alike().map(|outcome| outcome.plies).max()?,
     );
-    let is_kept = |fate: &MoveOutcome| {
-        fate.tier == best
+    let is_kept = |outcome: &MoveOutcome| {
+        outcome.outcome_tier == best
             && match best {
                 OutcomeTier::Win | OutcomeTier::LikelyWin | OutcomeTier::LateWin => {
-                    fate.plies == nearest
+                    outcome.plies == nearest
                 }
-                OutcomeTier::LateLoss => fate.plies == farthest,
+                OutcomeTier::LateLoss => outcome.plies == farthest,
                 OutcomeTier::Draw | OutcomeTier::Loss => true,
             }
     };
     let is_sure = best == OutcomeTier::Win || fates.iter().all(Option::is_some);
     let kept = moves.iter().zip(fates);
-    let kept = kept.filter(|(_, fate)| fate.as_ref().map_or(best != OutcomeTier::Win, is_kept));
+    let kept =
+        kept.filter(|(_, outcome)| outcome.as_ref().map_or(best != OutcomeTier::Win, is_kept));
     let win = |plies: i32| table_win_in(plies.clamp(0, MAX_PLY as i32) as usize);
     let value = match best {
         OutcomeTier::Win | OutcomeTier::LikelyWin => win(nearest),

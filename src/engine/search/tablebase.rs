@@ -110,9 +110,9 @@ impl Searcher {
             return nothing;
         };
         self.table_hits += 1;
-        let proved = TbBound::by(wdl, ply, tables.fifty_moves());
-        let Some((value, bound)) = proved.settles(alpha, beta) else {
-            return ControlFlow::Continue(proved);
+        let tb_bound = TbBound::by(wdl, ply, tables.fifty_moves());
+        let Some((value, bound)) = tb_bound.settles(alpha, beta) else {
+            return ControlFlow::Continue(tb_bound);
         };
         let entry = Entry {
             best: None,

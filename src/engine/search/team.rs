@@ -18,11 +18,11 @@ use crate::rules::{Move, Position};
 /// The threads of one search.
 pub(super) struct Team {
     /// Stopped when the search is over.
-    flight: Arc<SearchShared>,
+    search_shared: Arc<SearchShared>,
     /// Positions visited by the helpers.
     nodes: AtomicU64,
     /// The best that a helper has found.
-    opinion: Mutex<Option<ThreadVote>>,
+    vote: Mutex<Option<ThreadVote>>,
 }
 
 /// What a thread makes of the root.
@@ -53,26 +53,26 @@ pub(super) struct Help {
 
 impl Drop for Help {
     fn drop(&mut self) {
-        self.team.flight.stop();
+        self.team.search_shared.stop();
     }
 }
 
 /// A helper's part in a search.
 pub(super) struct HelperPart {
     team: Arc<Team>,
-    stint: HelperRun,
+    run: HelperRun,
     /// How many of its nodes the team has heard of.
     told: u64,
 }
 
 impl HelperPart {
     pub(super) fn is_over(&self, now: Instant) -> bool {
-        self.stint.is_over(now)
+        self.run.is_over(now)
     }
 
     /// Where its iterations begin: the threads should not walk in step.
     pub(super) const fn first_depth(&self) -> i32 {
-        1 + (self.stint.number() as i32 + 1) % 2
+        1 + (self.run.number() as i32 + 1) % 2
     }
 
     pub(super) fn count(&mut self, nodes: u64) {
@@ -81,13 +81,13 @@ impl HelperPart {
     }
 
     /// An iteration is finished.
-    pub(super) fn say(&self, opinion: ThreadVote) {
+    pub(super) fn say(&self, vote: ThreadVote) {
         let mut best = self.team.lock();
         if best
             .as_ref()
-            .is_none_or(|best| opinion.is_better_than(best.depth, best.value))
+            .is_none_or(|best| vote.is_better_than(best.depth, best.value))
         {
-            *best = Some(opinion);
+            *best = Some(vote);
         }
     }
 }
@@ -99,12 +99,12 @@ impl Team {
     }
 
     /// What the helpers say.
-    pub(super) fn opinion(&self) -> Option<ThreadVote> {
+    pub(super) fn vote(&self) -> Option<ThreadVote> {
         self.lock().clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<ThreadVote>> {
-        self.opinion.lock().unwrap_or_else(PoisonError::into_inner)
+        self.vote.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -120,11 +120,11 @@ pub(super) enum ThreadRole {
 impl Searcher {
     /// Offer the search of a root to the crew, if there is one, for as long as the result lives.
     pub(super) fn call_help(&mut self, root: &Position, limits: &Limits) -> Option<Help> {
-        let crew = self.crew.as_ref()?;
+        let helpers = self.helpers.as_ref()?;
         let team = Arc::new(Team {
-            flight: Arc::new(SearchShared::new(false, None)),
+            search_shared: Arc::new(SearchShared::new(false, None)),
             nodes: AtomicU64::new(0),
-            opinion: Mutex::new(None),
+            vote: Mutex::new(None),
         });
         self.role = ThreadRole::Leading(Arc::clone(&team));
         let (root, keys) = (*root, self.keys.clone());
@@ -133,19 +133,23 @@ impl Searcher {
             multipv: limits.multipv,
             ..Limits::default()
         };
-        let (shared, flight) = (Arc::clone(&team), Arc::clone(&self.control.flight));
-        let work = move |searcher: &mut Searcher, stint| {
+        let (shared, search_shared) = (Arc::clone(&team), Arc::clone(&self.control.search_shared));
+        let work = move |searcher: &mut Searcher, run| {
             let part = HelperPart {
                 team: Arc::clone(&shared),
-                stint,
+                run,
                 told: 0,
             };
             searcher.assist(&root, &keys, &limits, part)
         };
-        let posted = crew.post(flight, self.control.is_in_background(), Box::new(work));
+        let request = helpers.post(
+            search_shared,
+            self.control.is_in_background(),
+            Box::new(work),
+        );
         Some(Help {
             team,
-            _posted: posted,
+            _posted: request,
         })
     }
 
@@ -157,7 +161,7 @@ impl Searcher {
         limits: &Limits,
         part: HelperPart,
     ) -> Unfinished {
-        self.begin(keys, limits, Arc::clone(&part.team.flight));
+        self.begin(keys, limits, Arc::clone(&part.team.search_shared));
         self.role = ThreadRole::Helping(part);
         let ended = root::help(self, root, limits);
         let nodes = self.nodes;
@@ -189,17 +193,17 @@ mod tests {
 
     #[test]
     fn the_deeper_look_is_believed_unless_a_win_is_known() {
-        let opinion = |depth, value| ThreadVote {
+        let vote = |depth, value| ThreadVote {
             depth,
             value,
             line: Vec::new(),
         };
-        assert!(opinion(9, -50).is_better_than(8, 10));
-        assert!(opinion(8, 11).is_better_than(8, 10) && !opinion(8, 10).is_better_than(8, 10));
+        assert!(vote(9, -50).is_better_than(8, 10));
+        assert!(vote(8, 11).is_better_than(8, 10) && !vote(8, 10).is_better_than(8, 10));
         let (quick, slow) = (mate_in(3), mate_in(9));
-        assert!(opinion(4, quick).is_better_than(9, slow));
-        assert!(!opinion(9, slow).is_better_than(4, quick));
-        assert!(!opinion(20, 300).is_better_than(4, slow));
-        assert!(opinion(9, -quick).is_better_than(8, 10));
+        assert!(vote(4, quick).is_better_than(9, slow));
+        assert!(!vote(9, slow).is_better_than(4, quick));
+        assert!(!vote(20, 300).is_better_than(4, slow));
+        assert!(vote(9, -quick).is_better_than(8, 10));
     }
 }

@@ -57,8 +57,8 @@ fn an_opening_that_nobody_answers_is_soon_made_again_and_then_waited_for_longer(
         (&silent, 0, 10),
         (&ended, 0, 4),
     ];
-    for (row, (loss, lived, expected)) in table.into_iter().enumerate() {
-        reopening.after_loss(loss, secs(lived));
+    for (row, (disconnect, lived, expected)) in table.into_iter().enumerate() {
+        reopening.after_loss(disconnect, secs(lived));
         assert_eq!(reopening.patience(), secs(expected), "row {row}");
     }
 }
@@ -85,10 +85,10 @@ fn a_stream_that_fell_silent_is_reopened_at_once_twice_in_a_row() {
     let mut game = GameBackoff::new(&timing);
     let mut events = EventBackoff::new(&timing);
     let now = Instant::now();
-    for (row, (loss, lived, expected)) in table.into_iter().enumerate() {
+    for (row, (disconnect, lived, expected)) in table.into_iter().enumerate() {
         let waits = [
-            game.after_loss(loss, secs(lived)),
-            events.after_loss(loss, secs(lived), now, 1.0),
+            game.after_loss(disconnect, secs(lived)),
+            events.after_loss(disconnect, secs(lived), now, 1.0),
         ];
         assert_eq!(waits, expected.map(ms), "row {row}");
     }
@@ -104,24 +104,24 @@ fn a_stream_that_fell_silent_is_reopened_at_once_twice_in_a_row() {
 #[test]
 fn a_server_in_trouble_is_asked_for_ten_seconds_soon_and_then_ever_later() {
     let silent = Disconnect::Silent(secs(15));
-    for loss in [unopened(true, Some(502)), unopened(true, None), silent] {
+    for disconnect in [unopened(true, Some(502)), unopened(true, None), silent] {
         let mut reopening = EventBackoff::new(&Timing::default());
         let now = Instant::now();
-        let mut wait = || reopening.after_loss(&loss, secs(0), now, 1.0);
+        let mut wait = || reopening.after_loss(&disconnect, secs(0), now, 1.0);
         let full: Vec<_> = (0..19).map(|_| wait().as_millis()).collect();
-        assert_eq!(full[..13], [1000; 13], "{loss:?}");
+        assert_eq!(full[..13], [1000; 13], "{disconnect:?}");
         let mut reopening = EventBackoff::new(&Timing::default());
-        let mut wait = || reopening.after_loss(&loss, secs(0), now, 0.0);
+        let mut wait = || reopening.after_loss(&disconnect, secs(0), now, 0.0);
         let least: Duration = (0..13).map(|_| wait()).sum();
-        assert_eq!(least, ms(500 + 12 * 800), "{loss:?}");
+        assert_eq!(least, ms(500 + 12 * 800), "{disconnect:?}");
         let later = [2250, 5062, 11390, 25628, 57665, 60000];
-        assert_eq!(full[13..], later, "{loss:?}");
+        assert_eq!(full[13..], later, "{disconnect:?}");
     }
 }
 
 #[test]
 fn small_calls_are_made_where_the_server_was_reached_and_is_out_of_order() {
-    for (loss, lived, expected) in [
+    for (disconnect, lived, expected) in [
         (unopened(true, Some(502)), 0, true),
         (unopened(true, None), 0, true),
         (Disconnect::Silent(secs(15)), 0, true),
@@ -129,8 +129,8 @@ fn small_calls_are_made_where_the_server_was_reached_and_is_out_of_order() {
         (unopened(false, None), 0, false),
         (Disconnect::Ended, 0, false),
     ] {
-        let helps = PollFallback::helps(&loss, secs(lived));
-        assert_eq!(helps, expected, "{loss:?} after {lived} s");
+        let helps = PollFallback::helps(&disconnect, secs(lived));
+        assert_eq!(helps, expected, "{disconnect:?} after {lived} s");
     }
 }
 
@@ -254,11 +254,11 @@ fn no_question_to_a_server_out_of_order_is_held_back_by_the_limit_of_such_calls(
     for chance in [0.0, 0.5, 1.0] {
         let since = Instant::now();
         let knocking = PollFallback::new(&timing, since);
-        let mut governor = Scheduler::new(&timing);
+        let mut scheduler = Scheduler::new(&timing);
         let mut now = since;
         while now < since + secs(600) {
             now += knocking.wait(now, chance);
-            let turn = governor.ask(EndpointClass::Warm, 1, now);
+            let turn = scheduler.ask(EndpointClass::Warm, 1, now);
             assert_eq!(turn, Decision::Go, "after {:?}", now - since);
         }
     }

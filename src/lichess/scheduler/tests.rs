@@ -7,7 +7,7 @@ use super::*;
 const MINUTE: Duration = Duration::from_secs(60);
 const SPACING: Duration = Duration::from_millis(300);
 
-fn governor() -> (Scheduler, Instant) {
+fn scheduler() -> (Scheduler, Instant) {
     (Scheduler::new(&Timing::default()), Instant::now())
 }
 
@@ -20,97 +20,103 @@ fn wait(turn: Decision) -> (Ticket, Instant) {
 
 #[test]
 fn a_limit_on_anything_else_never_delays_a_move() {
-    let (mut governor, now) = governor();
-    for scope in EndpointClass::ALL {
-        governor.limited(scope, Some(MINUTE * 60), now);
+    let (mut scheduler, now) = scheduler();
+    for class in EndpointClass::ALL {
+        scheduler.limited(class, Some(MINUTE * 60), now);
     }
-    for scope in [
+    for class in [
         EndpointClass::Move,
         EndpointClass::Act,
         EndpointClass::GameStream,
     ] {
-        assert_eq!(governor.ask(scope, 1, now), Decision::Go);
+        assert_eq!(scheduler.ask(class, 1, now), Decision::Go);
     }
 }
 
 #[test]
 fn a_pause_holds_for_its_own_kind_and_ends() {
-    let (mut governor, now) = governor();
-    governor.limited(EndpointClass::Create, None, now);
+    let (mut scheduler, now) = scheduler();
+    scheduler.limited(EndpointClass::Create, None, now);
     let half = now + MINUTE / 2;
     assert_eq!(
-        governor.ask(EndpointClass::Create, 1, half),
+        scheduler.ask(EndpointClass::Create, 1, half),
         Decision::Refused(MINUTE / 2)
     );
-    assert_eq!(governor.ask(EndpointClass::Answer, 1, now), Decision::Go);
+    assert_eq!(scheduler.ask(EndpointClass::Answer, 1, now), Decision::Go);
     assert_eq!(
-        governor.ask(EndpointClass::Create, 1, now + MINUTE),
+        scheduler.ask(EndpointClass::Create, 1, now + MINUTE),
         Decision::Go
     );
 }
 
 #[test]
 fn nothing_that_is_looked_up_keeps_the_running_games_from_us() {
-    let (mut governor, now) = governor();
-    assert_eq!(governor.ask(EndpointClass::Lookup, 1, now), Decision::Go);
-    assert_eq!(governor.ask(EndpointClass::Lookup, 1, now), Decision::Go);
-    governor.limited(EndpointClass::Lookup, None, now);
-    assert_eq!(governor.ask(EndpointClass::Playing, 1, now), Decision::Go);
+    let (mut scheduler, now) = scheduler();
+    assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, now), Decision::Go);
+    assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, now), Decision::Go);
+    scheduler.limited(EndpointClass::Lookup, None, now);
+    assert_eq!(scheduler.ask(EndpointClass::Playing, 1, now), Decision::Go);
 }
 
 #[test]
 fn the_end_of_a_short_pause_is_waited_for() {
-    let (mut governor, now) = governor();
+    let (mut scheduler, now) = scheduler();
     let second = Duration::from_secs(1);
-    governor.limited(EndpointClass::Lookup, Some(second), now);
-    let (ticket, at) = wait(governor.ask(EndpointClass::Lookup, 1, now));
+    scheduler.limited(EndpointClass::Lookup, Some(second), now);
+    let (ticket, at) = wait(scheduler.ask(EndpointClass::Lookup, 1, now));
     assert_eq!(at, now + second);
-    assert_eq!(governor.poll(ticket, at), Decision::Go);
+    assert_eq!(scheduler.poll(ticket, at), Decision::Go);
 }
 
 #[test]
 fn the_servers_word_counts_before_our_guess() {
-    let (mut governor, now) = governor();
+    let (mut scheduler, now) = scheduler();
     let advised = Duration::from_secs(27_594);
     assert_eq!(
-        governor.limited(EndpointClass::Create, Some(advised), now),
+        scheduler.limited(EndpointClass::Create, Some(advised), now),
         advised
     );
-    assert_eq!(governor.pause(EndpointClass::Create, now), Some(advised));
+    assert_eq!(scheduler.pause(EndpointClass::Create, now), Some(advised));
     // A shorter word later does not shorten a pause that runs.
-    governor.limited(EndpointClass::Create, Some(MINUTE), now);
-    assert_eq!(governor.pause(EndpointClass::Create, now), Some(advised));
+    scheduler.limited(EndpointClass::Create, Some(MINUTE), now);
+    assert_eq!(scheduler.pause(EndpointClass::Create, now), Some(advised));
 }
 
 #[test]
 fn guesses_grow_until_an_answer_comes() {
-    let (mut governor, now) = governor();
-    let mut guess = || governor.limited(EndpointClass::Create, None, now).as_secs();
+    let (mut scheduler, now) = scheduler();
+    let mut guess = || {
+        scheduler
+            .limited(EndpointClass::Create, None, now)
+            .as_secs()
+    };
     let guesses: Vec<_> = (0..6).map(|_| guess()).collect();
     assert_eq!(guesses, [60, 120, 240, 480, 600, 600]);
-    governor.ended(EndpointClass::Create, CallResult::Lost);
+    scheduler.ended(EndpointClass::Create, CallResult::Lost);
     assert_eq!(
-        governor.limited(EndpointClass::Create, None, now).as_secs(),
+        scheduler
+            .limited(EndpointClass::Create, None, now)
+            .as_secs(),
         600
     );
-    governor.ended(EndpointClass::Create, CallResult::Refused);
-    assert_eq!(governor.limited(EndpointClass::Create, None, now), MINUTE);
+    scheduler.ended(EndpointClass::Create, CallResult::Refused);
+    assert_eq!(scheduler.limited(EndpointClass::Create, None, now), MINUTE);
 }
 
 #[test]
 fn only_calls_that_go_out_are_counted_as_sent() {
-    let (mut governor, now) = governor();
-    assert_eq!(governor.ask(EndpointClass::Lookup, 1, now), Decision::Go);
-    governor.limited(EndpointClass::Lookup, None, now);
+    let (mut scheduler, now) = scheduler();
+    assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, now), Decision::Go);
+    scheduler.limited(EndpointClass::Lookup, None, now);
     assert!(matches!(
-        governor.ask(EndpointClass::Lookup, 1, now),
+        scheduler.ask(EndpointClass::Lookup, 1, now),
         Decision::Refused(_)
     ));
-    let tally = governor.tally();
+    let stats = scheduler.stats();
     assert_eq!(
         (
-            tally.sent(EndpointClass::Lookup),
-            tally.held(EndpointClass::Lookup)
+            stats.sent(EndpointClass::Lookup),
+            stats.held(EndpointClass::Lookup)
         ),
         (1, 1)
     );
@@ -118,69 +124,69 @@ fn only_calls_that_go_out_are_counted_as_sent() {
 
 #[test]
 fn look_ups_go_two_at_a_time_and_apart() {
-    let (mut governor, now) = governor();
-    assert_eq!(governor.ask(EndpointClass::Lookup, 1, now), Decision::Go);
-    assert_eq!(governor.ask(EndpointClass::Chat, 1, now), Decision::Go);
-    let (third, _) = wait(governor.ask(EndpointClass::Lookup, 1, now));
-    governor.over(EndpointClass::Chat);
+    let (mut scheduler, now) = scheduler();
+    assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, now), Decision::Go);
+    assert_eq!(scheduler.ask(EndpointClass::Chat, 1, now), Decision::Go);
+    let (third, _) = wait(scheduler.ask(EndpointClass::Lookup, 1, now));
+    scheduler.over(EndpointClass::Chat);
     assert_eq!(
-        governor.poll(third, now),
+        scheduler.poll(third, now),
         Decision::Go,
         "three may follow each other"
     );
-    governor.over(EndpointClass::Lookup);
-    governor.over(EndpointClass::Lookup);
-    let (fourth, at) = wait(governor.ask(EndpointClass::Lookup, 1, now));
+    scheduler.over(EndpointClass::Lookup);
+    scheduler.over(EndpointClass::Lookup);
+    let (fourth, at) = wait(scheduler.ask(EndpointClass::Lookup, 1, now));
     assert_eq!(at, now + SPACING);
-    assert_eq!(governor.poll(fourth, at), Decision::Go);
-    governor.over(EndpointClass::Lookup);
+    assert_eq!(scheduler.poll(fourth, at), Decision::Go);
+    scheduler.over(EndpointClass::Lookup);
     let quiet = at + SPACING * 10;
     for _ in 0..3 {
-        assert_eq!(governor.ask(EndpointClass::Lookup, 1, quiet), Decision::Go);
-        governor.over(EndpointClass::Lookup);
+        assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, quiet), Decision::Go);
+        scheduler.over(EndpointClass::Lookup);
     }
 }
 
 #[test]
 fn who_is_more_urgent_goes_first_but_nobody_waits_for_ever() {
-    let (mut governor, now) = governor();
-    assert_eq!(governor.ask(EndpointClass::Lookup, 1, now), Decision::Go);
-    assert_eq!(governor.ask(EndpointClass::Lookup, 1, now), Decision::Go);
-    let (lookup, _) = wait(governor.ask(EndpointClass::Lookup, 1, now));
-    let (decline, _) = wait(governor.ask(EndpointClass::Decline, 1, now + SPACING));
-    governor.over(EndpointClass::Lookup);
+    let (mut scheduler, now) = scheduler();
+    assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, now), Decision::Go);
+    assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, now), Decision::Go);
+    let (lookup, _) = wait(scheduler.ask(EndpointClass::Lookup, 1, now));
+    let (decline, _) = wait(scheduler.ask(EndpointClass::Decline, 1, now + SPACING));
+    scheduler.over(EndpointClass::Lookup);
     let later = now + SPACING * 2;
-    assert!(matches!(governor.poll(lookup, later), Decision::Wait(..)));
-    assert_eq!(governor.poll(decline, later), Decision::Go);
+    assert!(matches!(scheduler.poll(lookup, later), Decision::Wait(..)));
+    assert_eq!(scheduler.poll(decline, later), Decision::Go);
     // Now the look-up has waited longer than politeness asks.
-    governor.over(EndpointClass::Decline);
+    scheduler.over(EndpointClass::Decline);
     let much_later = now + SPACING * AGED_AFTER;
-    let (decline, _) = wait(governor.ask(EndpointClass::Decline, 1, much_later));
-    assert_eq!(governor.poll(lookup, much_later), Decision::Go);
-    governor.over(EndpointClass::Lookup);
-    assert_eq!(governor.poll(decline, much_later), Decision::Go);
+    let (decline, _) = wait(scheduler.ask(EndpointClass::Decline, 1, much_later));
+    assert_eq!(scheduler.poll(lookup, much_later), Decision::Go);
+    scheduler.over(EndpointClass::Lookup);
+    assert_eq!(scheduler.poll(decline, much_later), Decision::Go);
 }
 
 #[test]
 fn a_caller_who_leaves_or_waits_too_long_blocks_nobody() {
-    let (mut governor, now) = governor();
-    assert_eq!(governor.ask(EndpointClass::Lookup, 1, now), Decision::Go);
-    assert_eq!(governor.ask(EndpointClass::Lookup, 1, now), Decision::Go);
-    let (gone, _) = wait(governor.ask(EndpointClass::Decline, 1, now));
-    let (stays, until) = wait(governor.ask(EndpointClass::Chat, 1, now));
-    governor.leave(gone);
-    governor.over(EndpointClass::Lookup);
-    assert_eq!(governor.poll(stays, now), Decision::Go);
-    let (late, _) = wait(governor.ask(EndpointClass::Chat, 1, now));
-    assert!(matches!(governor.poll(late, until), Decision::Refused(_)));
-    assert!(matches!(governor.poll(late, until), Decision::Refused(_)));
+    let (mut scheduler, now) = scheduler();
+    assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, now), Decision::Go);
+    assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, now), Decision::Go);
+    let (gone, _) = wait(scheduler.ask(EndpointClass::Decline, 1, now));
+    let (stays, until) = wait(scheduler.ask(EndpointClass::Chat, 1, now));
+    scheduler.leave(gone);
+    scheduler.over(EndpointClass::Lookup);
+    assert_eq!(scheduler.poll(stays, now), Decision::Go);
+    let (late, _) = wait(scheduler.ask(EndpointClass::Chat, 1, now));
+    assert!(matches!(scheduler.poll(late, until), Decision::Refused(_)));
+    assert!(matches!(scheduler.poll(late, until), Decision::Refused(_)));
 }
 
 #[test]
 fn the_queue_has_an_end() {
-    let (mut governor, now) = governor();
+    let (mut scheduler, now) = scheduler();
     let turns: Vec<_> = (0..100)
-        .map(|_| governor.ask(EndpointClass::Chat, 1, now))
+        .map(|_| scheduler.ask(EndpointClass::Chat, 1, now))
         .collect();
     let waiting = turns
         .iter()
@@ -189,7 +195,7 @@ fn the_queue_has_an_end() {
     assert!(matches!(turns[99], Decision::Refused(_)));
     assert!(
         matches!(
-            governor.ask(EndpointClass::Decline, 1, now),
+            scheduler.ask(EndpointClass::Decline, 1, now),
             Decision::Wait(..)
         ),
         "others have room"
@@ -198,16 +204,16 @@ fn the_queue_has_an_end() {
 
 #[test]
 fn a_challenge_to_a_human_costs_more() {
-    let (mut governor, now) = governor();
+    let (mut scheduler, now) = scheduler();
     for _ in 0..4 {
-        assert_eq!(governor.ask(EndpointClass::Create, 5, now), Decision::Go);
+        assert_eq!(scheduler.ask(EndpointClass::Create, 5, now), Decision::Go);
     }
     assert_eq!(
-        governor.ask(EndpointClass::Create, 1, now),
+        scheduler.ask(EndpointClass::Create, 1, now),
         Decision::Refused(MINUTE)
     );
     assert_eq!(
-        governor.ask(EndpointClass::Create, 1, now + MINUTE),
+        scheduler.ask(EndpointClass::Create, 1, now + MINUTE),
         Decision::Go
     );
 }
@@ -221,11 +227,11 @@ enum Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let scope = || proptest::sample::select(EndpointClass::ALL.to_vec());
+    let class = || proptest::sample::select(EndpointClass::ALL.to_vec());
     let step = prop_oneof![
-        6 => (scope(), 1..6_u32).prop_map(|(scope, cost)| Step::Ask(scope, cost)),
+        6 => (class(), 1..6_u32).prop_map(|(class, cost)| Step::Ask(class, cost)),
         3 => (0..4_000_u64).prop_map(Step::Pass),
-        1 => (scope(), proptest::option::of(0..90_u64)).prop_map(|(s, w)| Step::Limit(s, w)),
+        1 => (class(), proptest::option::of(0..90_u64)).prop_map(|(s, w)| Step::Limit(s, w)),
     ];
     proptest::collection::vec(step, 1..400)
 }
@@ -239,14 +245,14 @@ struct Simulation {
 }
 
 impl Simulation {
-    fn turn(&mut self, scope: EndpointClass, cost: u32, turn: Decision, now: Instant) {
+    fn turn(&mut self, class: EndpointClass, cost: u32, turn: Decision, now: Instant) {
         match turn {
             Decision::Go => {
-                self.sent.push((scope, cost, now));
+                self.sent.push((class, cost, now));
                 self.under_way
-                    .push((scope, now + Duration::from_millis(700)));
+                    .push((class, now + Duration::from_millis(700)));
             }
-            Decision::Wait(ticket, at) => self.waiting.push((scope, cost, ticket, at)),
+            Decision::Wait(ticket, at) => self.waiting.push((class, cost, ticket, at)),
             Decision::Refused(rest) => assert!(!rest.is_zero()),
         }
     }
@@ -258,16 +264,16 @@ impl Simulation {
         ends.chain(asks).filter(|at| *at <= until).min()
     }
 
-    fn pass(&mut self, governor: &mut Scheduler, mut now: Instant, until: Instant) {
+    fn pass(&mut self, scheduler: &mut Scheduler, mut now: Instant, until: Instant) {
         while let Some(at) = self.next(until) {
             now = now.max(at);
-            for (scope, _) in self.under_way.extract_if(.., |(_, end)| *end <= now) {
-                governor.over(scope);
+            for (class, _) in self.under_way.extract_if(.., |(_, end)| *end <= now) {
+                scheduler.over(class);
             }
             // Whatever changes, everybody asks again.
-            for (scope, cost, ticket, _) in std::mem::take(&mut self.waiting) {
-                let turn = governor.poll(ticket, now);
-                self.turn(scope, cost, turn, now);
+            for (class, cost, ticket, _) in std::mem::take(&mut self.waiting) {
+                let turn = scheduler.poll(ticket, now);
+                self.turn(class, cost, turn, now);
             }
         }
     }
@@ -277,41 +283,41 @@ proptest! {
     #[test]
     fn whatever_is_asked_no_limit_is_overdrawn_and_no_move_waits(steps in steps()) {
         let timing = Timing::default();
-        let (mut governor, mut now) = governor();
+        let (mut scheduler, mut now) = scheduler();
         let mut simulation = Simulation::default();
         for step in steps {
             match step {
-                Step::Ask(scope, cost) => {
-                    let turn = governor.ask(scope, cost, now);
-                    if scope == EndpointClass::Move {
+                Step::Ask(class, cost) => {
+                    let turn = scheduler.ask(class, cost, now);
+                    if class == EndpointClass::Move {
                         prop_assert_eq!(turn, Decision::Go);
                     }
-                    simulation.turn(scope, cost, turn, now);
+                    simulation.turn(class, cost, turn, now);
                 }
                 Step::Pass(ms) => {
                     let until = now + Duration::from_millis(ms);
-                    simulation.pass(&mut governor, now, until);
+                    simulation.pass(&mut scheduler, now, until);
                     now = until;
                 }
-                Step::Limit(scope, wait) => {
-                    governor.limited(scope, wait.map(Duration::from_secs), now);
+                Step::Limit(class, wait) => {
+                    scheduler.limited(class, wait.map(Duration::from_secs), now);
                 }
             }
-            let in_turn = |scope: &EndpointClass| scope.manner() == Admission::InTurn;
-            let busy = simulation.under_way.iter().filter(|(scope, _)| in_turn(scope));
+            let in_turn = |class: &EndpointClass| class.admission() == Admission::InTurn;
+            let busy = simulation.under_way.iter().filter(|(class, _)| in_turn(class));
             prop_assert!(busy.count() <= AT_ONCE);
         }
-        for scope in EndpointClass::ALL {
-            let sent: Vec<_> = simulation.sent.iter().filter(|it| it.0 == scope).collect();
-            for rate in scope.rates(&timing) {
+        for class in EndpointClass::ALL {
+            let sent: Vec<_> = simulation.sent.iter().filter(|it| it.0 == class).collect();
+            for rate in class.rates(&timing) {
                 for (first, &&(.., begin)) in sent.iter().enumerate() {
                     let within = sent[first..].iter().take_while(|it| it.2 < begin + rate.span);
                     let used: u32 = within.map(|it| it.1).sum();
-                    prop_assert!(used <= rate.most, "{scope:?}: {used} in {:?}", rate.span);
+                    prop_assert!(used <= rate.most, "{class:?}: {used} in {:?}", rate.span);
                 }
             }
         }
-        let turns: Vec<_> = simulation.sent.iter().filter(|it| it.0.manner() == Admission::InTurn).collect();
+        let turns: Vec<_> = simulation.sent.iter().filter(|it| it.0.admission() == Admission::InTurn).collect();
         for (first, begin) in turns.iter().enumerate() {
             for (more, end) in turns[first..].iter().enumerate() {
                 let least = SPACING * (more as u32).saturating_sub(BURST - 1);

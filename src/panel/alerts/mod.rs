@@ -44,7 +44,7 @@ pub struct Alerter {
 pub struct Alerts {
     rules: AlertRules,
     limit: MessageLimit,
-    postman: Option<WebhookClient>,
+    client: Option<WebhookClient>,
     handed_in: mpsc::Receiver<AlertMessage>,
     end: CancellationToken,
     /// When news were last missed, until it was looked what they were.
@@ -83,7 +83,7 @@ impl Alerts {
     /// When connections cannot be set up at all.
     pub fn new(settings: &Settings, address: Option<Address>) -> Result<(Alerter, Self), String> {
         let (sender, handed_in) = mpsc::channel(MOST_WAITING);
-        let postman = address.map(|address| WebhookClient::new(address, settings.format));
+        let client = address.map(|address| WebhookClient::new(address, settings.format));
         let end = CancellationToken::new();
         let alerter = Alerter {
             messages: sender,
@@ -92,7 +92,7 @@ impl Alerts {
         let alerts = Self {
             rules: AlertRules::new(settings.deaf),
             limit: MessageLimit::new(settings.per_hour),
-            postman: postman.transpose()?,
+            client: client.transpose()?,
             handed_in,
             end,
             missed: None,
@@ -104,11 +104,11 @@ impl Alerts {
     /// Listens for as long as there is a bot, or until [`Alerter::end`]; ends once the last message is
     /// brought, or given up.
     pub async fn run(mut self, mut news: broadcast::Receiver<BotEvent>, watch: StatusWatch) {
-        let Some(postman) = self.postman.take() else {
+        let Some(client) = self.client.take() else {
             return;
         };
         let (post, letters) = mpsc::channel(MOST_WAITING);
-        let posting = tokio::spawn(postman.run(letters));
+        let posting = tokio::spawn(client.run(letters));
         let account = || -> Arc<str> {
             let account = watch.status().and_then(|status| status.account.clone());
             account.unwrap_or_else(|| "megaton".to_owned()).into()
@@ -168,12 +168,12 @@ impl Alerts {
         match self.limit.pass(&message, Instant::now()) {
             LimitDecision::No => {}
             LimitDecision::Yes { held_back } => {
-                let letter = webhook::WebhookMessage {
+                let message = webhook::WebhookMessage {
                     account: Arc::clone(account),
                     message,
                     held_back,
                 };
-                if post.try_send(letter).is_err() {
+                if post.try_send(message).is_err() {
                     tracing::warn!("the webhook is too slow: a message is dropped");
                 }
             }

@@ -112,10 +112,10 @@ impl AlertRules {
                 let text = format!("it fails its test: {reason}");
                 Some(AlertMessage::new("engine", text))
             }
-            BotEvent::Odd { game, oddity } => match oddity {
+            BotEvent::Odd { game, anomaly } => match anomaly {
                 Anomaly::Late | Anomaly::NoThought => Some(AlertMessage::new(
                     "engine",
-                    format!("in game {game}: {oddity}"),
+                    format!("in game {game}: {anomaly}"),
                 )),
                 _ => None,
             },
@@ -152,10 +152,10 @@ impl AlertRules {
 
     /// Whether the day's games against bots are used up.
     fn count(&mut self, status: &Status, out: &mut Vec<AlertMessage>) {
-        let Some(ledger) = &status.ledger else { return };
-        let spent = ledger.bot_games_limit > 0 && ledger.bot_games >= ledger.bot_games_limit;
+        let Some(quota) = &status.quota else { return };
+        let spent = quota.bot_games_limit > 0 && quota.bot_games >= quota.bot_games_limit;
         if spent && !self.spent {
-            let limit = ledger.bot_games_limit;
+            let limit = quota.bot_games_limit;
             let text = format!("all {limit} games against bots of the last 24 hours are played");
             out.push(AlertMessage::new("spent", text));
         }
@@ -225,9 +225,9 @@ mod tests {
         assert_eq!(told, Some(AlertMessage::new("token", "revoked")));
         assert!(AlertRules::of(&BotEvent::AlarmOver { kind }).unwrap().over);
         let game = GameId::new("q7ZxVt2B");
-        let odd = |oddity| BotEvent::Odd {
+        let odd = |anomaly| BotEvent::Odd {
             game: game.clone(),
-            oddity,
+            anomaly,
         };
         assert_eq!(AlertRules::of(&odd(Anomaly::Late)).unwrap().kind, "engine");
         assert_eq!(AlertRules::of(&odd(Anomaly::Stale)), None);
@@ -303,7 +303,7 @@ mod tests {
         let now = Instant::now();
         let mut rules = AlertRules::new(DEAF);
         let with = |games| Status {
-            ledger: Some(LedgerStatus {
+            quota: Some(LedgerStatus {
                 bot_games: games,
                 bot_games_limit: 100,
                 ..LedgerStatus::default()

@@ -40,7 +40,7 @@ async fn answer(client: &mut TcpStream, status: &str) -> String {
     }
 }
 
-fn letter(text: &str) -> webhook::WebhookMessage {
+fn message(text: &str) -> webhook::WebhookMessage {
     webhook::WebhookMessage {
         account: "Megaton".into(),
         message: AlertMessage::new("token", text),
@@ -51,11 +51,11 @@ fn letter(text: &str) -> webhook::WebhookMessage {
 #[tokio::test]
 async fn a_message_is_tried_again_and_one_that_hangs_holds_nobody_up_for_long() {
     let (listener, address) = webhook().await;
-    let postman = WebhookClient::new(address, AlertFormat::Json).unwrap();
-    let postman = postman.hasty(Duration::from_millis(500)).unwrap();
+    let client = WebhookClient::new(address, AlertFormat::Json).unwrap();
+    let client = client.hasty(Duration::from_millis(500)).unwrap();
     let (post, letters) = mpsc::channel(4);
-    let task = tokio::spawn(postman.run(letters));
-    post.send(letter("one")).await.unwrap();
+    let task = tokio::spawn(client.run(letters));
+    post.send(message("one")).await.unwrap();
     let all = async {
         // The first try hangs, the second is refused, the third is taken.
         let (hangs, _) = listener.accept().await.unwrap();

@@ -59,13 +59,13 @@ impl WebhookClient {
 
     /// Brings what is handed in, until nobody can hand in any more.
     pub(super) async fn run(mut self, mut letters: mpsc::Receiver<WebhookMessage>) {
-        while let Some(letter) = letters.recv().await {
-            self.bring(&letter).await;
+        while let Some(message) = letters.recv().await {
+            self.bring(&message).await;
         }
     }
 
-    async fn bring(&mut self, letter: &WebhookMessage) {
-        let (kind, body) = self.written(letter);
+    async fn bring(&mut self, message: &WebhookMessage) {
+        let (kind, body) = self.written(message);
         let mut pause = self.pause;
         for number in 1..=TRIES {
             let sent = self.pages.post(self.address.expose(), kind, body.clone());
@@ -95,14 +95,14 @@ impl WebhookClient {
     }
 
     /// The body of a message, and what kind of text that is.
-    fn written(&self, letter: &WebhookMessage) -> (&'static str, String) {
-        let line = line(letter);
+    fn written(&self, message: &WebhookMessage) -> (&'static str, String) {
+        let line = line(message);
         match self.format {
             AlertFormat::Text => ("text/plain; charset=utf-8", line),
             AlertFormat::Json => {
                 let WebhookMessage {
                     account, message, ..
-                } = letter;
+                } = message;
                 let body = json!({
                     "text": line,
                     "content": line,
@@ -116,12 +116,12 @@ impl WebhookClient {
     }
 }
 
-fn line(letter: &WebhookMessage) -> String {
+fn line(message: &WebhookMessage) -> String {
     let WebhookMessage {
         account,
         message,
         held_back,
-    } = letter;
+    } = message;
     let mark = if message.over {
         "well again"
     } else {
@@ -142,19 +142,19 @@ mod tests {
 
     #[test]
     fn a_message_is_one_line_that_says_who_speaks() {
-        let mut letter = WebhookMessage {
+        let mut message = WebhookMessage {
             account: "Megaton".into(),
             message: AlertMessage::new("token", "revoked"),
             held_back: 0,
         };
-        assert_eq!(line(&letter), "Megaton: [token] revoked");
-        letter.held_back = 2;
-        letter.message = AlertMessage::over("token", "the alarm token is over");
+        assert_eq!(line(&message), "Megaton: [token] revoked");
+        message.held_back = 2;
+        message.message = AlertMessage::over("token", "the alarm token is over");
         assert_eq!(
-            line(&letter),
+            line(&message),
             "Megaton: [well again] the alarm token is over (2 messages were held back before)"
         );
-        letter.message = AlertMessage::new("token", "é".repeat(5000));
-        assert!(line(&letter).chars().count() < 1000);
+        message.message = AlertMessage::new("token", "é".repeat(5000));
+        assert!(line(&message).chars().count() < 1000);
     }
 }

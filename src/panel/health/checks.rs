@@ -53,11 +53,11 @@ pub(super) struct HealthInputs {
     pub(super) room: FreeSpace,
 }
 
-pub(super) fn judge(evidence: &HealthInputs) -> HealthReport {
-    let answers = evidence.age < FRESH;
-    let engine_failed = matches!(evidence.engine, Some(SelfTestResult::Failed(_)));
-    let mut checks = vec![check("bot", answers, answering(evidence))];
-    if let Some(status) = &evidence.status {
+pub(super) fn judge(inputs: &HealthInputs) -> HealthReport {
+    let answers = inputs.age < FRESH;
+    let engine_failed = matches!(inputs.engine, Some(SelfTestResult::Failed(_)));
+    let mut checks = vec![check("bot", answers, answering(inputs))];
+    if let Some(status) = &inputs.status {
         checks.push(taking(status));
         checks.push(stream(&status.stream));
         let accepted = status.accepted_ago;
@@ -71,11 +71,11 @@ pub(super) fn judge(evidence: &HealthInputs) -> HealthReport {
         };
         checks.push(check("alarms", status.state != BotPhase::Alarmed, said));
     }
-    checks.push(engine(evidence.engine.as_ref()));
-    checks.push(disk(evidence));
+    checks.push(engine(inputs.engine.as_ref()));
+    checks.push(disk(inputs));
     HealthReport {
         alive: answers && !engine_failed,
-        ready: evidence.status.is_some() && checks.iter().all(|check| check.ok),
+        ready: inputs.status.is_some() && checks.iter().all(|check| check.ok),
         checks,
     }
 }
@@ -88,9 +88,9 @@ fn check(name: &str, ok: bool, text: impl Into<String>) -> Check {
     }
 }
 
-fn answering(evidence: &HealthInputs) -> String {
-    let seconds = evidence.age.as_secs();
-    match &evidence.status {
+fn answering(inputs: &HealthInputs) -> String {
+    let seconds = inputs.age.as_secs();
+    match &inputs.status {
         Some(_) => format!("answered {seconds} s ago"),
         None => format!("has not answered for {seconds} s"),
     }
@@ -125,10 +125,10 @@ fn engine(tested: Option<&SelfTestResult>) -> Check {
     }
 }
 
-fn disk(evidence: &HealthInputs) -> Check {
-    let alarms = evidence.status.iter().flat_map(|status| &status.alarms);
+fn disk(inputs: &HealthInputs) -> Check {
+    let alarms = inputs.status.iter().flat_map(|status| &status.alarms);
     let unwritten = alarms.clone().any(|it| it.kind == "store");
-    match evidence.room {
+    match inputs.room {
         _ if unwritten => check("disk", false, "cannot be written: see the alarm"),
         FreeSpace::Unknown => check("disk", true, "not known"),
         FreeSpace::Free(free) => check("disk", free >= ROOM, format!("{} MB free", free >> 20)),
@@ -163,15 +163,15 @@ mod tests {
     }
 
     fn with(change: impl FnOnce(&mut Status)) -> HealthInputs {
-        let mut evidence = well();
-        let mut status = Status::clone(evidence.status.as_ref().unwrap());
+        let mut inputs = well();
+        let mut status = Status::clone(inputs.status.as_ref().unwrap());
         change(&mut status);
-        evidence.status = Some(Arc::new(status));
-        evidence
+        inputs.status = Some(Arc::new(status));
+        inputs
     }
 
-    fn wrong(evidence: &HealthInputs) -> Vec<String> {
-        let report = judge(evidence);
+    fn wrong(inputs: &HealthInputs) -> Vec<String> {
+        let report = judge(inputs);
         assert_eq!(report.ready, report.checks.iter().all(|check| check.ok));
         let wrong = report.checks.into_iter().filter(|check| !check.ok);
         wrong.map(|check| check.name).collect()

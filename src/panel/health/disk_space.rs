@@ -47,11 +47,11 @@ impl DiskMonitor {
 
     fn by(mut look: impl FnMut() -> Option<u64> + Send + 'static) -> Self {
         let (end, ended) = mpsc::channel();
-        let gauge = Self {
+        let monitor = Self {
             seen: Arc::default(),
             _end: end,
         };
-        let seen = Arc::clone(&gauge.seen);
+        let seen = Arc::clone(&monitor.seen);
         let looking = move || {
             loop {
                 lock(&seen).begun = Some(Instant::now());
@@ -66,7 +66,7 @@ impl DiskMonitor {
         if let Err(error) = thread.spawn(looking) {
             tracing::warn!(%error, "nobody looks how much room the disk has");
         }
-        gauge
+        monitor
     }
 
     /// What the last look found; asks nobody.
@@ -119,20 +119,20 @@ mod tests {
     fn a_disk_that_hangs_keeps_nobody_waiting() {
         let (look, looks) = mpsc::channel();
         let (answer, answers) = mpsc::channel();
-        let gauge = DiskMonitor::by(move || {
+        let monitor = DiskMonitor::by(move || {
             let _ = look.send(());
             answers.recv().ok()
         });
         looks.recv().unwrap();
-        assert_eq!(gauge.room(), FreeSpace::Unknown);
-        let asked = lock(&gauge.seen).begun.unwrap();
-        let later = lock(&gauge.seen).room(asked + HANGS);
+        assert_eq!(monitor.room(), FreeSpace::Unknown);
+        let asked = lock(&monitor.seen).begun.unwrap();
+        let later = lock(&monitor.seen).room(asked + HANGS);
         assert_eq!(later, FreeSpace::Silent(HANGS));
         answer.send(7).unwrap();
-        while gauge.room() == FreeSpace::Unknown {
+        while monitor.room() == FreeSpace::Unknown {
             std::thread::yield_now();
         }
-        assert_eq!(gauge.room(), FreeSpace::Free(7));
+        assert_eq!(monitor.room(), FreeSpace::Free(7));
         // The next look may be under way, and is no news before it hangs.
         let seen = DiskReading {
             free: Some(7),

@@ -41,13 +41,13 @@ impl Health {
 
     /// How it is, from what is known already.
     pub fn report(&self) -> HealthReport {
-        let evidence = HealthInputs {
+        let inputs = HealthInputs {
             status: self.watch.status(),
             age: self.watch.age(),
             engine: self.engine.last(),
             room: self.room(),
         };
-        checks::judge(&evidence)
+        checks::judge(&inputs)
     }
 
     /// How much room there was where it keeps its things when somebody last looked, in bytes.

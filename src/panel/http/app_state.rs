@@ -26,7 +26,7 @@ struct Inner {
     patience: Timeouts,
     sources: HttpSources,
     feed: Arc<LiveUpdates>,
-    shelf: GameQueries,
+    queries: GameQueries,
     streams: Arc<Semaphore>,
 }
 
@@ -43,7 +43,7 @@ impl AppState {
             hosts,
             key,
             patience,
-            shelf: GameQueries::new(sources.archive.clone()),
+            queries: GameQueries::new(sources.archive.clone()),
             sources,
             feed: LiveUpdates::new(),
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
@@ -76,8 +76,8 @@ impl AppState {
     }
 
     /// Games that are over.
-    pub(super) fn shelf(&self) -> &GameQueries {
-        &self.0.shelf
+    pub(super) fn queries(&self) -> &GameQueries {
+        &self.0.queries
     }
 
     /// A place for a page that follows the news, if there is one.

@@ -76,13 +76,13 @@ impl GameQueries {
             // Nothing ends this thread before it has its answer, whoever wanted it.
             let _turn = turn;
             let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
-            let library = match open.take() {
-                Some(library) => library,
+            let reader = match open.take() {
+                Some(reader) => reader,
                 None => ArchiveReader::open(&at)?,
             };
-            let answer = question(&library)?;
+            let answer = question(&reader)?;
             // Only one that answers is kept.
-            *open = Some(library);
+            *open = Some(reader);
             Ok(answer)
         };
         let failed = |reason: String| Err(ArchiveError::Failed { path, reason });
@@ -224,7 +224,7 @@ fn known_speed<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Speed>, D:
 /// stands further down there.
 pub(super) async fn recent(site: &AppState, most: usize) -> GamePage<GameSummary> {
     let mut found = find(site, &GameQuery::default()).await;
-    for record in site.sources().chronicle.recent() {
+    for record in site.sources().event_log.recent() {
         if found.list.iter().all(|head| head.id != record.id) {
             found.list.push(GameSummary::of(&record));
         }
@@ -237,14 +237,14 @@ pub(super) async fn recent(site: &AppState, most: usize) -> GamePage<GameSummary
 
 async fn find(site: &AppState, wish: &GameQuery) -> GamePage<GameSummary> {
     let limit = wish.limit.unwrap_or(MOST_GAMES).min(MOST_GAMES);
-    let latest = site.sources().chronicle.recent();
+    let latest = site.sources().event_log.recent();
     let fitting = latest.iter().filter(|record| wish.fits(record));
     let mut heads: Vec<GameSummary> = fitting.map(|record| GameSummary::of(record)).collect();
     let known: BTreeSet<String> = latest.iter().map(|record| record.id.clone()).collect();
     let (filter, mark) = (wish.filter(), wish.mark());
     let kept = site
-        .shelf()
-        .ask(move |library| further(library, &filter, mark, limit, &known))
+        .queries()
+        .ask(move |reader| further(reader, &filter, mark, limit, &known))
         .await;
     let (kept, trouble) = parted(kept);
     let kept = kept.iter();
@@ -259,7 +259,7 @@ async fn find(site: &AppState, wish: &GameQuery) -> GamePage<GameSummary> {
 
 /// So many games that are over, after the marked one, without those that are known already.
 fn further(
-    library: &ArchiveReader,
+    reader: &ArchiveReader,
     filter: &Filter,
     mut after: Option<GameCursor>,
     limit: usize,
@@ -267,7 +267,7 @@ fn further(
 ) -> Result<Vec<GameLine>, ArchiveError> {
     let mut found = Vec::new();
     loop {
-        let lines = library.games(filter, Order::Newest, limit, after.as_ref())?;
+        let lines = reader.games(filter, Order::Newest, limit, after.as_ref())?;
         let may_be_more = lines.len() == limit;
         after = lines.last().map(GameLine::mark);
         let wanted = |line: &GameLine| line.game.ending.is_some() && !known.contains(&line.game.id);
@@ -286,14 +286,14 @@ pub(super) async fn ratings(site: &AppState) -> GamePage<(Millis, i32)> {
         ..Filter::default()
     };
     let kept = site
-        .shelf()
-        .ask(move |library| library.games(&rated, Order::Newest, MOST_RATED, None))
+        .queries()
+        .ask(move |reader| reader.games(&rated, Order::Newest, MOST_RATED, None))
         .await;
     let rated = |record: &GameRecord| Some((record.id.clone(), RatedGame::of(record)?));
     let (kept, trouble) = parted(kept);
     let kept = kept.iter().filter_map(|line| rated(&line.game));
     let mut games: BTreeMap<String, RatedGame> = kept.collect();
-    let latest = site.sources().chronicle.recent();
+    let latest = site.sources().event_log.recent();
     games.extend(latest.iter().filter_map(|record| rated(record)));
     GamePage {
         list: follow(games.into_values().collect()),
@@ -304,7 +304,7 @@ pub(super) async fn ratings(site: &AppState) -> GamePage<(Millis, i32)> {
 /// A game with all its moves, running or over.
 async fn whole(site: &AppState, id: &str) -> Result<Option<FullGame>, ArchiveError> {
     let sources = site.sources();
-    let running = sources.chronicle.running();
+    let running = sources.event_log.running();
     if let Some(live) = running.iter().find(|live| live.record.id == id) {
         let replay = Replay::of(&live.record);
         let whole = FullGame::of(
@@ -330,17 +330,17 @@ async fn whole(site: &AppState, id: &str) -> Result<Option<FullGame>, ArchiveErr
 /// What a second look at a game found. A game is worth showing without it.
 async fn review(site: &AppState, id: &str) -> Option<ReviewRecord> {
     let id = id.to_owned();
-    let review = site.shelf().ask(move |library| library.review(&id)).await;
+    let review = site.queries().ask(move |reader| reader.review(&id)).await;
     parted(review).0
 }
 
 /// A game that is over, or runs.
 async fn record(site: &AppState, id: &str) -> Result<Option<Arc<GameRecord>>, ArchiveError> {
-    if let Some(record) = site.sources().chronicle.game(id) {
+    if let Some(record) = site.sources().event_log.game(id) {
         return Ok(Some(record));
     }
     let id = id.to_owned();
-    let found = site.shelf().ask(move |library| library.game(&id)).await;
+    let found = site.queries().ask(move |reader| reader.game(&id)).await;
     Ok(if_there(found)?.flatten().map(Arc::new))
 }
 
@@ -348,11 +348,11 @@ async fn record(site: &AppState, id: &str) -> Result<Option<Arc<GameRecord>>, Ar
 /// the latest games.
 async fn everybody(site: &AppState) -> Result<Vec<Opponent>, ArchiveError> {
     let kept = site
-        .shelf()
-        .ask(|library| library.opponents(&Filter::default(), MOST_OPPONENTS))
+        .queries()
+        .ask(|reader| reader.opponents(&Filter::default(), MOST_OPPONENTS))
         .await;
     Ok(if_there(kept)?.unwrap_or_else(|| {
-        let latest = site.sources().chronicle.recent();
+        let latest = site.sources().event_log.recent();
         opponents_of(latest.iter().map(|record| &**record))
     }))
 }
@@ -417,26 +417,26 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("games.db");
         drop(Database::open(&path, 1).unwrap());
-        let shelf = Arc::new(GameQueries::new(Some(path)));
+        let queries = Arc::new(GameQueries::new(Some(path)));
         let (begun, begins) = tokio::sync::oneshot::channel();
         let (go_on, wait) = std::sync::mpsc::channel::<()>();
         let asking = tokio::spawn({
-            let shelf = Arc::clone(&shelf);
+            let queries = Arc::clone(&queries);
             async move {
                 let slow = move |_: &ArchiveReader| {
                     begun.send(()).unwrap();
                     wait.recv().unwrap();
                     Ok(())
                 };
-                shelf.ask(slow).await
+                queries.ask(slow).await
             }
         });
         begins.await.unwrap();
         asking.abort();
         assert!(asking.await.unwrap_err().is_cancelled());
-        assert_eq!(shelf.turn.available_permits(), 0, "it still reads");
+        assert_eq!(queries.turn.available_permits(), 0, "it still reads");
         go_on.send(()).unwrap();
-        let next = shelf.ask(|library| library.ids_like("a")).await;
+        let next = queries.ask(|reader| reader.ids_like("a")).await;
         assert_eq!(next, Ok(Some(Vec::new())));
     }
 
@@ -451,24 +451,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("games.db");
         Database::open(&path, 1).unwrap();
-        let shelf = GameQueries::new(Some(path));
-        let reader = shelf.ask(|_| Ok(niceness())).await;
+        let queries = GameQueries::new(Some(path));
+        let reader = queries.ask(|_| Ok(niceness())).await;
         assert_eq!(reader, Ok(Some((niceness() + NICENESS).min(19))));
     }
 
     #[tokio::test]
     async fn no_archive_is_not_one_that_cannot_be_read() {
         let none = GameQueries::new(None);
-        let answer = none.ask(|library| library.ids_like("a")).await;
+        let answer = none.ask(|reader| reader.ids_like("a")).await;
         assert_eq!(answer, Ok(None));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("games.db");
-        let shelf = GameQueries::new(Some(path.clone()));
-        let answer = shelf.ask(|library| library.ids_like("a")).await;
+        let queries = GameQueries::new(Some(path.clone()));
+        let answer = queries.ask(|reader| reader.ids_like("a")).await;
         assert_eq!(answer, Err(ArchiveError::Missing(path.clone())));
         assert_eq!(if_there(answer), Ok(None));
         std::fs::write(&path, "no database").unwrap();
-        let answer = shelf.ask(|library| library.ids_like("a")).await;
+        let answer = queries.ask(|reader| reader.ids_like("a")).await;
         assert!(if_there(answer).is_err());
     }
 }

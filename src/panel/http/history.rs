@@ -103,11 +103,11 @@ pub(super) async fn challenges(
     let wanted = filter.clone();
     let (most, after) = (page.most(), page.spot());
     let kept = site
-        .shelf()
-        .ask(move |library| library.challenges_by(&wanted, Order::Newest, most, after))
+        .queries()
+        .ask(move |reader| reader.challenges_by(&wanted, Order::Newest, most, after))
         .await;
     let remembered = || {
-        let all = site.sources().chronicle.challenges(usize::MAX);
+        let all = site.sources().event_log.challenges(usize::MAX);
         page.of(&all, |it| it.at, |it| filter.fits(it))
     };
     answer(kept, remembered, view)
@@ -131,11 +131,11 @@ pub(super) async fn events(
     let wanted = filter.clone();
     let (most, after) = (page.most(), page.spot());
     let kept = site
-        .shelf()
-        .ask(move |library| library.events_by(&wanted, Order::Newest, most, after))
+        .queries()
+        .ask(move |reader| reader.events_by(&wanted, Order::Newest, most, after))
         .await;
     let remembered = || {
-        let all = site.sources().chronicle.events(usize::MAX);
+        let all = site.sources().event_log.events(usize::MAX);
         page.of(&all, |it| it.at, |it| filter.fits(it))
     };
     answer(kept, remembered, Clone::clone)
@@ -143,12 +143,12 @@ pub(super) async fn events(
 
 /// The kinds of events that there are, in the order of the alphabet.
 pub(super) async fn kinds(State(site): State<AppState>) -> Response {
-    let kept = site.shelf().ask(ArchiveReader::event_kinds).await;
+    let kept = site.queries().ask(ArchiveReader::event_kinds).await;
     let Ok(kept) = if_there(kept) else {
         return unreadable();
     };
     let kinds = kept.unwrap_or_else(|| {
-        let all = site.sources().chronicle.events(usize::MAX);
+        let all = site.sources().event_log.events(usize::MAX);
         let kinds: BTreeSet<String> = all.iter().map(|it| it.kind.clone()).collect();
         kinds.into_iter().collect()
     });

@@ -134,11 +134,11 @@ impl LiveUpdates {
         mut past: watch::Receiver<History>,
     ) {
         let sources = site.sources();
-        let chronicle = &sources.chronicle;
+        let event_log = &sources.event_log;
         // Searches report on their way only while this is held.
-        let (mut changes, mut thoughts) = (chronicle.changes(), chronicle.thoughts());
+        let (mut changes, mut thoughts) = (event_log.changes(), event_log.thoughts());
         let mut status = sources.watch.changes();
-        let mut painter = ViewBuilder::new(self.pictures.borrow().number, &sources.server);
+        let mut builder = ViewBuilder::new(self.pictures.borrow().number, &sources.server);
         loop {
             changes.borrow_and_update();
             thoughts.borrow_and_update();
@@ -147,8 +147,8 @@ impl LiveUpdates {
                 return;
             };
             let over = past.borrow_and_update().clone();
-            if let Some(picture) = paint(&mut painter, site, &watched, &over) {
-                self.pictures.send_replace(Arc::new(picture));
+            if let Some(view) = paint(&mut builder, site, &watched, &over) {
+                self.pictures.send_replace(Arc::new(view));
             }
             tokio::time::sleep(BEAT).await;
             tokio::select! {
@@ -171,31 +171,31 @@ fn watched(viewers: &mut watch::Receiver<Viewers>) -> Option<BTreeSet<String>> {
 
 /// The next picture, if it is not the same as before. Waits for nothing.
 fn paint(
-    painter: &mut ViewBuilder,
+    builder: &mut ViewBuilder,
     site: &AppState,
     watched: &BTreeSet<String>,
     past: &History,
 ) -> Option<ViewState> {
     let sources = site.sources();
-    let chronicle = &sources.chronicle;
-    painter.begin();
+    let event_log = &sources.event_log;
+    builder.begin();
     if let Some(status) = sources.watch.status() {
-        painter.put(Section::Status, &*status);
+        builder.put(Section::Status, &*status);
     }
-    painter.put_games(chronicle.running(), chronicle.recent(), watched, now());
-    let challenges = chronicle.challenges(MOST_CHALLENGES);
+    builder.put_games(event_log.running(), event_log.recent(), watched, now());
+    let challenges = event_log.challenges(MOST_CHALLENGES);
     let challenges: Vec<ChallengeDto> = challenges.iter().map(|it| (&**it).into()).collect();
-    painter.put(Section::Challenges, &challenges);
-    let events = chronicle.events(MOST_EVENTS);
+    builder.put(Section::Challenges, &challenges);
+    let events = event_log.events(MOST_EVENTS);
     let events: Vec<_> = events.iter().map(|event| &**event).collect();
-    painter.put(Section::Events, &events);
-    for (game, at) in chronicle.reviews() {
+    builder.put(Section::Events, &events);
+    for (game, at) in event_log.reviews() {
         if watched.contains(&game) {
-            painter.put(Section::Reviewed(game), &at);
+            builder.put(Section::Reviewed(game), &at);
         }
     }
-    painter.put_past(past);
-    painter.finish()
+    builder.put_past(past);
+    builder.finish()
 }
 
 /// The games that ended last: which, when, and what each did to our rating, which may be told later.
@@ -217,13 +217,13 @@ impl Latest {
 /// no board waits, and a large one is not read all the time. One that cannot be read is asked again
 /// after a while.
 async fn look_up(site: &AppState, told: &watch::Sender<History>) {
-    let chronicle = &site.sources().chronicle;
-    let mut changes = chronicle.changes();
+    let event_log = &site.sources().event_log;
+    let mut changes = event_log.changes();
     let mut known = None;
     let mut again: Option<Instant> = None;
     loop {
         changes.borrow_and_update();
-        let latest = Latest::of(&chronicle.recent());
+        let latest = Latest::of(&event_log.recent());
         let is_due = again.is_some_and(|at| at <= Instant::now());
         if is_due || known.as_ref() != Some(&latest) {
             known = Some(latest);

@@ -46,7 +46,7 @@ pub struct HttpSources {
     /// Reads the config again.
     pub reload: Reload,
     /// What happens.
-    pub chronicle: EventLog,
+    pub event_log: EventLog,
     /// The file of games that were kept, if they are.
     pub archive: Option<PathBuf>,
     /// How the bot is.

@@ -98,9 +98,9 @@ impl OpenStream {
             return Some(framed("hello", &json!({ "now": now() })));
         }
         loop {
-            let picture = Arc::clone(&self.pictures.borrow_and_update());
-            let bytes = self.news(&picture);
-            self.sent = picture.number;
+            let view = Arc::clone(&self.pictures.borrow_and_update());
+            let bytes = self.news(&view);
+            self.sent = view.number;
             if !bytes.is_empty() {
                 return Some(bytes);
             }
@@ -113,8 +113,8 @@ impl OpenStream {
     }
 
     /// What the page has not been sent of a picture.
-    fn news(&self, picture: &ViewState) -> Bytes {
-        let pieces = picture.pieces.iter();
+    fn news(&self, view: &ViewState) -> Bytes {
+        let pieces = view.pieces.iter();
         let fresh =
             pieces.filter(|(part, piece)| piece.number > self.sent && self.wanted.has(part));
         let fresh: Vec<&Bytes> = fresh.map(|(_, piece)| &piece.bytes).collect();

@@ -79,7 +79,7 @@ pub(super) fn framed(event: &str, data: &impl Serialize) -> Bytes {
 pub(super) struct ViewBuilder {
     /// The address of the server that games are played on.
     server: String,
-    picture: ViewState,
+    view: ViewState,
     /// Games already played again.
     replays: BTreeMap<String, (Arc<GameRecord>, Arc<Replay>)>,
     /// What the games with all their moves were made of.
@@ -91,7 +91,7 @@ impl ViewBuilder {
     pub(super) fn new(number: u64, server: &str) -> Self {
         Self {
             server: server.to_owned(),
-            picture: ViewState {
+            view: ViewState {
                 number,
                 ..ViewState::default()
             },
@@ -102,17 +102,17 @@ impl ViewBuilder {
 
     /// Begins the next picture.
     pub(super) fn begin(&mut self) {
-        self.picture.number += 1;
+        self.view.number += 1;
     }
 
     /// The picture, if it is not the same as before.
     pub(super) fn finish(&mut self) -> Option<ViewState> {
-        let number = self.picture.number;
-        let mut pieces = self.picture.pieces.values();
+        let number = self.view.number;
+        let mut pieces = self.view.pieces.values();
         if pieces.any(|piece| piece.number == number) {
-            return Some(self.picture.clone());
+            return Some(self.view.clone());
         }
-        self.picture.number -= 1;
+        self.view.number -= 1;
         None
     }
 
@@ -135,11 +135,11 @@ impl ViewBuilder {
     }
 
     fn lay(&mut self, part: Section, bytes: Bytes) {
-        let number = self.picture.number;
-        match self.picture.pieces.get_mut(&part) {
+        let number = self.view.number;
+        match self.view.pieces.get_mut(&part) {
             Some(piece) if piece.bytes == bytes => {}
             _ => {
-                self.picture.pieces.insert(part, Patch { number, bytes });
+                self.view.pieces.insert(part, Patch { number, bytes });
             }
         }
     }
@@ -171,7 +171,7 @@ impl ViewBuilder {
         self.replays.retain(|id, _| is_shown(id));
         self.wholes
             .retain(|id, _| is_shown(id) && watched.contains(id));
-        self.picture.pieces.retain(|part, _| match part {
+        self.view.pieces.retain(|part, _| match part {
             Section::Game(id) => is_shown(id),
             Section::Whole(id) => is_shown(id) && watched.contains(id),
             Section::Reviewed(id) => watched.contains(id),
@@ -293,61 +293,57 @@ mod tests {
     }
 
     fn next(
-        painter: &mut ViewBuilder,
+        builder: &mut ViewBuilder,
         running: &[LiveGame],
         recent: &[Arc<GameRecord>],
         watched: &BTreeSet<String>,
     ) -> Option<ViewState> {
-        painter.begin();
-        painter.put_games(running.to_vec(), recent.to_vec(), watched, 1000);
-        painter.finish()
+        builder.begin();
+        builder.put_games(running.to_vec(), recent.to_vec(), watched, 1000);
+        builder.finish()
     }
 
     /// The number and the text of a piece.
-    fn piece(picture: &ViewState, part: fn(String) -> Section) -> Option<(u64, String)> {
-        let piece = picture.pieces.get(&part("q7ZxVt2B".to_owned()))?;
+    fn piece(view: &ViewState, part: fn(String) -> Section) -> Option<(u64, String)> {
+        let piece = view.pieces.get(&part("q7ZxVt2B".to_owned()))?;
         let text = String::from_utf8(piece.bytes.to_vec()).unwrap();
         Some((piece.number, text))
     }
 
     #[test]
     fn a_thought_is_a_small_piece_made_once_for_all_who_watch() {
-        let mut painter = ViewBuilder::new(0, "http://there");
+        let mut builder = ViewBuilder::new(0, "http://there");
         let mut game = live(&["e2e4", "e7e5"]);
         let nobody = BTreeSet::new();
-        let picture = next(&mut painter, &[game.clone()], &[], &nobody).unwrap();
-        assert!(piece(&picture, Section::Game).is_some());
-        assert_eq!(piece(&picture, Section::Whole), None, "nobody watches it");
+        let view = next(&mut builder, &[game.clone()], &[], &nobody).unwrap();
+        assert!(piece(&view, Section::Game).is_some());
+        assert_eq!(piece(&view, Section::Whole), None, "nobody watches it");
 
         game.thinking = Some(thinking(7));
-        let picture = next(&mut painter, &[game.clone()], &[], &watched()).unwrap();
-        let (number, whole) = piece(&picture, Section::Whole).unwrap();
+        let view = next(&mut builder, &[game.clone()], &[], &watched()).unwrap();
+        let (number, whole) = piece(&view, Section::Whole).unwrap();
         assert_eq!(number, 2);
         assert!(whole.starts_with("event: game\n") && whole.contains("\"san\":\"e5\""));
 
         game.thinking = Some(thinking(8));
-        let picture = next(&mut painter, &[game.clone()], &[], &watched()).unwrap();
-        assert_eq!(
-            piece(&picture, Section::Whole).unwrap().0,
-            2,
-            "no move is new"
-        );
-        let (number, thought) = piece(&picture, Section::Thought).unwrap();
+        let view = next(&mut builder, &[game.clone()], &[], &watched()).unwrap();
+        assert_eq!(piece(&view, Section::Whole).unwrap().0, 2, "no move is new");
+        let (number, thought) = piece(&view, Section::Thought).unwrap();
         assert_eq!(number, 3);
         assert!(thought.starts_with("event: thought\n") && thought.contains("\"depth\":8"));
-        assert!(next(&mut painter, &[game.clone()], &[], &watched()).is_none());
+        assert!(next(&mut builder, &[game.clone()], &[], &watched()).is_none());
 
         let more = live(&["e2e4", "e7e5", "g1f3"]);
-        let picture = next(&mut painter, &[more], &[], &watched()).unwrap();
-        assert_eq!(piece(&picture, Section::Whole).unwrap().0, 4);
+        let view = next(&mut builder, &[more], &[], &watched()).unwrap();
+        assert_eq!(piece(&view, Section::Whole).unwrap().0, 4);
     }
 
     #[test]
     fn a_game_that_ends_is_sent_whole_and_no_thought_after_it() {
-        let mut painter = ViewBuilder::new(0, "http://there");
+        let mut builder = ViewBuilder::new(0, "http://there");
         let mut game = live(&["e2e4", "e7e5"]);
         game.thinking = Some(thinking(7));
-        next(&mut painter, &[game.clone()], &[], &watched()).unwrap();
+        next(&mut builder, &[game.clone()], &[], &watched()).unwrap();
         let over = GameRecord {
             ending: Some(EndingRecord {
                 status: Status::Resign,
@@ -356,10 +352,10 @@ mod tests {
             }),
             ..GameRecord::clone(&game.record)
         };
-        let picture = next(&mut painter, &[], &[Arc::new(over)], &watched()).unwrap();
-        let (number, whole) = piece(&picture, Section::Whole).unwrap();
+        let view = next(&mut builder, &[], &[Arc::new(over)], &watched()).unwrap();
+        let (number, whole) = piece(&view, Section::Whole).unwrap();
         assert_eq!(number, 2);
         assert!(whole.contains("\"status\":\"resign\""), "{whole}");
-        assert_eq!(piece(&picture, Section::Thought), None);
+        assert_eq!(piece(&view, Section::Thought), None);
     }
 }

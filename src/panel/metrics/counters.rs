@@ -158,7 +158,7 @@ impl Counters {
                 }
             }
             BotEvent::Overhead { cost } => self.overhead.observe(cost.as_secs_f64()),
-            BotEvent::Odd { oddity, .. } => one(&self.faults, [("kind", kind(oddity))]),
+            BotEvent::Odd { anomaly, .. } => one(&self.faults, [("kind", kind(anomaly))]),
             BotEvent::PlayerFailed { .. } => one(&self.faults, [("kind", PLAYER)]),
             BotEvent::PorterFailed { .. } => one(&self.faults, [("kind", PORTER)]),
             BotEvent::EngineFailed { .. } => one(&self.faults, [("kind", ENGINE)]),
@@ -220,8 +220,8 @@ fn result(ending: &Ending) -> &'static str {
 }
 
 /// One word for what should not be.
-fn kind(oddity: &Anomaly) -> &'static str {
-    match oddity {
+fn kind(anomaly: &Anomaly) -> &'static str {
+    match anomaly {
         Anomaly::Foreign(_) => "foreign_move",
         Anomaly::Shrunk { .. } => "list_shrunk",
         Anomaly::Overruled { .. } => "overruled",
@@ -296,9 +296,9 @@ mod tests {
                 counted.count(&BotEvent::Finished { ending });
             }
         }
-        for oddity in [Anomaly::Late, Anomaly::NoThought, Anomaly::Stale] {
+        for anomaly in [Anomaly::Late, Anomaly::NoThought, Anomaly::Stale] {
             let game = GameId::new("q7ZxVt2B");
-            counted.count(&BotEvent::Odd { game, oddity });
+            counted.count(&BotEvent::Odd { game, anomaly });
         }
         let lines = text(&registry).lines().count();
         assert_eq!(lines, before.lines().count(), "none came into being");

@@ -31,13 +31,13 @@ impl Collector for Gauges {
         let version = [("version", env!("CARGO_PKG_VERSION"))].to_vec();
         gauges(out, "build", "The program that runs", vec![(version, 1.0)])?;
         let report = health.report();
-        gauge(
+        monitor(
             out,
             "ready",
             "Whether it would take a game",
             f64::from(u8::from(report.ready)),
         )?;
-        gauge(
+        monitor(
             out,
             "alive",
             "Whether it should be left running",
@@ -58,7 +58,7 @@ impl Collector for Gauges {
             health.free().map(|free| free as f64),
         )?;
         let age = watch.age().as_secs_f64();
-        gauge(
+        monitor(
             out,
             "answer_age_seconds",
             "Since the bot last said how it is",
@@ -66,11 +66,11 @@ impl Collector for Gauges {
         )?;
         let fill = f64::from(pool.table_fill()) / 1000.0;
         let help = "Part of the transposition table that the last search wrote";
-        gauge(out, "table_fill_ratio", help, fill)?;
+        monitor(out, "table_fill_ratio", help, fill)?;
         let searching = pool.searching() as f64;
         let help = "Searches under way, of games and of reviews";
-        gauge(out, "searches_running", help, searching)?;
-        requests(out, &client.tally())?;
+        monitor(out, "searches_running", help, searching)?;
+        requests(out, &client.stats())?;
         match watch.status() {
             Some(status) => told(out, &status),
             None => Ok(()),
@@ -89,7 +89,7 @@ fn told(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     ];
     let rows = words.map(|(state, word)| (vec![("state", word)], truth(state == status.state)));
     gauges(out, "state", "What it is about", rows.to_vec())?;
-    gauge(
+    monitor(
         out,
         "uptime_seconds",
         "Since it began",
@@ -97,8 +97,8 @@ fn told(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     )?;
     stream(out, status)?;
     seats(out, status)?;
-    if let Some(spent) = &status.ledger {
-        ledger(out, spent)?;
+    if let Some(spent) = &status.quota {
+        quota(out, spent)?;
     }
     let overhead = status.overhead.map(|millis| millis as f64 / 1e3);
     let help = "Held back on the clock for the way to the server, as learned";
@@ -108,7 +108,7 @@ fn told(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     let ago = status.accepted_ago.map(|seconds| seconds as f64);
     let help = "Since a challenge was accepted";
     perhaps(out, "accepted_age_seconds", help, ago)?;
-    gauge(
+    monitor(
         out,
         "accounts_blocked",
         "Accounts blocked by command",
@@ -122,27 +122,27 @@ fn told(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
 /// How many games there are, and how many more there could be.
 fn seats(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     let seats = &status.seats;
-    gauge(out, "seats", "Seats for games", seats.all as f64)?;
-    gauge(out, "seats_taken", "Seats taken", seats.taken as f64)?;
-    gauge(
+    monitor(out, "seats", "Seats for games", seats.all as f64)?;
+    monitor(out, "seats_taken", "Seats taken", seats.taken as f64)?;
+    monitor(
         out,
         "seats_for_humans",
         "Seats only humans get",
         seats.for_humans as f64,
     )?;
-    gauge(
+    monitor(
         out,
         "games_running",
         "Games under way",
         status.games.len() as f64,
     )?;
-    gauge(
+    monitor(
         out,
         "games_parked",
         "Games of days a move",
-        status.parked as f64,
+        status.correspondence as f64,
     )?;
-    gauge(
+    monitor(
         out,
         "challenges_waiting",
         "Challenges that wait for a seat",
@@ -151,10 +151,10 @@ fn seats(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
 }
 
 /// What the day has cost at the server.
-fn ledger(out: &mut DescriptorEncoder<'_>, ledger: &LedgerStatus) -> fmt::Result {
+fn quota(out: &mut DescriptorEncoder<'_>, quota: &LedgerStatus) -> fmt::Result {
     let spent = [
-        (vec![("what", "bot_games")], f64::from(ledger.bot_games)),
-        (vec![("what", "credits")], f64::from(ledger.credits)),
+        (vec![("what", "bot_games")], f64::from(quota.bot_games)),
+        (vec![("what", "credits")], f64::from(quota.credits)),
     ];
     gauges(
         out,
@@ -165,9 +165,9 @@ fn ledger(out: &mut DescriptorEncoder<'_>, ledger: &LedgerStatus) -> fmt::Result
     let limits = [
         (
             vec![("what", "bot_games")],
-            f64::from(ledger.bot_games_limit),
+            f64::from(quota.bot_games_limit),
         ),
-        (vec![("what", "credits")], f64::from(ledger.credits_limit)),
+        (vec![("what", "credits")], f64::from(quota.credits_limit)),
     ];
     gauges(
         out,
@@ -179,7 +179,7 @@ fn ledger(out: &mut DescriptorEncoder<'_>, ledger: &LedgerStatus) -> fmt::Result
 
 fn stream(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     let stream = &status.stream;
-    gauge(
+    monitor(
         out,
         "event_stream_open",
         "Whether it can be challenged",
@@ -193,7 +193,7 @@ fn stream(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     ConstCounter::new(stream.lost).encode(encoder)?;
     let games = status.games.iter();
     let open = games.clone().filter(|game| game.stream.open).count();
-    gauge(
+    monitor(
         out,
         "game_streams_open",
         "Streams of games that are open",
@@ -201,7 +201,7 @@ fn stream(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     )?;
     let again: u64 = games.map(|game| game.stream.reopened).sum();
     let help = "Reopenings of the streams of the games under way";
-    gauge(out, "game_streams_reopened", help, again as f64)
+    monitor(out, "game_streams_reopened", help, again as f64)
 }
 
 /// Calls to the server.
@@ -229,7 +229,7 @@ const fn truth(so: bool) -> f64 {
     if so { 1.0 } else { 0.0 }
 }
 
-fn gauge(out: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: f64) -> fmt::Result {
+fn monitor(out: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: f64) -> fmt::Result {
     perhaps(out, name, help, Some(value))
 }
 

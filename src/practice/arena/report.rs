@@ -52,7 +52,7 @@ impl ArenaReport {
 impl ServerHandle {
     /// Opens an arena and gives back its id; nothing for a variant or a clock that is not offered.
     pub fn open_arena(&self, plan: ArenaPlan) -> Option<String> {
-        self.hall.with(|house, now| house.open_arena(plan, now))
+        self.shared.with(|state, now| state.open_arena(plan, now))
     }
 
     /// Opens an account for a partner and lets it play in an arena to its end. Each name is another
@@ -62,25 +62,25 @@ impl ServerHandle {
             pace,
             ..Invitation::new(name, partner)
         };
-        self.hall.invite(&invitation);
-        self.hall.with(|house, now| {
+        self.shared.invite(&invitation);
+        self.shared.with(|state, now| {
             let user = name.to_lowercase();
-            if let Err(denial) = house.enter_resident(&user, arena, now) {
-                tracing::debug!(arena, name, ?denial, "the partner is not let in");
+            if let Err(error) = state.enter_resident(&user, arena, now) {
+                tracing::debug!(arena, name, ?error, "the partner is not let in");
             }
         });
     }
 
     /// Puts an account out of an arena; it may come back.
     pub fn put_out(&self, arena: &str, name: &str) {
-        self.hall
-            .with(|house, _| house.put_out(&name.to_lowercase(), arena));
+        self.shared
+            .with(|state, _| state.put_out(&name.to_lowercase(), arena));
     }
 
     /// Makes an account a member of a team.
     pub fn make_member(&self, name: &str, team: &str) {
-        self.hall.with(|house, _| {
-            if let Some(account) = house.account_mut(&name.to_lowercase()) {
+        self.shared.with(|state, _| {
+            if let Some(account) = state.account_mut(&name.to_lowercase()) {
                 account.teams.insert(team.to_owned());
             }
         });
@@ -88,8 +88,8 @@ impl ServerHandle {
 
     /// How an arena stands.
     pub fn arena(&self, id: &str) -> Option<ArenaReport> {
-        self.hall.see(|house, _| {
-            let field = house.arena(id)?;
+        self.shared.see(|state, _| {
+            let field = state.arena(id)?;
             let players = field.players.iter().map(|(user, player)| ArenaPlayer {
                 user: user.clone(),
                 is_in: !player.out,
@@ -110,7 +110,7 @@ impl ServerHandle {
         let mut news = self.events();
         let mut games = Vec::new();
         loop {
-            games.extend(self.hall.take_reports_of(arena));
+            games.extend(self.shared.take_reports_of(arena));
             if games.len() >= count {
                 return games;
             }

@@ -43,7 +43,7 @@ impl ArenaStage {
 #[derive(Clone, Debug, Default)]
 pub(in crate::practice) struct Entrant {
     /// Lives inside the server, so it is always there.
-    pub(in crate::practice) resident: bool,
+    pub(in crate::practice) task: bool,
     /// Left, or was put out.
     pub(in crate::practice) out: bool,
     pub(in crate::practice) score: u32,
@@ -108,7 +108,7 @@ impl Tournament {
     pub(in crate::practice) fn join(
         &mut self,
         user: &str,
-        resident: bool,
+        task: bool,
         entrance: &EntryRequest,
         now: Millis,
     ) -> Result<(), ApiError> {
@@ -122,7 +122,7 @@ impl Tournament {
             return Err(ApiError::refused("Your pause is not over yet"));
         }
         player.pause_over = None;
-        player.resident = resident;
+        player.task = task;
         player.out = false;
         player.joins += 1;
         if started && entrance.pair_me {
@@ -199,9 +199,8 @@ impl Tournament {
 
     /// Those who are there and do not play, the longest waiting first.
     fn waiting(&self, now: Millis) -> Vec<&String> {
-        let here = |player: &Entrant| {
-            player.resident || player.here_until.is_some_and(|until| now < until)
-        };
+        let here =
+            |player: &Entrant| player.task || player.here_until.is_some_and(|until| now < until);
         let free = |player: &Entrant| !player.out && player.game.is_none() && here(player);
         let mut waiting: Vec<_> = self.players.iter().filter(|(_, it)| free(it)).collect();
         waiting.sort_by_key(|(_, player)| player.free_since);
@@ -216,13 +215,13 @@ impl Tournament {
         }
         let mut waiting = self.waiting(now);
         let mut pairs = Vec::new();
-        while let Some(at) = waiting.iter().position(|it| !self.players[*it].resident) {
+        while let Some(at) = waiting.iter().position(|it| !self.players[*it].task) {
             let user = waiting.remove(at);
             let last = self.players[user].last.as_ref();
             let choice = waiting
                 .iter()
                 .enumerate()
-                .min_by_key(|(_, it)| (last == Some(**it), self.players[**it].resident));
+                .min_by_key(|(_, it)| (last == Some(**it), self.players[**it].task));
             let Some((at, _)) = choice else {
                 break;
             };
@@ -261,7 +260,7 @@ impl Tournament {
             player.free_since = now;
             player.games += u32::from(counts);
             player.score += if counts { points(user) } else { 0 };
-            if absent == Some(user) && !player.resident {
+            if absent == Some(user) && !player.task {
                 player.out = true;
                 player.here_until = None;
             }
@@ -300,8 +299,8 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(1);
         assert_eq!(field.tick(START, &mut random), (Vec::new(), false));
         for name in names {
-            let resident = name.chars().all(char::is_uppercase);
-            field.join(name, resident, &here(), START).unwrap();
+            let task = name.chars().all(char::is_uppercase);
+            field.join(name, task, &here(), START).unwrap();
         }
         field
     }

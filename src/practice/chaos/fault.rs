@@ -122,7 +122,7 @@ impl Fault {
             Self::BreakAfter(lines) => Some((*lines, StreamFault::Break)),
             Self::SilentAfter(lines) => Some((*lines, StreamFault::Silence)),
             Self::SayAfter(lines, text) => Some((*lines, StreamFault::say(text))),
-            Self::MessAfter(lines, mess) => Some((*lines, mess.clone())),
+            Self::MessAfter(lines, stream_fault) => Some((*lines, stream_fault.clone())),
             _ => None,
         }
     }
@@ -146,7 +146,9 @@ impl Fault {
             | Self::SayAfter(..)
             | Self::MessAfter(..) => self
                 .on_a_stream()
-                .map_or_else(String::new, |(_, mess)| mess.name().to_owned()),
+                .map_or_else(String::new, |(_, stream_fault)| {
+                    stream_fault.name().to_owned()
+                }),
         }
     }
 }

@@ -51,7 +51,7 @@ pub struct FaultScript {
     /// For the games that come to their phases.
     pub strikes: Vec<Trigger>,
     /// How every opponent behaves.
-    pub mood: Option<OpponentBehavior>,
+    pub behavior: Option<OpponentBehavior>,
 }
 
 #[derive(Deserialize)]
@@ -104,19 +104,19 @@ impl FaultScript {
     }
 
     fn take(&mut self, entry: &ScriptEntry, speed: u32) -> Result<(), String> {
-        if let Some(mood) = entry.mood() {
-            self.mood = Some(mood);
+        if let Some(behavior) = entry.behavior() {
+            self.behavior = Some(behavior);
             return Ok(());
         }
-        let blow = entry.blow(speed)?;
+        let injection = entry.injection(speed)?;
         let times = entry.times.unwrap_or(1);
-        match (entry.phase()?, blow) {
+        match (entry.phase()?, injection) {
             (None, Injection::Call(place, fault)) => {
                 let calls = std::iter::repeat_n((place, fault), times as usize);
                 self.calls.extend(calls);
             }
-            (phase, blow) => self.strikes.push(Trigger {
-                blow,
+            (phase, injection) => self.strikes.push(Trigger {
+                injection,
                 phase: phase.unwrap_or(GamePhase::OurTurn),
                 ply: entry.ply,
                 times,
@@ -152,7 +152,7 @@ impl ScriptEntry {
         named("stream", self.stream.as_deref().unwrap_or("game"), &all)
     }
 
-    fn mood(&self) -> Option<OpponentBehavior> {
+    fn behavior(&self) -> Option<OpponentBehavior> {
         Some(match self.kind.as_str() {
             "leaves" => OpponentBehavior::Leaves,
             "returns" => OpponentBehavior::Returns,
@@ -201,15 +201,15 @@ impl ScriptEntry {
         Ok(FaultReply::new(status, shape))
     }
 
-    fn blow(&self, speed: u32) -> Result<Injection, String> {
+    fn injection(&self, speed: u32) -> Result<Injection, String> {
         if let Some(fault) = self.call(speed)? {
             return Ok(Injection::Call(self.place()?, fault));
         }
-        if let Some(mess) = self.mess() {
-            return Ok(Injection::Stream(self.channel()?, mess));
+        if let Some(stream_fault) = self.stream_fault() {
+            return Ok(Injection::Stream(self.channel()?, stream_fault));
         }
-        match self.havoc(speed)? {
-            Some(havoc) => Ok(Injection::World(havoc)),
+        match self.server_fault(speed)? {
+            Some(server_fault) => Ok(Injection::World(server_fault)),
             None => Err(format!(
                 "kind = {:?} is not known; `megaton soak --list-faults` names them",
                 self.kind
@@ -232,7 +232,7 @@ impl ScriptEntry {
         }))
     }
 
-    fn mess(&self) -> Option<StreamFault> {
+    fn stream_fault(&self) -> Option<StreamFault> {
         Some(match self.kind.as_str() {
             "end" => StreamFault::End,
             "break" => StreamFault::Break,
@@ -251,7 +251,7 @@ impl ScriptEntry {
         })
     }
 
-    fn havoc(&self, speed: u32) -> Result<Option<ServerFault>, String> {
+    fn server_fault(&self, speed: u32) -> Result<Option<ServerFault>, String> {
         Ok(Some(match self.kind.as_str() {
             "restart" => ServerFault::Restart {
                 down: self.span(5.0, speed)?,
@@ -318,8 +318,8 @@ mod tests {
             down: Duration::from_secs(3),
             bonus: Duration::from_secs(10),
         };
-        assert_eq!(script.strikes[1].blow, Injection::World(restart));
-        assert_eq!(script.mood, Some(OpponentBehavior::Talks));
+        assert_eq!(script.strikes[1].injection, Injection::World(restart));
+        assert_eq!(script.behavior, Some(OpponentBehavior::Talks));
     }
 
     #[test]

@@ -172,9 +172,11 @@ impl Injection {
     pub fn name(&self) -> String {
         match self {
             Self::Call(place, fault) => format!("{}: {}", place.name(), fault.name()),
-            Self::Stream(Channel::Game, mess) => format!("game: {}", mess.name()),
-            Self::Stream(Channel::Events, mess) => format!("events: {}", mess.name()),
-            Self::World(havoc) => havoc.name().to_owned(),
+            Self::Stream(Channel::Game, stream_fault) => format!("game: {}", stream_fault.name()),
+            Self::Stream(Channel::Events, stream_fault) => {
+                format!("events: {}", stream_fault.name())
+            }
+            Self::World(server_fault) => server_fault.name().to_owned(),
         }
     }
 }
@@ -203,7 +205,7 @@ impl ServerFault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trigger {
     /// What.
-    pub blow: Injection,
+    pub injection: Injection,
     /// At which phase.
     pub phase: GamePhase,
     /// Not before so many half-moves.
@@ -214,9 +216,9 @@ pub struct Trigger {
 
 impl Trigger {
     /// Once, the first time that this phase comes.
-    pub fn at(phase: GamePhase, blow: Injection) -> Self {
+    pub fn at(phase: GamePhase, injection: Injection) -> Self {
         Self {
-            blow,
+            injection,
             phase,
             ply: 0,
             times: 1,

@@ -57,19 +57,19 @@ const KINDS: &[FaultKind] = kinds! {
     "answer" USUAL "400, 401, 403, 404, 429, 5xx, or 200 with a page, in every shape of body" Dice::answer;
     "done-but" USUAL "a request is carried out and answered as if it were not" Dice::done_but;
     "reopen-refused" USUAL "a game stream is lost, and its next openings are refused" Dice::reopen_refused;
-    "end" USUAL "a stream ends cleanly" |dice| dice.mess(StreamFault::End);
-    "break" USUAL "the connection of a stream breaks" |dice| dice.mess(StreamFault::Break);
-    "silence" USUAL "a stream falls silent, keep-alives too" |dice| dice.mess(StreamFault::Silence);
-    "truncate" USUAL "a line stops at any byte, and the stream ends" |dice| { let at = dice.random.usize(0..400); dice.mess(StreamFault::Truncate(at)) };
-    "tear" USUAL "a line stops at any byte, and the connection breaks" |dice| { let at = dice.random.usize(0..400); dice.mess(StreamFault::Tear(at)) };
-    "chop" USUAL "a stream comes in pieces of one or a few bytes" |dice| { let size = dice.random.usize(1..8); dice.mess(StreamFault::Chop(size)) };
-    "merge" USUAL "several lines come in one piece" |dice| { let lines = dice.random.usize(2..5); dice.mess(StreamFault::Merge(lines)) };
-    "repeat" USUAL "lines come twice" |dice| { let lines = dice.random.usize(1..6); dice.mess(StreamFault::Repeat(lines)) };
-    "swap" USUAL "two lines come in the wrong order" |dice| dice.mess(StreamFault::Swap);
+    "end" USUAL "a stream ends cleanly" |dice| dice.stream_fault(StreamFault::End);
+    "break" USUAL "the connection of a stream breaks" |dice| dice.stream_fault(StreamFault::Break);
+    "silence" USUAL "a stream falls silent, keep-alives too" |dice| dice.stream_fault(StreamFault::Silence);
+    "truncate" USUAL "a line stops at any byte, and the stream ends" |dice| { let at = dice.random.usize(0..400); dice.stream_fault(StreamFault::Truncate(at)) };
+    "tear" USUAL "a line stops at any byte, and the connection breaks" |dice| { let at = dice.random.usize(0..400); dice.stream_fault(StreamFault::Tear(at)) };
+    "chop" USUAL "a stream comes in pieces of one or a few bytes" |dice| { let size = dice.random.usize(1..8); dice.stream_fault(StreamFault::Chop(size)) };
+    "merge" USUAL "several lines come in one piece" |dice| { let lines = dice.random.usize(2..5); dice.stream_fault(StreamFault::Merge(lines)) };
+    "repeat" USUAL "lines come twice" |dice| { let lines = dice.random.usize(1..6); dice.stream_fault(StreamFault::Repeat(lines)) };
+    "swap" USUAL "two lines come in the wrong order" |dice| dice.stream_fault(StreamFault::Swap);
     "skip" USUAL "the line that shows the client's own move is missing" Dice::skip;
-    "noise" USUAL "unknown fields and unknown types of lines" |dice| { let lines = dice.random.usize(1..8); dice.mess(StreamFault::Noise(lines)) };
+    "noise" USUAL "unknown fields and unknown types of lines" |dice| { let lines = dice.random.usize(1..8); dice.stream_fault(StreamFault::Noise(lines)) };
     "say" USUAL "a line that is no JSON, or a page of HTML, or of an unknown kind" Dice::say;
-    "overlong" RARE "a line of more than a megabyte" |dice| dice.mess(StreamFault::Overlong);
+    "overlong" RARE "a line of more than a megabyte" |dice| dice.stream_fault(StreamFault::Overlong);
     "restart" RARE "every socket drops, nobody is let in for a while, clocks get time" Dice::restart;
     "revoke" RARE "the token is not known for a while" Dice::revoke;
     "storm" RARE "500 challenges at once" |dice| dice.strikes(Injection::World(ServerFault::Storm { challenges: 500 }));
@@ -116,18 +116,18 @@ impl Dice {
     }
 
     /// One strike, sometime in the game.
-    fn strikes(&mut self, blow: Injection) -> DrawnFault {
-        DrawnFault::Strikes(vec![self.sometime(blow)])
+    fn strikes(&mut self, injection: Injection) -> DrawnFault {
+        DrawnFault::Strikes(vec![self.sometime(injection)])
     }
 
-    fn sometime(&mut self, blow: Injection) -> Trigger {
+    fn sometime(&mut self, injection: Injection) -> Trigger {
         let phase = self.phase();
         // What comes at the ends of a game is there at any ply.
         let ply = match phase {
             GamePhase::Begin | GamePhase::Ending => 0,
             _ => self.ply(),
         };
-        Trigger::at(phase, blow).from_ply(ply)
+        Trigger::at(phase, injection).from_ply(ply)
     }
 
     /// A fault of a move's call mostly, of another call at times.
@@ -147,18 +147,18 @@ impl Dice {
             self.phase()
         };
         let ply = self.ply();
-        let strike = Trigger::at(phase, Injection::Call(place, fault));
-        DrawnFault::Strikes(vec![strike.from_ply(ply).times(times)])
+        let trigger = Trigger::at(phase, Injection::Call(place, fault));
+        DrawnFault::Strikes(vec![trigger.from_ply(ply).times(times)])
     }
 
     /// Something on the game's stream mostly, on the event stream at times.
-    fn mess(&mut self, mess: StreamFault) -> DrawnFault {
+    fn stream_fault(&mut self, stream_fault: StreamFault) -> DrawnFault {
         let channel = if self.random.u32(0..8) == 0 {
             Channel::Events
         } else {
             Channel::Game
         };
-        self.strikes(Injection::Stream(channel, mess))
+        self.strikes(Injection::Stream(channel, stream_fault))
     }
 
     fn swallow(&mut self) -> DrawnFault {
@@ -210,7 +210,7 @@ impl Dice {
         let lost = self.pick(&[StreamFault::End, StreamFault::Break]);
         let lost = self.sometime(Injection::Stream(Channel::Game, lost));
         let refused = Trigger {
-            blow: refused,
+            injection: refused,
             times,
             ..lost.clone()
         };
@@ -219,8 +219,10 @@ impl Dice {
 
     fn skip(&mut self) -> DrawnFault {
         let ply = self.ply();
-        let blow = Injection::Stream(Channel::Game, StreamFault::Skip(1));
-        DrawnFault::Strikes(vec![Trigger::at(GamePhase::TheirTurn, blow).from_ply(ply)])
+        let injection = Injection::Stream(Channel::Game, StreamFault::Skip(1));
+        DrawnFault::Strikes(vec![
+            Trigger::at(GamePhase::TheirTurn, injection).from_ply(ply),
+        ])
     }
 
     fn say(&mut self) -> DrawnFault {
@@ -233,7 +235,7 @@ impl Dice {
             "[]",
             "nonsense \u{fffd}",
         ]);
-        self.mess(StreamFault::say(text))
+        self.stream_fault(StreamFault::say(text))
     }
 
     fn restart(&mut self) -> DrawnFault {

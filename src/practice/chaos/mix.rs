@@ -17,7 +17,7 @@ pub struct FaultPlan {
     /// Blows, each at its phase.
     pub strikes: Vec<Trigger>,
     /// How the opponent behaves.
-    pub mood: OpponentBehavior,
+    pub behavior: OpponentBehavior,
 }
 
 /// A seeded mix of kinds of faults.
@@ -26,7 +26,7 @@ pub struct FaultMix {
     kinds: Vec<&'static FaultKind>,
     seed: u64,
     speed: u32,
-    mood: Option<OpponentBehavior>,
+    behavior: Option<OpponentBehavior>,
 }
 
 impl FaultMix {
@@ -49,17 +49,17 @@ impl FaultMix {
             kinds,
             seed,
             speed: server_speed,
-            mood: None,
+            behavior: None,
         })
     }
 
     /// No faults; every opponent is of this mood.
-    pub(super) fn of_mood(mood: OpponentBehavior) -> Self {
+    pub(super) fn of_mood(behavior: OpponentBehavior) -> Self {
         Self {
             kinds: Vec::new(),
             seed: 0,
             speed: 1,
-            mood: Some(mood),
+            behavior: Some(behavior),
         }
     }
 
@@ -76,7 +76,7 @@ impl FaultMix {
             speed: self.speed,
         };
         let mut plan = FaultPlan {
-            mood: self.mood.unwrap_or_default(),
+            behavior: self.behavior.unwrap_or_default(),
             ..FaultPlan::default()
         };
         let total: u32 = self.kinds.iter().map(|kind| kind.weight).sum();
@@ -92,7 +92,7 @@ impl FaultMix {
             });
             match drawn.map(|kind| (kind.draw)(&mut dice)) {
                 Some(DrawnFault::Strikes(strikes)) => plan.strikes.extend(strikes),
-                Some(DrawnFault::Mood(mood)) => plan.mood = mood,
+                Some(DrawnFault::Mood(behavior)) => plan.behavior = behavior,
                 None => {}
             }
         }
@@ -134,7 +134,7 @@ mod tests {
                     OpponentBehavior::Leaves,
                     OpponentBehavior::Talks
                 ]
-                .contains(&plan.mood)
+                .contains(&plan.behavior)
             );
         }
         assert_eq!(
@@ -152,9 +152,9 @@ mod tests {
         for number in 0..3000 {
             let plan = mix.plan(number);
             assert!(plan.strikes.len() <= 2 * MOST as usize);
-            assert!(plan.strikes.iter().all(|strike| strike.times <= 3));
-            names.extend(plan.strikes.iter().map(|strike| strike.blow.name()));
-            names.insert(plan.mood.name().to_owned());
+            assert!(plan.strikes.iter().all(|trigger| trigger.times <= 3));
+            names.extend(plan.strikes.iter().map(|trigger| trigger.injection.name()));
+            names.insert(plan.behavior.name().to_owned());
         }
         for name in [
             "server restart",

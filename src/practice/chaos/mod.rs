@@ -3,7 +3,7 @@
 //! A [`Fault`] is what goes wrong with one request, a [`Mess`] what goes wrong on an open stream, a
 //! [`Havoc`] what the whole server does, a [`Mood`] how an opponent behaves. A [`Strike`] brings one
 //! of them down at a phase of a game. Scripts come from a file, mixes from a seed; every fault is
-//! bounded, and each that strikes is counted. Nothing here decides what is right: that is `blame`.
+//! bounded, and each that strikes is counted. Nothing here decides what is right: that is `attribution`.
 
 mod fault;
 mod file;

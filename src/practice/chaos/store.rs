@@ -52,13 +52,17 @@ impl Faults {
     }
 
     /// Strikes the games that come to its phase, until it has struck as often as it may.
-    pub fn strike(&self, strike: Trigger) {
-        self.lock().strikes.push(strike);
+    pub fn trigger(&self, trigger: Trigger) {
+        self.lock().strikes.push(trigger);
     }
 
     /// How many strikes are still to come, those planned for one game aside.
     pub fn strikes_left(&self) -> u32 {
-        self.lock().strikes.iter().map(|strike| strike.times).sum()
+        self.lock()
+            .strikes
+            .iter()
+            .map(|trigger| trigger.times)
+            .sum()
     }
 
     /// Everything in a script.
@@ -68,8 +72,8 @@ impl Faults {
             inner.arm((place, None), fault);
         }
         inner.strikes.extend(script.strikes);
-        if let Some(mood) = script.mood {
-            inner.mix = Some(FaultMix::of_mood(mood));
+        if let Some(behavior) = script.behavior {
+            inner.mix = Some(FaultMix::of_mood(behavior));
         }
     }
 
@@ -79,8 +83,8 @@ impl Faults {
     }
 
     /// Every opponent from now on behaves like this.
-    pub fn moods(&self, mood: OpponentBehavior) {
-        self.lock().mix = Some(FaultMix::of_mood(mood));
+    pub fn moods(&self, behavior: OpponentBehavior) {
+        self.lock().mix = Some(FaultMix::of_mood(behavior));
     }
 
     /// What is to befall one game, in the place of what the mix would have.
@@ -101,8 +105,8 @@ impl Faults {
         if !inner.plans.contains_key(game)
             && let Some(plan) = inner.mix.as_ref().map(|mix| mix.plan(number))
         {
-            if plan.mood != OpponentBehavior::Plain {
-                inner.count(plan.mood.name().to_owned());
+            if plan.behavior != OpponentBehavior::Plain {
+                inner.count(plan.behavior.name().to_owned());
             }
             inner.plans.insert(game.to_owned(), plan);
         }
@@ -115,12 +119,12 @@ impl Faults {
         inner.calls.retain(|(_, at), _| at.as_deref() != Some(game));
     }
 
-    pub(crate) fn mood(&self, game: &str) -> OpponentBehavior {
+    pub(crate) fn behavior(&self, game: &str) -> OpponentBehavior {
         let inner = self.lock();
         inner
             .plans
             .get(game)
-            .map_or(OpponentBehavior::Plain, |plan| plan.mood)
+            .map_or(OpponentBehavior::Plain, |plan| plan.behavior)
     }
 
     /// The fault of a request; those of its game go first.
@@ -148,14 +152,14 @@ impl Faults {
             take_due(&mut plan.strikes, phase, ply, &mut planned);
         }
         let spacing = inner.mix.as_ref().map_or(Duration::ZERO, FaultMix::spacing);
-        for blow in planned {
-            if !is_wide(&blow) || inner.may_strike_all(spacing) {
-                due.push(blow);
+        for injection in planned {
+            if !is_wide(&injection) || inner.may_strike_all(spacing) {
+                due.push(injection);
             }
         }
-        for blow in &due {
-            if !matches!(blow, Injection::Call(..)) {
-                inner.count(blow.name());
+        for injection in &due {
+            if !matches!(injection, Injection::Call(..)) {
+                inner.count(injection.name());
             }
         }
         due
@@ -184,22 +188,24 @@ impl Inner {
 }
 
 fn take_due(strikes: &mut Vec<Trigger>, phase: GamePhase, ply: usize, due: &mut Vec<Injection>) {
-    for strike in strikes.iter_mut() {
-        if strike.phase == phase && strike.ply <= ply && strike.times > 0 {
-            strike.times -= 1;
-            due.push(strike.blow.clone());
+    for trigger in strikes.iter_mut() {
+        if trigger.phase == phase && trigger.ply <= ply && trigger.times > 0 {
+            trigger.times -= 1;
+            due.push(trigger.injection.clone());
         }
     }
-    strikes.retain(|strike| strike.times > 0);
+    strikes.retain(|trigger| trigger.times > 0);
 }
 
 /// Whether every game feels it.
-fn is_wide(blow: &Injection) -> bool {
-    match blow {
+fn is_wide(injection: &Injection) -> bool {
+    match injection {
         Injection::Call(place, _) => !place.is_of_a_game(),
-        Injection::Stream(channel, mess) => *channel == Channel::Events && mess.is_a_loss(),
-        Injection::World(havoc) => !matches!(
-            havoc,
+        Injection::Stream(channel, stream_fault) => {
+            *channel == Channel::Events && stream_fault.is_a_loss()
+        }
+        Injection::World(server_fault) => !matches!(
+            server_fault,
             ServerFault::GiveTime { .. }
                 | ServerFault::ClockJump { .. }
                 | ServerFault::ChatFlood { .. }
@@ -215,16 +221,16 @@ mod tests {
     #[test]
     fn a_strike_waits_for_its_phase_and_ply_and_is_used_up() {
         let faults = Faults::default();
-        let blow = Injection::Stream(Channel::Game, StreamFault::Break);
-        let strike = Trigger::at(GamePhase::OurTurn, blow.clone())
+        let injection = Injection::Stream(Channel::Game, StreamFault::Break);
+        let trigger = Trigger::at(GamePhase::OurTurn, injection.clone())
             .from_ply(4)
             .times(2);
-        faults.strike(strike);
+        faults.trigger(trigger);
         assert!(faults.due("g", GamePhase::OurTurn, 3).is_empty());
         assert!(faults.due("g", GamePhase::TheirTurn, 5).is_empty());
         assert_eq!(faults.due("g", GamePhase::OurTurn, 4).len(), 1);
         assert_eq!(faults.strikes_left(), 1);
-        assert_eq!(faults.due("h", GamePhase::OurTurn, 9), [blow]);
+        assert_eq!(faults.due("h", GamePhase::OurTurn, 9), [injection]);
         assert!(faults.due("g", GamePhase::OurTurn, 9).is_empty());
         assert_eq!(faults.struck()["game: stream reset"], 2);
     }

@@ -13,7 +13,7 @@ use crate::practice::time::{Millis, Timing};
 pub(super) struct Presence {
     streams: u32,
     /// A partner inside the server cannot leave.
-    resident: bool,
+    task: bool,
     away_since: Option<Millis>,
     left_the_page: bool,
     next_notice: Option<Millis>,
@@ -53,11 +53,11 @@ impl Patience {
 }
 
 impl Presence {
-    pub(super) fn new(resident: bool, now: Millis) -> Self {
+    pub(super) fn new(task: bool, now: Millis) -> Self {
         Self {
             streams: 0,
-            resident,
-            away_since: (!resident).then_some(now),
+            task,
+            away_since: (!task).then_some(now),
             left_the_page: false,
             next_notice: None,
             told_it_is_long: false,
@@ -89,7 +89,7 @@ impl Presence {
     /// A stream was closed.
     pub(super) fn leave(&mut self, now: Millis, left_the_page: bool) {
         self.streams = self.streams.saturating_sub(1);
-        if self.streams == 0 && !self.resident {
+        if self.streams == 0 && !self.task {
             self.away_since = Some(now);
             self.left_the_page = left_the_page;
         }
@@ -177,8 +177,8 @@ mod tests {
         player.arrive();
         player.leave(Millis(0), true);
         assert_eq!(player.long_gone_at(BLITZ, &timing), Some(Millis(11_000)));
-        let resident = Presence::new(true, Millis(0));
-        assert_eq!(resident.long_gone_at(BLITZ, &timing), None);
+        let task = Presence::new(true, Millis(0));
+        assert_eq!(task.long_gone_at(BLITZ, &timing), None);
     }
 
     #[test]

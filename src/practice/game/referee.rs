@@ -27,7 +27,7 @@ pub(crate) struct PlayerSide {
     /// Four letters after the id of the game make the private id of this side.
     pub(crate) secret: String,
     /// Lives inside the server, so it is always there.
-    pub(crate) resident: bool,
+    pub(crate) task: bool,
 }
 
 impl PlayerSide {
@@ -94,7 +94,7 @@ pub(crate) struct ServerGame {
 
 impl ServerGame {
     pub(crate) fn new(setup: GameSpec, now: Millis) -> Self {
-        let presence = [0, 1].map(|side| Presence::new(setup.seats[side].resident, now));
+        let presence = [0, 1].map(|side| Presence::new(setup.seats[side].task, now));
         Self {
             clock: Clock::new(setup.terms.time, now).faster(setup.timing.clock_speed),
             created: now,

@@ -21,7 +21,7 @@ fn seat(name: &str, title: Option<&'static str>) -> PlayerSide {
         rating: Rating::default(),
         takebacks: true,
         secret: "abcd".to_owned(),
-        resident: false,
+        task: false,
     }
 }
 

@@ -19,12 +19,12 @@ pub(super) async fn account(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
 ) -> Response {
-    let json = app.hall.with(|house, now| {
-        house.count_profile_call(&caller.user, now)?;
-        let account = house
+    let json = app.shared.with(|state, now| {
+        state.count_profile_call(&caller.user, now)?;
+        let account = state
             .account(&caller.user)
             .ok_or_else(ApiError::not_found)?;
-        Ok::<_, ApiError>(house.user_json(account, true, now))
+        Ok::<_, ApiError>(state.user_json(account, true, now))
     });
     json.map_or_else(IntoResponse::into_response, |json| {
         Json(json).into_response()
@@ -43,8 +43,8 @@ pub(super) async fn playing(
 ) -> Response {
     let most = query.nb.unwrap_or(9).clamp(1, 50);
     Json(
-        app.hall
-            .see(|house, now| house.now_playing(&caller.user, most, now)),
+        app.shared
+            .see(|state, now| state.now_playing(&caller.user, most, now)),
     )
     .into_response()
 }
@@ -53,18 +53,18 @@ pub(super) async fn upgrade(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
 ) -> Response {
-    done_or(app.hall.with(|house, _| house.upgrade(&caller.user)))
+    done_or(app.shared.with(|state, _| state.upgrade(&caller.user)))
 }
 
 /// Comma separated tokens in, what each of them is out.
 pub(super) async fn token_test(State(app): State<App>, body: String) -> Response {
-    let answer: Map<String, Value> = app.hall.see(|house, _| {
+    let answer: Map<String, Value> = app.shared.see(|state, _| {
         body.split(',')
             .map(str::trim)
             .filter(|token| !token.is_empty())
             .take(1000)
             .map(|token| {
-                let known = house.token(token).map(|grant| {
+                let known = state.token(token).map(|grant| {
                     json!({ "userId": grant.user, "scopes": grant.scopes.join(","), "expires": null })
                 });
                 (token.to_owned(), known.unwrap_or(Value::Null))
@@ -78,7 +78,7 @@ pub(super) async fn revoke(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
 ) -> Response {
-    app.hall.with(|house, _| house.revoke(&caller.token));
+    app.shared.with(|state, _| state.revoke(&caller.token));
     StatusCode::NO_CONTENT.into_response()
 }
 
@@ -87,11 +87,11 @@ pub(super) async fn events(
     Extension(caller): Extension<Caller>,
     fault: Option<Extension<PendingStreamFault>>,
 ) -> Response {
-    match app.hall.open_events(&caller.token, &caller.user) {
+    match app.shared.open_events(&caller.token, &caller.user) {
         Ok(mailbox) => {
             let reader = StreamOwner::Events { user: caller.user };
-            stream_of(app.hall, mailbox, reader, stream_fault(fault).as_ref())
+            stream_of(app.shared, mailbox, reader, stream_fault(fault).as_ref())
         }
-        Err(denial) => denial.into_response(),
+        Err(error) => error.into_response(),
     }
 }

@@ -15,7 +15,7 @@ use super::fields::Fields;
 use super::reply::done_or;
 
 pub(super) async fn list(State(app): State<App>) -> Response {
-    Json(app.hall.see(ServerState::arena_list)).into_response()
+    Json(app.shared.see(ServerState::arena_list)).into_response()
 }
 
 /// Anybody may look; who looks with a token is told whether it may come in.
@@ -24,9 +24,9 @@ pub(super) async fn show(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Response {
-    let json = app.hall.see(|house, now| {
-        let caller = caller_of(house, &headers);
-        house.shown_arena(&id, caller.as_ref().map(|it| it.user.as_str()), now)
+    let json = app.shared.see(|state, now| {
+        let caller = caller_of(state, &headers);
+        state.shown_arena(&id, caller.as_ref().map(|it| it.user.as_str()), now)
     });
     json.map_or_else(
         || ApiError::not_found().into_response(),
@@ -45,9 +45,9 @@ pub(super) async fn join(
         team: fields.get("team").map(str::to_owned),
         pair_me: fields.is_true("pairMeAsap"),
     };
-    done_or(app.hall.with(|house, now| {
-        house.count_join(&caller.user, now)?;
-        house.join_arena(&caller.user, &id, &entrance, now)
+    done_or(app.shared.with(|state, now| {
+        state.count_join(&caller.user, now)?;
+        state.join_arena(&caller.user, &id, &entrance, now)
     }))
 }
 
@@ -57,8 +57,8 @@ pub(super) async fn withdraw(
     Path(id): Path<String>,
 ) -> Response {
     done_or(
-        app.hall
-            .with(|house, now| house.leave_arena(&caller.user, &id, now)),
+        app.shared
+            .with(|state, now| state.leave_arena(&caller.user, &id, now)),
     )
 }
 
@@ -68,8 +68,8 @@ pub(super) async fn join_team(
     Path(team): Path<String>,
 ) -> Response {
     done_or(
-        app.hall
-            .with(|house, _| house.join_team(&caller.user, &team)),
+        app.shared
+            .with(|state, _| state.join_team(&caller.user, &team)),
     )
 }
 
@@ -79,7 +79,7 @@ pub(super) async fn quit_team(
     Path(team): Path<String>,
 ) -> Response {
     done_or(
-        app.hall
-            .with(|house, _| house.quit_team(&caller.user, &team)),
+        app.shared
+            .with(|state, _| state.quit_team(&caller.user, &team)),
     )
 }

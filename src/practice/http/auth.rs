@@ -33,11 +33,11 @@ pub(super) async fn authenticate(
 ) -> Response {
     let known = gate
         .app
-        .hall
-        .see(|house, _| identify(house, request.headers(), gate.accepted));
+        .shared
+        .see(|state, _| identify(state, request.headers(), gate.accepted));
     let (caller, scopes) = match known {
         Ok(known) => known,
-        Err(denial) => return denial.into_response(),
+        Err(error) => return error.into_response(),
     };
     request.extensions_mut().insert(caller);
     let mut response = next.run(request).await;
@@ -53,13 +53,13 @@ pub(super) async fn authenticate(
 }
 
 /// Who is calling, where that may be anybody.
-pub(super) fn caller_of(house: &ServerState, headers: &HeaderMap) -> Option<Caller> {
-    let (caller, _) = identify(house, headers, &[]).ok()?;
+pub(super) fn caller_of(state: &ServerState, headers: &HeaderMap) -> Option<Caller> {
+    let (caller, _) = identify(state, headers, &[]).ok()?;
     Some(caller)
 }
 
 fn identify(
-    house: &ServerState,
+    state: &ServerState,
     headers: &HeaderMap,
     accepted: &[&str],
 ) -> Result<(Caller, String), ApiError> {
@@ -67,7 +67,7 @@ fn identify(
         .and_then(|value| value.strip_prefix("Bearer "))
         .ok_or_else(|| ApiError::text(401, "Missing authorization header"))?
         .trim();
-    let grant = house
+    let grant = state
         .token(token)
         .ok_or_else(|| ApiError::text(401, "No such token"))?;
     let agent = text(headers, header::USER_AGENT).unwrap_or_default();

@@ -44,11 +44,11 @@ impl StreamOwner {
 
 /// A stream that somebody reads; tells the house when it is dropped.
 struct OpenStream {
-    hall: Arc<SharedServer>,
+    shared: Arc<SharedServer>,
     mailbox: Arc<Outbox>,
     reader: StreamOwner,
     due: Option<(usize, StreamFault)>,
-    manner: StreamSender,
+    sender: StreamSender,
     /// How the stream is lost with its next line, whenever that comes.
     cutting: Option<&'static str>,
     lines: usize,
@@ -56,29 +56,29 @@ struct OpenStream {
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        self.hall.forget(&self.mailbox);
-        self.hall.with(|house, now| match &self.reader {
-            StreamOwner::Events { user } => house.close_event_stream(user, now),
-            StreamOwner::Game { id, side } => house.leave(id, *side, false, now),
-            StreamOwner::Challenge { id } => house.let_go_of_challenge(id, now),
+        self.shared.forget(&self.mailbox);
+        self.shared.with(|state, now| match &self.reader {
+            StreamOwner::Events { user } => state.close_event_stream(user, now),
+            StreamOwner::Game { id, side } => state.leave(id, *side, false, now),
+            StreamOwner::Challenge { id } => state.let_go_of_challenge(id, now),
         });
     }
 }
 
 /// The answer that is a stream.
 pub(super) fn stream_of(
-    hall: Arc<SharedServer>,
+    shared: Arc<SharedServer>,
     mailbox: Arc<Outbox>,
     reader: StreamOwner,
     fault: Option<&Fault>,
 ) -> Response {
-    hall.journal.opened(&reader.key(), hall.now());
+    shared.log.opened(&reader.key(), shared.now());
     let open = OpenStream {
-        hall,
+        shared,
         mailbox,
         reader,
         due: fault.and_then(Fault::on_a_stream),
-        manner: StreamSender::default(),
+        sender: StreamSender::default(),
         cutting: None,
         lines: 0,
     };
@@ -97,15 +97,15 @@ pub(super) fn stream_of(
 impl OpenStream {
     async fn next(&mut self) -> OutgoingChunk {
         loop {
-            if let Some((_, mess)) = self.due.take_if(|(after, _)| *after <= self.lines) {
-                self.mess(mess);
+            if let Some((_, stream_fault)) = self.due.take_if(|(after, _)| *after <= self.lines) {
+                self.stream_fault(stream_fault);
             }
-            if !self.manner.cuts()
+            if !self.sender.cuts()
                 && let Some(how) = self.cutting.take()
             {
                 self.lost(how);
             }
-            if let Some(piece) = self.manner.next() {
+            if let Some(piece) = self.sender.next() {
                 // Each piece is to leave on its own.
                 tokio::task::yield_now().await;
                 if piece == OutgoingChunk::Break {
@@ -114,8 +114,8 @@ impl OpenStream {
                 }
                 return piece;
             }
-            let keep_alive = self.hall.timing.keep_alive;
-            let patience = if self.manner.holds() {
+            let keep_alive = self.shared.timing.keep_alive;
+            let patience = if self.sender.holds() {
                 keep_alive / HOLDING
             } else {
                 keep_alive
@@ -123,30 +123,32 @@ impl OpenStream {
             match timeout(patience, self.mailbox.next()).await {
                 Ok(Ok(OutboxItem::Line(line))) => {
                     self.lines += 1;
-                    self.manner.line(line);
+                    self.sender.line(line);
                 }
-                Ok(Ok(OutboxItem::Mess(mess))) => self.mess(mess),
-                Ok(Err(_)) if self.manner.holds() => self.manner.breathe(),
+                Ok(Ok(OutboxItem::Mess(stream_fault))) => self.stream_fault(stream_fault),
+                Ok(Err(_)) if self.sender.holds() => self.sender.breathe(),
                 Ok(Err(StreamEnd::Closed)) => return OutgoingChunk::End,
                 Ok(Err(StreamEnd::Broken)) => return OutgoingChunk::Break,
-                Err(_) => self.manner.breathe(),
+                Err(_) => self.sender.breathe(),
             }
         }
     }
 
-    fn mess(&mut self, mess: StreamFault) {
-        match &mess {
+    fn stream_fault(&mut self, stream_fault: StreamFault) {
+        match &stream_fault {
             // Until then it is as good as ever, which on the event stream may be for long.
-            StreamFault::Truncate(_) | StreamFault::Tear(_) => self.cutting = Some(mess.name()),
-            _ if mess.is_a_loss() => self.lost(mess.name()),
+            StreamFault::Truncate(_) | StreamFault::Tear(_) => {
+                self.cutting = Some(stream_fault.name())
+            }
+            _ if stream_fault.is_a_loss() => self.lost(stream_fault.name()),
             _ => {}
         }
-        self.manner.mess(mess);
+        self.sender.stream_fault(stream_fault);
     }
 
     /// From now on it is of no use.
     fn lost(&self, how: &'static str) {
-        let hall = &self.hall;
-        hall.journal.lost(&self.reader.key(), how, hall.now());
+        let shared = &self.shared;
+        shared.log.lost(&self.reader.key(), how, shared.now());
     }
 }

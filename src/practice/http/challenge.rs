@@ -22,24 +22,24 @@ pub(super) async fn create(
     Path(dest): Path<String>,
     fields: Fields,
 ) -> Response {
-    let created = read_wish(&fields).and_then(|wish| {
-        app.hall.with(|house, now| {
-            let id = house.challenge(&caller.user, &dest.to_lowercase(), wish, now)?;
-            let challenge = house.pending(&id).ok_or_else(ApiError::not_found)?;
+    let created = read_wish(&fields).and_then(|request| {
+        app.shared.with(|state, now| {
+            let id = state.challenge(&caller.user, &dest.to_lowercase(), request, now)?;
+            let challenge = state.pending(&id).ok_or_else(ApiError::not_found)?;
             Ok((
                 id,
-                house.challenge_json(challenge, Some(Direction::Out), now),
+                state.challenge_json(challenge, Some(Direction::Out), now),
             ))
         })
     });
     match created {
         Ok((id, json)) if fields.is_true("keepAliveStream") => {
             let first = serde_json::to_string(&json).unwrap_or_default();
-            let mailbox = app.hall.open_challenge(&id, first);
-            stream_of(app.hall, mailbox, StreamOwner::Challenge { id }, None)
+            let mailbox = app.shared.open_challenge(&id, first);
+            stream_of(app.shared, mailbox, StreamOwner::Challenge { id }, None)
         }
         Ok((_, json)) => Json(json).into_response(),
-        Err(denial) => denial.into_response(),
+        Err(error) => error.into_response(),
     }
 }
 
@@ -106,8 +106,8 @@ fn read_clock(limit: u32, increment: u32) -> Result<TimeControl, ApiError> {
 
 pub(super) async fn list(State(app): State<App>, Extension(caller): Extension<Caller>) -> Response {
     let (to_us, from_us) = app
-        .hall
-        .see(|house, now| house.challenges_of(&caller.user, now));
+        .shared
+        .see(|state, now| state.challenges_of(&caller.user, now));
     Json(json!({ "in": to_us, "out": from_us })).into_response()
 }
 
@@ -116,14 +116,14 @@ pub(super) async fn show(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Response {
-    let json = app.hall.see(|house, now| {
-        let challenge = house.pending(&id).filter(|it| it.concerns(&caller.user))?;
+    let json = app.shared.see(|state, now| {
+        let challenge = state.pending(&id).filter(|it| it.concerns(&caller.user))?;
         let direction = if challenge.dest == caller.user {
             Direction::In
         } else {
             Direction::Out
         };
-        Some(house.challenge_json(challenge, Some(direction), now))
+        Some(state.challenge_json(challenge, Some(direction), now))
     });
     json.map_or_else(
         || ApiError::not_found().into_response(),
@@ -137,8 +137,8 @@ pub(super) async fn accept(
     Path(id): Path<String>,
 ) -> Response {
     done_or(
-        app.hall
-            .with(|house, now| house.accept(&caller.user, &id, now)),
+        app.shared
+            .with(|state, now| state.accept(&caller.user, &id, now)),
     )
 }
 
@@ -150,8 +150,8 @@ pub(super) async fn decline(
 ) -> Response {
     let reason = Reason::of(fields.get("reason").unwrap_or("generic"));
     done_or(
-        app.hall
-            .with(|house, now| house.decline(&caller.user, &id, reason, now)),
+        app.shared
+            .with(|state, now| state.decline(&caller.user, &id, reason, now)),
     )
 }
 
@@ -161,10 +161,10 @@ pub(super) async fn cancel(
     Path(id): Path<String>,
 ) -> Response {
     match app
-        .hall
-        .with(|house, now| house.cancel(&caller.user, &id, now))
+        .shared
+        .with(|state, now| state.cancel(&caller.user, &id, now))
     {
         Ok(()) => done(),
-        Err(denial) => denial.into_response(),
+        Err(error) => error.into_response(),
     }
 }

@@ -26,13 +26,13 @@ pub(super) async fn one(
         .and_then(|accept| accept.to_str().ok())
         .is_some_and(|accept| accept.contains("application/json"));
     let with_moves = !matches!(wanted.moves.as_deref(), Some("false" | "0" | "no"));
-    let answer = app.hall.see(|house, _| {
+    let answer = app.shared.see(|state, _| {
         if json {
-            let game = house.export(&id, with_moves)?;
+            let game = state.export(&id, with_moves)?;
             return Some(Json(game).into_response());
         }
         let kind = [(header::CONTENT_TYPE, "application/x-chess-pgn")];
-        Some((kind, house.export_pgn(&id)?).into_response())
+        Some((kind, state.export_pgn(&id)?).into_response())
     });
     match answer {
         Some(answer) => answer,

@@ -27,51 +27,51 @@ pub(super) fn stream_fault(left: Option<Extension<PendingStreamFault>>) -> Optio
 /// Stands before everything else.
 pub(super) async fn misbehave(
     State(app): State<App>,
-    ConnectInfo(cutter): ConnectInfo<ConnectionKiller>,
+    ConnectInfo(killer): ConnectInfo<ConnectionKiller>,
     request: Request,
     next: Next,
 ) -> Response {
     let Some(asked) = RequestTarget::of(request.method(), request.uri().path()) else {
         return next.run(request).await;
     };
-    let hall = &app.hall;
-    let caller = hall.see(|house, _| caller_of(house, request.headers()));
+    let shared = &app.shared;
+    let caller = shared.see(|state, _| caller_of(state, request.headers()));
     let call = asked.by(caller.as_ref());
     let game = call.game;
-    hall.journal.called(call, hall.now());
+    shared.log.called(call, shared.now());
     if let (Some(game), Some(uci)) = (game, call.uci) {
-        hall.move_came(game, uci);
+        shared.move_came(game, uci);
     }
-    let fault = hall.faults.take(call.place, game);
+    let fault = shared.faults.take(call.place, game);
     if let (Some(game), Some(fault)) = (game, &fault) {
         let line = format!("{}: {}", call.place.name(), fault.name());
-        hall.journal.tell(game, hall.now(), line);
+        shared.log.tell(game, shared.now(), line);
     }
-    let response = carry_out(fault, &cutter, request, next).await;
+    let response = run_effect(fault, &killer, request, next).await;
     let status = response.status().as_u16();
-    hall.journal.answered(call, status, hall.now());
+    shared.log.answered(call, status, shared.now());
     if let Some(game) = game.filter(|_| call.place == Endpoint::Move && status == 400) {
-        hall.journal.move_refused(game);
+        shared.log.move_refused(game);
     }
     response
 }
 
 /// Answers a request, or does not.
-async fn carry_out(
+async fn run_effect(
     fault: Option<Fault>,
-    cutter: &ConnectionKiller,
+    killer: &ConnectionKiller,
     mut request: Request,
     next: Next,
 ) -> Response {
     match fault {
         None => next.run(request).await,
         Some(Fault::LoseRequest) => {
-            cutter.cut();
+            killer.cut();
             StatusCode::SERVICE_UNAVAILABLE.into_response()
         }
         Some(Fault::LoseReply) => {
             let answer = next.run(request).await;
-            cutter.cut();
+            killer.cut();
             answer
         }
         Some(Fault::Swallow) => std::future::pending().await,

@@ -22,14 +22,14 @@ use super::fields::Fields;
 use super::reply::{done_or, nothing_here};
 
 /// The guards before every call of the Bot API at a game.
-fn guard(house: &ServerState, caller: &Caller, id: &str) -> Result<Color, ApiError> {
-    if !house.account(&caller.user).is_some_and(Account::is_bot) {
+fn guard(state: &ServerState, caller: &Caller, id: &str) -> Result<Color, ApiError> {
+    if !state.account(&caller.user).is_some_and(Account::is_bot) {
         return Err(ApiError::refused(
             "This endpoint can only be used with a Bot account. \
              See https://lichess.org/api#operation/botAccountUpgrade",
         ));
     }
-    let (round, side) = house.seat_at(&caller.user, id)?;
+    let (round, side) = state.seat_at(&caller.user, id)?;
     if !ServerState::is_bot_compatible(round) {
         return Err(ApiError::refused(
             "This game cannot be played with the Bot API.",
@@ -45,9 +45,9 @@ fn act(
     id: &str,
     action: impl FnOnce(&mut ServerGame, Color, Millis) -> Result<(), Refusal>,
 ) -> Result<(), ApiError> {
-    app.hall.with(|house, now| {
-        guard(house, caller, id)?;
-        house.act(&caller.user, id, now, |round, side| {
+    app.shared.with(|state, now| {
+        guard(state, caller, id)?;
+        state.act(&caller.user, id, now, |round, side| {
             action(round, side, now)
         })
     })
@@ -59,23 +59,23 @@ pub(super) async fn stream(
     Path(id): Path<String>,
     fault: Option<Extension<PendingStreamFault>>,
 ) -> Response {
-    let side = match app.hall.see(|house, _| guard(house, &caller, &id)) {
+    let side = match app.shared.see(|state, _| guard(state, &caller, &id)) {
         Ok(side) => side,
-        Err(denial) => return denial.into_response(),
+        Err(error) => return error.into_response(),
     };
     let key = GameStreamKey {
         game: id.clone(),
         side,
         agent: caller.agent,
     };
-    match app.hall.open_game(key) {
+    match app.shared.open_game(key) {
         Ok(mailbox) => stream_of(
-            app.hall,
+            app.shared,
             mailbox,
             StreamOwner::Game { id, side },
             stream_fault(fault).as_ref(),
         ),
-        Err(denial) => denial.into_response(),
+        Err(error) => error.into_response(),
     }
 }
 
@@ -153,8 +153,8 @@ command!(claim claim_draw, round, side, now => round.claim_draw(side, now));
 
 /// A refused claim takes its time to be answered.
 async fn after_a_while(app: &App, outcome: Result<(), ApiError>) -> Response {
-    if outcome.as_ref().is_err_and(|denial| denial.status == 400) {
-        tokio::time::sleep(app.hall.timing.claim_refusal).await;
+    if outcome.as_ref().is_err_and(|error| error.status == 400) {
+        tokio::time::sleep(app.shared.timing.claim_refusal).await;
     }
     done_or(outcome)
 }
@@ -168,9 +168,9 @@ pub(super) async fn read_chat(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Response {
-    let chat = app.hall.see(|house, _| {
-        guard(house, &caller, &id)?;
-        let table = house.table(&id).ok_or_else(ApiError::not_found)?;
+    let chat = app.shared.see(|state, _| {
+        guard(state, &caller, &id)?;
+        let table = state.table(&id).ok_or_else(ApiError::not_found)?;
         let lines = table
             .chat
             .iter()
@@ -197,8 +197,8 @@ pub(super) async fn write_chat(
     let Some(text) = fields.get("text") else {
         return ApiError::form("text", "This field is required").into_response();
     };
-    done_or(app.hall.with(|house, _| {
-        guard(house, &caller, &id)?;
-        house.chat(&caller.user, &id, room, text)
+    done_or(app.shared.with(|state, _| {
+        guard(state, &caller, &id)?;
+        state.chat(&caller.user, &id, room, text)
     }))
 }

@@ -16,12 +16,12 @@ use super::{account, arena, challenge, export, game, users};
 /// What every request shares.
 #[derive(Clone, Debug)]
 pub(in crate::practice) struct App {
-    pub(in crate::practice) hall: Arc<SharedServer>,
+    pub(in crate::practice) shared: Arc<SharedServer>,
 }
 
 /// The Bot API.
-pub(in crate::practice) fn router(hall: Arc<SharedServer>) -> Router {
-    let app = App { hall };
+pub(in crate::practice) fn router(shared: Arc<SharedServer>) -> Router {
+    let app = App { shared };
     let gated = |routes: Router<App>, accepted| {
         routes.route_layer(from_fn_with_state(
             ScopeGuard {

@@ -35,8 +35,8 @@ pub(super) struct StreamSender {
 
 impl StreamSender {
     /// Something goes wrong here.
-    pub(super) fn mess(&mut self, mess: StreamFault) {
-        match mess {
+    pub(super) fn stream_fault(&mut self, stream_fault: StreamFault) {
+        match stream_fault {
             StreamFault::End => self.ready.push_back(OutgoingChunk::End),
             StreamFault::Break => self.ready.push_back(OutgoingChunk::Break),
             StreamFault::Silence => self.ready.push_back(OutgoingChunk::Silence),
@@ -175,16 +175,16 @@ mod tests {
     use super::*;
 
     fn sent(messes: &[StreamFault], lines: &[&str]) -> Vec<String> {
-        let mut manner = StreamSender::default();
-        for mess in messes {
-            manner.mess(mess.clone());
+        let mut sender = StreamSender::default();
+        for stream_fault in messes {
+            sender.stream_fault(stream_fault.clone());
         }
         for line in lines {
-            manner.line((*line).to_owned());
+            sender.line((*line).to_owned());
         }
-        manner.breathe();
+        sender.breathe();
         let mut sent = Vec::new();
-        while let Some(piece) = manner.next() {
+        while let Some(piece) = sender.next() {
             sent.push(match piece {
                 OutgoingChunk::Bytes(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
                 other => format!("{other:?}"),

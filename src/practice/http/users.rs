@@ -19,32 +19,32 @@ pub(super) struct Asked {
 }
 
 pub(super) async fn status(State(app): State<App>, Query(asked): Query<Asked>) -> Response {
-    let list: Vec<_> = app.hall.see(|house, now| {
+    let list: Vec<_> = app.shared.see(|state, now| {
         asked
             .ids
             .split(',')
             .take(100)
-            .filter_map(|id| house.user_status(id.trim(), asked.with_game_ids, now))
+            .filter_map(|id| state.user_status(id.trim(), asked.with_game_ids, now))
             .collect()
     });
     Json(list).into_response()
 }
 
 pub(super) async fn many(State(app): State<App>, body: String) -> Response {
-    let list: Vec<_> = app.hall.see(|house, now| {
+    let list: Vec<_> = app.shared.see(|state, now| {
         body.split(',')
             .take(300)
-            .filter_map(|id| house.account(&id.trim().to_lowercase()))
-            .map(|account| house.user_json(account, false, now))
+            .filter_map(|id| state.account(&id.trim().to_lowercase()))
+            .map(|account| state.user_json(account, false, now))
             .collect()
     });
     Json(list).into_response()
 }
 
 pub(super) async fn one(State(app): State<App>, Path(name): Path<String>) -> Response {
-    let json = app.hall.see(|house, now| {
-        let account = house.account(&name.to_lowercase())?;
-        Some(house.user_json(account, true, now))
+    let json = app.shared.see(|state, now| {
+        let account = state.account(&name.to_lowercase())?;
+        Some(state.user_json(account, true, now))
     });
     json.map_or_else(
         || ApiError::not_found().into_response(),
@@ -59,5 +59,5 @@ pub(super) struct HowMany {
 
 pub(super) async fn online_bots(State(app): State<App>, Query(query): Query<HowMany>) -> Response {
     let most = query.nb.unwrap_or(100).clamp(1, 512);
-    lines(&app.hall.see(|house, now| house.online_bots(most, now)))
+    lines(&app.shared.see(|state, now| state.online_bots(most, now)))
 }

@@ -24,7 +24,7 @@ use super::{assets, sse};
 /// What the page's requests share.
 #[derive(Clone, Debug)]
 pub(in crate::practice) struct Page {
-    hall: Arc<SharedServer>,
+    shared: Arc<SharedServer>,
     pub(super) address: SocketAddr,
     /// The account that visitors play.
     bot: Option<Arc<str>>,
@@ -33,13 +33,13 @@ pub(in crate::practice) struct Page {
 
 impl Page {
     pub(in crate::practice) fn new(
-        hall: Arc<SharedServer>,
+        shared: Arc<SharedServer>,
         address: SocketAddr,
         bot: Option<&str>,
     ) -> Self {
         let bot = bot.map(|name| name.to_lowercase().into());
         Self {
-            hall,
+            shared,
             address,
             bot,
             visitors: Arc::default(),
@@ -73,7 +73,7 @@ pub(in crate::practice) fn router(page: Page) -> Router {
 fn answer(outcome: Result<(), ApiError>) -> Response {
     match outcome {
         Ok(()) => Json(json!({ "ok": true })).into_response(),
-        Err(denial) => denial.into_response(),
+        Err(error) => error.into_response(),
     }
 }
 
@@ -91,11 +91,11 @@ async fn new_game(State(page): State<Page>, body: String) -> Response {
             .bot
             .as_deref()
             .ok_or_else(|| ApiError::refused("nobody plays here"))?;
-        page.visitors.admit(&page.hall, bot, color, time)
+        page.visitors.admit(&page.shared, bot, color, time)
     });
     match admitted {
         Ok(ticket) => Json(json!({ "ticket": ticket })).into_response(),
-        Err(denial) => in_words(denial).into_response(),
+        Err(error) => in_words(error).into_response(),
     }
 }
 
@@ -117,16 +117,16 @@ fn read(body: &str) -> Result<(ColorWish, TimeControl), ApiError> {
 }
 
 /// A form's complaint as one sentence.
-fn in_words(denial: ApiError) -> ApiError {
-    let complaint = denial.body["error"]["global"][0]
+fn in_words(error: ApiError) -> ApiError {
+    let complaint = error.body["error"]["global"][0]
         .as_str()
         .map(str::to_lowercase);
-    complaint.map_or(denial, ApiError::refused)
+    complaint.map_or(error, ApiError::refused)
 }
 
 async fn games(State(page): State<Page>) -> Response {
-    let mut list: Vec<_> = page.hall.see(|house, _| {
-        let mut rounds: Vec<_> = house.running().collect();
+    let mut list: Vec<_> = page.shared.see(|state, _| {
+        let mut rounds: Vec<_> = state.running().collect();
         rounds.sort_by_key(|round| std::cmp::Reverse(round.created));
         rounds.into_iter().map(WatchedGame::of).collect()
     });
@@ -136,22 +136,22 @@ async fn games(State(page): State<Page>) -> Response {
 
 async fn events(State(page): State<Page>, Path(ticket): Path<String>) -> Response {
     match page.visitor(&ticket) {
-        Ok(visitor) => sse::for_visitor(page.hall, visitor),
-        Err(denial) => denial.into_response(),
+        Ok(visitor) => sse::for_visitor(page.shared, visitor),
+        Err(error) => error.into_response(),
     }
 }
 
 async fn watch(State(page): State<Page>, Path(game): Path<String>) -> Response {
-    if page.hall.see(|house, _| house.table(&game).is_none()) {
+    if page.shared.see(|state, _| state.table(&game).is_none()) {
         return ApiError::text(404, "there is no such game").into_response();
     }
-    sse::for_spectator(page.hall, game)
+    sse::for_spectator(page.shared, game)
 }
 
 async fn play(State(page): State<Page>, Path((ticket, uci)): Path<(String, String)>) -> Response {
     answer(page.visitor(&ticket).and_then(|visitor| {
-        page.hall.with(|house, now| {
-            house.act(&visitor.user, &visitor.current(), now, |round, side| {
+        page.shared.with(|state, now| {
+            state.act(&visitor.user, &visitor.current(), now, |round, side| {
                 round.play(side, &uci, false, now)
             })
         })
@@ -160,8 +160,8 @@ async fn play(State(page): State<Page>, Path((ticket, uci)): Path<(String, Strin
 
 async fn draw(State(page): State<Page>, Path((ticket, word)): Path<(String, String)>) -> Response {
     answer(page.visitor(&ticket).and_then(|visitor| {
-        page.hall.with(|house, now| {
-            house.act(&visitor.user, &visitor.current(), now, |round, side| {
+        page.shared.with(|state, now| {
+            state.act(&visitor.user, &visitor.current(), now, |round, side| {
                 if word == "yes" {
                     round.draw_yes(side, now);
                 } else {
@@ -180,23 +180,23 @@ async fn simply(
 ) -> Response {
     let visitor = match page.visitor(&ticket) {
         Ok(visitor) => visitor,
-        Err(denial) => return denial.into_response(),
+        Err(error) => return error.into_response(),
     };
-    let outcome = page.hall.with(|house, now| match verb.as_str() {
+    let outcome = page.shared.with(|state, now| match verb.as_str() {
         "resign" => Some(
-            house.act(&visitor.user, &visitor.current(), now, |round, side| {
+            state.act(&visitor.user, &visitor.current(), now, |round, side| {
                 round.resign(side, now)
             }),
         ),
-        "abort" => Some(match house.pending(&visitor.current()) {
+        "abort" => Some(match state.pending(&visitor.current()) {
             Some(challenge) if challenge.standing.is_pending() => {
-                house.cancel(&visitor.user, &visitor.current(), now)
+                state.cancel(&visitor.user, &visitor.current(), now)
             }
-            _ => house.act(&visitor.user, &visitor.current(), now, |round, side| {
+            _ => state.act(&visitor.user, &visitor.current(), now, |round, side| {
                 round.abort(side, now)
             }),
         }),
-        "rematch" => Some(rematch(house, &visitor, now)),
+        "rematch" => Some(rematch(state, &visitor, now)),
         _ => None,
     });
     outcome.map_or_else(

@@ -154,7 +154,7 @@ impl Snapshot {
     }
 
     /// A challenge that is no game yet, or will never be one.
-    pub(super) fn of_challenge(house: &ServerState, challenge: &Challenge) -> Self {
+    pub(super) fn of_challenge(state: &ServerState, challenge: &Challenge) -> Self {
         let start = Position::default();
         let (phase, reason) = match challenge.standing {
             ChallengeState::Declined(reason) => (PagePhase::Declined, Some(reason.text.to_owned())),
@@ -169,8 +169,8 @@ impl Snapshot {
             reason,
             game: None,
             color: color_name(challenge.color),
-            you: PlayerJson::of(house, &challenge.challenger),
-            opponent: PlayerJson::of(house, &challenge.dest),
+            you: PlayerJson::of(state, &challenge.challenger),
+            opponent: PlayerJson::of(state, &challenge.dest),
             fen: start.fen(),
             turn: "white",
             ply: 0,
@@ -178,7 +178,7 @@ impl Snapshot {
             legal: BTreeMap::new(),
             promotions: Vec::new(),
             moves: Vec::new(),
-            clock: ClockJson::standing(challenge.wish.terms.time),
+            clock: ClockJson::standing(challenge.request.terms.time),
             status: Status::Started,
             winner: None,
             draw_offer: None,
@@ -196,10 +196,10 @@ impl PlayerJson {
         }
     }
 
-    fn of(house: &ServerState, user: &str) -> Self {
-        let account = house.account(user);
+    fn of(state: &ServerState, user: &str) -> Self {
+        let account = state.account(user);
         Self {
-            name: house.name_of(user),
+            name: state.name_of(user),
             rating: account.map_or(1500, |account| account.rating.shown()),
             title: account.and_then(crate::practice::account::Account::title),
         }

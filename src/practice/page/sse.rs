@@ -18,7 +18,7 @@ use super::visitor::Visitor;
 
 /// An open page.
 struct OpenStream {
-    hall: Arc<SharedServer>,
+    shared: Arc<SharedServer>,
     who: PageOwner,
     /// What it shows, and when that changes.
     id: String,
@@ -43,12 +43,12 @@ enum HeldPresence {
 }
 
 /// The page of a visitor.
-pub(super) fn for_visitor(hall: Arc<SharedServer>, visitor: Arc<Visitor>) -> Response {
+pub(super) fn for_visitor(shared: Arc<SharedServer>, visitor: Arc<Visitor>) -> Response {
     let moves_on = visitor.follow();
     let id = visitor.current();
     respond(OpenStream {
-        changes: hall.watch(&id),
-        hall,
+        changes: shared.watch(&id),
+        shared,
         who: PageOwner::Visitor { visitor, moves_on },
         id,
         presence: None,
@@ -57,10 +57,10 @@ pub(super) fn for_visitor(hall: Arc<SharedServer>, visitor: Arc<Visitor>) -> Res
 }
 
 /// The page of somebody who watches a game.
-pub(super) fn for_spectator(hall: Arc<SharedServer>, id: String) -> Response {
+pub(super) fn for_spectator(shared: Arc<SharedServer>, id: String) -> Response {
     respond(OpenStream {
-        changes: hall.watch(&id),
-        hall,
+        changes: shared.watch(&id),
+        shared,
         who: PageOwner::Spectator,
         id,
         presence: None,
@@ -95,14 +95,14 @@ impl OpenStream {
 
     /// Waits for a change; false after mere silence.
     async fn wait(&mut self) -> Option<bool> {
-        let silence = tokio::time::sleep(self.hall.timing.keep_alive);
+        let silence = tokio::time::sleep(self.shared.timing.keep_alive);
         match &mut self.who {
             PageOwner::Visitor { visitor, moves_on } => tokio::select! {
                 changed = self.changes.changed() => changed.ok()?,
                 moved_on = moves_on.changed() => {
                     moved_on.ok()?;
                     self.id = visitor.current();
-                    self.changes = self.hall.watch(&self.id);
+                    self.changes = self.shared.watch(&self.id);
                 }
                 () = silence => return Some(false),
             },
@@ -115,15 +115,15 @@ impl OpenStream {
     }
 
     fn look(&self) -> Option<Snapshot> {
-        self.hall.see(|house, now| match &self.who {
-            PageOwner::Visitor { visitor, .. } => match house.seat_at(&visitor.user, &self.id) {
+        self.shared.see(|state, now| match &self.who {
+            PageOwner::Visitor { visitor, .. } => match state.seat_at(&visitor.user, &self.id) {
                 Ok((round, side)) => Some(Snapshot::of_game(round, side, true, now)),
-                Err(_) => house
+                Err(_) => state
                     .pending(&self.id)
-                    .map(|challenge| Snapshot::of_challenge(house, challenge)),
+                    .map(|challenge| Snapshot::of_challenge(state, challenge)),
             },
             PageOwner::Spectator => {
-                let round = &house.table(&self.id)?.round;
+                let round = &state.table(&self.id)?.round;
                 Some(Snapshot::of_game(round, Color::White, false, now))
             }
         })
@@ -134,7 +134,7 @@ impl OpenStream {
         let PageOwner::Visitor { visitor, .. } = &self.who else {
             return;
         };
-        let wanted = match self.hall.side_at(&visitor.user, &self.id) {
+        let wanted = match self.shared.side_at(&visitor.user, &self.id) {
             Ok(side) => HeldPresence::AtGame(self.id.clone(), side),
             Err(_) => HeldPresence::AtChallenge(self.id.clone()),
         };
@@ -142,18 +142,18 @@ impl OpenStream {
             return;
         }
         self.leave();
-        self.hall.with(|house, now| match &wanted {
-            HeldPresence::AtGame(id, side) => house.arrive(id, *side, now),
-            HeldPresence::AtChallenge(id) => house.keep_challenge(id),
+        self.shared.with(|state, now| match &wanted {
+            HeldPresence::AtGame(id, side) => state.arrive(id, *side, now),
+            HeldPresence::AtChallenge(id) => state.keep_challenge(id),
         });
         self.presence = Some(wanted);
     }
 
     fn leave(&mut self) {
         if let Some(presence) = self.presence.take() {
-            self.hall.with(|house, now| match presence {
-                HeldPresence::AtGame(id, side) => house.leave(&id, side, true, now),
-                HeldPresence::AtChallenge(id) => house.let_go_of_challenge(&id, now),
+            self.shared.with(|state, now| match presence {
+                HeldPresence::AtGame(id, side) => state.leave(&id, side, true, now),
+                HeldPresence::AtChallenge(id) => state.let_go_of_challenge(&id, now),
             });
         }
     }

@@ -59,7 +59,7 @@ impl Visitors {
     /// Opens an account for a newcomer, challenges the bot for it, and gives back the ticket.
     pub(super) fn admit(
         &self,
-        hall: &SharedServer,
+        shared: &SharedServer,
         bot: &str,
         color: ColorWish,
         time: TimeControl,
@@ -69,18 +69,18 @@ impl Visitors {
             tickets.admitted += 1;
             tickets.admitted
         };
-        let (ticket, visitor) = hall.with(|house, now| {
+        let (ticket, visitor) = shared.with(|state, now| {
             let name = format!("Visitor-{number}");
-            let user = house
+            let user = state
                 .open_account(&name, AccountKind::Human, now)
                 .ok_or_else(ApiError::not_found)?;
-            let wish = wish(color, time, None);
-            let id = house.challenge(&user, bot, wish, now)?;
+            let request = request(color, time, None);
+            let id = state.challenge(&user, bot, request, now)?;
             let visitor = Visitor {
                 user,
                 current: watch::Sender::new(id),
             };
-            Ok::<_, ApiError>((house.letters(24), visitor))
+            Ok::<_, ApiError>((state.letters(24), visitor))
         })?;
         let mut tickets = self.lock();
         tickets.by_ticket.insert(ticket.clone(), Arc::new(visitor));
@@ -93,7 +93,7 @@ impl Visitors {
     }
 }
 
-fn wish(color: ColorWish, time: TimeControl, rematch_of: Option<String>) -> ChallengeRequest {
+fn request(color: ColorWish, time: TimeControl, rematch_of: Option<String>) -> ChallengeRequest {
     ChallengeRequest {
         terms: GameSettings { time, rated: false },
         color,
@@ -105,19 +105,19 @@ fn wish(color: ColorWish, time: TimeControl, rematch_of: Option<String>) -> Chal
 
 /// Challenges the same opponent again on the same terms, colours swapped.
 pub(super) fn rematch(
-    house: &mut ServerState,
+    state: &mut ServerState,
     visitor: &Visitor,
     now: Millis,
 ) -> Result<(), ApiError> {
     let earlier = visitor.current();
-    let (round, side) = house.seat_at(&visitor.user, &earlier)?;
+    let (round, side) = state.seat_at(&visitor.user, &earlier)?;
     if round.is_playing() {
         return Err(ApiError::refused("the game is still being played"));
     }
     let color = ColorWish::from(!side);
     let opponent = round.seat(!side).user.clone();
-    let wish = wish(color, round.setup.terms.time, Some(earlier));
-    let id = house.challenge(&visitor.user, &opponent, wish, now)?;
+    let request = request(color, round.setup.terms.time, Some(earlier));
+    let id = state.challenge(&visitor.user, &opponent, request, now)?;
     visitor.current.send_replace(id);
     Ok(())
 }

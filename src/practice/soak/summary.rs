@@ -44,14 +44,16 @@ impl SoakReport {
 
     /// The games that the client is to blame for.
     pub fn lost_through_us(&self) -> Vec<&GameReport> {
-        self.games().filter(|game| game.blame.is_ours()).collect()
+        self.games()
+            .filter(|game| game.attribution.is_ours())
+            .collect()
     }
 
     /// How many lost games are blamed on the machine.
     pub fn excused(&self) -> usize {
         let excused = self
             .games()
-            .filter(|game| matches!(game.blame, Attribution::Machine(_)));
+            .filter(|game| matches!(game.attribution, Attribution::Machine(_)));
         excused.count()
     }
 
@@ -157,13 +159,13 @@ impl SoakReport {
         let mut by: BTreeMap<String, usize> = BTreeMap::new();
         for game in self
             .games()
-            .filter(|game| game.blame != Attribution::Nobody)
+            .filter(|game| game.attribution != Attribution::Nobody)
         {
-            *by.entry(game.blame.to_string()).or_default() += 1;
+            *by.entry(game.attribution.to_string()).or_default() += 1;
         }
         writeln!(out, "lost through us: {}", self.lost_through_us().len())?;
-        for (blame, count) in by {
-            writeln!(out, "  {count:>6}  {blame}")?;
+        for (attribution, count) in by {
+            writeln!(out, "  {count:>6}  {attribution}")?;
         }
         writeln!(
             out,
@@ -233,9 +235,9 @@ fn write_story(out: &mut fmt::Formatter<'_>, game: &GameReport) -> fmt::Result {
         game.partner,
         game.status.name(),
         game.plies,
-        game.blame
+        game.attribution
     )?;
-    for line in &game.story {
+    for line in &game.trace {
         writeln!(out, "  {line}")?;
     }
     Ok(())
@@ -264,12 +266,12 @@ mod tests {
             illegal: 0,
             out_of_turn: 0,
             calls: 9,
-            blame: if number < good {
+            attribution: if number < good {
                 Attribution::Nobody
             } else {
                 Attribution::Machine("it was gone until the opponent claimed")
             },
-            story: Vec::new(),
+            trace: Vec::new(),
         };
         SoakReport {
             scheduled: ScheduleReport {

@@ -53,25 +53,25 @@ impl SharedServer {
     /// Opens an account for a partner, which from then on accepts what it can play. A partner that
     /// is there already stays as it is.
     pub(in crate::practice) fn invite(self: &Arc<Self>, invitation: &Invitation) {
-        let newcomer = self.with(|house, now| {
-            let user = house.open_account(&invitation.name, invitation.kind, now)?;
-            let account = house.account_mut(&user)?;
-            if std::mem::replace(&mut account.resident, true) {
+        let newcomer = self.with(|state, now| {
+            let user = state.open_account(&invitation.name, invitation.kind, now)?;
+            let account = state.account_mut(&user)?;
+            if std::mem::replace(&mut account.task, true) {
                 return None;
             }
             account.rating = invitation.partner.rating();
             Some(user)
         });
         if let Some(user) = newcomer {
-            let resident = SparringTask {
-                hall: Arc::clone(self),
+            let task = SparringTask {
+                shared: Arc::clone(self),
                 user,
                 partner: invitation.partner,
                 pace: invitation.pace,
             };
             let stop = self.stop.clone();
             tokio::spawn(async move {
-                stop.run_until_cancelled(resident.live()).await;
+                stop.run_until_cancelled(task.live()).await;
             });
         }
     }
@@ -79,7 +79,7 @@ impl SharedServer {
 
 #[derive(Clone, Debug)]
 struct SparringTask {
-    hall: Arc<SharedServer>,
+    shared: Arc<SharedServer>,
     user: String,
     partner: Partner,
     pace: Duration,
@@ -88,7 +88,7 @@ struct SparringTask {
 impl SparringTask {
     /// Accepts challenges and plays games until the server ends.
     async fn live(self) {
-        let mut news = self.hall.news();
+        let mut news = self.shared.news();
         let mut games = JoinSet::new();
         let mut at = HashSet::new();
         loop {
@@ -118,14 +118,14 @@ impl SparringTask {
     }
 
     fn accept_everything(&self) {
-        self.hall.with(|house, now| {
-            for id in house.pending_for(&self.user) {
-                let playable = house.pending(&id).is_some_and(|challenge| {
+        self.shared.with(|state, now| {
+            for id in state.pending_for(&self.user) {
+                let playable = state.pending(&id).is_some_and(|challenge| {
                     challenge.standing == ChallengeState::Created
-                        && challenge.wish.terms.time.speed() != Speed::UltraBullet
-                        && matches!(challenge.wish.terms.time, TimeControl::Clock { .. })
+                        && challenge.request.terms.time.speed() != Speed::UltraBullet
+                        && matches!(challenge.request.terms.time, TimeControl::Clock { .. })
                 });
-                if !playable || house.accept(&self.user, &id, now).is_err() {
+                if !playable || state.accept(&self.user, &id, now).is_err() {
                     tracing::debug!(user = self.user, id, "left a challenge alone");
                 }
             }
@@ -134,8 +134,8 @@ impl SparringTask {
 
     /// Games of this account that nobody plays yet.
     fn new_games(&self, at: &mut HashSet<String>) -> Vec<String> {
-        let running: HashSet<String> = self.hall.see(|house, _| {
-            house
+        let running: HashSet<String> = self.shared.see(|state, _| {
+            state
                 .running()
                 .filter(|round| round.side_of(&self.user).is_some())
                 .map(|round| round.setup.id.clone())
@@ -147,38 +147,38 @@ impl SparringTask {
     }
 
     async fn play(self, id: String) {
-        let mood = self.hall.faults.mood(&id);
+        let behavior = self.shared.faults.behavior(&id);
         let mut mind = MoveChooser::new(self.partner);
-        let mut changes = self.hall.watch(&id);
+        let mut changes = self.shared.watch(&id);
         let mut left = false;
         loop {
-            self.hall.gate.opened().await;
+            self.shared.gate.opened().await;
             changes.borrow_and_update();
             let Some(duty) = self.duty(&id) else {
                 return;
             };
             match duty {
                 SparringAction::Claim => self.claim(&id),
-                SparringAction::Move(game) if !left && plays(mood, &game) => {
+                SparringAction::Move(game) if !left && plays(behavior, &game) => {
                     tokio::time::sleep(self.pace).await;
-                    left = self.perhaps_leave(&id, mood, game.ply()).await;
+                    left = self.perhaps_leave(&id, behavior, game.ply()).await;
                     if left {
                         continue;
                     }
                     let Some(mv) = mind.choose(&game).await else {
                         return;
                     };
-                    if self.post(&id, mv, mood) {
+                    if self.post(&id, mv, behavior) {
                         continue;
                     }
                 }
                 SparringAction::Move(_) | SparringAction::Wait => {}
             }
-            let first_move = tokio::time::timeout(self.hall.timing.first_move, changes.changed());
+            let first_move = tokio::time::timeout(self.shared.timing.first_move, changes.changed());
             match first_move.await {
                 Ok(Ok(())) => {}
                 Ok(Err(_)) => return,
-                Err(_) if mood == OpponentBehavior::NeverMoves => {}
+                Err(_) if behavior == OpponentBehavior::NeverMoves => {}
                 Err(_) => self.abort(&id),
             }
         }
@@ -186,8 +186,8 @@ impl SparringTask {
 
     /// What is to be done in a game; nothing when it is over.
     fn duty(&self, id: &str) -> Option<SparringAction> {
-        self.hall.see(|house, now| {
-            let (round, side) = house.seat_at(&self.user, id).ok()?;
+        self.shared.see(|state, now| {
+            let (round, side) = state.seat_at(&self.user, id).ok()?;
             if !round.is_playing() {
                 return None;
             }
@@ -202,8 +202,11 @@ impl SparringTask {
     }
 
     /// Goes away if that is its way and its time; true when it will not come back.
-    async fn perhaps_leave(&self, id: &str, mood: OpponentBehavior, ply: usize) -> bool {
-        let away = matches!(mood, OpponentBehavior::Leaves | OpponentBehavior::Returns);
+    async fn perhaps_leave(&self, id: &str, behavior: OpponentBehavior, ply: usize) -> bool {
+        let away = matches!(
+            behavior,
+            OpponentBehavior::Leaves | OpponentBehavior::Returns
+        );
         if !away || !(LEAVES_AT..LEAVES_AT + 2).contains(&ply) {
             return false;
         }
@@ -211,10 +214,10 @@ impl SparringTask {
             round.desert(side, now);
             Ok(())
         });
-        if mood == OpponentBehavior::Leaves {
+        if behavior == OpponentBehavior::Leaves {
             return true;
         }
-        tokio::time::sleep(self.hall.timing.seconds(AWAY)).await;
+        tokio::time::sleep(self.shared.timing.seconds(AWAY)).await;
         self.act(id, |round, side, _| {
             round.arrive(side);
             Ok(())
@@ -222,11 +225,11 @@ impl SparringTask {
         false
     }
 
-    fn post(&self, id: &str, mv: Move, mood: OpponentBehavior) -> bool {
-        if mood == OpponentBehavior::Talks {
+    fn post(&self, id: &str, mv: Move, behavior: OpponentBehavior) -> bool {
+        if behavior == OpponentBehavior::Talks {
             self.talk(id, "thinking…");
         }
-        if mood == OpponentBehavior::OffersDraws {
+        if behavior == OpponentBehavior::OffersDraws {
             self.act(id, |round, side, now| {
                 round.draw_yes(side, now);
                 Ok(())
@@ -234,7 +237,7 @@ impl SparringTask {
         }
         let uci = mv.to_string();
         let posted = self.act(id, |round, side, now| round.play(side, &uci, false, now));
-        match mood {
+        match behavior {
             OpponentBehavior::Talks => self.talk(id, "!eval and your move?"),
             OpponentBehavior::AsksTakebacks => {
                 self.act(id, |round, side, now| {
@@ -259,8 +262,8 @@ impl SparringTask {
         id: &str,
         action: impl FnOnce(&mut ServerGame, Color, Millis) -> Result<(), Refusal>,
     ) -> bool {
-        self.hall.with(|house, now| {
-            house
+        self.shared.with(|state, now| {
+            state
                 .act(&self.user, id, now, |round, side| action(round, side, now))
                 .is_ok()
         })
@@ -269,10 +272,10 @@ impl SparringTask {
     fn talk(&self, id: &str, text: &str) {
         for room in ["player", "spectator"] {
             let said = self
-                .hall
-                .with(|house, _| house.chat(&self.user, id, room, text));
-            if let Err(denial) = said {
-                tracing::debug!(id, ?denial, "not said");
+                .shared
+                .with(|state, _| state.chat(&self.user, id, room, text));
+            if let Err(error) = said {
+                tracing::debug!(id, ?error, "not said");
             }
         }
     }
@@ -292,8 +295,8 @@ impl SparringTask {
     }
 }
 
-fn plays(mood: OpponentBehavior, game: &Game) -> bool {
-    mood != OpponentBehavior::NeverMoves || game.ply() >= 2
+fn plays(behavior: OpponentBehavior, game: &Game) -> bool {
+    behavior != OpponentBehavior::NeverMoves || game.ply() >= 2
 }
 
 enum SparringAction {

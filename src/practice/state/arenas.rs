@@ -69,13 +69,13 @@ impl ServerState {
         &mut self,
         user: &str,
         id: &str,
-        resident: bool,
+        task: bool,
         entrance: &EntryRequest,
         now: Millis,
     ) -> Result<(), ApiError> {
         let field = self.arenas.get_mut(id).ok_or_else(ApiError::not_found)?;
         let was_in = field.has(user);
-        field.join(user, resident, entrance, now)?;
+        field.join(user, task, entrance, now)?;
         if !was_in {
             let name = self.name_of(user);
             self.news(Event::Entered {

@@ -18,10 +18,10 @@ impl ServerState {
         &mut self,
         challenger: &str,
         dest: &str,
-        wish: ChallengeRequest,
+        request: ChallengeRequest,
         now: Millis,
     ) -> Result<String, ApiError> {
-        let wish = self.admissible(challenger, dest, wish, now)?;
+        let request = self.admissible(challenger, dest, request, now)?;
         self.replace_earlier(challenger, dest, now);
         let drawn = if self.random.bool() {
             Color::White
@@ -32,8 +32,8 @@ impl ServerState {
             id: self.letters(8),
             challenger: challenger.to_owned(),
             dest: dest.to_owned(),
-            color: wish.color.resolve(drawn),
-            wish,
+            color: request.color.resolve(drawn),
+            request,
             standing: ChallengeState::Created,
             created: now,
             seen: now,
@@ -50,7 +50,7 @@ impl ServerState {
         &mut self,
         challenger: &str,
         dest: &str,
-        mut wish: ChallengeRequest,
+        mut request: ChallengeRequest,
         now: Millis,
     ) -> Result<ChallengeRequest, ApiError> {
         let target = self
@@ -61,17 +61,17 @@ impl ServerState {
             return Err(ApiError::refused("You cannot challenge yourself"));
         }
         let target_is_bot = target.is_bot();
-        if !wish.rules.is_empty() && target_is_bot {
+        if !request.rules.is_empty() && target_is_bot {
             return Err(ApiError::refused("Rules not applicable for bots"));
         }
-        let too_fast = wish.terms.time.speed() == Speed::UltraBullet;
+        let too_fast = request.terms.time.speed() == Speed::UltraBullet;
         if too_fast && self.accounts.get(challenger).is_some_and(Account::is_bot) {
             return Err(ApiError::form("global", "Invalid speed"));
         }
-        if wish.terms.rated {
-            match wish.terms.time.ratable() {
+        if request.terms.rated {
+            match request.terms.time.ratable() {
                 RatedCheck::Yes => {}
-                RatedCheck::SilentlyCasual => wish.terms.rated = false,
+                RatedCheck::SilentlyCasual => request.terms.rated = false,
                 RatedCheck::Refused => {
                     return Err(ApiError::form(
                         "global",
@@ -85,7 +85,7 @@ impl ServerState {
         if too_fast && target_is_bot {
             return Err(ApiError::refused("Bots cannot play UltraBullet."));
         }
-        Ok(wish)
+        Ok(request)
     }
 
     /// A new challenge to the same target cancels the one before it.
@@ -107,7 +107,7 @@ impl ServerState {
             return;
         };
         let json = Box::new(self.challenge_json(&challenge, None, now));
-        let bot = challenge.wish.terms.time.speed() != Speed::UltraBullet;
+        let bot = challenge.request.terms.time.speed() != Speed::UltraBullet;
         let event = EventLine::Challenge {
             challenge: json,
             compat: Some(Compat { bot, board: true }),
@@ -143,12 +143,12 @@ impl ServerState {
             ChallengeState::Accepted => {
                 Err(ApiError::refused("The challenge has already been accepted"))
             }
-            _ if challenge.wish.terms.time.speed() == Speed::UltraBullet
+            _ if challenge.request.terms.time.speed() == Speed::UltraBullet
                 && self.accounts.get(user).is_some_and(Account::is_bot) =>
             {
                 Err(ApiError::refused("Game incompatible with a BOT account"))
             }
-            _ if challenge.wish.variant != Variant::ATOMIC => {
+            _ if challenge.request.variant != Variant::ATOMIC => {
                 Err(ApiError::refused("Only atomic chess is played here"))
             }
             ChallengeState::Created | ChallengeState::Offline => {

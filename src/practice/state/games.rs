@@ -43,11 +43,11 @@ impl ServerState {
         self.spend_bot_limit(users[0], users[1], now);
         let opening = NewGame {
             id: challenge.id.clone(),
-            terms: challenge.wish.terms,
+            terms: challenge.request.terms,
             users: users.map(Clone::clone),
             arena: None,
         };
-        if let Some(earlier) = &challenge.wish.rematch_of
+        if let Some(earlier) = &challenge.request.rematch_of
             && let Some(table) = self.tables.get_mut(earlier)
         {
             table.round.rematch = Some(opening.id.clone());
@@ -98,7 +98,7 @@ impl ServerState {
             rating: account.rating,
             takebacks: account.takebacks,
             secret,
-            resident: account.resident,
+            task: account.task,
         }
     }
 
@@ -231,7 +231,7 @@ impl ServerState {
     /// The side of the client in a game: the bot that does not live here, failing that whoever
     /// does not.
     pub(crate) fn client_side(round: &ServerGame) -> Option<Color> {
-        let visits = |side: &Color| !round.seat(*side).resident;
+        let visits = |side: &Color| !round.seat(*side).task;
         let bot = |side: &Color| visits(side) && round.seat(*side).is_bot();
         let sides = || Color::ALL.into_iter();
         sides().find(bot).or_else(|| sides().find(visits))

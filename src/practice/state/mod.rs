@@ -1,7 +1,7 @@
 //! The whole server as plain data: accounts, challenges, games, and what is to be told to whom.
 //!
 //! Pure: every call gets the time as data, and what has to go out lies in an outbox afterwards. It
-//! opens no socket and starts no task; `hall` does.
+//! opens no socket and starts no task; `shared` does.
 
 mod arena_views;
 mod arenas;

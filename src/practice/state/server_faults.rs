@@ -23,7 +23,12 @@ impl ServerState {
     ) {
         let standard = Variant::of("standard").unwrap_or(Variant::ATOMIC);
         for number in 0..challenges {
-            self.one_of_many(&format!("Storm{number}"), user, wish(terms, standard), now);
+            self.one_of_many(
+                &format!("Storm{number}"),
+                user,
+                request(terms, standard),
+                now,
+            );
         }
     }
 
@@ -35,10 +40,10 @@ impl ServerState {
         terms: GameSettings,
         now: Millis,
     ) -> Vec<String> {
-        let wish = wish(terms, Variant::ATOMIC);
+        let request = request(terms, Variant::ATOMIC);
         (0..challenges)
             .filter_map(|number| {
-                self.one_of_many(&format!("NoShow{number}"), user, wish.clone(), now)
+                self.one_of_many(&format!("NoShow{number}"), user, request.clone(), now)
             })
             .collect()
     }
@@ -47,13 +52,13 @@ impl ServerState {
         &mut self,
         name: &str,
         user: &str,
-        wish: ChallengeRequest,
+        request: ChallengeRequest,
         now: Millis,
     ) -> Option<String> {
         let from = self.open_account(name, AccountKind::Human, now)?;
-        let made = self.challenge(&from, user, wish, now);
-        if let Err(denial) = &made {
-            tracing::debug!(?denial, "a challenge of the storm was refused");
+        let made = self.challenge(&from, user, request, now);
+        if let Err(error) = &made {
+            tracing::debug!(?error, "a challenge of the storm was refused");
         }
         made.ok()
     }
@@ -164,7 +169,7 @@ impl ServerState {
             } else {
                 Color::Black
             },
-            wish: wish(terms, Variant::ATOMIC),
+            request: request(terms, Variant::ATOMIC),
             standing: ChallengeState::Accepted,
             created: now,
             seen: now,
@@ -184,8 +189,8 @@ impl ServerState {
         terms: GameSettings,
         now: Millis,
     ) -> Option<String> {
-        let wish = wish(terms, Variant::ATOMIC);
-        let id = self.challenge(from, user, wish, now).ok()?;
+        let request = request(terms, Variant::ATOMIC);
+        let id = self.challenge(from, user, request, now).ok()?;
         self.cancel(from, &id, now).ok()?;
         Some(id)
     }
@@ -200,7 +205,7 @@ impl ServerState {
     }
 }
 
-fn wish(terms: GameSettings, variant: Variant) -> ChallengeRequest {
+fn request(terms: GameSettings, variant: Variant) -> ChallengeRequest {
     ChallengeRequest {
         terms,
         color: ColorWish::Random,

@@ -13,15 +13,15 @@ use crate::rules::Color;
 
 const START: Millis = Millis(1_000_000);
 
-fn house(rules: ServerRules) -> ServerState {
-    let mut house = ServerState::new("http://x".to_owned(), Timing::default(), rules, 7);
+fn state(rules: ServerRules) -> ServerState {
+    let mut state = ServerState::new("http://x".to_owned(), Timing::default(), rules, 7);
     for name in ["One", "Two"] {
-        house.open_account(name, AccountKind::Bot, START).unwrap();
+        state.open_account(name, AccountKind::Bot, START).unwrap();
     }
-    house
+    state
 }
 
-fn wish(rated: bool) -> ChallengeRequest {
+fn request(rated: bool) -> ChallengeRequest {
     ChallengeRequest {
         terms: GameSettings {
             time: TimeControl::Clock {
@@ -37,37 +37,37 @@ fn wish(rated: bool) -> ChallengeRequest {
     }
 }
 
-fn start(house: &mut ServerState) -> String {
-    let id = house.challenge("one", "two", wish(true), START).unwrap();
-    house.accept("two", &id, START).unwrap();
+fn start(state: &mut ServerState) -> String {
+    let id = state.challenge("one", "two", request(true), START).unwrap();
+    state.accept("two", &id, START).unwrap();
     id
 }
 
 /// Plays moves from White's first; gives back what went out.
-fn play(house: &mut ServerState, id: &str, moves: &str) -> Vec<OutgoingEvent> {
-    house.take_outbox();
+fn play(state: &mut ServerState, id: &str, moves: &str) -> Vec<OutgoingEvent> {
+    state.take_outbox();
     for (ply, uci) in moves.split(' ').enumerate() {
         let user = if ply % 2 == 0 { "one" } else { "two" };
-        house
+        state
             .act(user, id, START, |round, side| {
                 round.play(side, uci, false, START)
             })
             .unwrap();
     }
-    house.take_outbox()
+    state.take_outbox()
 }
 
 const EXPLOSION: &str = "g1f3 a7a6 f3g5 a6a5 g5f7";
 
-fn diffs(house: &ServerState, id: &str) -> Option<[i32; 2]> {
-    house.table(id).unwrap().round.rating_diffs
+fn diffs(state: &ServerState, id: &str) -> Option<[i32; 2]> {
+    state.table(id).unwrap().round.rating_diffs
 }
 
 #[test]
 fn the_last_state_goes_out_before_the_end_of_the_stream_and_the_finish() {
-    let mut house = house(ServerRules::default());
-    let id = start(&mut house);
-    let out = play(&mut house, &id, EXPLOSION);
+    let mut state = state(ServerRules::default());
+    let id = start(&mut state);
+    let out = play(&mut state, &id, EXPLOSION);
     let spot = |wanted: &dyn Fn(&OutgoingEvent) -> bool| out.iter().rposition(wanted).unwrap();
     let state =
         spot(&|it| matches!(it, OutgoingEvent::Game { line, .. } if line.contains("variantEnd")));
@@ -84,11 +84,11 @@ fn the_last_state_goes_out_before_the_end_of_the_stream_and_the_finish() {
 
 #[test]
 fn results_are_counted_for_both() {
-    let mut house = house(ServerRules::default());
-    let id = start(&mut house);
-    assert_eq!(house.account("one").unwrap().counts.playing, 1);
-    play(&mut house, &id, EXPLOSION);
-    let (one, two) = (house.account("one").unwrap(), house.account("two").unwrap());
+    let mut state = state(ServerRules::default());
+    let id = start(&mut state);
+    assert_eq!(state.account("one").unwrap().counts.playing, 1);
+    play(&mut state, &id, EXPLOSION);
+    let (one, two) = (state.account("one").unwrap(), state.account("two").unwrap());
     assert_eq!(
         (one.counts.win, one.counts.playing, one.counts.all),
         (1, 0, 1)
@@ -99,14 +99,14 @@ fn results_are_counted_for_both() {
 
 #[test]
 fn an_aborted_game_counts_for_nothing() {
-    let mut house = house(ServerRules::default());
-    let id = start(&mut house);
-    house
+    let mut state = state(ServerRules::default());
+    let id = start(&mut state);
+    state
         .act("two", &id, START, |round, side| round.abort(side, START))
         .unwrap();
-    assert_eq!(diffs(&house, &id), None);
-    assert_eq!(house.account("one").unwrap().counts.all, 0);
-    assert_eq!(house.table(&id).unwrap().round.status(), Status::Aborted);
+    assert_eq!(diffs(&state, &id), None);
+    assert_eq!(state.account("one").unwrap().counts.all, 0);
+    assert_eq!(state.table(&id).unwrap().round.status(), Status::Aborted);
 }
 
 #[test]
@@ -116,125 +116,133 @@ fn a_game_played_before_is_not_rated_again_where_the_house_says_so() {
         ..ServerRules::default()
     };
     for (rules, counted) in [(ServerRules::default(), true), (strict, false)] {
-        let mut house = house(rules);
-        let first = start(&mut house);
-        play(&mut house, &first, EXPLOSION);
-        let second = start(&mut house);
-        play(&mut house, &second, EXPLOSION);
-        assert!(diffs(&house, &first).is_some());
-        assert_eq!(diffs(&house, &second).is_some(), counted);
-        let third = start(&mut house);
-        play(&mut house, &third, "g1f3 h7h6 f3g5 a7a6 g5f7");
-        assert!(diffs(&house, &third).is_some(), "another opening counts");
+        let mut state = state(rules);
+        let first = start(&mut state);
+        play(&mut state, &first, EXPLOSION);
+        let second = start(&mut state);
+        play(&mut state, &second, EXPLOSION);
+        assert!(diffs(&state, &first).is_some());
+        assert_eq!(diffs(&state, &second).is_some(), counted);
+        let third = start(&mut state);
+        play(&mut state, &third, "g1f3 h7h6 f3g5 a7a6 g5f7");
+        assert!(diffs(&state, &third).is_some(), "another opening counts");
     }
 }
 
 #[test]
 fn a_challenge_goes_offline_without_a_word_and_is_forgotten_in_the_end() {
-    let mut house = house(ServerRules::default());
-    let id = house.challenge("one", "two", wish(false), START).unwrap();
-    house.take_outbox();
+    let mut state = state(ServerRules::default());
+    let id = state
+        .challenge("one", "two", request(false), START)
+        .unwrap();
+    state.take_outbox();
     let timing = Timing::default();
-    assert_eq!(house.next_due(), Some(START + timing.challenge_offline));
-    house.tick(START + timing.challenge_offline);
+    assert_eq!(state.next_due(), Some(START + timing.challenge_offline));
+    state.tick(START + timing.challenge_offline);
     assert_eq!(
-        house.pending(&id).unwrap().standing,
+        state.pending(&id).unwrap().standing,
         ChallengeState::Offline
     );
-    assert!(house.take_outbox().is_empty());
-    house.tick(START + timing.challenge_lifetime);
-    assert!(house.pending(&id).is_none());
+    assert!(state.take_outbox().is_empty());
+    state.tick(START + timing.challenge_lifetime);
+    assert!(state.pending(&id).is_none());
 }
 
 #[test]
 fn of_challenges_that_came_to_nothing_only_the_latest_are_kept() {
-    let mut house = house(ServerRules::default());
-    house
+    let mut state = state(ServerRules::default());
+    state
         .open_account("Three", AccountKind::Bot, START)
         .unwrap();
-    let waiting = house.challenge("three", "two", wish(false), START).unwrap();
+    let waiting = state
+        .challenge("three", "two", request(false), START)
+        .unwrap();
     let mut last = String::new();
     for _ in 0..3 * KEPT_CLOSED {
-        last = house.challenge("one", "two", wish(false), START).unwrap();
-        house.cancel("one", &last, START).unwrap();
-        house.take_outbox();
+        last = state
+            .challenge("one", "two", request(false), START)
+            .unwrap();
+        state.cancel("one", &last, START).unwrap();
+        state.take_outbox();
     }
-    assert_eq!(house.challenges.len(), KEPT_CLOSED + 1);
+    assert_eq!(state.challenges.len(), KEPT_CLOSED + 1);
     assert_eq!(
-        house.pending(&last).unwrap().standing,
+        state.pending(&last).unwrap().standing,
         ChallengeState::Canceled
     );
     assert_eq!(
-        house.pending(&waiting).unwrap().standing,
+        state.pending(&waiting).unwrap().standing,
         ChallengeState::Created
     );
 }
 
 #[test]
 fn a_kept_challenge_stays_alive() {
-    let mut house = house(ServerRules::default());
-    let id = house.challenge("one", "two", wish(false), START).unwrap();
-    house.keep_challenge(&id);
+    let mut state = state(ServerRules::default());
+    let id = state
+        .challenge("one", "two", request(false), START)
+        .unwrap();
+    state.keep_challenge(&id);
     let later = START + Timing::default().challenge_offline * 3;
-    house.tick(later);
+    state.tick(later);
     assert_eq!(
-        house.pending(&id).unwrap().standing,
+        state.pending(&id).unwrap().standing,
         ChallengeState::Created
     );
-    house.let_go_of_challenge(&id, later);
-    house.tick(later + Timing::default().challenge_offline);
+    state.let_go_of_challenge(&id, later);
+    state.tick(later + Timing::default().challenge_offline);
     assert_eq!(
-        house.pending(&id).unwrap().standing,
+        state.pending(&id).unwrap().standing,
         ChallengeState::Offline
     );
 }
 
 #[test]
 fn a_bot_is_online_while_its_stream_is_open_and_a_little_longer() {
-    let mut house = house(ServerRules::default());
-    house.grant("lip_one", "one", &["bot:play"]);
-    assert!(!house.is_online("one", START));
-    house.open_event_stream("lip_one", START).unwrap();
-    assert!(house.is_online("one", START));
-    house.close_event_stream("one", START);
+    let mut state = state(ServerRules::default());
+    state.grant("lip_one", "one", &["bot:play"]);
+    assert!(!state.is_online("one", START));
+    state.open_event_stream("lip_one", START).unwrap();
+    assert!(state.is_online("one", START));
+    state.close_event_stream("one", START);
     let grace = Timing::default().online_grace;
-    assert!(house.is_online("one", Millis(START.0 + 1)));
-    assert!(!house.is_online("one", START + grace));
+    assert!(state.is_online("one", Millis(START.0 + 1)));
+    assert!(!state.is_online("one", START + grace));
 }
 
 #[test]
 fn flags_fall_by_the_house_s_own_clock() {
-    let mut house = house(ServerRules::default());
-    let id = start(&mut house);
-    play(&mut house, &id, "e2e4 e7e5");
+    let mut state = state(ServerRules::default());
+    let id = start(&mut state);
+    play(&mut state, &id, "e2e4 e7e5");
     for side in Color::ALL {
-        house.arrive(&id, side, START);
+        state.arrive(&id, side, START);
     }
-    let due = house.next_due().unwrap();
+    let due = state.next_due().unwrap();
     assert_eq!(due, Millis(START.0 + 180_100));
-    house.tick(due);
-    assert_eq!(house.table(&id).unwrap().round.status(), Status::Outoftime);
+    state.tick(due);
+    assert_eq!(state.table(&id).unwrap().round.status(), Status::Outoftime);
 }
 
 #[test]
 fn only_so_many_finished_games_are_kept() {
-    let mut house = house(ServerRules::default());
-    let first = start(&mut house);
-    play(&mut house, &first, EXPLOSION);
+    let mut state = state(ServerRules::default());
+    let first = start(&mut state);
+    play(&mut state, &first, EXPLOSION);
     for _ in 0..100 {
-        let id = start(&mut house);
-        play(&mut house, &id, EXPLOSION);
+        let id = start(&mut state);
+        play(&mut state, &id, EXPLOSION);
     }
-    assert!(house.table(&first).is_none());
-    assert!(house.pending(&first).is_none());
+    assert!(state.table(&first).is_none());
+    assert!(state.pending(&first).is_none());
 }
 
 #[test]
 fn names_that_lichess_would_not_take_are_refused() {
-    let mut house = house(ServerRules::default());
+    let mut state = state(ServerRules::default());
     for name in ["", "a", "with space", "ünï", &"x".repeat(31)] {
         assert_eq!(
-            house.open_account(name, AccountKind::Bot, START),
+            state.open_account(name, AccountKind::Bot, START),
             None,
             "{name}"
         );
@@ -247,18 +255,18 @@ fn credits_are_spent_by_whoever_challenges_and_come_back_with_the_window() {
         challenge_credits: Some([7, 10]),
         ..ServerRules::default()
     };
-    let mut house = house(rules);
-    house
+    let mut state = state(rules);
+    state
         .open_account("Person", AccountKind::Human, START)
         .unwrap();
     let mut ask = |dest: &str, seconds: u64| {
         let now = Millis(START.0 + seconds * 1000);
-        house.challenge("one", dest, wish(false), now)
+        state.challenge("one", dest, request(false), now)
     };
     assert!(ask("person", 0).is_ok(), "5 of the minute's 7");
-    let denial = ask("person", 1).unwrap_err();
-    assert_eq!(denial.status, 429);
-    assert_eq!(denial.body.get("ratelimit"), None);
+    let error = ask("person", 1).unwrap_err();
+    assert_eq!(error.status, 429);
+    assert_eq!(error.body.get("ratelimit"), None);
     assert!(ask("two", 2).is_ok() && ask("two", 3).is_ok());
     assert!(ask("two", 4).is_err(), "the minute's are gone");
     assert!(ask("two", 61).is_ok() && ask("two", 62).is_ok());

@@ -55,26 +55,26 @@ impl ServerState {
             ChallengeState::Declined(reason) => Some(reason),
             _ => None,
         };
-        let wish = &challenge.wish;
+        let request = &challenge.request;
         ChallengeJson {
             id: challenge.id.clone(),
             url: format!("{}/{}", self.url, challenge.id),
             status: challenge.standing.name(),
             challenger: self.challenge_user(&challenge.challenger, now),
             dest_user: self.challenge_user(&challenge.dest, now),
-            variant: wish.variant,
-            rated: wish.terms.rated,
-            speed: wish.terms.time.speed(),
-            time_control: wish.terms.time.into(),
-            color: wish.color,
+            variant: request.variant,
+            rated: request.terms.rated,
+            speed: request.terms.time.speed(),
+            time_control: request.terms.time.into(),
+            color: request.color,
             final_color: color_name(challenge.color),
             perf: PerfIcon {
                 icon: "\u{e025}",
-                name: wish.variant.name,
+                name: request.variant.name,
             },
             direction,
-            rematch_of: wish.rematch_of.clone(),
-            rules: (!wish.rules.is_empty()).then(|| wish.rules.clone()),
+            rematch_of: request.rematch_of.clone(),
+            rules: (!request.rules.is_empty()).then(|| request.rules.clone()),
             decline_reason: declined.map(|reason| reason.text),
             decline_reason_key: declined.map(|reason| reason.key),
         }

@@ -193,7 +193,7 @@ mod tests {
         gradient.feature_weights[INPUTS + 7] = SimdLane([1.0; WIDTH]);
         adam.step(&mut model, &[&gradient], 0.01);
         let moved = |lane: usize| {
-            let weights = [&model, &before].map(|numbers| numbers.feature_weights[lane].0[0]);
+            let weights = [&model, &before].map(|params| params.feature_weights[lane].0[0]);
             weights[1] - weights[0]
         };
         assert!((moved(INPUTS + 7) - 0.02).abs() < 1e-4);

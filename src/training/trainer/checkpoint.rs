@@ -24,7 +24,7 @@ const HASH: usize = 8;
 /// What is said of a training in its checkpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Head {
-    pub(super) recipe: Hyperparameters,
+    pub(super) hyperparameters: Hyperparameters,
     pub(super) lots: Vec<LoadedFile>,
     pub(super) steps: u64,
     pub(super) curve: Vec<EpochSummary>,
@@ -89,7 +89,10 @@ impl Checkpoint {
         let head: Head = serde_json::from_slice(head).map_err(|error| {
             format!("offset {BEFORE_HEAD}: the head is not understood: {error}")
         })?;
-        let shape = head.recipe.shape().map_err(|error| error.to_string())?;
+        let shape = head
+            .hyperparameters
+            .shape()
+            .map_err(|error| error.to_string())?;
         let (words, _) = rest[..rest.len() - HASH].as_chunks::<4>();
         let mut words = words.iter();
         let (mut model, mut adam) = (Params::zeros(shape), Adam::new(shape));
@@ -114,8 +117,12 @@ impl Checkpoint {
     }
 
     /// Whether a training may go on from here; the text says why not.
-    pub(super) fn fits(&self, recipe: &Hyperparameters, lots: &[LoadedFile]) -> Result<(), String> {
-        if let Some(difference) = recipe.difference(&self.head.recipe) {
+    pub(super) fn fits(
+        &self,
+        hyperparameters: &Hyperparameters,
+        lots: &[LoadedFile],
+    ) -> Result<(), String> {
+        if let Some(difference) = hyperparameters.difference(&self.head.hyperparameters) {
             return Err(format!("a training of another recipe: {difference}"));
         }
         if self.head.lots != lots {
@@ -140,12 +147,12 @@ mod tests {
     use crate::engine::nnue::Layout;
 
     fn checkpoint() -> Checkpoint {
-        let recipe = Hyperparameters {
+        let hyperparameters = Hyperparameters {
             hidden: 32,
             layout: Layout::Kings.number(),
             ..Hyperparameters::default()
         };
-        let shape = recipe.shape().unwrap();
+        let shape = hyperparameters.shape().unwrap();
         Checkpoint {
             model: Params::random(shape, 5),
             adam: Adam {
@@ -156,7 +163,7 @@ mod tests {
                 steps: 12,
             },
             head: Head {
-                recipe,
+                hyperparameters,
                 lots: vec![LoadedFile {
                     name: "some.samples".to_owned(),
                     weight: 0.1,
@@ -203,15 +210,19 @@ mod tests {
     #[test]
     fn another_recipe_or_other_data_are_told() {
         let checkpoint = checkpoint();
-        let Head { recipe, lots, .. } = &checkpoint.head;
-        checkpoint.fits(recipe, lots).unwrap();
+        let Head {
+            hyperparameters,
+            lots,
+            ..
+        } = &checkpoint.head;
+        checkpoint.fits(hyperparameters, lots).unwrap();
         let other = Hyperparameters {
             lambda: 0.5,
-            ..recipe.clone()
+            ..hyperparameters.clone()
         };
         let complaint = checkpoint.fits(&other, lots).unwrap_err();
         assert!(complaint.contains("lambda 0.75, not 0.5"), "{complaint}");
-        let complaint = checkpoint.fits(recipe, &[]).unwrap_err();
+        let complaint = checkpoint.fits(hyperparameters, &[]).unwrap_err();
         assert!(complaint.contains("some.samples"), "{complaint}");
     }
 }

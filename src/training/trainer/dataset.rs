@@ -68,20 +68,20 @@ pub struct Dataset {
 impl Dataset {
     /// Reads all files and looks at every sample once.
     pub fn read(sources: &[Source]) -> Result<Dataset, TrainError> {
-        let mut stock = Dataset::default();
+        let mut dataset = Dataset::default();
         for source in sources {
             let samples = read_samples(&source.path)?;
             let name = source.path.file_name().unwrap_or_default();
-            stock.add(&name.to_string_lossy(), source.weight, samples);
+            dataset.add(&name.to_string_lossy(), source.weight, samples);
         }
-        if stock.epoch_size() == 0 {
-            let all = stock.training.len() + stock.validation.len();
+        if dataset.epoch_size() == 0 {
+            let all = dataset.training.len() + dataset.validation.len();
             return Err(TrainError::Nothing(all));
         }
-        if stock.training.len().max(stock.epoch_size()) > u32::MAX as usize {
-            return Err(TrainError::TooMany(stock.epoch_size()));
+        if dataset.training.len().max(dataset.epoch_size()) > u32::MAX as usize {
+            return Err(TrainError::TooMany(dataset.epoch_size()));
         }
-        Ok(stock)
+        Ok(dataset)
     }
 
     /// Takes samples in, under a name.
@@ -133,13 +133,13 @@ impl Dataset {
         let mut chance = fastrand::Rng::with_seed(mixed(seed, u64::from(epoch)));
         let mut order = Vec::with_capacity(self.epoch_size());
         let mut first = 0;
-        for lot in &self.lots {
-            let all: Range<u32> = first..first + lot.training as u32;
+        for loaded in &self.lots {
+            let all: Range<u32> = first..first + loaded.training as u32;
             first = all.end;
-            let mut taken = lot.taken();
-            while taken >= lot.training && taken > 0 {
+            let mut taken = loaded.taken();
+            while taken >= loaded.training && taken > 0 {
                 order.extend(all.clone());
-                taken -= lot.training;
+                taken -= loaded.training;
             }
             if taken > 0 {
                 let mut some: Vec<u32> = all.collect();
@@ -187,22 +187,22 @@ mod tests {
     use super::*;
     use crate::rules::Position;
 
-    fn stock(lots: &[(usize, f32)]) -> Dataset {
+    fn dataset(lots: &[(usize, f32)]) -> Dataset {
         let start = sample(&Position::default(), 0, 1, false);
-        let mut stock = Dataset::default();
+        let mut dataset = Dataset::default();
         for &(count, weight) in lots {
-            stock.add("some", weight, vec![start; count]);
+            dataset.add("some", weight, vec![start; count]);
         }
-        stock
+        dataset
     }
 
     #[test]
     fn an_epoch_takes_every_sample_once_in_an_order_of_its_own() {
-        let stock = stock(&[(700, 1.0), (300, 1.0)]);
-        let (first, second) = (stock.order(1, 1), stock.order(1, 2));
+        let dataset = dataset(&[(700, 1.0), (300, 1.0)]);
+        let (first, second) = (dataset.order(1, 1), dataset.order(1, 2));
         assert_ne!(first, second);
-        assert_eq!(first, stock.order(1, 1));
-        assert_ne!(first, stock.order(2, 1));
+        assert_eq!(first, dataset.order(1, 1));
+        assert_ne!(first, dataset.order(2, 1));
         for mut order in [first, second] {
             assert!(order[..100].iter().any(|&at| at >= 700), "files are mixed");
             order.sort_unstable();
@@ -212,9 +212,9 @@ mod tests {
 
     #[test]
     fn a_weight_takes_a_part_of_a_file_or_all_of_it_again() {
-        let stock = stock(&[(100, 0.25), (10, 2.5), (50, 0.0)]);
-        assert_eq!(stock.epoch_size(), 50);
-        let order = stock.order(3, 1);
+        let dataset = dataset(&[(100, 0.25), (10, 2.5), (50, 0.0)]);
+        assert_eq!(dataset.epoch_size(), 50);
+        let order = dataset.order(3, 1);
         let mut counts = [0; 160];
         for &at in &order {
             counts[at as usize] += 1;
@@ -258,10 +258,10 @@ mod tests {
             let source = path.display().to_string().parse().unwrap();
             Dataset::read(&[source]).map_err(|error| error.to_string())
         };
-        let stock = read(&bytes).unwrap();
-        assert_eq!(stock.training, samples[..1]);
-        assert_eq!(stock.validation, samples[1..]);
-        assert_eq!(stock.lots()[0].name, "some.samples");
+        let dataset = read(&bytes).unwrap();
+        assert_eq!(dataset.training, samples[..1]);
+        assert_eq!(dataset.validation, samples[1..]);
+        assert_eq!(dataset.lots()[0].name, "some.samples");
         let mut damaged = bytes.clone();
         damaged[64 + 8] |= 7;
         for (bytes, place) in [

@@ -47,7 +47,7 @@ pub(super) struct Example {
 
 impl Example {
     /// A sample has the side to move at the bottom of the board, so that side is White here.
-    pub(super) fn of(sample: &Sample, shape: Shape, aim: Target) -> Example {
+    pub(super) fn of(sample: &Sample, shape: Shape, target: Target) -> Example {
         let mut kings = [None; 2];
         for man in sample.men() {
             if man.role == Role::King {
@@ -67,7 +67,7 @@ impl Example {
         Example {
             bucket: output_bucket(views[0].len(), shape.buckets),
             views,
-            target: aim.of(sample),
+            target: target.of(sample),
         }
     }
 }

@@ -91,14 +91,14 @@ fn differences(
     samples: &[Sample],
 ) -> impl Iterator<Item = Difference> {
     let shape = network.shape();
-    let aim = Target {
+    let target = Target {
         lambda: 0.0,
         score_scale: 1.0,
     };
     let mut worker = Worker::new(shape);
     let step = samples.len().div_ceil(COMPARED).max(1);
     samples.iter().step_by(step).filter_map(move |sample| {
-        let example = Example::of(sample, shape, aim);
+        let example = Example::of(sample, shape, target);
         let whole = f64::from(network.evaluate(&position(sample)?)?);
         let float = f64::from(worker.forward(model, &example)) * f64::from(shape.scale);
         Some(Difference {

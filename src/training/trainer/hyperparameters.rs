@@ -195,8 +195,8 @@ mod tests {
                 "--layout",
             ),
         ];
-        for (recipe, option) in rows {
-            let complaint = recipe.check().unwrap_err().to_string();
+        for (hyperparameters, option) in rows {
+            let complaint = hyperparameters.check().unwrap_err().to_string();
             assert!(complaint.starts_with(option), "{complaint}");
         }
     }

@@ -1,6 +1,6 @@
 //! The trainer: from samples to a net, on the processor, with the standard library's threads.
 //!
-//! It is compiled with the feature `train` only: the bot never needs it. `stock` holds the samples,
+//! It is compiled with the feature `train` only: the bot never needs it. `dataset` holds the samples,
 //! `example` turns one into inputs and a target, `worker` computes a thread's share of a batch's
 //! gradient, `adam` steps, `course` goes through the epochs, `export` makes whole numbers of it.
 

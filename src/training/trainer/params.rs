@@ -107,29 +107,29 @@ impl Params {
     /// Where a training begins. Every output bucket begins alike, and
     /// so does every king bucket.
     pub(super) fn random(shape: Shape, seed: u64) -> Params {
-        let mut numbers = Params::zeros(shape);
+        let mut params = Params::zeros(shape);
         let mut chance = fastrand::Rng::with_seed(seed);
         let mut draw = |spread: f32| spread * (2.0 * chance.f32() - 1.0);
-        let bucket = Layout::Plain.inputs() * numbers.lanes();
-        let (first, others) = numbers.feature_weights.split_at_mut(bucket);
+        let bucket = Layout::Plain.inputs() * params.lanes();
+        let (first, others) = params.feature_weights.split_at_mut(bucket);
         for number in floats_mut(first) {
             *number = draw(FEATURE_SPREAD);
         }
         for other in others.chunks_exact_mut(bucket) {
             other.copy_from_slice(first);
         }
-        for number in floats_mut(&mut numbers.feature_biases) {
+        for number in floats_mut(&mut params.feature_biases) {
             *number = FEATURE_BIAS;
         }
-        let lanes = 2 * numbers.lanes();
-        let (first, others) = numbers.output_weights.split_at_mut(lanes);
+        let lanes = 2 * params.lanes();
+        let (first, others) = params.output_weights.split_at_mut(lanes);
         for number in floats_mut(first) {
             *number = draw((1.0 / shape.hidden as f32).sqrt());
         }
         for other in others.chunks_exact_mut(lanes) {
             other.copy_from_slice(first);
         }
-        numbers
+        params
     }
 
     /// How many lanes one side's hidden units take.

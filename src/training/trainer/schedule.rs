@@ -9,11 +9,11 @@ const LONGEST_WARM_UP: u64 = 300;
 
 /// The learning rate of a step (from 0), in a training of so many steps.
 pub(super) fn rate(step: u64, steps: u64, peak: f32, last: f32) -> f32 {
-    let warm_up = (steps / WARM_UP_SHARE).min(LONGEST_WARM_UP);
-    if step < warm_up {
-        return peak * (step + 1) as f32 / warm_up as f32;
+    let clear_cooldown = (steps / WARM_UP_SHARE).min(LONGEST_WARM_UP);
+    if step < clear_cooldown {
+        return peak * (step + 1) as f32 / clear_cooldown as f32;
     }
-    let way = (step - warm_up) as f64 / (steps - warm_up).max(1) as f64;
+    let way = (step - clear_cooldown) as f64 / (steps - clear_cooldown).max(1) as f64;
     let share = f64::midpoint(1.0, (PI * way.min(1.0)).cos());
     last + (peak - last) * share as f32
 }

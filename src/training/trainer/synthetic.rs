@@ -64,16 +64,16 @@ pub(super) fn sample(position: &Position, score: i16, result: u8, validation: bo
 }
 
 /// Samples as the only lot of a stock.
-pub(super) fn stock(samples: Vec<Sample>) -> Dataset {
-    let mut stock = Dataset::default();
-    stock.add("synthetic", 1.0, samples);
-    stock
+pub(super) fn dataset(samples: Vec<Sample>) -> Dataset {
+    let mut dataset = Dataset::default();
+    dataset.add("synthetic", 1.0, samples);
+    dataset
 }
 
 /// So many samples labelled by material.
 pub(super) fn material_stock(seed: u64, count: usize) -> Dataset {
     let positions = positions(seed, count).into_iter().enumerate();
-    stock(
+    dataset(
         positions
             .map(|(at, position)| by_material(at, &position))
             .collect(),

@@ -44,9 +44,9 @@ pub enum TrainEvent<'a> {
 /// A training.
 #[derive(Debug)]
 pub struct Trainer {
-    recipe: Hyperparameters,
+    hyperparameters: Hyperparameters,
     shape: Shape,
-    aim: Target,
+    target: Target,
     model: Params,
     adam: Adam,
     workers: Vec<Worker>,
@@ -55,17 +55,17 @@ pub struct Trainer {
 
 impl Trainer {
     /// At the beginning.
-    pub fn new(recipe: &Hyperparameters, threads: usize) -> Result<Trainer, TrainError> {
-        recipe.check()?;
-        let shape = recipe.shape()?;
+    pub fn new(hyperparameters: &Hyperparameters, threads: usize) -> Result<Trainer, TrainError> {
+        hyperparameters.check()?;
+        let shape = hyperparameters.shape()?;
         Ok(Trainer {
-            recipe: recipe.clone(),
+            hyperparameters: hyperparameters.clone(),
             shape,
-            aim: Target {
-                lambda: recipe.lambda,
-                score_scale: recipe.score_scale,
+            target: Target {
+                lambda: hyperparameters.lambda,
+                score_scale: hyperparameters.score_scale,
             },
-            model: Params::random(shape, mixed(recipe.seed, 0)),
+            model: Params::random(shape, mixed(hyperparameters.seed, 0)),
             adam: Adam::new(shape),
             workers: (0..threads.max(1)).map(|_| Worker::new(shape)).collect(),
             curve: Vec::new(),
@@ -74,70 +74,70 @@ impl Trainer {
 
     /// Where a training of the same recipe and data left off.
     pub fn resume(
-        recipe: &Hyperparameters,
-        stock: &Dataset,
+        hyperparameters: &Hyperparameters,
+        dataset: &Dataset,
         threads: usize,
         net: &Path,
     ) -> Result<Trainer, TrainError> {
         let path = checkpoint_path(net);
         let checkpoint = Checkpoint::read(&path)?;
-        let fits = checkpoint.fits(recipe, stock.lots());
+        let fits = checkpoint.fits(hyperparameters, dataset.lots());
         fits.map_err(|fault| TrainError::Checkpoint { path, fault })?;
         Ok(Trainer {
             model: checkpoint.model,
             adam: checkpoint.adam,
             curve: checkpoint.head.curve,
-            ..Trainer::new(recipe, threads)?
+            ..Trainer::new(hyperparameters, threads)?
         })
     }
 
     /// Trains on to the last epoch, with a checkpoint, a curve and a net after each.
     pub fn run(
         &mut self,
-        stock: &Dataset,
+        dataset: &Dataset,
         net: &Path,
         mut told: impl FnMut(TrainEvent<'_>),
     ) -> Result<Fidelity, TrainError> {
         if !self.curve.is_empty() {
             told(TrainEvent::Resumed(&self.curve));
         }
-        while self.curve.len() < self.recipe.epochs as usize {
-            let summary = self.epoch(stock, &mut told)?;
+        while self.curve.len() < self.hyperparameters.epochs as usize {
+            let summary = self.epoch(dataset, &mut told)?;
             self.curve.push(summary);
-            self.keep(stock, net)?;
+            self.keep(dataset, net)?;
             told(TrainEvent::Epoch(&self.curve));
         }
-        let network = self.network(stock)?;
-        let samples = stock.to_compare();
+        let network = self.network(dataset)?;
+        let samples = dataset.to_compare();
         Ok(fidelity(&self.model, &self.adam, &network, samples))
     }
 
     /// The net as it stands.
-    pub fn network(&self, stock: &Dataset) -> Result<Network, TrainError> {
-        let samples = stock.to_compare();
+    pub fn network(&self, dataset: &Dataset) -> Result<Network, TrainError> {
+        let samples = dataset.to_compare();
         quantise(&self.model, &self.adam, self.shape, samples)
     }
 
     /// Goes through the data once.
     pub(super) fn epoch(
         &mut self,
-        stock: &Dataset,
+        dataset: &Dataset,
         told: &mut impl FnMut(TrainEvent<'_>),
     ) -> Result<EpochSummary, TrainError> {
         let begun = Instant::now();
         let epoch = self.curve.len() as u32 + 1;
-        let order = stock.order(self.recipe.seed, epoch);
-        let size = batch_size(order.len(), self.recipe.batch);
-        let steps = u64::from(self.recipe.epochs) * order.len().div_ceil(size) as u64;
+        let order = dataset.order(self.hyperparameters.seed, epoch);
+        let size = batch_size(order.len(), self.hyperparameters.batch);
+        let steps = u64::from(self.hyperparameters.epochs) * order.len().div_ceil(size) as u64;
         let (mut loss, mut samples, mut rate) = (0.0, 0, 0.0);
         for batch in order.chunks(size) {
             rate = schedule::rate(
                 self.adam.steps,
                 steps,
-                self.recipe.rate,
-                self.recipe.last_rate,
+                self.hyperparameters.rate,
+                self.hyperparameters.last_rate,
             );
-            loss += self.learn(stock, batch, rate);
+            loss += self.learn(dataset, batch, rate);
             samples += batch.len();
             if !loss.is_finite() {
                 return Err(TrainError::Diverged(epoch));
@@ -153,22 +153,22 @@ impl Trainer {
             epoch,
             samples: samples as u64,
             train_loss: loss / samples.max(1) as f64,
-            validation_loss: self.measure(stock),
+            validation_loss: self.measure(dataset),
             rate,
             seconds: begun.elapsed().as_secs_f64(),
         })
     }
 
     /// Makes one step; the sum of the losses before it.
-    fn learn(&mut self, stock: &Dataset, batch: &[u32], rate: f32) -> f64 {
-        let (model, shape, aim) = (&self.model, self.shape, self.aim);
+    fn learn(&mut self, dataset: &Dataset, batch: &[u32], rate: f32) -> f64 {
+        let (model, shape, target) = (&self.model, self.shape, self.target);
         let weight = 1.0 / batch.len() as f32;
         let part = batch.len().div_ceil(self.workers.len());
         let parts = self.workers.iter_mut().zip(batch.chunks(part));
         let jobs = parts.map(|(worker, part)| {
             move || {
-                let samples = part.iter().map(|&at| &stock.training[at as usize]);
-                let examples = samples.map(|sample| Example::of(sample, shape, aim));
+                let samples = part.iter().map(|&at| &dataset.training[at as usize]);
+                let examples = samples.map(|sample| Example::of(sample, shape, target));
                 worker.learn(model, examples, weight);
             }
         });
@@ -180,17 +180,17 @@ impl Trainer {
     }
 
     /// The mean loss over the validation samples.
-    fn measure(&mut self, stock: &Dataset) -> Option<f64> {
-        let samples = &stock.validation;
+    fn measure(&mut self, dataset: &Dataset) -> Option<f64> {
+        let samples = &dataset.validation;
         if samples.is_empty() {
             return None;
         }
-        let (model, shape, aim) = (&self.model, self.shape, self.aim);
+        let (model, shape, target) = (&self.model, self.shape, self.target);
         let part = samples.len().div_ceil(self.workers.len());
         let parts = self.workers.iter_mut().zip(samples.chunks(part));
         let jobs = parts.map(|(worker, part)| {
             move || {
-                let examples = part.iter().map(|sample| Example::of(sample, shape, aim));
+                let examples = part.iter().map(|sample| Example::of(sample, shape, target));
                 worker.measure(model, examples);
             }
         });
@@ -201,11 +201,11 @@ impl Trainer {
     }
 
     /// Puts checkpoint, curve and net on disk.
-    fn keep(&self, stock: &Dataset, net: &Path) -> Result<(), TrainError> {
+    fn keep(&self, dataset: &Dataset, net: &Path) -> Result<(), TrainError> {
         let checkpoint = Checkpoint {
             head: Head {
-                recipe: self.recipe.clone(),
-                lots: stock.lots().to_vec(),
+                hyperparameters: self.hyperparameters.clone(),
+                lots: dataset.lots().to_vec(),
                 steps: self.adam.steps,
                 curve: self.curve.clone(),
             },
@@ -214,7 +214,7 @@ impl Trainer {
         };
         checkpoint.write(&checkpoint_path(net))?;
         write_whole(&curve_path(net), csv(&self.curve).as_bytes())?;
-        write_whole(net, &self.network(stock)?.to_bytes())
+        write_whole(net, &self.network(dataset)?.to_bytes())
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) fn event_line(data: &[u8]) {
     };
     match Event::from_line(line) {
         Ok(read) => read.dropped.iter().for_each(can_be_logged),
-        Err(misfit) => can_be_logged(&misfit),
+        Err(mismatch) => can_be_logged(&mismatch),
     }
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn game_line(data: &[u8]) {
                 _ => {}
             }
         }
-        Err(misfit) => can_be_logged(&misfit),
+        Err(mismatch) => can_be_logged(&mismatch),
     }
 }
 
@@ -47,9 +47,9 @@ fn makes_sense(state: &GameState) {
     }
 }
 
-fn can_be_logged(misfit: &JsonMismatch) {
-    let text = misfit.to_string();
+fn can_be_logged(mismatch: &JsonMismatch) {
+    let text = mismatch.to_string();
     assert!(text.chars().count() < 500, "{text}");
     assert!(!text.chars().any(char::is_control), "{text}");
-    assert!(!misfit.path.is_empty());
+    assert!(!mismatch.path.is_empty());
 }

@@ -50,24 +50,24 @@ impl World {
         self.begun + self.passed
     }
 
-    fn hear(&mut self, heard: ArenaEvent) -> Vec<ArenaEffect> {
+    fn handle(&mut self, received: ArenaEvent) -> Vec<ArenaEffect> {
         let wall = UNIX_EPOCH + Duration::from_secs(1_700_000_000) + self.passed;
-        self.calendar.hear(heard, self.now(), wall)
+        self.calendar.handle(received, self.now(), wall)
     }
 
     fn pass(&mut self, seconds: u64) -> Vec<ArenaEffect> {
         self.passed += Duration::from_secs(seconds);
-        self.hear(ArenaEvent::Tick)
+        self.handle(ArenaEvent::Tick)
     }
 
     /// Seconds until the calendar wants to be woken.
     fn sleeps(&self) -> Option<u64> {
-        let at = self.calendar.wake_at()?;
+        let at = self.calendar.next_timeout()?;
         Some(at.saturating_duration_since(self.now()).as_secs())
     }
 
     fn done(&mut self) -> Vec<ArenaEffect> {
-        self.hear(ArenaEvent::Joined(ID.to_owned(), JoinOutcome::Done))
+        self.handle(ArenaEvent::Joined(ID.to_owned(), JoinOutcome::Done))
     }
 }
 
@@ -113,8 +113,8 @@ fn over() -> ArenaEvent {
 }
 
 /// Whether this is one join, and whether it asks to be paired.
-fn join(duties: &[ArenaEffect]) -> Option<bool> {
-    match duties {
+fn join(effects: &[ArenaEffect]) -> Option<bool> {
+    match effects {
         [ArenaEffect::Join(id, entrance)] if id == ID => Some(entrance.pair_me),
         _ => None,
     }
@@ -131,7 +131,7 @@ fn nothing_is_asked_for_unless_told_to() {
 fn an_arena_that_suits_is_joined_just_before_it_begins() {
     let mut world = World::auto();
     assert_eq!(world.pass(0), [ArenaEffect::List]);
-    assert_eq!(world.hear(ArenaEvent::Listed(vec![arena(300)])), []);
+    assert_eq!(world.handle(ArenaEvent::Listed(vec![arena(300)])), []);
     assert_eq!(world.sleeps(), Some(270));
     assert_eq!(world.pass(269), []);
     assert_eq!(join(&world.pass(1)), Some(false));
@@ -144,8 +144,8 @@ fn an_arena_that_suits_is_joined_just_before_it_begins() {
 fn while_idle_in_it_we_say_that_we_are_there() {
     let mut world = World::auto();
     world.pass(0);
-    let duties = world.hear(ArenaEvent::Listed(vec![arena(0)]));
-    assert_eq!(join(&duties), Some(true));
+    let effects = world.handle(ArenaEvent::Listed(vec![arena(0)]));
+    assert_eq!(join(&effects), Some(true));
     world.done();
     for _ in 0..5 {
         let seconds = world.sleeps().unwrap();
@@ -159,18 +159,18 @@ fn while_idle_in_it_we_say_that_we_are_there() {
 fn while_a_game_of_it_runs_nothing_is_said_and_after_it_soon() {
     let mut world = World::auto();
     world.pass(0);
-    world.hear(ArenaEvent::Listed(vec![arena(0)]));
+    world.handle(ArenaEvent::Listed(vec![arena(0)]));
     world.done();
-    world.hear(began());
+    world.handle(began());
     assert_eq!(world.pass(200), []);
-    assert_eq!(world.hear(over()), []);
+    assert_eq!(world.handle(over()), []);
     assert_eq!(world.sleeps(), Some(1));
     assert_eq!(join(&world.pass(1)), Some(true));
     world.done();
     // A short game does not make the joins follow each other faster than the server allows.
-    world.hear(began());
+    world.handle(began());
     world.pass(3);
-    world.hear(over());
+    world.handle(over());
     assert_eq!(world.sleeps(), Some(22));
 }
 
@@ -180,9 +180,9 @@ fn an_arena_of_the_config_is_looked_at_and_joined_for_its_team() {
     assert_eq!(world.pass(0), [ArenaEffect::Show(ID.to_owned())]);
     let mut private = arena(0);
     private.entry.teams = vec!["bombers".to_owned()];
-    let duties = world.hear(ArenaEvent::Shown(Box::new(private)));
-    let [ArenaEffect::Join(_, entrance)] = duties.as_slice() else {
-        panic!("{duties:?}");
+    let effects = world.handle(ArenaEvent::Shown(Box::new(private)));
+    let [ArenaEffect::Join(_, entrance)] = effects.as_slice() else {
+        panic!("{effects:?}");
     };
     assert_eq!(entrance.team.as_deref(), Some("bombers"));
 }
@@ -193,11 +193,11 @@ fn one_that_does_not_admit_us_is_given_up() {
     world.pass(0);
     let mut closed = arena(0);
     closed.bots_allowed = false;
-    assert_eq!(world.hear(ArenaEvent::Shown(Box::new(closed))), []);
+    assert_eq!(world.handle(ArenaEvent::Shown(Box::new(closed))), []);
     assert_eq!(world.sleeps(), None);
     let mut world = World::named();
     world.pass(0);
-    assert_eq!(world.hear(ArenaEvent::NotShown(ID.to_owned(), true)), []);
+    assert_eq!(world.handle(ArenaEvent::NotShown(ID.to_owned(), true)), []);
     assert_eq!(world.sleeps(), None);
 }
 
@@ -206,14 +206,14 @@ fn a_refusal_is_tried_again_a_few_times_only() {
     let mut world = World::named();
     world.pass(0);
     let shown = ArenaEvent::Shown(Box::new(arena(0)));
-    assert!(join(&world.hear(shown)).is_some());
+    assert!(join(&world.handle(shown)).is_some());
     let refused = || ArenaEvent::Joined(ID.to_owned(), JoinOutcome::Refused("pause".to_owned()));
     for _ in 0..2 {
-        world.hear(refused());
+        world.handle(refused());
         assert_eq!(world.sleeps(), Some(60));
         assert!(join(&world.pass(60)).is_some());
     }
-    assert_eq!(world.hear(refused()), []);
+    assert_eq!(world.handle(refused()), []);
     assert_eq!(world.sleeps(), None);
 }
 
@@ -221,20 +221,20 @@ fn a_refusal_is_tried_again_a_few_times_only() {
 fn a_ban_keeps_us_out_of_all_of_them_for_a_while() {
     let mut world = World::auto();
     world.pass(0);
-    assert!(join(&world.hear(ArenaEvent::Listed(vec![arena(0)]))).is_some());
-    world.hear(ArenaEvent::Joined(ID.to_owned(), JoinOutcome::Banned));
+    assert!(join(&world.handle(ArenaEvent::Listed(vec![arena(0)]))).is_some());
+    world.handle(ArenaEvent::Joined(ID.to_owned(), JoinOutcome::Banned));
     let other = Arena {
         id: "other123".to_owned(),
         length: Some(SECOND * 36_000),
         ..arena(0)
     };
-    assert_eq!(world.hear(ArenaEvent::Listed(vec![other])), []);
+    assert_eq!(world.handle(ArenaEvent::Listed(vec![other])), []);
     assert_eq!(world.pass(3000), [ArenaEffect::List]);
     let joins = world.pass(600);
     assert!(
         joins
             .iter()
-            .any(|duty| matches!(duty, ArenaEffect::Join(..))),
+            .any(|effect| matches!(effect, ArenaEffect::Join(..))),
         "{joins:?}"
     );
 }
@@ -243,38 +243,38 @@ fn a_ban_keeps_us_out_of_all_of_them_for_a_while() {
 fn who_did_not_start_in_time_does_not_come_back() {
     let mut world = World::auto();
     world.pass(0);
-    world.hear(ArenaEvent::Listed(vec![arena(0)]));
+    world.handle(ArenaEvent::Listed(vec![arena(0)]));
     world.done();
-    world.hear(began());
+    world.handle(began());
     let lost = game("g1", "noStart", r#""black""#);
-    world.hear(ArenaEvent::Ended(lost));
-    world.hear(over());
+    world.handle(ArenaEvent::Ended(lost));
+    world.handle(over());
     assert_eq!(world.calendar.playing(), 0);
-    assert_eq!(world.hear(ArenaEvent::Listed(vec![arena(0)])), []);
+    assert_eq!(world.handle(ArenaEvent::Listed(vec![arena(0)])), []);
 }
 
 #[test]
 fn an_opponent_who_did_not_start_is_no_reason_to_leave() {
     let mut world = World::auto();
     world.pass(0);
-    world.hear(ArenaEvent::Listed(vec![arena(0)]));
+    world.handle(ArenaEvent::Listed(vec![arena(0)]));
     world.done();
-    world.hear(began());
-    world.hear(ArenaEvent::Ended(game("g1", "noStart", r#""white""#)));
+    world.handle(began());
+    world.handle(ArenaEvent::Ended(game("g1", "noStart", r#""white""#)));
     assert_eq!(world.calendar.playing(), 1);
 }
 
 #[test]
 fn an_arena_that_somebody_joined_for_us_is_played_on() {
     let mut world = World::new(config::Arena::default());
-    assert_eq!(world.hear(began()), [ArenaEffect::Show(ID.to_owned())]);
+    assert_eq!(world.handle(began()), [ArenaEffect::Show(ID.to_owned())]);
     let running = Arena {
         to_start: None,
         to_end: Some(SECOND * 900),
         ..arena(0)
     };
-    world.hear(ArenaEvent::Shown(Box::new(running)));
-    world.hear(over());
+    world.handle(ArenaEvent::Shown(Box::new(running)));
+    world.handle(over());
     assert_eq!(join(&world.pass(1)), Some(true));
 }
 
@@ -282,18 +282,18 @@ fn an_arena_that_somebody_joined_for_us_is_played_on() {
 fn at_its_end_nothing_more_is_said() {
     let mut world = World::auto();
     world.pass(0);
-    world.hear(ArenaEvent::Listed(vec![arena(0)]));
+    world.handle(ArenaEvent::Listed(vec![arena(0)]));
     world.done();
-    world.hear(began());
+    world.handle(began());
     assert!(
         world
             .pass(3700)
             .iter()
-            .all(|duty| !matches!(duty, ArenaEffect::Join(..)))
+            .all(|effect| !matches!(effect, ArenaEffect::Join(..)))
     );
-    world.hear(ArenaEvent::Listed(vec![]));
-    world.hear(ArenaEvent::NotShown(ID.to_owned(), false));
-    world.hear(over());
+    world.handle(ArenaEvent::Listed(vec![]));
+    world.handle(ArenaEvent::NotShown(ID.to_owned(), false));
+    world.handle(over());
     assert_eq!(world.calendar.playing(), 0);
     assert!(world.pass(100).is_empty());
 }
@@ -302,21 +302,21 @@ fn at_its_end_nothing_more_is_said() {
 fn closing_leaves_what_we_are_in_and_tries_again_if_that_fails() {
     let mut world = World::auto();
     world.pass(0);
-    world.hear(ArenaEvent::Listed(vec![arena(0)]));
+    world.handle(ArenaEvent::Listed(vec![arena(0)]));
     world.done();
     let now = world.now();
     let leave = [ArenaEffect::Leave(ID.to_owned())];
     assert_eq!(world.calendar.set_open(false, now), leave);
-    assert_eq!(world.hear(ArenaEvent::Left(ID.to_owned(), false)), []);
+    assert_eq!(world.handle(ArenaEvent::Left(ID.to_owned(), false)), []);
     assert_eq!(world.pass(1), leave);
-    assert_eq!(world.hear(ArenaEvent::Left(ID.to_owned(), true)), []);
+    assert_eq!(world.handle(ArenaEvent::Left(ID.to_owned(), true)), []);
     assert_eq!(world.sleeps(), None);
     let joined = world.calendar.join(ID, JoinOptions::default(), now);
     assert_eq!(joined, None, "nothing is joined");
     // One that we were just entering is left as soon as we are in.
     let mut world = World::auto();
     world.pass(0);
-    world.hear(ArenaEvent::Listed(vec![arena(0)]));
+    world.handle(ArenaEvent::Listed(vec![arena(0)]));
     let now = world.now();
     assert_eq!(world.calendar.set_open(false, now), []);
     assert_eq!(world.done(), leave);
@@ -327,7 +327,7 @@ fn nothing_that_is_under_way_overtakes_our_leaving() {
     let leave = [ArenaEffect::Leave(ID.to_owned())];
     let mut world = World::auto();
     world.pass(0);
-    world.hear(ArenaEvent::Listed(vec![arena(0)]));
+    world.handle(ArenaEvent::Listed(vec![arena(0)]));
     world.done();
     assert!(join(&world.pass(45)).is_some(), "we are still there");
     let now = world.now();
@@ -336,14 +336,14 @@ fn nothing_that_is_under_way_overtakes_our_leaving() {
     // Nor is it forgotten behind a look at the arena.
     let mut world = World::named();
     world.pass(0);
-    world.hear(ArenaEvent::Shown(Box::new(arena(0))));
+    world.handle(ArenaEvent::Shown(Box::new(arena(0))));
     world.done();
-    world.hear(began());
+    world.handle(began());
     assert_eq!(world.pass(300), [ArenaEffect::Show(ID.to_owned())]);
     let now = world.now();
     assert_eq!(world.calendar.set_open(false, now), []);
     assert_eq!(
-        world.hear(ArenaEvent::NotShown(ID.to_owned(), false)),
+        world.handle(ArenaEvent::NotShown(ID.to_owned(), false)),
         leave
     );
 }
@@ -355,7 +355,7 @@ fn the_servers_seconds_are_as_long_as_it_counts_them() {
     let rules = Arc::clone(&world.calendar.rules);
     world.calendar = ArenaSchedule::new(rules, us, SECOND / 10, 7, world.begun);
     world.pass(0);
-    world.hear(ArenaEvent::Listed(vec![arena(600)]));
+    world.handle(ArenaEvent::Listed(vec![arena(600)]));
     assert_eq!(
         world.sleeps(),
         Some(57),
@@ -372,25 +372,25 @@ fn the_operator_joins_with_a_password_and_leaves_for_good() {
         ..JoinOptions::default()
     };
     let now = world.now();
-    let duties = world.calendar.join(ID, entrance, now);
-    assert_eq!(duties, Some(vec![ArenaEffect::Show(ID.to_owned())]));
+    let effects = world.calendar.join(ID, entrance, now);
+    assert_eq!(effects, Some(vec![ArenaEffect::Show(ID.to_owned())]));
     let private = Arena {
         is_private: true,
         ..arena(0)
     };
-    let duties = world.hear(ArenaEvent::Shown(Box::new(private)));
-    let [ArenaEffect::Join(_, entrance)] = duties.as_slice() else {
-        panic!("{duties:?}");
+    let effects = world.handle(ArenaEvent::Shown(Box::new(private)));
+    let [ArenaEffect::Join(_, entrance)] = effects.as_slice() else {
+        panic!("{effects:?}");
     };
     assert_eq!(entrance.password.as_deref(), Some("boom"));
-    assert!(!format!("{duties:?}").contains("boom"));
+    assert!(!format!("{effects:?}").contains("boom"));
     world.done();
     assert_eq!(
         world.calendar.leave(ID),
         Some(vec![ArenaEffect::Leave(ID.to_owned())])
     );
-    world.hear(ArenaEvent::Left(ID.to_owned(), true));
-    assert_eq!(world.hear(ArenaEvent::Listed(vec![arena(0)])), []);
+    world.handle(ArenaEvent::Left(ID.to_owned(), true));
+    assert_eq!(world.handle(ArenaEvent::Listed(vec![arena(0)])), []);
     assert_eq!(world.calendar.leave("unknown1"), None);
 }
 
@@ -403,13 +403,13 @@ fn not_more_arenas_are_joined_by_rule_than_the_operator_wants() {
         length: Some(SECOND * 600),
         ..arena(20)
     };
-    let duties = world.hear(ArenaEvent::Listed(vec![arena(25), sooner]));
+    let effects = world.handle(ArenaEvent::Listed(vec![arena(25), sooner]));
     // Both are about to begin: the first to begin is joined, the other when it is over.
-    let Some(ArenaEffect::Join(first, _)) = duties.first() else {
-        panic!("{duties:?}");
+    let Some(ArenaEffect::Join(first, _)) = effects.first() else {
+        panic!("{effects:?}");
     };
     assert_eq!(first, "zooner12");
-    assert_eq!(duties.len(), 1);
+    assert_eq!(effects.len(), 1);
 }
 
 proptest! {
@@ -420,16 +420,16 @@ proptest! {
         let mut world = World::auto();
         let mut joins: Vec<Duration> = Vec::new();
         for (step, seconds) in steps {
-            let duties = match step {
-                0 => world.hear(ArenaEvent::Listed(vec![arena(seconds)])),
-                1 => world.hear(began()),
-                2 => world.hear(over()),
-                3 => world.hear(ArenaEvent::Shown(Box::new(arena(0)))),
+            let effects = match step {
+                0 => world.handle(ArenaEvent::Listed(vec![arena(seconds)])),
+                1 => world.handle(began()),
+                2 => world.handle(over()),
+                3 => world.handle(ArenaEvent::Shown(Box::new(arena(0)))),
                 4 | 5 => world.done(),
-                6 => world.hear(ArenaEvent::Joined(ID.to_owned(), JoinOutcome::Lost)),
+                6 => world.handle(ArenaEvent::Joined(ID.to_owned(), JoinOutcome::Lost)),
                 _ => world.pass(seconds),
             };
-            if duties.iter().any(|duty| matches!(duty, ArenaEffect::Join(..))) {
+            if effects.iter().any(|effect| matches!(effect, ArenaEffect::Join(..))) {
                 joins.push(world.passed);
             }
         }

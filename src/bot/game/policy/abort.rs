@@ -37,7 +37,7 @@ struct FirstMoveWait {
 }
 
 impl AbortPolicy {
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.wait.map(|wait| wait.at)
     }
 
@@ -49,15 +49,15 @@ impl AbortPolicy {
 impl GameMachine {
     /// Whether the game can be aborted as far as we see.
     fn is_abortable(&self) -> bool {
-        let arena = self.setting.as_ref().is_none_or(|setting| setting.arena);
+        let arena = self.setup.as_ref().is_none_or(|setup| setup.arena);
         !arena && self.ply() < FIRST_PLIES && !self.is_over()
     }
 
     /// Waits for the opponent's first move as long as the operator does.
     pub(super) fn watch_first_move(&mut self, glance: Glance) {
-        let Some(setting) = &self.setting else { return };
-        let bot = setting.opponent_is_bot;
-        let watched = setting.clocked && self.is_abortable();
+        let Some(setup) = &self.setup else { return };
+        let bot = setup.opponent_is_bot;
+        let watched = setup.clocked && self.is_abortable();
         let theirs = !self.is_our_turn();
         let rules = &self.settings.game;
         let patience = if bot {
@@ -66,7 +66,7 @@ impl GameMachine {
             rules.abort_humans
         };
         let since = self.waited_since(patience, glance);
-        let first_move = &mut self.manners.first_move;
+        let first_move = &mut self.policies.first_move;
         if glance.change != MoveListChange::Same {
             first_move.refused = 0;
             first_move.stuck = false;
@@ -94,7 +94,7 @@ impl GameMachine {
         if !glance.opened {
             return now;
         }
-        let begun = self.seat.past.begun;
+        let begun = self.params.past.begun;
         let told = [self.made, begun].into_iter().flatten().min();
         let least = now.checked_sub(patience / 2).unwrap_or(now);
         let told = told.map(|at| at.max(least));
@@ -104,7 +104,7 @@ impl GameMachine {
 
     /// What became of an abort.
     pub(super) fn first_move_asked(&mut self, answer: &CallOutcome, out: &mut Vec<GameEffect>) {
-        let first_move = &mut self.manners.first_move;
+        let first_move = &mut self.policies.first_move;
         if !matches!(answer, CallOutcome::Refused { .. }) || first_move.wait.take().is_none() {
             return;
         }
@@ -118,8 +118,8 @@ impl GameMachine {
     }
 
     pub(super) fn first_move_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        let again = now.checked_add(self.pace.again);
-        let first_move = &mut self.manners.first_move;
+        let again = now.checked_add(self.timing.again);
+        let first_move = &mut self.policies.first_move;
         let Some(wait) = first_move.wait.as_mut().filter(|wait| wait.at <= now) else {
             return;
         };
@@ -136,7 +136,7 @@ impl GameMachine {
 
     /// The game has ended: whether it is one of those that the opponent never began.
     pub(in crate::bot::game) fn note_no_show(&self, status: Status, out: &mut Vec<GameEffect>) {
-        if status == Status::Aborted && self.manners.first_move.gave_up_waiting {
+        if status == Status::Aborted && self.policies.first_move.gave_up_waiting {
             out.push(GameEffect::Remember(Persist::NoShow));
         }
     }

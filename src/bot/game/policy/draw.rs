@@ -45,8 +45,9 @@ impl DrawPolicy {
         }
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
-        self.accepting.and_then(|accepting| accepting.wake_at())
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        self.accepting
+            .and_then(|accepting| accepting.next_timeout())
     }
 }
 
@@ -61,13 +62,13 @@ fn moves_of(side: Side, plies: usize) -> usize {
 impl GameMachine {
     /// Their flag in the state just read.
     pub(super) fn draw_flag(&mut self, glance: Glance, out: &mut Vec<GameEffect>) {
-        let (Some(setting), Some(shown)) = (&self.setting, &self.shown) else {
+        let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
             return;
         };
-        let us = setting.us;
+        let us = setup.us;
         let flag = shown.state.offers_draw(us.other());
         let (ply, our_turn) = (self.ply(), self.is_our_turn());
-        let draws = &mut self.manners.draws;
+        let draws = &mut self.policies.draws;
         if draws.made > 0 && draws.last.is_none() {
             // After a restart nobody knows when the last one was made.
             draws.last = Some(ply);
@@ -94,10 +95,10 @@ impl GameMachine {
     /// An explicit answer, on their turn.
     fn answer_draw(&mut self, out: &mut Vec<GameEffect>) {
         if self.accepts_draw() {
-            self.manners.draws.accepting = Some(Retry::begun());
+            self.policies.draws.accepting = Some(Retry::begun());
             out.push(GameEffect::Ask(GameRequest::AcceptDraw));
         } else {
-            self.manners.draws.pending = None;
+            self.policies.draws.pending = None;
             out.push(GameEffect::Ask(GameRequest::DeclineDraw));
         }
     }
@@ -108,17 +109,17 @@ impl GameMachine {
         now: Instant,
         out: &mut Vec<GameEffect>,
     ) -> DrawOffer {
-        let agrees = self.manners.draws.pending.is_some() && self.accepts_draw();
+        let agrees = self.policies.draws.pending.is_some() && self.accepts_draw();
         if agrees {
             // Should their offer be gone by then, this is one of ours.
-            self.manners.draws.last = Some(self.ply());
+            self.policies.draws.last = Some(self.ply());
             return DrawOffer::Yes;
         }
         if !self.offers_draw(now) {
             return DrawOffer::No;
         }
         let ply = self.ply();
-        let draws = &mut self.manners.draws;
+        let draws = &mut self.policies.draws;
         draws.made += 1;
         draws.last = Some(ply);
         out.push(GameEffect::Remember(Persist::DrawOffered {
@@ -130,33 +131,33 @@ impl GameMachine {
     /// Late enough, and level or worse for some time, or clearly worse by our last look.
     fn accepts_draw(&self) -> bool {
         let rules = &self.settings.draw;
-        let Some(setting) = &self.setting else {
+        let Some(setup) = &self.setup else {
             return false;
         };
-        if !rules.accepts(setting.opponent_is_bot) || self.ply() < rules.ply as usize {
+        if !rules.accepts(setup.opponent_is_bot) || self.ply() < rules.ply as usize {
             return false;
         }
-        let opinion = &self.manners.opinion;
-        if self.is_bare(setting.us) || opinion.is_worse(rules.score) {
+        let eval_history = &self.policies.eval_history;
+        if self.is_bare(setup.us) || eval_history.is_worse(rules.score) {
             return true;
         }
-        let steady = opinion.rows.no_better >= rules.moves.max(1);
-        steady && !self.opponent_is_short(self.pace.short_clock)
+        let steady = eval_history.streaks.no_better >= rules.moves.max(1);
+        steady && !self.opponent_is_short(self.timing.short_clock)
     }
 
     /// Late enough, level for some time, within the budget, and with nothing better in sight.
     fn offers_draw(&self, now: Instant) -> bool {
-        let (rules, draws) = (&self.settings.draw, &self.manners.draws);
-        let Some(setting) = &self.setting else {
+        let (rules, draws) = (&self.settings.draw, &self.policies.draws);
+        let Some(setup) = &self.setup else {
             return false;
         };
-        let willing = if setting.opponent_is_bot {
-            rules.offer_bots && !setting.opponent_is_ai
+        let willing = if setup.opponent_is_bot {
+            rules.offer_bots && !setup.opponent_is_ai
         } else {
             rules.offer_humans
         };
         let late_enough = self.ply() >= (rules.ply as usize).max(FIRST_PLIES);
-        let steady = self.manners.opinion.rows.level >= rules.moves.max(1);
+        let steady = self.policies.eval_history.streaks.level >= rules.moves.max(1);
         let rested = draws
             .last
             .is_none_or(|last| self.ply() > last + PLIES_BETWEEN_OFFERS);
@@ -165,21 +166,21 @@ impl GameMachine {
             && steady
             && draws.made < rules.offers
             && rested
-            && !self.is_bare(setting.us.other())
-            && !self.opponent_is_short(self.pace.short_clock * STANDING)
+            && !self.is_bare(setup.us.other())
+            && !self.opponent_is_short(self.timing.short_clock * STANDING)
             && !self.opponent_is_away(now)
     }
 
     /// What became of our consent.
     pub(super) fn draw_asked(&mut self, answer: &CallOutcome, now: Instant) {
-        let pace = self.pace;
-        if let Some(accepting) = &mut self.manners.draws.accepting {
-            accepting.answered(answer, &pace, now);
+        let timing = self.timing;
+        if let Some(accepting) = &mut self.policies.draws.accepting {
+            accepting.answered(answer, &timing, now);
         }
     }
 
     pub(super) fn draw_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        let draws = &mut self.manners.draws;
+        let draws = &mut self.policies.draws;
         if let Some(accepting) = &mut draws.accepting
             && accepting.is_due(now)
             && draws.pending.is_some()

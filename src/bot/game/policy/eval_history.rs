@@ -18,7 +18,7 @@ pub struct EvalHistory {
     /// The score of the last move that was searched.
     pub(super) score: Option<Score>,
     /// The rows of our moves up to the last.
-    pub(super) rows: Streaks,
+    pub(super) streaks: Streaks,
     /// The ply the last row counts, and the rows before it.
     counted: Option<(usize, Streaks)>,
 }
@@ -52,8 +52,8 @@ impl EvalHistory {
 
 impl GameMachine {
     /// What our searches said so far, for whoever takes this game up again.
-    pub fn opinion(&self) -> EvalHistory {
-        self.manners.opinion
+    pub fn eval_history(&self) -> EvalHistory {
+        self.policies.eval_history
     }
 
     /// The engine's word on the move about to be sent; none for a move without a search.
@@ -65,21 +65,21 @@ impl GameMachine {
         let lost = thought.is_some_and(|thought| self.is_lost(thought, now));
         let level = i64::from(self.settings.draw.score);
         let ply = self.ply();
-        let opinion = &mut self.manners.opinion;
-        let before = match opinion.counted {
+        let eval_history = &mut self.policies.eval_history;
+        let before = match eval_history.counted {
             Some((counted, before)) if counted == ply => before,
-            _ => opinion.rows,
+            _ => eval_history.streaks,
         };
-        let mut rows = before;
+        let mut streaks = before;
         if let Some(thought) = thought {
             let score = i64::from(thought.score.centipawns());
-            rows.level = longer(rows.level, score.abs() <= level);
-            rows.no_better = longer(rows.no_better, score <= level);
-            opinion.score = Some(thought.score);
+            streaks.level = longer(streaks.level, score.abs() <= level);
+            streaks.no_better = longer(streaks.no_better, score <= level);
+            eval_history.score = Some(thought.score);
         }
-        rows.lost = longer(rows.lost, lost);
-        opinion.rows = rows;
-        opinion.counted = Some((ply, before));
+        streaks.lost = longer(streaks.lost, lost);
+        eval_history.streaks = streaks;
+        eval_history.counted = Some((ply, before));
     }
 
     /// Whether a search proves the game lost as the operator understands it.
@@ -92,7 +92,7 @@ impl GameMachine {
         // A proof needs no depth.
         let deep = thought.depth >= rules.depth || thought.ended == StopReason::Decided;
         let left = self.reading().and_then(|reading| reading.left_at(now));
-        let healthy = left.is_none_or(|left| left >= self.pace.healthy_clock);
+        let healthy = left.is_none_or(|left| left >= self.timing.healthy_clock);
         low && deep && healthy
     }
 }

@@ -4,12 +4,12 @@
 //! None of this can delay or change an owed move. Each subject has its file, its memory and its part
 //! in the three moments below: a state was read, a request was answered, a timer went off.
 //!
-//! * `opinion`: what our searches said of our last moves
+//! * `eval_history`: what our searches said of our last moves
 //! * `draw`, `takeback`: what the opponent proposes, and our own offers of a draw
 //! * `resign`: games that are lost
 //! * `absence`: an opponent who left, and what may be claimed
 //! * `first_move`: an opponent who never begins, and games called off
-//! * `standstill`: games in which nothing happens any more
+//! * `stalled`: games in which nothing happens any more
 //! * `refusal`: games of another kind
 //! * `insist`: a request that got lost is made again, a few times
 
@@ -46,13 +46,13 @@ const INCREMENT_HELPS: u32 = 6;
 /// What the table remembers about all this.
 #[derive(Debug)]
 pub(in crate::bot::game) struct Manners {
-    opinion: EvalHistory,
+    eval_history: EvalHistory,
     draws: DrawPolicy,
     takebacks: TakebackPolicy,
     resigning: ResignPolicy,
     absence: OpponentAbsence,
     first_move: AbortPolicy,
-    standstill: StalledGame,
+    stalled: StalledGame,
     refusal: Option<UnsupportedGame>,
 }
 
@@ -71,13 +71,13 @@ impl Manners {
     /// For a game with this past.
     pub(in crate::bot::game) fn new(past: ResumeState) -> Self {
         Self {
-            opinion: past.opinion,
+            eval_history: past.eval_history,
             draws: DrawPolicy::new(past.draw_offers),
             takebacks: TakebackPolicy::new(past.takebacks),
             resigning: ResignPolicy::default(),
             absence: OpponentAbsence::default(),
             first_move: AbortPolicy::default(),
-            standstill: StalledGame::default(),
+            stalled: StalledGame::default(),
             refusal: None,
         }
     }
@@ -87,15 +87,15 @@ impl Manners {
     }
 
     /// When the earliest of the timers goes off.
-    pub(in crate::bot::game) fn wake_at(&self) -> Option<Instant> {
+    pub(in crate::bot::game) fn next_timeout(&self) -> Option<Instant> {
         [
-            self.refusal.as_ref().map(UnsupportedGame::wake_at),
-            self.first_move.wake_at(),
-            self.draws.wake_at(),
-            self.takebacks.wake_at(),
-            self.resigning.wake_at(),
-            self.absence.wake_at(),
-            self.standstill.wake_at(),
+            self.refusal.as_ref().map(UnsupportedGame::next_timeout),
+            self.first_move.next_timeout(),
+            self.draws.next_timeout(),
+            self.takebacks.next_timeout(),
+            self.resigning.next_timeout(),
+            self.absence.next_timeout(),
+            self.stalled.next_timeout(),
         ]
         .into_iter()
         .flatten()
@@ -105,10 +105,14 @@ impl Manners {
 
 impl GameMachine {
     /// A state was read that does not end the game; the move it may ask for is under way already.
-    pub(in crate::bot::game) fn mind_manners(&mut self, glance: Glance, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn apply_policies(
+        &mut self,
+        glance: Glance,
+        out: &mut Vec<GameEffect>,
+    ) {
         let rewritten = matches!(glance.change, MoveListChange::Rewritten { .. });
-        if rewritten || self.manners.opinion.is_of_a_longer_game(self.ply()) {
-            self.manners.opinion = EvalHistory::default();
+        if rewritten || self.policies.eval_history.is_of_a_longer_game(self.ply()) {
+            self.policies.eval_history = EvalHistory::default();
         }
         self.watch_presence(glance.change);
         self.takeback_flag(out);
@@ -130,7 +134,7 @@ impl GameMachine {
         out: &mut Vec<GameEffect>,
     ) {
         match request {
-            GameRequest::Abort if self.manners.refuses() => self.refused_abort(answer, now, out),
+            GameRequest::Abort if self.policies.refuses() => self.refused_abort(answer, now, out),
             GameRequest::Abort => self.first_move_asked(answer, out),
             GameRequest::Resign => self.resign_asked(answer, now),
             GameRequest::AcceptDraw => self.draw_asked(answer, now),
@@ -159,19 +163,19 @@ impl GameMachine {
             Side::White => Color::White,
             Side::Black => Color::Black,
         };
-        self.record.game().position().by_color(color).count() == 1
+        self.move_list.game().position().by_color(color).count() == 1
     }
 
     /// Whether the opponent is about to lose on time: less than `little` is left, less than we
     /// have, and no time is added to speak of.
     fn opponent_is_short(&self, little: Duration) -> bool {
-        let (Some(setting), Some(shown)) = (&self.setting, &self.shown) else {
+        let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
             return false;
         };
-        if !setting.clocked || self.ply() < FIRST_PLIES {
+        if !setup.clocked || self.ply() < FIRST_PLIES {
             return false;
         }
-        let (us, them) = (setting.us, setting.us.other());
+        let (us, them) = (setup.us, setup.us.other());
         let (Some(ours), Some(theirs)) = (shown.state.time(us), shown.state.time(them)) else {
             return false;
         };

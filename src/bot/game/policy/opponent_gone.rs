@@ -22,9 +22,9 @@ const MOST_FAILED: u32 = 12;
 #[derive(Debug, Default)]
 pub(super) struct OpponentAbsence {
     /// When the opponent was last said to be away.
-    heard: Option<Instant>,
+    heard_at: Option<Instant>,
     /// When it was last said that the game may be claimed now.
-    nought: Option<Instant>,
+    due_since: Option<Instant>,
     claims: ClaimPolicy,
 }
 
@@ -41,7 +41,7 @@ struct ClaimPolicy {
 }
 
 impl OpponentAbsence {
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.claims.at
     }
 }
@@ -64,51 +64,51 @@ impl GameMachine {
         out: &mut Vec<GameEffect>,
     ) {
         if !absence.gone {
-            self.manners.absence = OpponentAbsence::default();
+            self.policies.absence = OpponentAbsence::default();
             return;
         }
         let due = absence.claim_win_in.is_some_and(|left| left.is_zero());
-        let known = &mut self.manners.absence;
-        known.heard = Some(now);
-        known.nought = due.then_some(now);
+        let known = &mut self.policies.absence;
+        known.heard_at = Some(now);
+        known.due_since = due.then_some(now);
         self.claim_if_due(now, out);
     }
 
     /// Whether the opponent was away when we last heard, not long ago.
     pub(super) fn opponent_is_away(&self, now: Instant) -> bool {
-        self.is_fresh(self.manners.absence.heard, now)
+        self.is_fresh(self.policies.absence.heard_at, now)
     }
 
-    fn is_fresh(&self, heard: Option<Instant>, now: Instant) -> bool {
-        heard.is_some_and(|at| now.saturating_duration_since(at) <= self.pace.absence)
+    fn is_fresh(&self, heard_at: Option<Instant>, now: Instant) -> bool {
+        heard_at.is_some_and(|at| now.saturating_duration_since(at) <= self.timing.absence)
     }
 
     /// A move of theirs brings them back.
     pub(super) fn watch_presence(&mut self, change: MoveListChange) {
         let only_ours = change == MoveListChange::Grown(1) && !self.is_our_turn();
         if change != MoveListChange::Same && !only_ours {
-            self.manners.absence = OpponentAbsence::default();
+            self.policies.absence = OpponentAbsence::default();
         }
     }
 
     /// Claims the game if it may be claimed now: the win, or the draw where we cannot win.
     pub(super) fn claim_if_due(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        let Some(setting) = &self.setting else { return };
-        let claimable = setting.clocked
+        let Some(setup) = &self.setup else { return };
+        let claimable = setup.clocked
             && self.ply() >= FIRST_PLIES
             && self.is_trusted()
             && !self.is_our_turn()
-            && !self.manners.refuses()
-            && self.is_fresh(self.manners.absence.nought, now);
-        if !claimable || !self.manners.absence.claims.are_worth_it(now) {
+            && !self.policies.refuses()
+            && self.is_fresh(self.policies.absence.due_since, now);
+        if !claimable || !self.policies.absence.claims.are_worth_it(now) {
             return;
         }
-        let request = if self.is_bare(setting.us) {
+        let request = if self.is_bare(setup.us) {
             GameRequest::ClaimDraw
         } else {
             GameRequest::ClaimVictory
         };
-        let claims = &mut self.manners.absence.claims;
+        let claims = &mut self.policies.absence.claims;
         claims.under_way = true;
         claims.at = None;
         out.push(GameEffect::Ask(request));
@@ -116,15 +116,15 @@ impl GameMachine {
 
     /// What became of a claim. One that worked is followed by the end of the game.
     pub(super) fn claim_asked(&mut self, answer: &CallOutcome, now: Instant) {
-        let again = self.pace.again;
+        let again = self.timing.again;
         let (soonest, again) = match answer {
             CallOutcome::Limited { wait } => {
-                let wait = limited(*wait, &self.pace);
+                let wait = limited(*wait, &self.timing);
                 (wait, wait.max(again))
             }
             _ => (again / 2, again),
         };
-        let claims = &mut self.manners.absence.claims;
+        let claims = &mut self.policies.absence.claims;
         claims.under_way = false;
         match answer {
             CallOutcome::Done => claims.in_vain += 1,
@@ -140,7 +140,7 @@ impl GameMachine {
     }
 
     pub(super) fn absence_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        let claims = &mut self.manners.absence.claims;
+        let claims = &mut self.policies.absence.claims;
         if claims.at.is_some_and(|at| at <= now) {
             claims.at = None;
             self.claim_if_due(now, out);

@@ -19,8 +19,8 @@ pub(super) struct ResignPolicy {
 }
 
 impl ResignPolicy {
-    pub(super) fn wake_at(&self) -> Option<Instant> {
-        self.asked.and_then(|(_, asked)| asked.wake_at())
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        self.asked.and_then(|(_, asked)| asked.next_timeout())
     }
 }
 
@@ -28,47 +28,47 @@ impl GameMachine {
     /// Our move stands: whether the game is worth going on with.
     pub(super) fn resign_if_lost(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         // A pause goes on though the game does too: the server may have asked for it, or may be about to.
-        let before = self.manners.resigning.asked.take();
+        let before = self.policies.resigning.asked.take();
         let before = before.filter(|(_, asked)| asked.goes_on(now));
         if !self.is_given_up(now) {
-            self.manners.resigning.asked = before;
+            self.policies.resigning.asked = before;
             return;
         }
         let asked = before.map_or_else(Retry::begun, |(_, asked)| asked);
-        self.manners.resigning.asked = Some((self.ply(), asked));
+        self.policies.resigning.asked = Some((self.ply(), asked));
         if before.is_none() {
             out.push(GameEffect::Ask(GameRequest::Resign));
         }
     }
 
     fn is_given_up(&self, now: Instant) -> bool {
-        let (Some(setting), rules) = (&self.setting, &self.settings.resign) else {
+        let (Some(setup), rules) = (&self.setup, &self.settings.resign) else {
             return false;
         };
         // Earlier, resigning would abort the game.
         rules.enabled
             && self.ply() >= FIRST_PLIES
-            && self.manners.opinion.rows.lost >= rules.moves.max(1)
-            && !self.is_bare(setting.us.other())
-            && !self.opponent_is_short(self.pace.short_clock)
+            && self.policies.eval_history.streaks.lost >= rules.moves.max(1)
+            && !self.is_bare(setup.us.other())
+            && !self.opponent_is_short(self.timing.short_clock)
             && !self.opponent_is_away(now)
-            && !threatens_to_win(self.record.game().position())
+            && !threatens_to_win(self.move_list.game().position())
     }
 
     pub(super) fn resign_asked(&mut self, answer: &CallOutcome, now: Instant) {
-        let pace = self.pace;
-        if let Some((_, asked)) = &mut self.manners.resigning.asked {
-            asked.answered(answer, &pace, now);
+        let timing = self.timing;
+        if let Some((_, asked)) = &mut self.policies.resigning.asked {
+            asked.answered(answer, &timing, now);
             if matches!(answer, CallOutcome::Done) {
                 // The end should follow at once. A yes that did nothing must not be the last word.
-                asked.again_after(pace.again, now);
+                asked.again_after(timing.again, now);
             }
         }
     }
 
     pub(super) fn resign_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         let ply = self.ply();
-        let resigning = &mut self.manners.resigning;
+        let resigning = &mut self.policies.resigning;
         if let Some((at, asked)) = &mut resigning.asked
             && asked.is_due(now)
         {

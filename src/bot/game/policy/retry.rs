@@ -30,7 +30,7 @@ impl Retry {
         }
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.at
     }
 
@@ -40,10 +40,10 @@ impl Retry {
     }
 
     /// The answer came: whatever did not reach the server is made again.
-    pub(super) fn answered(&mut self, answer: &CallOutcome, pace: &BotTiming, now: Instant) {
+    pub(super) fn answered(&mut self, answer: &CallOutcome, timing: &BotTiming, now: Instant) {
         let pause = match answer {
-            CallOutcome::Lost => Some(pace.retry_cap),
-            CallOutcome::Limited { wait } => Some(limited(*wait, pace)),
+            CallOutcome::Lost => Some(timing.retry_cap),
+            CallOutcome::Limited { wait } => Some(limited(*wait, timing)),
             CallOutcome::Done | CallOutcome::Refused { .. } | CallOutcome::Gone => None,
         };
         self.under_way = false;
@@ -71,8 +71,8 @@ impl Retry {
 }
 
 /// The server's wait, or ours where it names none; a game does not last for ever, though.
-pub(super) fn limited(advised: Option<Duration>, pace: &BotTiming) -> Duration {
+pub(super) fn limited(advised: Option<Duration>, timing: &BotTiming) -> Duration {
     advised
-        .unwrap_or(pace.limited_retry)
-        .clamp(pace.limited_retry, pace.limited_wait)
+        .unwrap_or(timing.limited_retry)
+        .clamp(timing.limited_retry, timing.limited_wait)
 }

@@ -21,7 +21,7 @@ pub(super) struct StalledGame {
 }
 
 impl StalledGame {
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.at.filter(|_| !self.told)
     }
 }
@@ -29,25 +29,25 @@ impl StalledGame {
 impl GameMachine {
     /// Whether nothing happens in this game any more.
     pub fn stands_still(&self) -> bool {
-        self.manners.standstill.told
+        self.policies.stalled.told
     }
 
     /// A state was read: from now on somebody's clock runs.
     pub(super) fn watch_progress(&mut self, glance: Glance, out: &mut Vec<GameEffect>) {
         let moved = glance.change != MoveListChange::Same;
-        if moved && std::mem::take(&mut self.manners.standstill.told) {
+        if moved && std::mem::take(&mut self.policies.stalled.told) {
             out.push(GameEffect::Tell(Notification::Revived));
         }
-        self.manners.standstill.at = self.flag_falls_within().and_then(|left| {
-            let patience = left.saturating_add(self.pace.standstill);
+        self.policies.stalled.at = self.flag_falls_within().and_then(|left| {
+            let patience = left.saturating_add(self.timing.stalled);
             glance.now.checked_add(patience)
         });
     }
 
     /// How long whoever is to move can take at the most.
     fn flag_falls_within(&self) -> Option<std::time::Duration> {
-        let (setting, shown) = (self.setting.as_ref()?, self.shown.as_ref()?);
-        if !setting.clocked || self.ply() < FIRST_PLIES {
+        let (setup, shown) = (self.setup.as_ref()?, self.shown.as_ref()?);
+        if !setup.clocked || self.ply() < FIRST_PLIES {
             return None;
         }
         let mover = if self.ply().is_multiple_of(2) {
@@ -59,23 +59,23 @@ impl GameMachine {
     }
 
     pub(super) fn standstill_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        let mut overdue = self.manners.standstill.at.is_some_and(|at| at <= now);
-        if overdue && self.is_our_turn() && self.frozen().is_none() {
+        let mut overdue = self.policies.stalled.at.is_some_and(|at| at <= now);
+        if overdue && self.is_our_turn() && self.sent().is_none() {
             // Ours is the next word: after a sleep of the machine it comes first.
-            self.manners.standstill.at = now.checked_add(self.pace.standstill);
+            self.policies.stalled.at = now.checked_add(self.timing.stalled);
             overdue = false;
         }
-        let stuck = self.manners.first_move.is_stuck()
+        let stuck = self.policies.first_move.is_stuck()
             || self
-                .manners
+                .policies
                 .refusal
                 .as_ref()
                 .is_some_and(super::UnsupportedGame::is_stuck);
         if overdue {
-            self.manners.standstill.at = None;
+            self.policies.stalled.at = None;
         }
-        if (overdue || stuck) && !self.manners.standstill.told {
-            self.manners.standstill.told = true;
+        if (overdue || stuck) && !self.policies.stalled.told {
+            self.policies.stalled.told = true;
             out.push(GameEffect::Note(Anomaly::Standstill));
             out.push(GameEffect::Tell(Notification::Standstill));
         }

@@ -29,22 +29,22 @@ impl TakebackPolicy {
         }
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
-        self.granting.and_then(|granting| granting.wake_at())
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        self.granting.and_then(|granting| granting.next_timeout())
     }
 }
 
 impl GameMachine {
     /// Their flag in the state just read; it counts when it appears.
     pub(super) fn takeback_flag(&mut self, out: &mut Vec<GameEffect>) {
-        let (Some(setting), Some(shown)) = (&self.setting, &self.shown) else {
+        let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
             return;
         };
-        let flag = shown.state.proposes_takeback(setting.us.other());
-        let appeared = flag && !self.manners.takebacks.flag;
-        self.manners.takebacks.flag = flag;
+        let flag = shown.state.proposes_takeback(setup.us.other());
+        let appeared = flag && !self.policies.takebacks.flag;
+        self.policies.takebacks.flag = flag;
         if !flag {
-            self.manners.takebacks.granting = None;
+            self.policies.takebacks.granting = None;
         }
         if !appeared {
             return;
@@ -53,7 +53,7 @@ impl GameMachine {
             out.push(GameEffect::Ask(GameRequest::DeclineTakeback));
             return;
         }
-        let takebacks = &mut self.manners.takebacks;
+        let takebacks = &mut self.policies.takebacks;
         takebacks.granted += 1;
         takebacks.granting = Some(Retry::begun());
         let so_far = takebacks.granted;
@@ -62,36 +62,36 @@ impl GameMachine {
     }
 
     fn grants_takeback(&self) -> bool {
-        let Some(setting) = &self.setting else {
+        let Some(setup) = &self.setup else {
             return false;
         };
         let rules = &self.settings.takeback;
-        let most = if setting.opponent_is_bot {
+        let most = if setup.opponent_is_bot {
             rules.bots
         } else {
             rules.humans
         };
-        !setting.rated
-            && !setting.arena
-            && self.frozen().is_none()
-            && self.manners.takebacks.granted < most
+        !setup.rated
+            && !setup.arena
+            && self.sent().is_none()
+            && self.policies.takebacks.granted < most
     }
 
     /// Whether a takeback that we granted is still to be carried out.
     pub(in crate::bot::game) fn grants_now(&self) -> bool {
-        self.manners.takebacks.granting.is_some()
+        self.policies.takebacks.granting.is_some()
     }
 
     pub(super) fn takeback_asked(&mut self, answer: &CallOutcome, now: Instant) {
-        let pace = self.pace;
-        if let Some(granting) = &mut self.manners.takebacks.granting {
-            granting.answered(answer, &pace, now);
+        let timing = self.timing;
+        if let Some(granting) = &mut self.policies.takebacks.granting {
+            granting.answered(answer, &timing, now);
         }
     }
 
     pub(super) fn takeback_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        let sent = self.frozen().is_some();
-        if let Some(granting) = &mut self.manners.takebacks.granting
+        let sent = self.sent().is_some();
+        if let Some(granting) = &mut self.policies.takebacks.granting
             && granting.is_due(now)
             && !sent
         {

@@ -20,7 +20,7 @@ pub(super) struct UnsupportedGame {
 }
 
 impl UnsupportedGame {
-    pub(super) fn wake_at(&self) -> Instant {
+    pub(super) fn next_timeout(&self) -> Instant {
         self.at
     }
 
@@ -32,7 +32,7 @@ impl UnsupportedGame {
 impl GameMachine {
     /// A game of another kind.
     pub(in crate::bot::game) fn refuse_game(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        if !self.manners.refuses() {
+        if !self.policies.refuses() {
             out.push(GameEffect::Note(Anomaly::NotOurs));
             self.ask_to_leave(GameRequest::Abort, now, out);
         }
@@ -40,13 +40,13 @@ impl GameMachine {
 
     fn ask_to_leave(&mut self, request: GameRequest, now: Instant, out: &mut Vec<GameEffect>) {
         let tries = self
-            .manners
+            .policies
             .refusal
             .as_ref()
             .map_or(0, |refusal| refusal.tries)
             + 1;
-        let at = now + grown(self.pace.again, tries.saturating_sub(MANY / 2));
-        self.manners.refusal = Some(UnsupportedGame { request, at, tries });
+        let at = now + grown(self.timing.again, tries.saturating_sub(MANY / 2));
+        self.policies.refusal = Some(UnsupportedGame { request, at, tries });
         out.push(GameEffect::Ask(request));
     }
 
@@ -63,7 +63,7 @@ impl GameMachine {
     }
 
     pub(super) fn refusal_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        if let Some(refusal) = &self.manners.refusal
+        if let Some(refusal) = &self.policies.refusal
             && refusal.at <= now
         {
             let request = refusal.request;

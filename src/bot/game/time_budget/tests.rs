@@ -7,7 +7,7 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-fn reading(left: Option<Duration>, kind: ClockKind, at: Instant) -> ClockState {
+fn clock(left: Option<Duration>, kind: ClockKind, at: Instant) -> ClockState {
     ClockState {
         left,
         increment: ms(2000),
@@ -20,7 +20,7 @@ fn reading(left: Option<Duration>, kind: ClockKind, at: Instant) -> ClockState {
 fn bare(left: u64, at: Instant) -> ClockState {
     ClockState {
         increment: ms(0),
-        ..reading(Some(ms(left)), ClockKind::Running, at)
+        ..clock(Some(ms(left)), ClockKind::Running, at)
     }
 }
 
@@ -41,10 +41,10 @@ fn searching(search: SearchLimits) -> Settings {
     }
 }
 
-fn allotted(reading: &ClockState, lag: &Latency, now: Instant) -> SearchBudget {
+fn allotted(clock: &ClockState, latency: &Latency, now: Instant) -> SearchBudget {
     search_budget(
-        reading,
-        lag,
+        clock,
+        latency,
         &Settings::default(),
         &BotTiming::default(),
         now,
@@ -55,7 +55,7 @@ fn allotted(reading: &ClockState, lag: &Latency, now: Instant) -> SearchBudget {
 fn no_clock_is_ever_thought_through_to_the_end() {
     let now = Instant::now();
     let rules = config::Clock::default();
-    for lag in [Latency::default(), known(10), known(90), known(1500)] {
+    for latency in [Latency::default(), known(10), known(90), known(1500)] {
         for left in [
             0,
             1,
@@ -74,15 +74,15 @@ fn no_clock_is_ever_thought_through_to_the_end() {
                     increment: ms(increment),
                     ..bare(left, now)
                 };
-                let allotment = allotted(&running, &lag, now);
+                let allotment = allotted(&running, &latency, now);
                 let deadline = allotment.limits.hard_deadline.expect("always one");
                 assert!(deadline <= allotment.fallback, "{left}");
                 let spent = allotment.fallback - now;
-                let held_back = lag.held_back(ms(left), &rules);
+                let held_back = latency.held_back(ms(left), &rules);
                 let least = (ms(left) / 50).clamp(ms(1), ms(20));
                 assert!(
                     spent <= ms(left).saturating_sub(held_back).max(least),
-                    "{left} {increment} {lag:?}: {spent:?}"
+                    "{left} {increment} {latency:?}: {spent:?}"
                 );
             }
         }
@@ -92,22 +92,22 @@ fn no_clock_is_ever_thought_through_to_the_end() {
 #[test]
 fn a_scramble_without_increment_is_played_at_once() {
     let now = Instant::now();
-    for lag in [Latency::default(), known(30), known(120)] {
+    for latency in [Latency::default(), known(30), known(120)] {
         for left in [1000, 700, 400, 100] {
-            let allotment = allotted(&bare(left, now), &lag, now);
+            let allotment = allotted(&bare(left, now), &latency, now);
             let time = allotment.limits.hard_deadline.expect("always one") - now;
-            assert!(time < ms(50), "{left} {lag:?}: {time:?}");
+            assert!(time < ms(50), "{left} {latency:?}: {time:?}");
         }
     }
     // With an increment to live on there is more to spend.
-    let running = reading(Some(ms(2000)), ClockKind::Running, now);
+    let running = clock(Some(ms(2000)), ClockKind::Running, now);
     let time = allotted(&running, &known(30), now).limits.hard_deadline;
     assert!(time.expect("always one") - now > ms(500));
 }
 
 /// Plays on until the flag falls, each move costing this on the way, and says how many moves
 /// that took.
-fn moves_before_the_flag(start: u64, increment: u64, cost: u64, lag: &Latency) -> usize {
+fn moves_before_the_flag(start: u64, increment: u64, cost: u64, latency: &Latency) -> usize {
     let now = Instant::now();
     let mut left = ms(start);
     for moves in 0..1000 {
@@ -116,7 +116,7 @@ fn moves_before_the_flag(start: u64, increment: u64, cost: u64, lag: &Latency) -
             ..bare(left.as_millis() as u64, now)
         };
         // Every search runs to its very end.
-        let spent = allotted(&running, lag, now).fallback - now;
+        let spent = allotted(&running, latency, now).fallback - now;
         match left.checked_sub(spent + ms(cost)) {
             Some(rest) if !rest.is_zero() => left = rest + ms(increment),
             _ => return moves,
@@ -146,7 +146,7 @@ fn without_an_increment_even_searches_that_all_overrun_leave_a_game_of_moves() {
 #[test]
 fn the_clock_goes_to_the_engine_unless_a_test_sets_limits() {
     let now = Instant::now();
-    let running = reading(Some(ms(60_000)), ClockKind::Running, now);
+    let running = clock(Some(ms(60_000)), ClockKind::Running, now);
     let clock = allotted(&running, &known(50), now).limits.clock;
     let clock = clock.expect("the clock decides");
     assert_eq!((clock.time, clock.increment), (ms(60_000), ms(2000)));
@@ -172,7 +172,7 @@ fn a_first_move_is_thought_about_briefly_whatever_the_clock() {
     let now = Instant::now();
     let first_think = BotTiming::default().first_think;
     for (left, time) in [(180_000, first_think), (3000, ms(150)), (10_000, ms(500))] {
-        let standing = reading(Some(ms(left)), ClockKind::Standing, now);
+        let standing = clock(Some(ms(left)), ClockKind::Standing, now);
         let limits = allotted(&standing, &Latency::default(), now).limits;
         assert_eq!((limits.movetime, limits.clock), (Some(time), None));
         assert!(!limits.background);
@@ -184,7 +184,7 @@ fn a_first_move_beats_its_expiration_even_after_a_restart() {
     let at = Instant::now();
     let limited = ClockState {
         expires_in: Some(ms(12_000)),
-        ..reading(Some(ms(180_000)), ClockKind::Standing, at)
+        ..clock(Some(ms(180_000)), ClockKind::Standing, at)
     };
     for age in [0, 6_000, 11_500, 12_000, 99_000] {
         let now = at + ms(age);
@@ -194,8 +194,8 @@ fn a_first_move_beats_its_expiration_even_after_a_restart() {
             "{age}"
         );
     }
-    assert!(limited.affords(ms(5_000), &BotTiming::default(), at));
-    assert!(!limited.affords(ms(5_000), &BotTiming::default(), at + ms(3_000)));
+    assert!(limited.can_wait(ms(5_000), &BotTiming::default(), at));
+    assert!(!limited.can_wait(ms(5_000), &BotTiming::default(), at + ms(3_000)));
 }
 
 #[test]
@@ -203,14 +203,14 @@ fn without_a_clock_a_fixed_thought_is_had_in_the_background() {
     let now = Instant::now();
     let think = config::Correspondence::default().think;
     for left in [None, Some(ms(172_800_000)), Some(Duration::MAX)] {
-        let unclocked = reading(left, ClockKind::Unclocked, now);
+        let unclocked = clock(left, ClockKind::Unclocked, now);
         let limits = allotted(&unclocked, &Latency::default(), now).limits;
         assert_eq!((limits.movetime, limits.clock), (Some(think), None));
         assert!(limits.background);
         assert!(limits.hard_deadline.expect("always one") > now + think);
     }
     // Nearly out of days.
-    let late = reading(Some(ms(40_000)), ClockKind::Unclocked, now);
+    let late = clock(Some(ms(40_000)), ClockKind::Unclocked, now);
     let allotment = allotted(&late, &Latency::default(), now);
     assert!(allotment.fallback - now < ms(3000));
 }
@@ -218,16 +218,16 @@ fn without_a_clock_a_fixed_thought_is_had_in_the_background() {
 #[test]
 fn pondering_takes_our_standing_clock() {
     let at = Instant::now();
-    let running = reading(Some(ms(60_000)), ClockKind::Running, at);
-    let (settings, pace) = (Settings::default(), BotTiming::default());
+    let running = clock(Some(ms(60_000)), ClockKind::Running, at);
+    let (settings, timing) = (Settings::default(), BotTiming::default());
     // However long the opponent thinks.
-    let limits = ponder(&running, &known(50), &settings, &pace, at + ms(50_000));
+    let limits = ponder(&running, &known(50), &settings, &timing, at + ms(50_000));
     let limits = limits.expect("a clock runs");
     assert!(limits.ponder && limits.hard_deadline.is_none());
     assert_eq!(limits.clock.map(|clock| clock.time), Some(ms(60_000)));
     assert!(limits.movetime.is_some_and(|time| time < ms(40_000)));
-    let unclocked = reading(None, ClockKind::Unclocked, at);
-    assert!(ponder(&unclocked, &known(50), &settings, &pace, at).is_none());
+    let unclocked = clock(None, ClockKind::Unclocked, at);
+    assert!(ponder(&unclocked, &known(50), &settings, &timing, at).is_none());
 }
 
 #[test]
@@ -248,6 +248,6 @@ fn leisure_takes_a_small_part_of_a_healthy_clock_only() {
         }
     }
     assert!(waits(180_000, 4) < waits(180_000, 14));
-    let standing = reading(Some(ms(60_000)), ClockKind::Standing, now);
+    let standing = clock(Some(ms(60_000)), ClockKind::Standing, now);
     assert_eq!(human_pace(&standing, &known(50), &rules, 0, now), None);
 }

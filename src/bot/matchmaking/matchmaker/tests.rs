@@ -33,7 +33,7 @@ fn user(name: &str) -> UserId {
 
 /// Nobody is avoided and everything is allowed, unless said otherwise.
 struct Town {
-    memory: BotState,
+    state: BotState,
     avoided: Vec<&'static str>,
     unrated: Vec<&'static str>,
     barred: Option<(Timestamp, Denied)>,
@@ -41,7 +41,7 @@ struct Town {
 
 impl Directory for Town {
     fn rests(&self, key: &str) -> bool {
-        self.memory.resting(key).is_some()
+        self.state.resting(key).is_some()
     }
 
     fn avoids(&self, user: &UserId) -> bool {
@@ -54,7 +54,7 @@ impl Directory for Town {
 
     fn may_challenge(&self, _: ChallengeTarget) -> Permit {
         match self.barred {
-            Some((at, why)) => Permit::Later { at, why },
+            Some((at, denied)) => Permit::Later { at, denied },
             None => Permit::Granted,
         }
     }
@@ -66,7 +66,7 @@ impl Directory for Town {
 
 /// A maker with a clock, a town around it and a lobby of one seat.
 struct World {
-    maker: Matchmaker,
+    matchmaker: Matchmaker,
     begun: Instant,
     passed: Duration,
     town: Town,
@@ -86,13 +86,13 @@ impl World {
         let told = Arc::clone(&clock);
         let (store, kept) = Store::nowhere();
         let time = move || UNIX_EPOCH + Duration::from_millis(told.load(Ordering::Relaxed));
-        let memory = BotState::with_clock(store, kept, StateRules::default(), Arc::new(time));
+        let state = BotState::with_clock(store, kept, StateRules::default(), Arc::new(time));
         Self {
-            maker: Matchmaker::new(me(), Arc::new(rules), 7, begun),
+            matchmaker: Matchmaker::new(me(), Arc::new(rules), 7, begun),
             begun,
             passed: Duration::ZERO,
             town: Town {
-                memory,
+                state,
                 avoided: Vec::new(),
                 unrated: Vec::new(),
                 barred: None,
@@ -114,7 +114,7 @@ impl World {
         })
     }
 
-    fn hear(&mut self, heard: MatchmakingEvent) -> Vec<MatchmakingEffect> {
+    fn handle(&mut self, received: MatchmakingEvent) -> Vec<MatchmakingEffect> {
         let moment = START + self.passed;
         self.clock.store(moment.as_millis(), Ordering::Relaxed);
         let around = MatchContext {
@@ -123,48 +123,48 @@ impl World {
             spare: self.spare,
             games: self.games,
             held: self.held,
-            folk: &self.town,
+            directory: &self.town,
         };
-        let mut duties = self.maker.hear(heard, &around);
-        for duty in &duties {
-            match duty {
+        let mut effects = self.matchmaker.handle(received, &around);
+        for effect in &effects {
+            match effect {
                 MatchmakingEffect::Create(_) => (self.held, self.spare) = (true, 0),
                 MatchmakingEffect::Release => (self.held, self.spare) = (false, 1),
                 MatchmakingEffect::Rest(rest) => {
                     self.rests_kept += 1;
                     let reason = Some(rest.reason);
                     self.town
-                        .memory
+                        .state
                         .cool(&rest.key, rest.first, rest.most, reason);
                 }
                 MatchmakingEffect::Forgive(user, _) => {
                     for key in all_keys(user) {
-                        self.town.memory.warm_up(&key);
+                        self.town.state.clear_cooldown(&key);
                     }
                 }
                 _ => {}
             }
         }
-        duties.retain(|duty| {
+        effects.retain(|effect| {
             !matches!(
-                duty,
+                effect,
                 MatchmakingEffect::Rest(_) | MatchmakingEffect::Forgive(..)
             )
         });
-        duties
+        effects
     }
 
     fn pass(&mut self, time: Duration) -> Vec<MatchmakingEffect> {
         self.passed += time;
-        self.hear(MatchmakingEvent::Tick)
+        self.handle(MatchmakingEvent::Tick)
     }
 
     /// What comes of the answer to a look-up; nothing if something else is to be done.
-    fn answer(&mut self, duties: &[MatchmakingEffect]) -> Option<Vec<MatchmakingEffect>> {
-        Some(match duties {
+    fn answer(&mut self, effects: &[MatchmakingEffect]) -> Option<Vec<MatchmakingEffect>> {
+        Some(match effects {
             [MatchmakingEffect::List] => {
                 let listed = accounts(&self.bots);
-                self.hear(MatchmakingEvent::Listed(listed))
+                self.handle(MatchmakingEvent::Listed(listed))
             }
             [MatchmakingEffect::Look(users)] => {
                 let seen = users
@@ -176,25 +176,25 @@ impl World {
                         playing: false,
                     })
                     .collect();
-                self.hear(MatchmakingEvent::Seen(seen))
+                self.handle(MatchmakingEvent::Seen(seen))
             }
             _ => return None,
         })
     }
 
     /// Answers look-ups until something else is to be done; says what, if anything.
-    fn until_something(&mut self, mut duties: Vec<MatchmakingEffect>) -> Vec<MatchmakingEffect> {
-        while let Some(next) = self.answer(&duties) {
-            duties = next;
+    fn until_something(&mut self, mut effects: Vec<MatchmakingEffect>) -> Vec<MatchmakingEffect> {
+        while let Some(next) = self.answer(&effects) {
+            effects = next;
         }
-        duties
+        effects
     }
 
     /// Passes time until a challenge is to be made.
     fn next_offer(&mut self) -> ChallengeRequest {
         for _ in 0..100_000 {
-            let duties = self.pass(Duration::from_secs(10));
-            if let [MatchmakingEffect::Create(offer)] = self.until_something(duties).as_slice() {
+            let effects = self.pass(Duration::from_secs(10));
+            if let [MatchmakingEffect::Create(offer)] = self.until_something(effects).as_slice() {
                 return (**offer).clone();
             }
         }
@@ -205,8 +205,8 @@ impl World {
     fn offers_within(&mut self, time: Duration) -> bool {
         let end = self.passed + time;
         while self.passed < end {
-            let duties = self.pass(Duration::from_secs(10));
-            if let [MatchmakingEffect::Create(_)] = self.until_something(duties).as_slice() {
+            let effects = self.pass(Duration::from_secs(10));
+            if let [MatchmakingEffect::Create(_)] = self.until_something(effects).as_slice() {
                 return true;
             }
         }
@@ -214,21 +214,21 @@ impl World {
     }
 
     fn decline(&mut self, offer: &ChallengeRequest, reason: &str) {
-        self.hear(MatchmakingEvent::Created(Box::new(challenge("c", offer))));
+        self.handle(MatchmakingEvent::Created(Box::new(challenge("c", offer))));
         let mut declined = challenge("c", offer);
         declined.decline_reason = Some(DeclineReason::from_word(reason));
         let event = Event::ChallengeDeclined(Box::new(declined));
         assert_eq!(
-            self.hear(MatchmakingEvent::Event(event)),
+            self.handle(MatchmakingEvent::Event(event)),
             [MatchmakingEffect::Release]
         );
     }
 
     fn accept(&mut self, offer: &ChallengeRequest) {
-        self.hear(MatchmakingEvent::Created(Box::new(challenge("c", offer))));
+        self.handle(MatchmakingEvent::Created(Box::new(challenge("c", offer))));
         self.held = false;
         let event = Event::GameStart(Box::new(game("c", &offer.to)));
-        assert_eq!(self.hear(MatchmakingEvent::Event(event)), []);
+        assert_eq!(self.handle(MatchmakingEvent::Event(event)), []);
         self.spare = 1;
     }
 }
@@ -299,18 +299,18 @@ fn game(id: &str, opponent: &UserId) -> crate::lichess::GameInfo {
 fn it_is_off_unless_turned_on() {
     let mut world = World::new(Matchmaking::default());
     assert!(!world.offers_within(MINUTE * 60 * 24));
-    assert_eq!(world.maker.wake_at(), None);
+    assert_eq!(world.matchmaker.next_timeout(), None);
 }
 
 #[test]
 fn after_an_idle_while_the_nearest_is_challenged_with_white() {
     let mut world = World::enabled();
     assert_eq!(world.pass(MINUTE * 4), []);
-    let duties = world.pass(MINUTE);
-    assert_eq!(duties, [MatchmakingEffect::List]);
-    let duties = world.until_something(duties);
-    let [MatchmakingEffect::Create(offer)] = duties.as_slice() else {
-        panic!("{duties:?}");
+    let effects = world.pass(MINUTE);
+    assert_eq!(effects, [MatchmakingEffect::List]);
+    let effects = world.until_something(effects);
+    let [MatchmakingEffect::Create(offer)] = effects.as_slice() else {
+        panic!("{effects:?}");
     };
     assert_eq!(offer.to, user("near"));
     assert_eq!(
@@ -335,7 +335,11 @@ fn it_waits_while_games_run_or_no_seat_is_spare() {
     let mut world = World::enabled();
     world.games = 1;
     assert!(!world.offers_within(MINUTE * 30));
-    assert_eq!(world.maker.wake_at(), None, "the end of the game wakes it");
+    assert_eq!(
+        world.matchmaker.next_timeout(),
+        None,
+        "the end of the game wakes it"
+    );
     world.games = 0;
     world.spare = 0;
     assert!(!world.offers_within(MINUTE * 30));
@@ -392,7 +396,7 @@ fn too_fast_is_answered_with_a_slower_profile() {
             assert_eq!(world.next_offer().profile.name, "rapid");
             return;
         }
-        world.hear(MatchmakingEvent::NotCreated(NotCreated::NoSeat));
+        world.handle(MatchmakingEvent::NotCreated(NotCreated::NoSeat));
     }
     panic!("the blitz profile is never drawn");
 }
@@ -403,7 +407,7 @@ fn a_silent_challenge_is_withdrawn_and_rests() {
     let offer = world.next_offer();
     let created = MatchmakingEvent::Created(Box::new(challenge("c", &offer)));
     assert_eq!(
-        world.hear(created),
+        world.handle(created),
         [MatchmakingEffect::Held(ChallengeId::new("c"))]
     );
     assert_eq!(world.pass(Duration::from_secs(19)), []);
@@ -425,10 +429,10 @@ fn a_silent_challenge_is_withdrawn_and_rests() {
 fn a_game_that_begins_while_the_challenge_is_withdrawn_counts() {
     let mut world = World::enabled();
     let offer = world.next_offer();
-    world.hear(MatchmakingEvent::Created(Box::new(challenge("c", &offer))));
+    world.handle(MatchmakingEvent::Created(Box::new(challenge("c", &offer))));
     world.pass(MINUTE);
     let event = Event::GameStart(Box::new(game("c", &offer.to)));
-    world.hear(MatchmakingEvent::Event(event));
+    world.handle(MatchmakingEvent::Event(event));
     (world.held, world.spare) = (false, 1);
     let second = world.next_offer();
     assert_eq!((second.to, second.color), (offer.to, ColorChoice::Black));
@@ -443,10 +447,10 @@ fn an_opponent_is_met_with_both_colours_and_then_left_to_others() {
     assert!(!world.offers_within(MINUTE * 10), "one game at a time");
     world.games = 0;
     // The second game does not wait for an idle while.
-    let over = world.hear(MatchmakingEvent::GameOver);
-    let duties = world.until_something(over);
-    let [MatchmakingEffect::Create(second)] = duties.as_slice() else {
-        panic!("{duties:?}");
+    let over = world.handle(MatchmakingEvent::GameOver);
+    let effects = world.until_something(over);
+    let [MatchmakingEffect::Create(second)] = effects.as_slice() else {
+        panic!("{effects:?}");
     };
     assert_eq!((&second.to, second.color), (&first.to, ColorChoice::Black));
     world.accept(second);
@@ -459,11 +463,11 @@ fn an_opponent_is_met_with_both_colours_and_then_left_to_others() {
 fn an_incoming_challenge_takes_the_seat_and_nobody_is_blamed() {
     let mut world = World::enabled();
     let offer = world.next_offer();
-    world.hear(MatchmakingEvent::Created(Box::new(challenge("c", &offer))));
+    world.handle(MatchmakingEvent::Created(Box::new(challenge("c", &offer))));
     // The lobby withdrew it and gave the seat to somebody who came.
     (world.held, world.games) = (false, 1);
     assert_eq!(
-        world.hear(MatchmakingEvent::Tick),
+        world.handle(MatchmakingEvent::Tick),
         [MatchmakingEffect::Release]
     );
     assert_eq!(world.rests_kept, 0, "no rest is earned");
@@ -476,40 +480,40 @@ fn a_lost_answer_is_looked_for_and_never_repeated() {
     let mut world = World::enabled();
     let offer = world.next_offer();
     let lost = MatchmakingEvent::NotCreated(NotCreated::Lost);
-    assert_eq!(world.hear(lost), [MatchmakingEffect::Find]);
+    assert_eq!(world.handle(lost), [MatchmakingEffect::Find]);
     let found = vec![challenge("c", &offer)];
     assert_eq!(
-        world.hear(MatchmakingEvent::Found(Some(found))),
+        world.handle(MatchmakingEvent::Found(Some(found))),
         [MatchmakingEffect::Held(ChallengeId::new("c"))]
     );
     assert_eq!(world.pass(MINUTE), [MatchmakingEffect::Withdraw]);
 
     let mut world = World::enabled();
     world.next_offer();
-    world.hear(MatchmakingEvent::NotCreated(NotCreated::Lost));
+    world.handle(MatchmakingEvent::NotCreated(NotCreated::Lost));
     assert_eq!(
-        world.hear(MatchmakingEvent::Found(Some(Vec::new()))),
+        world.handle(MatchmakingEvent::Found(Some(Vec::new()))),
         [MatchmakingEffect::Release]
     );
 
     let mut world = World::enabled();
     let offer = world.next_offer();
-    world.hear(MatchmakingEvent::NotCreated(NotCreated::Lost));
-    assert_eq!(world.hear(MatchmakingEvent::Found(None)), []);
+    world.handle(MatchmakingEvent::NotCreated(NotCreated::Lost));
+    assert_eq!(world.handle(MatchmakingEvent::Found(None)), []);
     let echo = Event::Challenge {
         challenge: Box::new(challenge("c", &offer)),
         compat: None,
     };
     assert_eq!(
-        world.hear(MatchmakingEvent::Event(echo)),
+        world.handle(MatchmakingEvent::Event(echo)),
         [MatchmakingEffect::Held(ChallengeId::new("c"))]
     );
 
     let mut world = World::enabled();
     let offer = world.next_offer();
-    world.hear(MatchmakingEvent::NotCreated(NotCreated::Lost));
+    world.handle(MatchmakingEvent::NotCreated(NotCreated::Lost));
     let event = Event::GameStart(Box::new(game("other", &offer.to)));
-    world.hear(MatchmakingEvent::Event(event));
+    world.handle(MatchmakingEvent::Event(event));
     (world.held, world.spare) = (false, 1);
     let second = world.next_offer();
     assert_eq!((second.to, second.color), (offer.to, ColorChoice::Black));
@@ -521,18 +525,18 @@ fn limits_are_waited_for_and_told_to_who_keeps_them() {
     let mut world = World::enabled();
     world.next_offer();
     let limited = MatchmakingEvent::NotCreated(NotCreated::Limited(hour));
-    assert_eq!(world.hear(limited), [MatchmakingEffect::Release]);
+    assert_eq!(world.handle(limited), [MatchmakingEffect::Release]);
     assert!(!world.offers_within(MINUTE * 59));
     let offer = world.next_offer();
     // The memory has been told whose day it was.
     world.town.avoided = vec!["near", "far"];
     let spent = MatchmakingEvent::NotCreated(NotCreated::DaySpent);
-    assert_eq!(world.hear(spent), [MatchmakingEffect::Release]);
+    assert_eq!(world.handle(spent), [MatchmakingEffect::Release]);
     assert_eq!(
         (offer.to, world.next_offer().to),
         (user("near"), user("weak"))
     );
-    world.hear(MatchmakingEvent::NotCreated(NotCreated::NoSeat));
+    world.handle(MatchmakingEvent::NotCreated(NotCreated::NoSeat));
     world.town.avoided.clear();
     world.town.barred = Some((START + world.passed + hour, Denied::Credits));
     assert!(!world.offers_within(hour));
@@ -544,9 +548,9 @@ fn a_profile_that_the_server_makes_casual_is_left_out() {
     let offer = world.next_offer();
     let mut casual = challenge("c", &offer);
     casual.rated = false;
-    let duties = world.hear(MatchmakingEvent::Created(Box::new(casual)));
+    let effects = world.handle(MatchmakingEvent::Created(Box::new(casual)));
     assert_eq!(
-        duties,
+        effects,
         [
             MatchmakingEffect::Held(ChallengeId::new("c")),
             MatchmakingEffect::Withdraw
@@ -560,13 +564,19 @@ fn a_profile_that_the_server_makes_casual_is_left_out() {
 fn whoever_closes_it_withdraws_what_is_open() {
     let mut world = World::enabled();
     let offer = world.next_offer();
-    world.hear(MatchmakingEvent::Created(Box::new(challenge("c", &offer))));
-    assert_eq!(world.maker.set_open(false), [MatchmakingEffect::Withdraw]);
+    world.handle(MatchmakingEvent::Created(Box::new(challenge("c", &offer))));
+    assert_eq!(
+        world.matchmaker.set_open(false),
+        [MatchmakingEffect::Withdraw]
+    );
     (world.held, world.spare) = (false, 1);
     assert!(!world.offers_within(MINUTE * 60));
     let order = ManualChallenge::new("x1", None, &[]).unwrap();
-    assert_eq!(world.maker.order(order), Err(ManualChallengeError::Closed));
-    world.maker.set_open(true);
+    assert_eq!(
+        world.matchmaker.order(order),
+        Err(ManualChallengeError::Closed)
+    );
+    world.matchmaker.set_open(true);
     assert!(world.offers_within(MINUTE * 60));
 }
 
@@ -593,7 +603,7 @@ fn profiles_are_drawn_by_weight_and_hour() {
         world.passed += Duration::from_secs(3600) * 2;
         let offer = world.next_offer();
         *drawn.entry(offer.profile.name.clone()).or_default() += 1;
-        world.hear(MatchmakingEvent::NotCreated(NotCreated::NoSeat));
+        world.handle(MatchmakingEvent::NotCreated(NotCreated::NoSeat));
         (world.held, world.spare) = (false, 1);
     }
     assert!(drawn["often"] > drawn["seldom"], "{drawn:?}");

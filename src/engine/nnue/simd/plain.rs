@@ -5,23 +5,23 @@ use super::super::network::QA;
 use super::FeatureDelta;
 
 /// Hidden units from others of which some inputs differ.
-pub(super) fn update(source: &[Line], target: &mut [Line], turned: FeatureDelta<'_>) {
+pub(super) fn update(source: &[Line], target: &mut [Line], delta: FeatureDelta<'_>) {
     target.copy_from_slice(source);
-    update_in_place(target, turned);
+    update_in_place(target, delta);
 }
 
 /// As [`update`], on the spot.
-pub(super) fn update_in_place(target: &mut [Line], turned: FeatureDelta<'_>) {
+pub(super) fn update_in_place(target: &mut [Line], delta: FeatureDelta<'_>) {
     let count = target.len();
-    for &input in turned.on {
-        for (units, row) in target.iter_mut().zip(turned.lines(input, 0, count, count)) {
+    for &input in delta.on {
+        for (units, row) in target.iter_mut().zip(delta.lines(input, 0, count, count)) {
             for (unit, weight) in units.0.iter_mut().zip(row.0) {
                 *unit = unit.wrapping_add(weight);
             }
         }
     }
-    for &input in turned.off {
-        for (units, row) in target.iter_mut().zip(turned.lines(input, 0, count, count)) {
+    for &input in delta.off {
+        for (units, row) in target.iter_mut().zip(delta.lines(input, 0, count, count)) {
             for (unit, weight) in units.0.iter_mut().zip(row.0) {
                 *unit = unit.wrapping_sub(weight);
             }

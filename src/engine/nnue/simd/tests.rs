@@ -67,7 +67,7 @@ fn every_kind_of_processor_makes_the_same_units() {
         };
         let most = if count % 2 == 0 { 3 } else { 12 };
         let (on, off) = (inputs(most), inputs(most));
-        let turned = FeatureDelta {
+        let delta = FeatureDelta {
             weights: &weights,
             on: &on,
             off: &off,
@@ -85,10 +85,10 @@ fn every_kind_of_processor_makes_the_same_units() {
         }
         for simd in Simd::available() {
             let mut target = vec![Line([7; 32]); lines];
-            Kernels::new(simd).update(&source, &mut target, turned);
+            Kernels::new(simd).update(&source, &mut target, delta);
             assert_eq!(target, expected, "{simd}");
             target.copy_from_slice(&source);
-            Kernels::new(simd).update_in_place(&mut target, turned);
+            Kernels::new(simd).update_in_place(&mut target, delta);
             assert_eq!(target, expected, "{simd}, on the spot");
         }
     }

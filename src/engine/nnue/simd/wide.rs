@@ -35,40 +35,40 @@ macro_rules! loops {
         pub(in super::super) fn update(
             source: &[Line],
             target: &mut [Line],
-            turned: FeatureDelta<'_>,
+            delta: FeatureDelta<'_>,
         ) {
             let count = target.len();
             let (blocks, rest) = source[..count].as_chunks::<BLOCK>();
             let (targets, last) = target.as_chunks_mut::<BLOCK>();
             for (i, (block, target)) in blocks.iter().zip(targets).enumerate() {
-                store(target, changed::<BLOCK>(block, i * BLOCK, count, turned));
+                store(target, changed::<BLOCK>(block, i * BLOCK, count, delta));
             }
             let start = blocks.len() * BLOCK;
             for (i, (line, target)) in rest.iter().zip(last).enumerate() {
                 let target = std::slice::from_mut(target);
                 let line = std::slice::from_ref(line);
-                store(target, changed::<1>(line, start + i, count, turned));
+                store(target, changed::<1>(line, start + i, count, delta));
             }
         }
 
         /// As `update`, on the spot.
         #[target_feature(enable = $feature)]
-        pub(in super::super) fn update_in_place(target: &mut [Line], turned: FeatureDelta<'_>) {
+        pub(in super::super) fn update_in_place(target: &mut [Line], delta: FeatureDelta<'_>) {
             let count = target.len();
             let (blocks, rest) = target.as_chunks_mut::<BLOCK>();
             let start = blocks.len() * BLOCK;
             for (i, block) in blocks.iter_mut().enumerate() {
-                let sums = changed::<BLOCK>(block, i * BLOCK, count, turned);
+                let sums = changed::<BLOCK>(block, i * BLOCK, count, delta);
                 store(block, sums);
             }
             for (i, line) in rest.iter_mut().enumerate() {
                 let line = std::slice::from_mut(line);
-                let sums = changed::<1>(line, start + i, count, turned);
+                let sums = changed::<1>(line, start + i, count, delta);
                 store(line, sums);
             }
         }
 
-        /// Some lines of units, from the one at `start` on, with the same lines of `turned`'s rows of
+        /// Some lines of units, from the one at `start` on, with the same lines of `delta`'s rows of
         /// `count` lines.
         #[target_feature(enable = $feature)]
         #[inline]
@@ -76,21 +76,21 @@ macro_rules! loops {
             units: &[Line],
             start: usize,
             count: usize,
-            turned: FeatureDelta<'_>,
+            delta: FeatureDelta<'_>,
         ) -> [[Register; PER_LINE]; N] {
             let mut sums = [[zero(); PER_LINE]; N];
             for (sums, line) in sums.iter_mut().zip(units) {
                 *sums = load(line);
             }
-            for &input in turned.on {
-                for (sums, line) in sums.iter_mut().zip(turned.lines(input, start, count, N)) {
+            for &input in delta.on {
+                for (sums, line) in sums.iter_mut().zip(delta.lines(input, start, count, N)) {
                     for (sum, weight) in sums.iter_mut().zip(load(line)) {
                         *sum = add(*sum, weight);
                     }
                 }
             }
-            for &input in turned.off {
-                for (sums, line) in sums.iter_mut().zip(turned.lines(input, start, count, N)) {
+            for &input in delta.off {
+                for (sums, line) in sums.iter_mut().zip(delta.lines(input, start, count, N)) {
                     for (sum, weight) in sums.iter_mut().zip(load(line)) {
                         *sum = sub(*sum, weight);
                     }

@@ -19,18 +19,21 @@ const fn rounded(plies: i32) -> Dtz {
 
 #[test]
 fn a_win_must_come_before_the_fifty_moves_are_over() {
-    let tier = |distance, clock| fate(distance, clock, true).tier;
-    assert_eq!(tier(exact(1), 99), OutcomeTier::Win);
-    assert_eq!(tier(exact(2), 99), OutcomeTier::LateWin);
-    assert_eq!(tier(exact(100), 0), OutcomeTier::Win);
-    assert_eq!(tier(rounded(100), 0), OutcomeTier::LikelyWin);
-    assert_eq!(tier(rounded(99), 0), OutcomeTier::Win);
-    assert_eq!(tier(exact(101), 0), OutcomeTier::LateWin);
-    assert_eq!(tier(exact(0), 40), OutcomeTier::Draw);
-    assert_eq!(tier(exact(-60), 40), OutcomeTier::Loss);
-    assert_eq!(tier(exact(-61), 40), OutcomeTier::LateLoss);
-    assert_eq!(fate(exact(61), 40, false).tier, OutcomeTier::Win);
-    assert_eq!(fate(exact(-161), 40, false).tier, OutcomeTier::Loss);
+    let outcome_tier = |distance, clock| outcome(distance, clock, true).outcome_tier;
+    assert_eq!(outcome_tier(exact(1), 99), OutcomeTier::Win);
+    assert_eq!(outcome_tier(exact(2), 99), OutcomeTier::LateWin);
+    assert_eq!(outcome_tier(exact(100), 0), OutcomeTier::Win);
+    assert_eq!(outcome_tier(rounded(100), 0), OutcomeTier::LikelyWin);
+    assert_eq!(outcome_tier(rounded(99), 0), OutcomeTier::Win);
+    assert_eq!(outcome_tier(exact(101), 0), OutcomeTier::LateWin);
+    assert_eq!(outcome_tier(exact(0), 40), OutcomeTier::Draw);
+    assert_eq!(outcome_tier(exact(-60), 40), OutcomeTier::Loss);
+    assert_eq!(outcome_tier(exact(-61), 40), OutcomeTier::LateLoss);
+    assert_eq!(outcome(exact(61), 40, false).outcome_tier, OutcomeTier::Win);
+    assert_eq!(
+        outcome(exact(-161), 40, false).outcome_tier,
+        OutcomeTier::Loss
+    );
 }
 
 #[test]
@@ -55,7 +58,12 @@ fn kept(
     let moves = moves(fates.len());
     let fates: Vec<Option<MoveOutcome>> = fates
         .iter()
-        .map(|fate| fate.map(|(tier, plies)| MoveOutcome { tier, plies }))
+        .map(|outcome| {
+            outcome.map(|(outcome_tier, plies)| MoveOutcome {
+                outcome_tier,
+                plies,
+            })
+        })
         .collect();
     let verdict = judged(&moves, &fates, precision)?;
     let places = (0..moves.len()).filter(|&at| verdict.keeps(moves[at]));

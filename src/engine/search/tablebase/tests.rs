@@ -44,21 +44,21 @@ impl TablebaseProbe for Fake {
 }
 
 fn searcher(tables: Option<Tablebases>) -> Searcher {
-    let (table, gate) = (
+    let (table, permits) = (
         Arc::new(TranspositionTable::new(1)),
         Arc::new(CorePermits::new(1)),
     );
-    Searcher::new(table, gate, &Evaluator::classical()).with_tables(tables)
+    Searcher::new(table, permits, &Evaluator::classical()).with_tables(tables)
 }
 
 /// What comes of a search, and how often the tables answered.
 fn think(fen: &str, depth: u32, tables: Option<Tablebases>) -> (SearchResult, u64) {
     let position = Position::from_fen(fen).unwrap();
     let game = Game::from_position(position);
-    let flight = Arc::new(SearchShared::new(false, None));
+    let search_shared = Arc::new(SearchShared::new(false, None));
     let mut searcher = searcher(tables);
-    let thought = searcher.run(Task::new(&game, Limits::depth(depth), None, flight));
-    (thought, searcher.table_hits)
+    let result = searcher.run(Task::new(&game, Limits::depth(depth), None, search_shared));
+    (result, searcher.table_hits)
 }
 
 fn saying(men: usize, white: Option<Wdl>) -> Tablebases {
@@ -144,51 +144,48 @@ fn the_hash_table_keeps_the_way_to_a_table_win_from_its_own_position() {
 
 #[test]
 fn a_capture_into_a_won_table_is_a_win_that_is_not_yet_a_mate() {
-    let (thought, hits) = think(TAKES, 4, Some(saying(4, Some(Wdl::Win))));
-    let Score::Cp(score) = thought.score else {
-        panic!("{thought:?}");
+    let (result, hits) = think(TAKES, 4, Some(saying(4, Some(Wdl::Win))));
+    let Score::Cp(score) = result.score else {
+        panic!("{result:?}");
     };
-    assert!((TABLE_BOUND..=TABLE_WIN).contains(&score), "{thought:?}");
+    assert!((TABLE_BOUND..=TABLE_WIN).contains(&score), "{result:?}");
     assert!(hits > 0);
-    let (thought, _) = think(TAKES, 4, Some(saying(4, Some(Wdl::Loss))));
-    assert!(
-        thought.score.centipawns() > -TABLE_BOUND,
-        "it can keep away"
-    );
+    let (result, _) = think(TAKES, 4, Some(saying(4, Some(Wdl::Loss))));
+    assert!(result.score.centipawns() > -TABLE_BOUND, "it can keep away");
 }
 
 #[test]
 fn an_answer_is_that_of_tables_where_they_know_the_root() {
     let lone = "6k1/8/8/8/8/8/P6p/4K3 w - - 10 40";
     for wdl in [Wdl::Win, Wdl::Draw, Wdl::Loss] {
-        let (thought, _) = think(lone, 4, Some(saying(4, Some(wdl))));
-        assert!(thought.by_tables, "{wdl:?}: {thought:?}");
+        let (result, _) = think(lone, 4, Some(saying(4, Some(wdl))));
+        assert!(result.by_tables, "{wdl:?}: {result:?}");
     }
-    let (thought, _) = think(lone, 4, Some(saying(4, None)));
-    assert!(!thought.by_tables, "they do not know it");
-    let (thought, hits) = think(TAKES, 4, Some(saying(4, Some(Wdl::Win))));
-    assert!(hits > 0 && !thought.by_tables, "further on is a search's");
-    let (thought, _) = think(MATES, 4, Some(saying(4, Some(Wdl::Win))));
-    assert!(!thought.by_tables, "nobody needs them for a mate");
+    let (result, _) = think(lone, 4, Some(saying(4, None)));
+    assert!(!result.by_tables, "they do not know it");
+    let (result, hits) = think(TAKES, 4, Some(saying(4, Some(Wdl::Win))));
+    assert!(hits > 0 && !result.by_tables, "further on is a search's");
+    let (result, _) = think(MATES, 4, Some(saying(4, Some(Wdl::Win))));
+    assert!(!result.by_tables, "nobody needs them for a mate");
 }
 
 #[test]
 fn draws_by_the_fifty_moves_are_draws_and_nearly_so() {
     let lone = "6k1/8/8/8/8/8/P6p/4K3 w - - 10 40";
     for (wdl, least) in [(Wdl::CursedWin, DRAW + 1), (Wdl::BlessedLoss, DRAW - 1)] {
-        let (thought, _) = think(lone, 4, Some(saying(4, Some(wdl))));
-        assert_eq!(thought.score, Score::Cp(least), "{wdl:?}");
+        let (result, _) = think(lone, 4, Some(saying(4, Some(wdl))));
+        assert_eq!(result.score, Score::Cp(least), "{wdl:?}");
     }
     let unruled = saying(4, Some(Wdl::CursedWin)).with_fifty_moves(false);
-    let (thought, _) = think(lone, 4, Some(unruled));
-    assert!(thought.score.centipawns() >= TABLE_BOUND, "{thought:?}");
+    let (result, _) = think(lone, 4, Some(unruled));
+    assert!(result.score.centipawns() >= TABLE_BOUND, "{result:?}");
 }
 
 #[test]
 fn the_end_of_the_game_is_not_put_off_where_only_outcomes_are_known() {
-    let (thought, hits) = think(MATES, 4, Some(saying(4, Some(Wdl::Win))));
+    let (result, hits) = think(MATES, 4, Some(saying(4, Some(Wdl::Win))));
     assert!(hits > 0);
-    assert_eq!(thought.score, Score::Mate(1), "{thought:?}");
+    assert_eq!(result.score, Score::Mate(1), "{result:?}");
 }
 
 #[test]
@@ -201,10 +198,10 @@ fn tables_that_know_nothing_change_nothing() {
         saying(0, Some(Wdl::Win)),
     ];
     for tables in silent {
-        let (thought, hits) = think(TAKES, 7, Some(tables));
+        let (result, hits) = think(TAKES, 7, Some(tables));
         assert_eq!(hits, 0);
         assert_eq!(
-            (thought.best, thought.score, thought.nodes, thought.line),
+            (result.best, result.score, result.nodes, result.line),
             (plain.best, plain.score, plain.nodes, plain.line.clone())
         );
     }

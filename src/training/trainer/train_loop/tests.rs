@@ -3,12 +3,12 @@
 
 use std::fs;
 
-use super::super::synthetic::{by_material, material_stock, positions, sample, stock};
+use super::super::synthetic::{by_material, dataset, material_stock, positions, sample};
 use super::*;
 use crate::engine::nnue::Layout;
 use crate::rules::{Color, Position};
 
-fn recipe() -> Hyperparameters {
+fn hyperparameters() -> Hyperparameters {
     Hyperparameters {
         hidden: 32,
         buckets: 2,
@@ -20,10 +20,10 @@ fn recipe() -> Hyperparameters {
 }
 
 /// Trains without a disk.
-fn trained(recipe: &Hyperparameters, stock: &Dataset, threads: usize) -> Trainer {
-    let mut trainer = Trainer::new(recipe, threads).unwrap();
-    for _ in 0..recipe.epochs {
-        let summary = trainer.epoch(stock, &mut |_| {}).unwrap();
+fn trained(hyperparameters: &Hyperparameters, dataset: &Dataset, threads: usize) -> Trainer {
+    let mut trainer = Trainer::new(hyperparameters, threads).unwrap();
+    for _ in 0..hyperparameters.epochs {
+        let summary = trainer.epoch(dataset, &mut |_| {}).unwrap();
         trainer.curve.push(summary);
     }
     trainer
@@ -31,12 +31,16 @@ fn trained(recipe: &Hyperparameters, stock: &Dataset, threads: usize) -> Trainer
 
 /// The float net's judgement in centipawns for the side to move.
 fn judged(trainer: &mut Trainer, position: &Position) -> f32 {
-    let example = Example::of(&sample(position, 0, 1, false), trainer.shape, trainer.aim);
+    let example = Example::of(
+        &sample(position, 0, 1, false),
+        trainer.shape,
+        trainer.target,
+    );
     400.0 * trainer.workers[0].forward(&trainer.model, &example)
 }
 
 /// The position with colours changed over, the board upside down.
-fn turned(position: &Position) -> Position {
+fn delta(position: &Position) -> Position {
     let fen = position.fen();
     let (board, rest) = fen.split_once(' ').unwrap();
     let rows: Vec<String> = board
@@ -76,12 +80,12 @@ fn a_few_samples_are_learned_by_heart() {
         .iter()
         .map(|position| sample(position, chance.i16(-800..800), chance.u8(0..3), false))
         .collect();
-    let recipe = Hyperparameters {
+    let hyperparameters = Hyperparameters {
         epochs: 400,
         rate: 1e-2,
-        ..recipe()
+        ..hyperparameters()
     };
-    let trainer = trained(&recipe, &stock(samples), 2);
+    let trainer = trained(&hyperparameters, &dataset(samples), 2);
     let (first, last) = (&trainer.curve[0], trainer.curve.last().unwrap());
     assert!(first.train_loss > 0.02, "{first:?}");
     assert!(last.train_loss < 1e-5, "{last:?}");
@@ -90,17 +94,17 @@ fn a_few_samples_are_learned_by_heart() {
 #[test]
 fn a_position_and_its_image_are_judged_alike() {
     for layout in Layout::ALL {
-        let recipe = Hyperparameters {
+        let hyperparameters = Hyperparameters {
             layout: layout.number(),
             epochs: 1,
-            ..recipe()
+            ..hyperparameters()
         };
-        let stock = material_stock(3, 2000);
-        let mut trainer = trained(&recipe, &stock, 1);
-        let network = trainer.network(&stock).unwrap();
+        let dataset = material_stock(3, 2000);
+        let mut trainer = trained(&hyperparameters, &dataset, 1);
+        let network = trainer.network(&dataset).unwrap();
         for position in positions(12, 300) {
             let value = judged(&mut trainer, &position);
-            for image in [turned(&position), mirrored(&position)] {
+            for image in [delta(&position), mirrored(&position)] {
                 // The order of a sum of floats may differ.
                 assert!((judged(&mut trainer, &image) - value).abs() < 0.01);
                 assert_eq!(network.evaluate(&image), network.evaluate(&position));
@@ -111,15 +115,15 @@ fn a_position_and_its_image_are_judged_alike() {
 
 #[test]
 fn whoever_has_more_men_stands_better_whoever_is_to_move() {
-    let recipe = Hyperparameters {
+    let hyperparameters = Hyperparameters {
         epochs: 10,
-        ..recipe()
+        ..hyperparameters()
     };
-    let stock = material_stock(5, 12_000);
-    let trainer = trained(&recipe, &stock, 2);
+    let dataset = material_stock(5, 12_000);
+    let trainer = trained(&hyperparameters, &dataset, 2);
     let validation = trainer.curve.last().unwrap().validation_loss.unwrap();
     assert!(validation < 0.02, "{validation}");
-    let network = trainer.network(&stock).unwrap();
+    let network = trainer.network(&dataset).unwrap();
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
     let rows = [
         ("d8", start.replace('q', "1"), 1),
@@ -153,17 +157,17 @@ fn a_won_sample_raises_the_judgement_and_a_lost_one_lowers_it() {
         (&black, -500, 1, 0.0, 1.0),
     ];
     for (position, score, result, lambda, way) in rows {
-        let recipe = Hyperparameters {
+        let hyperparameters = Hyperparameters {
             lambda,
             epochs: 20,
             rate: 1e-3,
-            ..recipe()
+            ..hyperparameters()
         };
-        let stock = stock(vec![sample(position, score, result, false)]);
-        let mut trainer = Trainer::new(&recipe, 1).unwrap();
+        let dataset = dataset(vec![sample(position, score, result, false)]);
+        let mut trainer = Trainer::new(&hyperparameters, 1).unwrap();
         let before = judged(&mut trainer, position);
-        for _ in 0..recipe.epochs {
-            trainer.epoch(&stock, &mut |_| {}).unwrap();
+        for _ in 0..hyperparameters.epochs {
+            trainer.epoch(&dataset, &mut |_| {}).unwrap();
         }
         let moved = judged(&mut trainer, position) - before;
         assert!(moved * way > 5.0, "{score} {result} {lambda}: {moved}");
@@ -172,15 +176,15 @@ fn a_won_sample_raises_the_judgement_and_a_lost_one_lowers_it() {
 
 #[test]
 fn the_exported_net_judges_as_the_floats_do() {
-    let stock = material_stock(8, 12_000);
+    let dataset = material_stock(8, 12_000);
     for layout in Layout::ALL {
-        let recipe = Hyperparameters {
+        let hyperparameters = Hyperparameters {
             layout: layout.number(),
             rate: 1e-3,
-            ..recipe()
+            ..hyperparameters()
         };
-        let mut trainer = trained(&recipe, &stock, 2);
-        let network = trainer.network(&stock).unwrap();
+        let mut trainer = trained(&hyperparameters, &dataset, 2);
+        let network = trainer.network(&dataset).unwrap();
         let positions = positions(21, 1000);
         let error = |position: &Position| {
             let whole = network.evaluate(position).unwrap() as f32;
@@ -196,37 +200,37 @@ fn a_resumed_training_gives_the_net_of_an_uninterrupted_one() {
     for layout in Layout::ALL {
         resumes(&Hyperparameters {
             layout: layout.number(),
-            ..recipe()
+            ..hyperparameters()
         });
     }
 }
 
-fn resumes(recipe: &Hyperparameters) {
+fn resumes(hyperparameters: &Hyperparameters) {
     let folder = tempfile::tempdir().unwrap();
     let (whole, cut) = (
         folder.path().join("whole.net"),
         folder.path().join("cut.net"),
     );
-    let stock = material_stock(6, 3000);
-    let mut trainer = Trainer::new(recipe, 2).unwrap();
-    let fidelity = trainer.run(&stock, &whole, |_| {}).unwrap();
+    let dataset = material_stock(6, 3000);
+    let mut trainer = Trainer::new(hyperparameters, 2).unwrap();
+    let fidelity = trainer.run(&dataset, &whole, |_| {}).unwrap();
     assert!(
         fidelity.mean_error < 5.0 && fidelity.positions == 150,
         "{fidelity:?}"
     );
 
-    let mut first = Trainer::new(recipe, 2).unwrap();
-    let summary = first.epoch(&stock, &mut |_| {}).unwrap();
+    let mut first = Trainer::new(hyperparameters, 2).unwrap();
+    let summary = first.epoch(&dataset, &mut |_| {}).unwrap();
     first.curve.push(summary);
-    first.keep(&stock, &cut).unwrap();
+    first.keep(&dataset, &cut).unwrap();
     assert_ne!(fs::read(&whole).unwrap(), fs::read(&cut).unwrap());
-    let mut second = Trainer::resume(recipe, &stock, 2, &cut).unwrap();
+    let mut second = Trainer::resume(hyperparameters, &dataset, 2, &cut).unwrap();
     let mut epochs = Vec::new();
     let told = |told: TrainEvent<'_>| match told {
         TrainEvent::Resumed(curve) | TrainEvent::Epoch(curve) => epochs.push(curve.len()),
         TrainEvent::Step { .. } => {}
     };
-    second.run(&stock, &cut, told).unwrap();
+    second.run(&dataset, &cut, told).unwrap();
     assert_eq!(epochs, [1, 2, 3, 4]);
     assert_eq!(fs::read(&whole).unwrap(), fs::read(&cut).unwrap());
     assert!(second.model == trainer.model && second.adam == trainer.adam);
@@ -235,9 +239,9 @@ fn resumes(recipe: &Hyperparameters) {
     assert_eq!(curve.lines().count(), 5, "{curve}");
     let other = Hyperparameters {
         hidden: 64,
-        ..recipe.clone()
+        ..hyperparameters.clone()
     };
-    let refusal = Trainer::resume(&other, &stock, 2, &cut)
+    let refusal = Trainer::resume(&other, &dataset, 2, &cut)
         .unwrap_err()
         .to_string();
     assert!(refusal.contains("hidden 32, not 64"), "{refusal}");
@@ -245,14 +249,16 @@ fn resumes(recipe: &Hyperparameters) {
 
 #[test]
 fn the_same_seed_gives_the_same_net_and_another_seed_another() {
-    let stock = material_stock(7, 1500);
+    let dataset = material_stock(7, 1500);
     let net = |seed| {
-        let recipe = Hyperparameters {
+        let hyperparameters = Hyperparameters {
             seed,
             epochs: 1,
-            ..recipe()
+            ..hyperparameters()
         };
-        trained(&recipe, &stock, 2).network(&stock).unwrap()
+        trained(&hyperparameters, &dataset, 2)
+            .network(&dataset)
+            .unwrap()
     };
     assert_eq!(net(1), net(1));
     assert_ne!(net(1), net(2));
@@ -260,7 +266,7 @@ fn the_same_seed_gives_the_same_net_and_another_seed_another() {
 
 #[test]
 fn numbers_that_run_away_end_the_training() {
-    let mut trainer = Trainer::new(&recipe(), 1).unwrap();
+    let mut trainer = Trainer::new(&hyperparameters(), 1).unwrap();
     trainer.model.output_biases[0].0 = [f32::NAN; 32];
     let error = trainer
         .epoch(&material_stock(1, 100), &mut |_| {})
@@ -273,11 +279,11 @@ fn a_batch_is_about_as_large_as_asked_for() {
     for (samples, wanted, size) in [(10, 100, 10), (1000, 100, 100), (160, 100, 80), (1, 5, 1)] {
         assert_eq!(batch_size(samples, wanted), size);
     }
-    let stock = stock(
+    let dataset = dataset(
         positions(2, 30)
             .iter()
             .map(|position| by_material(1, position))
             .collect(),
     );
-    assert_eq!(stock.epoch_size(), 30);
+    assert_eq!(dataset.epoch_size(), 30);
 }

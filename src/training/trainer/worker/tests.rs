@@ -54,13 +54,13 @@ fn input(layout: Layout, position: &Position, side: Color, at: crate::rules::Squ
 }
 
 /// The mean loss, in doubles.
-fn reference(numbers: &[Vec<f64>; 4], shape: Shape, examples: &[Labelled]) -> f64 {
+fn reference(params: &[Vec<f64>; 4], shape: Shape, examples: &[Labelled]) -> f64 {
     let [
         feature_weights,
         feature_biases,
         output_weights,
         output_biases,
-    ] = numbers;
+    ] = params;
     let hidden = shape.hidden;
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
     let mut loss = 0.0;
@@ -119,10 +119,10 @@ fn the_gradient_of_every_kind_of_number_is_that_of_the_loss() {
         let examples = samples.map(|sample| Example::of(&sample, shape, AIM));
         worker.learn(&model, examples, 1.0 / labelled.len() as f32);
 
-        let mut numbers = model
+        let mut params = model
             .kinds()
             .map(|kind| floats(kind).map(f64::from).collect::<Vec<_>>());
-        let loss = reference(&numbers, shape, &labelled);
+        let loss = reference(&params, shape, &labelled);
         assert!((worker.loss / labelled.len() as f64 - loss).abs() < 1e-6);
 
         let gradients = worker
@@ -134,16 +134,16 @@ fn the_gradient_of_every_kind_of_number_is_that_of_the_loss() {
                 .filter(|&at| gradients[kind][at] != 0.0)
                 .collect();
             assert!(!alive.is_empty());
-            let dead = (0..numbers[kind].len()).filter(|&at| gradients[kind][at] == 0.0);
+            let dead = (0..params[kind].len()).filter(|&at| gradients[kind][at] == 0.0);
             let some = alive.iter().step_by(alive.len().div_ceil(150)).copied();
             for at in some.chain(dead.step_by(977)) {
-                let (before, step) = (numbers[kind][at], 1e-5);
+                let (before, step) = (params[kind][at], 1e-5);
                 let mut loss_at = |number: f64| {
-                    numbers[kind][at] = number;
-                    reference(&numbers, shape, &labelled)
+                    params[kind][at] = number;
+                    reference(&params, shape, &labelled)
                 };
                 let slope = (loss_at(before + step) - loss_at(before - step)) / (2.0 * step);
-                numbers[kind][at] = before;
+                params[kind][at] = before;
                 let found = f64::from(gradients[kind][at]);
                 assert!(
                     (slope - found).abs() < 1e-6 + 1e-3 * slope.abs(),

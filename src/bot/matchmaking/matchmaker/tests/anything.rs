@@ -69,25 +69,25 @@ proptest! {
         let mut asked: Option<Duration> = None;
         for step in steps {
             let seats = world.spare;
-            let duties = match step {
+            let effects = match step {
                 Step::Pass(seconds) => world.pass(Duration::from_secs(seconds)),
                 Step::Answer(kind) => {
-                    let heard = answer(&world, kind, &last);
-                    world.hear(heard)
+                    let received = answer(&world, kind, &last);
+                    world.handle(received)
                 }
                 Step::Seats(spare, games) => {
                     (world.spare, world.games) = (spare, games);
                     world.held = world.held && spare == 0;
-                    world.hear(MatchmakingEvent::Tick)
+                    world.handle(MatchmakingEvent::Tick)
                 }
                 Step::Order => {
                     let order = ManualChallenge::new("boss", None, &[]).unwrap();
-                    let _ = world.maker.order(order);
-                    world.hear(MatchmakingEvent::Tick)
+                    let _ = world.matchmaker.order(order);
+                    world.handle(MatchmakingEvent::Tick)
                 }
             };
-            for duty in duties {
-                if let MatchmakingEffect::Create(offer) = duty {
+            for effect in effects {
+                if let MatchmakingEffect::Create(offer) = effect {
                     prop_assert!(seats > 0);
                     if let Some(before) = asked.replace(world.passed) {
                         prop_assert!(world.passed >= before + MINUTE);
@@ -95,7 +95,7 @@ proptest! {
                     last = *offer;
                 }
             }
-            if let Some(at) = world.maker.wake_at() {
+            if let Some(at) = world.matchmaker.next_timeout() {
                 // Whoever wakes it then gets on; it never asks to be woken for nothing.
                 let until = at.saturating_duration_since(world.begun + world.passed);
                 prop_assert!(until <= Duration::from_secs(2 * 3600));

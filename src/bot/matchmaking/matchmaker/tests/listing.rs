@@ -7,18 +7,18 @@ fn askings(world: &mut World, time: Duration) -> Vec<Duration> {
     let mut asked = Vec::new();
     let end = world.passed + time;
     while world.passed < end {
-        let mut duties = world.pass(Duration::from_secs(10));
+        let mut effects = world.pass(Duration::from_secs(10));
         loop {
-            if duties == [MatchmakingEffect::List] {
+            if effects == [MatchmakingEffect::List] {
                 asked.push(world.passed);
             }
-            match world.answer(&duties) {
-                Some(next) => duties = next,
+            match world.answer(&effects) {
+                Some(next) => effects = next,
                 None => break,
             }
         }
-        if let [MatchmakingEffect::Create(_)] = duties.as_slice() {
-            world.hear(MatchmakingEvent::NotCreated(NotCreated::NoSeat));
+        if let [MatchmakingEffect::Create(_)] = effects.as_slice() {
+            world.handle(MatchmakingEvent::NotCreated(NotCreated::NoSeat));
             (world.held, world.spare) = (false, 1);
         }
     }

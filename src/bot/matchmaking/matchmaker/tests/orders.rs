@@ -6,7 +6,7 @@ use super::*;
 fn an_order_passes_over_idleness_but_not_over_seats() {
     let mut world = World::new(Matchmaking::default());
     let order = |name: &str| ManualChallenge::new(name, None, &[Profile::default()]).unwrap();
-    world.maker.order(order("Someone")).unwrap();
+    world.matchmaker.order(order("Someone")).unwrap();
     world.spare = 0;
     assert!(!world.offers_within(MINUTE * 10));
     (world.spare, world.games) = (1, 3);
@@ -20,10 +20,10 @@ fn an_order_passes_over_idleness_but_not_over_seats() {
         !world.offers_within(MINUTE * 60),
         "an order is for one game"
     );
-    assert_eq!(world.maker.rechallenge(), Ok(user("someone")));
+    assert_eq!(world.matchmaker.rechallenge(), Ok(user("someone")));
     assert_eq!(world.next_offer().to, user("someone"));
     assert_eq!(
-        world.maker.order(order("MEGATON")),
+        world.matchmaker.order(order("MEGATON")),
         Err(ManualChallengeError::Ourselves)
     );
 }
@@ -42,59 +42,59 @@ fn an_order_that_comes_to_nothing_says_why_and_one_without_a_seat_waits() {
             playing: false,
         }])
     };
-    for (heard, why) in [
+    for (received, why) in [
         (MatchmakingEvent::Seen(Vec::new()), "no such account"),
         (seen(false), "not online"),
     ] {
-        world.maker.order(order()).unwrap();
+        world.matchmaker.order(order()).unwrap();
         assert_eq!(
             world.pass(MINUTE),
             [MatchmakingEffect::Look(vec![someone()])]
         );
-        assert_eq!(world.hear(heard), [unasked(why)]);
+        assert_eq!(world.handle(received), [unasked(why)]);
         assert!(!world.offers_within(MINUTE * 10), "{why}");
     }
-    world.maker.order(order()).unwrap();
+    world.matchmaker.order(order()).unwrap();
     assert_eq!(
         world.pass(MINUTE),
         [MatchmakingEffect::Look(vec![someone()])]
     );
     world.spare = 0;
-    assert_eq!(world.hear(seen(true)), []);
+    assert_eq!(world.handle(seen(true)), []);
     world.spare = 1;
     assert_eq!(
         world.pass(MINUTE),
         [MatchmakingEffect::Look(vec![someone()])]
     );
-    assert_eq!(world.hear(seen(false)).len(), 1);
+    assert_eq!(world.handle(seen(false)).len(), 1);
     let later = START + world.passed + MINUTE * 60;
     world.town.barred = Some((later, Denied::BotGames));
-    world.maker.order(order()).unwrap();
-    assert_eq!(world.maker.describe(), "waiting to challenge someone");
+    world.matchmaker.order(order()).unwrap();
+    assert_eq!(world.matchmaker.describe(), "waiting to challenge someone");
     assert_eq!(
         world.pass(MINUTE),
         [MatchmakingEffect::Look(vec![someone()])]
     );
     let spent = unasked("the day's bot games are spent");
-    assert_eq!(world.hear(seen(true)), [spent]);
+    assert_eq!(world.handle(seen(true)), [spent]);
     world.town.barred = Some((later, Denied::Pace));
-    world.maker.order(order()).unwrap();
+    world.matchmaker.order(order()).unwrap();
     assert_eq!(
         world.pass(MINUTE),
         [MatchmakingEffect::Look(vec![someone()])]
     );
     assert!(matches!(
-        world.hear(seen(true))[..],
+        world.handle(seen(true))[..],
         [MatchmakingEffect::Create(_)]
     ));
     let refused = NotCreated::Refused("refused with status 400: friends only".to_owned());
     let said = unasked("refused with status 400: friends only");
     assert_eq!(
-        world.hear(MatchmakingEvent::NotCreated(refused)),
+        world.handle(MatchmakingEvent::NotCreated(refused)),
         [said, MatchmakingEffect::Release]
     );
     world.town.barred = None;
-    world.maker.order(order()).unwrap();
+    world.matchmaker.order(order()).unwrap();
     let dropped = unasked("nothing new is taken");
-    assert_eq!(world.maker.set_open(false), [dropped]);
+    assert_eq!(world.matchmaker.set_open(false), [dropped]);
 }

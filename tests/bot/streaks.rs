@@ -83,7 +83,7 @@ fn error(text: &str) -> String {
 }
 
 /// The table of the protocol's sections 1.0, 1.2 and 5.5.
-fn rows() -> Vec<Row> {
+fn streaks() -> Vec<Row> {
     let refusal = |text: &str| answered(400, JSON, &error(text));
     let limited = |seconds: u32| {
         let body = format!(
@@ -189,7 +189,7 @@ fn rows() -> Vec<Row> {
 /// A desk in one phase, the ticket that an answer comes for, and the list the server has.
 struct Scene {
     desk: Desk,
-    ticket: RequestId,
+    request_id: RequestId,
     list: &'static str,
 }
 
@@ -212,11 +212,13 @@ fn with_clock(moves: &str, left: u64) -> GameState {
 fn sent_at(moves: &'static str, left: u64) -> Scene {
     let mut desk = Desk::new(Side::White);
     let actions = desk.open_with(full(Side::White, with_clock(moves, left)), desk.now);
-    let search = thinking(&actions).expect("our turn").ticket;
-    let ticket = posted(&desk.think(search, "e2e3")).expect("sent").ticket;
+    let search = thinking(&actions).expect("our turn").request_id;
+    let request_id = posted(&desk.think(search, "e2e3"))
+        .expect("sent")
+        .request_id;
     Scene {
         desk,
-        ticket,
+        request_id,
         list: moves,
     }
 }
@@ -227,19 +229,19 @@ fn sent() -> Scene {
 
 fn waiting() -> Scene {
     let mut scene = sent();
-    scene.desk.answer(scene.ticket, CallOutcome::Lost);
+    scene.desk.answer(scene.request_id, CallOutcome::Lost);
     scene
 }
 
 fn confirming() -> Scene {
     let mut scene = sent();
-    scene.desk.answer(scene.ticket, CallOutcome::Done);
+    scene.desk.answer(scene.request_id, CallOutcome::Done);
     scene
 }
 
 fn looking() -> Scene {
     let mut scene = sent();
-    scene.desk.answer(scene.ticket, CallOutcome::Gone);
+    scene.desk.answer(scene.request_id, CallOutcome::Gone);
     scene
 }
 
@@ -269,18 +271,18 @@ fn over() -> Scene {
 
 /// Names what the table does about an answer.
 fn does(mut scene: Scene, answer: &CallOutcome) -> Does {
-    let asked_before = scene.desk.table.wake_at();
-    let actions = scene.desk.answer(scene.ticket, answer.clone());
+    let asked_before = scene.desk.machine.next_timeout();
+    let actions = scene.desk.answer(scene.request_id, answer.clone());
     assert_eq!(posts(&actions), 0, "never at once");
     if reopens(&actions) {
         return looks(scene);
     }
-    if actions.is_empty() && scene.desk.table.wake_at() == asked_before {
+    if actions.is_empty() && scene.desk.machine.next_timeout() == asked_before {
         return Nothing;
     }
     let began = scene.desk.now;
     loop {
-        let Some(at) = scene.desk.table.wake_at() else {
+        let Some(at) = scene.desk.machine.next_timeout() else {
             return Nothing;
         };
         let actions = scene
@@ -304,13 +306,13 @@ fn does(mut scene: Scene, answer: &CallOutcome) -> Does {
 fn looks(mut scene: Scene) -> Does {
     let idle = scene.desk.wait(Duration::from_secs(60));
     assert_eq!(posts(&idle), 0, "nothing is repeated blindly");
-    let before = scene.desk.table.frozen();
+    let before = scene.desk.machine.sent();
     let mut opened = full(Side::White, state(scene.list));
     opened.state.time.white = Some(ms(100_000));
     let actions = scene.desk.open_with(opened, scene.desk.now);
     match (posted(&actions), thinking(&actions)) {
         (Some(again), _) => {
-            assert_eq!(Some(uci(&scene.desk.table, &again.uci)), before);
+            assert_eq!(Some(uci(&scene.desk.machine, &again.uci)), before);
             LooksForTheSame
         }
         (None, Some(search)) => {
@@ -330,7 +332,7 @@ fn fits(does: Does, wanted: Does) -> bool {
 
 #[test]
 fn every_answer_to_a_move_just_sent_has_its_row() {
-    for Row(name, answer, wanted) in rows() {
+    for Row(name, answer, wanted) in streaks() {
         let found = does(sent(), &answer);
         assert!(fits(found, wanted), "{name}: {found:?}, not {wanted:?}");
     }
@@ -338,7 +340,7 @@ fn every_answer_to_a_move_just_sent_has_its_row() {
 
 #[test]
 fn before_the_first_move_the_same_holds() {
-    for Row(name, answer, wanted) in rows() {
+    for Row(name, answer, wanted) in streaks() {
         // No clock runs yet, but an opponent who sees no move for a minute aborts.
         let wanted = match wanted {
             Repeats { least, .. } if least > 20_000 => SLOWLY,
@@ -351,7 +353,7 @@ fn before_the_first_move_the_same_holds() {
 
 #[test]
 fn on_a_short_clock_nothing_waits_for_longer_than_two_seconds() {
-    for Row(name, answer, wanted) in rows() {
+    for Row(name, answer, wanted) in streaks() {
         let wanted = match wanted {
             Repeats { least, .. } if least >= 2000 => SLOWLY,
             other => other,
@@ -371,7 +373,7 @@ fn answers_that_come_too_late_mean_nothing() {
         ("the end", over),
     ];
     for (phase, scene) in phases {
-        for Row(name, answer, _) in rows() {
+        for Row(name, answer, _) in streaks() {
             assert_eq!(does(scene(), &answer), Nothing, "{name} in phase {phase}");
         }
     }
@@ -379,7 +381,7 @@ fn answers_that_come_too_late_mean_nothing() {
 
 #[test]
 fn while_a_lost_move_waits_only_an_ok_is_heard() {
-    for Row(name, answer, wanted) in rows() {
+    for Row(name, answer, wanted) in streaks() {
         let wanted = match wanted {
             Confirms => Confirms,
             _ => Nothing,
@@ -395,14 +397,16 @@ fn an_outage_without_a_clock_is_met_with_patience() {
     (game.clock, game.speed) = (None, Speed::Correspondence);
     game.state.time = BySide::default();
     let actions = desk.open_with(game, desk.now);
-    let search = thinking(&actions).expect("our turn").ticket;
-    let mut ticket = posted(&desk.think(search, "e2e3")).expect("sent").ticket;
+    let search = thinking(&actions).expect("our turn").request_id;
+    let mut request_id = posted(&desk.think(search, "e2e3"))
+        .expect("sent")
+        .request_id;
     let (began, mut sent) = (desk.now, 0);
     while desk.now - began < Duration::from_secs(3600) {
-        desk.answer(ticket, CallOutcome::Lost);
-        let at = desk.table.wake_at().expect("it is owed");
+        desk.answer(request_id, CallOutcome::Lost);
+        let at = desk.machine.next_timeout().expect("it is owed");
         let actions = desk.wait(at.saturating_duration_since(desk.now));
-        ticket = posted(&actions).expect("sent again").ticket;
+        request_id = posted(&actions).expect("sent again").request_id;
         sent += 1;
     }
     assert!(sent < 150, "{sent} calls in an hour");
@@ -415,10 +419,10 @@ fn refusals_of_the_token_come_ever_more_slowly_as_long_as_the_clock_bears_it() {
     for _ in 0..5 {
         let began = scene.desk.now;
         let token = answered(401, JSON, &error("No such token"));
-        scene.desk.answer(scene.ticket, token);
-        let at = scene.desk.table.wake_at().expect("it is owed");
+        scene.desk.answer(scene.request_id, token);
+        let at = scene.desk.machine.next_timeout().expect("it is owed");
         let actions = scene.desk.wait(at.saturating_duration_since(began));
-        scene.ticket = posted(&actions).expect("sent again").ticket;
+        scene.request_id = posted(&actions).expect("sent again").request_id;
         pauses.push((scene.desk.now - began).as_secs());
     }
     assert_eq!(pauses, [2, 4, 8, 16, 32]);

@@ -60,9 +60,9 @@ impl Running {
                 ..EngineOptions::default()
             }),
             settings: Settings::from(&Config::default()),
-            pace: BotTiming::default().faster(FACTOR),
+            timing: BotTiming::default().faster(FACTOR),
             listeners,
-            memory: BotState::nowhere(),
+            state: BotState::nowhere(),
             lists: ListSources::default(),
         };
         let (control, commands) = bot::channel();

@@ -16,7 +16,7 @@ fn a_challenge_taken_holds_a_seat_until_its_game_takes_it_over() {
     assert_eq!(door.wait(5), later("c2"));
     door.answered("c1", AcceptOutcome::Done);
     assert_eq!(door.started(game("c1", player("a"))), play("c1"));
-    assert_eq!(door.lobby.taken(), 1);
+    assert_eq!(door.account.taken(), 1);
     door.left("c1");
     assert_eq!(door.challenged(challenge("c3", player("b"))), accept("c3"));
 }
@@ -44,7 +44,7 @@ fn finished_and_foreign_games_start_nothing() {
         board: true,
     });
     assert_eq!(door.started(board_only), []);
-    assert!(door.lobby.is_empty());
+    assert!(door.account.is_empty());
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_permit_without_a_game_runs_out_and_is_asked_about() {
     assert_eq!(door.wait(29), []);
     assert_eq!(door.wait(2), [Wanted::List]);
     door.apply(AccountEvent::Running(Vec::new()));
-    assert!(door.lobby.is_empty());
+    assert!(door.account.is_empty());
     // A game that begins after all is played all the same.
     assert_eq!(door.started(game("c1", player("a"))).len(), 1);
 }
@@ -67,7 +67,7 @@ fn a_rematch_may_begin_under_another_id() {
     rematch.rematch_of = Some(GameId::new("old"));
     door.challenged(rematch);
     assert_eq!(door.started(game("other", player("a"))).len(), 1);
-    assert_eq!(door.lobby.taken(), 1, "the permit became the game");
+    assert_eq!(door.account.taken(), 1, "the permit became the game");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_challenge_that_comes_before_the_end_of_a_game_is_seen_gets_its_seat() {
     assert_eq!(door.challenged(challenge("c2", player("c"))), []);
     door.wait(3);
     assert_eq!(door.left("g1"), accept("c1"), "first come, first served");
-    assert_eq!(door.lobby.taken(), 1);
+    assert_eq!(door.account.taken(), 1);
     assert_eq!(door.wait(3), later("c2"), "and nobody waits for long");
 }
 
@@ -136,7 +136,7 @@ fn what_is_withdrawn_leaves_its_seat() {
     door.apply(AccountEvent::Event(Event::ChallengeCanceled(Box::new(
         asked,
     ))));
-    assert!(door.lobby.is_empty());
+    assert!(door.account.is_empty());
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn acceptances_end_in_a_seat_or_in_none_whatever_the_answer() {
         let mut door = Door::new(1);
         door.challenged(challenge("c1", player("a")));
         door.answered("c1", answer);
-        assert!(door.lobby.is_empty());
+        assert!(door.account.is_empty());
     }
 }
 
@@ -164,7 +164,7 @@ fn a_lost_acceptance_is_repeated_a_few_times() {
         assert_eq!(door.wait(2), accept("c1"));
     }
     door.answered("c1", AcceptOutcome::Lost);
-    assert!(door.lobby.is_empty());
+    assert!(door.account.is_empty());
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn the_days_limit_against_bots_leaves_humans_alone() {
     door.challenged(challenge("c1", bot("nuke")));
     // The call that brought the refusal told the memory.
     let wait = Duration::from_secs(27_594);
-    door.memory.bot_games_refused(Some(wait), None);
+    door.state.bot_games_refused(Some(wait), None);
     assert_eq!(door.answered("c1", AcceptOutcome::OurDay), later("c1"));
     assert_eq!(door.challenged(challenge("c2", bot("fuse"))), later("c2"));
     assert_eq!(door.challenged(challenge("c3", player("a"))), accept("c3"));
@@ -196,9 +196,9 @@ fn every_opening_compares_the_running_games() {
     assert_eq!(door.apply(AccountEvent::Opened), [Wanted::List]);
     door.started(game("g1", player("a")));
     let listed = vec![game("g2", player("b"))];
-    let errands = door.apply(AccountEvent::Running(listed));
-    assert_eq!(errands[0], Wanted::SaidOver("g1".into()));
-    assert!(matches!(&errands[1], Wanted::Play(game) if game == "g2"));
+    let api_queue = door.apply(AccountEvent::Running(listed));
+    assert_eq!(api_queue[0], Wanted::GameFinish("g1".into()));
+    assert!(matches!(&api_queue[1], Wanted::Play(game) if game == "g2"));
     // And from time to time while games run.
     assert_eq!(door.wait(301), [Wanted::List]);
 }
@@ -240,7 +240,7 @@ fn while_the_stream_is_away_the_lists_tell_what_it_would() {
     let begun = vec![game("c1", player("a"))];
     let plays = [Wanted::Play("c1".into())];
     assert_eq!(door.apply(AccountEvent::Running(begun)), plays);
-    assert_eq!((door.apply(waiting()), door.lobby.taken()), (vec![], 1));
+    assert_eq!((door.apply(waiting()), door.account.taken()), (vec![], 1));
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn a_list_that_is_older_than_the_end_of_a_game_does_not_start_it_again() {
     door.left("g1");
     let listed = || AccountEvent::Running(vec![game("g1", player("a"))]);
     assert_eq!(door.apply(listed()), []);
-    assert_eq!(door.lobby.taken(), 0);
+    assert_eq!(door.account.taken(), 0);
     // The next one is asked for after that.
     door.apply(AccountEvent::Opened);
     assert_eq!(door.apply(listed()), [Wanted::Play("g1".into())]);
@@ -294,9 +294,9 @@ fn a_burst_that_overflowed_the_stream_is_made_up_by_the_list() {
     for known in &listed[..32] {
         door.started(known.clone());
     }
-    let errands = door.apply(AccountEvent::Running(listed));
-    let plays = errands.iter().filter(|e| matches!(e, Wanted::Play(_)));
-    assert_eq!((plays.count(), door.lobby.taken()), (8, 40));
+    let api_queue = door.apply(AccountEvent::Running(listed));
+    let plays = api_queue.iter().filter(|e| matches!(e, Wanted::Play(_)));
+    assert_eq!((plays.count(), door.account.taken()), (8, 40));
 }
 
 #[test]
@@ -314,7 +314,7 @@ fn the_end_of_a_game_is_passed_on_to_its_player() {
     let mut door = Door::new(4);
     door.started(game("g1", player("a")));
     let finish = |id| AccountEvent::Event(Event::GameFinish(Box::new(game(id, player("a")))));
-    assert_eq!(door.apply(finish("g1")), [Wanted::SaidOver("g1".into())]);
+    assert_eq!(door.apply(finish("g1")), [Wanted::GameFinish("g1".into())]);
     assert_eq!(door.apply(finish("unknown")), []);
 }
 
@@ -336,15 +336,15 @@ fn a_draining_lobby_takes_nothing_and_plays_what_runs() {
     door.challenged(challenge("c1", player("a")));
     door.apply(AccountEvent::Drain);
     assert_eq!(door.challenged(challenge("c2", player("b"))), later("c2"));
-    assert!(!door.lobby.is_empty());
+    assert!(!door.account.is_empty());
     assert_eq!(door.started(game("c1", player("a"))).len(), 1);
     door.left("c1");
-    assert!(door.lobby.is_empty());
+    assert!(door.account.is_empty());
 }
 
 /// The games whose end is still to be counted.
 fn open(door: &Door) -> Vec<String> {
-    let open = door.memory.open_games().into_iter();
+    let open = door.state.open_games().into_iter();
     open.map(|open| open.game.to_string()).collect()
 }
 
@@ -373,11 +373,11 @@ fn what_we_agreed_to_is_looked_for_until_it_is_clear_that_nothing_comes_of_it() 
     // Accepted, and then no game: it may have come and gone.
     door.challenged(challenge("c2", player("a")));
     door.answered("c2", AcceptOutcome::Done);
-    assert!(door.lobby.minds(&GameId::new("c2")), "it may begin yet");
+    assert!(door.account.tracks(&GameId::new("c2")), "it may begin yet");
     door.wait(29);
     door.wait(2);
     door.apply(AccountEvent::Running(Vec::new()));
-    assert!(!door.lobby.minds(&GameId::new("c2")));
+    assert!(!door.account.tracks(&GameId::new("c2")));
     assert_eq!(open(&door), ["c2"]);
     // Perhaps accepted by a call whose answer was lost, and over by now.
     let mut door = Door::new(2);

@@ -58,15 +58,15 @@ impl Bot {
                 ..EngineOptions::default()
             }),
             settings,
-            pace: BotTiming::default().faster(FACTOR),
+            timing: BotTiming::default().faster(FACTOR),
             listeners: listeners.clone(),
-            memory: memory.clone(),
+            state: memory.clone(),
             lists: ListSources::default(),
         };
         let (news, shutdown) = (listeners.subscribe(), Shutdown::default());
         let task = tokio::spawn(bot::run(options, shutdown.clone()));
         Self {
-            memory,
+            memory: memory,
             news,
             shutdown,
             task,

@@ -33,7 +33,7 @@ struct Bot {
     listeners: EventBus,
     control: ControlHandle,
     pool: Pool,
-    scribe: Archiver,
+    archiver: Archiver,
     shutdown: Shutdown,
     task: JoinHandle<()>,
 }
@@ -56,7 +56,7 @@ impl Bot {
             ..EngineOptions::default()
         });
         let listeners = EventBus::default();
-        let scribe = Archiver::start(archive, listeners.chronicle(), &pool, rules).await;
+        let archiver = Archiver::start(archive, listeners.event_log(), &pool, rules).await;
         let search = SearchLimits {
             nodes: Some(1),
             ..SearchLimits::default()
@@ -69,9 +69,9 @@ impl Bot {
                 search,
                 ..Settings::default()
             },
-            pace: BotTiming::default(),
+            timing: BotTiming::default(),
             listeners: listeners.clone(),
-            memory: BotState::nowhere(),
+            state: BotState::nowhere(),
             lists: ListSources::default(),
         };
         let shutdown = Shutdown::default();
@@ -83,20 +83,20 @@ impl Bot {
             listeners,
             control,
             pool,
-            scribe: scribe.expect("a thread"),
+            archiver: archiver.expect("a thread"),
             shutdown,
             task,
         }
     }
 
-    fn chronicle(&self) -> &EventLog {
-        self.listeners.chronicle()
+    fn event_log(&self) -> &EventLog {
+        self.listeners.event_log()
     }
 
     async fn stop(self) {
         self.shutdown.now.cancel();
         self.task.await.expect("no panic");
-        self.scribe.finish().await;
+        self.archiver.finish().await;
     }
 }
 
@@ -208,7 +208,7 @@ async fn webhook(bot: &Bot) -> TcpListener {
     let (alerter, alerts) = alerts.expect("it can be told");
     let (watch, watcher) = StatusWatch::new(bot.control.clone());
     tokio::spawn(watcher.run());
-    tokio::spawn(alerter.tell_days(bot.scribe.days()));
+    tokio::spawn(alerter.tell_days(bot.archiver.days()));
     tokio::spawn(alerts.run(bot.listeners.subscribe(), watch));
     hook
 }
@@ -290,13 +290,13 @@ async fn at_midnight_a_day_is_summed_up_and_what_is_old_goes_once_nothing_is_pla
     .await;
 
     AHEAD.fetch_add(DAY, Ordering::SeqCst);
-    let days = bot.scribe.days();
+    let days = bot.archiver.days();
     until("the day is summed up", async || days.borrow().is_some()).await;
     let summary = days.borrow().clone().expect("as it just was");
     assert!(summary.contains(" +1 =0 -0"), "{summary}");
     let line = log.line_with("the day is over").expect("a line");
     assert!(line.contains(&summary), "{line}");
-    let noted = bot.chronicle().events(99);
+    let noted = bot.event_log().events(99);
     let noted = noted.iter().filter(|event| event.kind == "summary");
     let noted: Vec<&str> = noted.map(|event| event.text.as_str()).collect();
     assert_eq!(noted, [summary.as_str()], "and none of an earlier day");

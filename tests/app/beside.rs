@@ -177,9 +177,9 @@ fn pgn_of(game: &GameRecord) -> String {
 }
 
 fn games_of(archive: &Path) -> Vec<GameRecord> {
-    let library = ArchiveReader::open(archive).expect("an archive");
+    let reader = ArchiveReader::open(archive).expect("an archive");
     let mut games = Vec::new();
-    let read = library.each_game(&Filter::default(), Order::Oldest, usize::MAX, |game| {
+    let read = reader.each_game(&Filter::default(), Order::Oldest, usize::MAX, |game| {
         games.push(game);
         Ok::<_, ArchiveError>(true)
     });
@@ -218,7 +218,7 @@ async fn import_prune_and_backup_beside_a_bot_that_writes_lose_nothing() {
     let report = tokio::time::timeout(GUARD, both).await.expect("in time");
     assert!(report.games.len() >= 4, "{report}");
     for game in &report.games {
-        assert!(game.is_clean(), "{}: {:?}", game.blame, game.story);
+        assert!(game.is_clean(), "{}: {:?}", game.attribution, game.trace);
     }
     let is_whole = |game: &GameRecord| {
         let mut played = report.games.iter();

@@ -125,8 +125,8 @@ impl Steered {
         let folder = config.parent().expect("a folder").join("data");
         let host = server.url().trim_start_matches("http://");
         let archive = folder.join(host.replace(':', "_")).join(FILE_NAME);
-        let library = ArchiveReader::open(&archive).expect("an archive");
-        let events = library.events(1000).expect("its events").into_iter();
+        let reader = ArchiveReader::open(&archive).expect("an archive");
+        let events = reader.events(1000).expect("its events").into_iter();
         let orders = events.filter(|event| event.kind == "operator");
         orders.map(|event| event.text).collect()
     }

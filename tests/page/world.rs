@@ -32,17 +32,17 @@ pub(crate) const PASSWORD: &str = "open-sesame-open-sesame";
 
 /// A server, and the bot that plays on it.
 #[derive(Debug)]
-pub(crate) struct House {
+pub(crate) struct World {
     server: ServerHandle,
     bot: JoinHandle<()>,
     shutdown: Shutdown,
     /// What the bot writes down as it goes.
-    pub(crate) chronicle: EventLog,
+    pub(crate) event_log: EventLog,
     /// The address of the operator's page.
     panel: String,
 }
 
-impl House {
+impl World {
     pub(crate) async fn open() -> Self {
         Self::open_with(&local()).await
     }
@@ -80,7 +80,7 @@ impl House {
         let shutdown = Shutdown::default();
         let (control, commands) = channel();
         let options = bot_options(server.url(), &token);
-        let chronicle = options.listeners.chronicle().clone();
+        let event_log = options.listeners.event_log().clone();
         let (watch, watcher) = StatusWatch::new(control.clone());
         tokio::spawn(watcher.run());
         let (reloader, reload) = Reloader::new(None, Config::default(), control.clone());
@@ -90,7 +90,7 @@ impl House {
         tokio::spawn(http.serve(HttpSources {
             control,
             reload,
-            chronicle: chronicle.clone(),
+            event_log: event_log.clone(),
             archive,
             health: Health::new(watch.clone(), SelfTest::default(), None),
             metrics: None,
@@ -103,7 +103,7 @@ impl House {
             server,
             bot,
             shutdown,
-            chronicle,
+            event_log,
             panel: url,
         }
     }
@@ -255,9 +255,9 @@ fn bot_options(url: &str, token: &str) -> BotOptions {
         client: client(url, token),
         pool: Pool::in_background(&engine),
         settings: Settings { search, ..settings },
-        pace: BotTiming::default(),
+        timing: BotTiming::default(),
         listeners: EventBus::new(),
-        memory: BotState::nowhere(),
+        state: BotState::nowhere(),
         lists: ListSources::default(),
     }
 }

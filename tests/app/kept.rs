@@ -92,11 +92,11 @@ fn archive(folder: &Path) -> Option<PathBuf> {
 /// The one game in the archive, once it is as wanted.
 async fn game(folder: &Path, wanted: impl Fn(&GameRecord) -> bool) -> GameRecord {
     let look = || {
-        let library = ArchiveReader::open(&archive(folder)?).ok()?;
-        let line = library
+        let reader = ArchiveReader::open(&archive(folder)?).ok()?;
+        let line = reader
             .games(&Filter::default(), Order::default(), 9, None)
             .ok()?;
-        let game = library.game(&line.first()?.game.id).ok()??;
+        let game = reader.game(&line.first()?.game.id).ok()??;
         wanted(&game).then_some(game)
     };
     let looking = async {
@@ -173,9 +173,9 @@ impl Seen {
 
     /// How many half-moves the archive lacks of the game of which it lacks most. What it has must be
     /// what was played.
-    fn lacked_by(&self, library: &ArchiveReader) -> usize {
+    fn lacked_by(&self, reader: &ArchiveReader) -> usize {
         let lacked = self.0.iter().map(|(id, seen)| {
-            let kept = library.game(id).expect("it can be read");
+            let kept = reader.game(id).expect("it can be read");
             let kept = kept.map_or_else(Vec::new, |game| game.moves);
             for (kept, seen) in kept.iter().zip(seen) {
                 assert_eq!(kept.san.as_ref(), Some(seen), "{id}");
@@ -202,8 +202,8 @@ async fn a_kill_costs_the_archive_the_last_half_second_at_most() {
             seen.catch_up(&mut news);
             bot.wait().expect("it ran");
             let path = archive(ground.folder.path()).expect("a folder");
-            let library = ArchiveReader::open(&path).expect("an archive");
-            lacked.push(seen.lacked_by(&library));
+            let reader = ArchiveReader::open(&path).expect("an archive");
+            lacked.push(seen.lacked_by(&reader));
         }
         // A disk that stood still for a moment may have spoiled one of them.
         lacked.sort_unstable();

@@ -14,8 +14,8 @@ const LINE: &str = "g1f3 f7f6";
 #[test]
 fn our_turn_is_thought_about_and_the_thought_is_posted() {
     let (mut desk, actions) = Desk::at(Side::Black, "g1f3");
-    let ticket = thinking(&actions).unwrap().ticket;
-    assert_eq!(posted(&desk.think(ticket, "f7f6")).unwrap().uci, "f7f6");
+    let request_id = thinking(&actions).unwrap().request_id;
+    assert_eq!(posted(&desk.think(request_id, "f7f6")).unwrap().uci, "f7f6");
 }
 
 #[test]
@@ -29,33 +29,36 @@ fn the_opponents_turn_asks_for_nothing() {
 fn a_move_that_is_shown_is_done_with() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
     desk.state("g1f3 f7f6 e2e3");
-    assert_eq!(posts(&desk.answer(post.ticket, CallOutcome::Done)), 0);
+    assert_eq!(posts(&desk.answer(post.request_id, CallOutcome::Done)), 0);
     assert_eq!(posts(&desk.wait(ms(60_000))), 0);
-    assert_eq!(desk.table.frozen(), None);
+    assert_eq!(desk.machine.sent(), None);
 }
 
 #[test]
 fn the_echo_may_come_before_the_answer_or_after_it() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
-    assert_eq!(posts(&desk.answer(post.ticket, CallOutcome::Done)), 0);
+    assert_eq!(posts(&desk.answer(post.request_id, CallOutcome::Done)), 0);
     assert!(!reopens(&desk.state("g1f3 f7f6 e2e3")));
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
     desk.state("g1f3 f7f6 e2e3");
     // The answer to a move that was shown says nothing any more, be it a refusal.
-    let actions = desk.answer(post.ticket, refused("Not your turn, or game already over"));
+    let actions = desk.answer(
+        post.request_id,
+        refused("Not your turn, or game already over"),
+    );
     assert!(!reopens(&actions) && posts(&actions) == 0);
 }
 
 #[test]
 fn a_lost_answer_repeats_the_same_move_soon() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
-    let mut last = post.ticket;
+    let mut last = post.request_id;
     for _ in 0..20 {
         assert_eq!(posts(&desk.answer(last, CallOutcome::Lost)), 0);
         let again = posted(&desk.wait(ms(1000))).expect("repeated within a second");
         assert_eq!(again.uci, "e2e3");
-        assert_ne!(again.ticket, last);
-        last = again.ticket;
+        assert_ne!(again.request_id, last);
+        last = again.request_id;
     }
 }
 
@@ -75,19 +78,19 @@ fn a_call_that_never_returns_counts_as_lost() {
 #[test]
 fn an_answer_to_an_older_sending_is_ignored() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
-    desk.answer(post.ticket, CallOutcome::Lost);
+    desk.answer(post.request_id, CallOutcome::Lost);
     let again = posted(&desk.wait(ms(1000))).unwrap();
     assert!(!reopens(
-        &desk.answer(post.ticket, refused("Not your turn"))
+        &desk.answer(post.request_id, refused("Not your turn"))
     ));
-    assert_eq!(desk.table.frozen(), Some(uci(&desk.table, "e2e3")));
-    desk.answer(again.ticket, CallOutcome::Done);
+    assert_eq!(desk.machine.sent(), Some(uci(&desk.machine, "e2e3")));
+    desk.answer(again.request_id, CallOutcome::Done);
 }
 
 #[test]
 fn a_yes_without_a_state_is_looked_into_and_repeated() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
-    desk.answer(post.ticket, CallOutcome::Done);
+    desk.answer(post.request_id, CallOutcome::Done);
     let actions = desk.wait(ms(2500));
     assert!(reopens(&actions));
     assert_eq!(posts(&actions), 0, "the look comes first");
@@ -98,7 +101,7 @@ fn a_yes_without_a_state_is_looked_into_and_repeated() {
 #[test]
 fn a_yes_whose_stream_does_not_open_is_never_repeated_blindly() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
-    desk.answer(post.ticket, CallOutcome::Done);
+    desk.answer(post.request_id, CallOutcome::Done);
     assert_eq!(posts(&desk.wait(ms(120_000))), 0);
     // The move had arrived, and the opponent has replied: the next one is thought about.
     let actions = desk.open("g1f3 f7f6 e2e3 e7e6");
@@ -111,7 +114,7 @@ fn a_stream_that_opens_slowly_is_given_more_time_each_time() {
     let (mut desk, mut post) = Desk::posted(Side::White, LINE, "e2e3");
     let mut patience = Vec::new();
     for _ in 0..3 {
-        desk.answer(post.ticket, CallOutcome::Done);
+        desk.answer(post.request_id, CallOutcome::Done);
         let began = desk.now;
         while !reopens(&desk.wait(ms(100))) {}
         patience.push(desk.now - began);
@@ -128,7 +131,7 @@ fn an_opening_from_before_the_yes_proves_nothing() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
     let before = desk.now;
     desk.now += ms(50);
-    desk.answer(post.ticket, CallOutcome::Done);
+    desk.answer(post.request_id, CallOutcome::Done);
     let full = crate::desk::full(Side::White, state(LINE));
     assert_eq!(posts(&desk.open_with(full, before)), 0);
 }
@@ -138,7 +141,7 @@ fn after_a_refusal_another_move_needs_a_fresh_opening() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
     let before = desk.now;
     desk.now += ms(5);
-    let actions = desk.answer(post.ticket, refused("Piece on e2 cannot move to e3"));
+    let actions = desk.answer(post.request_id, refused("Piece on e2 cannot move to e3"));
     assert!(reopens(&actions));
     // Neither a state on the old stream nor an opening asked for earlier will do, nor time.
     assert!(thinking(&desk.state(LINE)).is_none());
@@ -148,18 +151,21 @@ fn after_a_refusal_another_move_needs_a_fresh_opening() {
     assert!(posts(&waited) == 0 && thinking(&waited).is_none());
     let actions = desk.open(LINE);
     let search = thinking(&actions).expect("the ply is still owed");
-    let barred = uci(&desk.table, "e2e3");
+    let barred = uci(&desk.machine, "e2e3");
     assert!(!search.limits.searchmoves.is_empty());
     assert!(!search.limits.searchmoves.contains(&barred));
     // Even a search that insists does not get it.
-    let second = posted(&desk.think(search.ticket, "e2e3")).unwrap();
+    let second = posted(&desk.think(search.request_id, "e2e3")).unwrap();
     assert_ne!(second.uci, "e2e3");
 }
 
 #[test]
 fn not_your_turn_means_that_we_are_behind() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
-    let actions = desk.answer(post.ticket, refused("Not your turn, or game already over"));
+    let actions = desk.answer(
+        post.request_id,
+        refused("Not your turn, or game already over"),
+    );
     assert!(reopens(&actions));
     // The first sending had arrived, and the opponent has moved already.
     let actions = desk.open("g1f3 f7f6 e2e3 e7e6");
@@ -171,7 +177,7 @@ fn not_your_turn_means_that_we_are_behind() {
 fn not_your_turn_on_a_ply_still_owed_repeats_the_same_move() {
     let (mut desk, mut post) = Desk::posted(Side::White, LINE, "e2e3");
     for _ in 0..3 {
-        desk.answer(post.ticket, refused("Not your turn"));
+        desk.answer(post.request_id, refused("Not your turn"));
         desk.now += ms(100);
         post = posted(&desk.open(LINE)).expect("a stale opening");
         assert_eq!(post.uci, "e2e3");
@@ -182,7 +188,7 @@ fn not_your_turn_on_a_ply_still_owed_repeats_the_same_move() {
 fn a_429_waits_as_advised_where_the_clock_affords_it() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
     let wait = Some(ms(60_000));
-    desk.answer(post.ticket, CallOutcome::Limited { wait });
+    desk.answer(post.request_id, CallOutcome::Limited { wait });
     assert_eq!(posts(&desk.wait(ms(59_900))), 0);
     assert_eq!(posted(&desk.wait(ms(200))).unwrap().uci, "e2e3");
 }
@@ -192,7 +198,7 @@ fn a_429_on_a_first_move_is_retried_before_the_opponent_gives_up() {
     let (mut desk, mut post) = Desk::posted(Side::White, "", "e2e4");
     for _ in 0..3 {
         let wait = Some(ms(60_000));
-        desk.answer(post.ticket, CallOutcome::Limited { wait });
+        desk.answer(post.request_id, CallOutcome::Limited { wait });
         assert_eq!(posts(&desk.wait(ms(1990))), 0);
         post = posted(&desk.wait(ms(20))).expect("after two seconds");
     }
@@ -201,8 +207,8 @@ fn a_429_on_a_first_move_is_retried_before_the_opponent_gives_up() {
 #[test]
 fn a_game_on_the_clock_is_not_left_without_its_stream_until_the_opponent_can_claim() {
     let (desk, _) = Desk::at(Side::White, "g1f3 f7f6 e2e3");
-    assert!(!desk.table.affords(ms(60_000), desk.now));
-    assert!(desk.table.affords(ms(4000), desk.now));
+    assert!(!desk.machine.can_wait(ms(60_000), desk.now));
+    assert!(desk.machine.can_wait(ms(4000), desk.now));
 }
 
 #[test]
@@ -211,10 +217,10 @@ fn a_429_on_a_short_clock_is_retried_but_never_faster_than_every_two_seconds() {
     let mut short = state(LINE);
     short.time.white = Some(ms(30_000));
     let actions = desk.open_with(crate::desk::full(Side::White, short), desk.now);
-    let mut post = posted(&desk.think(thinking(&actions).unwrap().ticket, "e2e3")).unwrap();
+    let mut post = posted(&desk.think(thinking(&actions).unwrap().request_id, "e2e3")).unwrap();
     for _ in 0..10 {
         let wait = Some(ms(60_000));
-        desk.answer(post.ticket, CallOutcome::Limited { wait });
+        desk.answer(post.request_id, CallOutcome::Limited { wait });
         assert_eq!(posts(&desk.wait(ms(1990))), 0);
         post = posted(&desk.wait(ms(20))).expect("after two seconds");
         assert_eq!(post.uci, "e2e3");
@@ -229,7 +235,7 @@ fn a_refused_token_is_retried_slowly_with_the_same_move() {
             status: 401,
             text: "No such token".into(),
         };
-        desk.answer(post.ticket, answer);
+        desk.answer(post.request_id, answer);
         assert_eq!(posts(&desk.wait(ms(1990))), 0);
         post = (0..64)
             .find_map(|_| posted(&desk.wait(ms(1000))))
@@ -241,14 +247,14 @@ fn a_refused_token_is_retried_slowly_with_the_same_move() {
 #[test]
 fn a_reopening_sends_a_lost_move_at_once() {
     let (mut desk, post) = Desk::posted(Side::White, LINE, "e2e3");
-    desk.answer(post.ticket, CallOutcome::Lost);
+    desk.answer(post.request_id, CallOutcome::Lost);
     assert_eq!(posted(&desk.open(LINE)).unwrap().uci, "e2e3");
 }
 
 #[test]
 fn a_state_without_a_new_move_starts_nothing() {
     let (mut desk, actions) = Desk::at(Side::White, LINE);
-    let ticket = thinking(&actions).unwrap().ticket;
+    let request_id = thinking(&actions).unwrap().request_id;
     let mut more_time = state(LINE);
     more_time.time.white = Some(ms(195_000));
     let mut offer = state(LINE);
@@ -258,7 +264,7 @@ fn a_state_without_a_new_move_starts_nothing() {
         assert!(thinking(&actions).is_none() && !stops(&actions));
     }
     assert!(thinking(&desk.open(LINE)).is_none(), "nor does a reopening");
-    assert_eq!(posts(&desk.think(ticket, "e2e3")), 1);
+    assert_eq!(posts(&desk.think(request_id, "e2e3")), 1);
     assert_eq!(posts(&desk.state(LINE)), 0);
 }
 
@@ -267,16 +273,16 @@ fn two_missed_plies_are_caught_up_with() {
     let (mut desk, _) = Desk::posted(Side::White, LINE, "e2e3");
     let actions = desk.state("g1f3 f7f6 e2e3 e7e6");
     assert!(thinking(&actions).is_some());
-    assert_eq!(desk.table.ply(), 4);
+    assert_eq!(desk.machine.ply(), 4);
 }
 
 #[test]
 fn a_late_search_gives_its_best_move_so_far() {
     let (mut desk, actions) = Desk::at(Side::White, LINE);
-    let ticket = thinking(&actions).unwrap().ticket;
+    let request_id = thinking(&actions).unwrap().request_id;
     let actions = desk.wait(ms(120_000));
     let asked = actions.iter().any(|action| {
-        matches!(action, megaton::bot::game::GameEffect::TakeBest { ticket: t } if *t == ticket)
+        matches!(action, megaton::bot::game::GameEffect::TakeBest { request_id: t } if *t == request_id)
     });
     assert!(asked);
 }
@@ -284,13 +290,13 @@ fn a_late_search_gives_its_best_move_so_far() {
 #[test]
 fn the_best_so_far_is_posted_and_the_search_stopped() {
     let (mut desk, actions) = Desk::at(Side::White, LINE);
-    let ticket = thinking(&actions).unwrap().ticket;
-    let best = Some(uci(&desk.table, "d2d4"));
-    let actions = desk.apply(GameInput::BestSoFar { ticket, best });
+    let request_id = thinking(&actions).unwrap().request_id;
+    let best = Some(uci(&desk.machine, "d2d4"));
+    let actions = desk.apply(GameInput::BestSoFar { request_id, best });
     assert_eq!(posted(&actions).unwrap().uci, "d2d4");
     assert!(stops(&actions));
     assert_eq!(
-        posts(&desk.think(ticket, "e2e3")),
+        posts(&desk.think(request_id, "e2e3")),
         0,
         "its answer comes too late"
     );
@@ -300,8 +306,8 @@ fn the_best_so_far_is_posted_and_the_search_stopped() {
 fn a_search_without_a_playable_move_costs_no_game() {
     for best in [None, Some("a7a5"), Some("e2e5")] {
         let (mut desk, actions) = Desk::at(Side::White, LINE);
-        let ticket = thinking(&actions).unwrap().ticket;
-        let mut nonsense = thought("e2e3", megaton::engine::Score::Cp(0), &desk.table);
+        let request_id = thinking(&actions).unwrap().request_id;
+        let mut nonsense = thought("e2e3", megaton::engine::Score::Cp(0), &desk.machine);
         nonsense.best = best.map(|uci| {
             let [from, to] = [&uci[..2], &uci[2..]].map(|square| square.parse().unwrap());
             megaton::rules::Move::normal(from, to)
@@ -311,11 +317,11 @@ fn a_search_without_a_playable_move_costs_no_game() {
             ..nonsense
         };
         let actions = desk.apply(GameInput::Thought {
-            ticket,
+            request_id,
             thought: nonsense,
         });
         let post = posted(&actions).expect("a safe move");
-        assert!(desk.table.game().position().parse_uci(&post.uci).is_ok());
+        assert!(desk.machine.game().position().parse_uci(&post.uci).is_ok());
         assert!(notes(&actions).contains(&Anomaly::NoThought));
     }
 }
@@ -340,7 +346,7 @@ fn the_whole_clock_is_never_spent_on_a_search_that_hangs() {
     short.increment = BySide::default();
     desk.open_with(crate::desk::full(Side::White, short), desk.now);
     let began = desk.now;
-    let wake = desk.table.wake_at().unwrap();
+    let wake = desk.machine.next_timeout().unwrap();
     assert!(wake - began < ms(700), "{:?}", wake - began);
     assert!(settings().clock.overhead_floor < ms(300));
 }

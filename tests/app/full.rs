@@ -255,8 +255,8 @@ impl Ground {
     }
 
     fn kept(&self, id: &str) -> Option<GameRecord> {
-        let library = ArchiveReader::open(&self.home().join(FILE_NAME)).ok()?;
-        library.game(id).ok()?
+        let reader = ArchiveReader::open(&self.home().join(FILE_NAME)).ok()?;
+        reader.game(id).ok()?
     }
 
     /// Whether these games are in the archive with all their moves, their ends, and what they did to

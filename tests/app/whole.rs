@@ -68,9 +68,9 @@ fn put_on_with(server: &ServerHandle, mut config: Config) -> JoinHandle<()> {
             search,
             ..Settings::from(&config)
         },
-        pace: BotTiming::default().faster(FACTOR),
+        timing: BotTiming::default().faster(FACTOR),
         listeners: EventBus::default(),
-        memory: BotState::nowhere(),
+        state: BotState::nowhere(),
         lists: ListSources::default(),
     };
     tokio::spawn(async move {
@@ -398,8 +398,8 @@ async fn a_program_killed_while_its_moves_are_under_way_takes_all_games_up_again
             game.status,
             Status::Mate | Status::VariantEnd | Status::Stalemate | Status::Draw
         );
-        let is_fine = game.is_clean() || (game.blame == other_move && by_move);
-        assert!(is_fine, "{}: {:?}", game.blame, game.story);
+        let is_fine = game.is_clean() || (game.attribution == other_move && by_move);
+        assert!(is_fine, "{}: {:?}", game.attribution, game.trace);
     }
 }
 

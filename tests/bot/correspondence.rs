@@ -19,7 +19,7 @@ const HOUR: u64 = 3600;
 
 /// A lobby with a clock of its own.
 struct Door {
-    lobby: AccountState,
+    account: AccountState,
     now: Instant,
 }
 
@@ -33,15 +33,15 @@ impl Door {
         change(&mut settings);
         let settings = Arc::new(settings);
         let (store, kept) = Store::nowhere();
-        let memory = BotState::new(store, kept, StateRules::default());
+        let state = BotState::new(store, kept, StateRules::default());
         Self {
-            lobby: AccountState::new(UserId::new(ME), settings, BotTiming::default(), memory),
+            account: AccountState::new(UserId::new(ME), settings, BotTiming::default(), state),
             now: Instant::now(),
         }
     }
 
     fn apply(&mut self, news: AccountEvent) -> Vec<AccountEffect> {
-        self.lobby.apply(news, self.now)
+        self.account.apply(news, self.now)
     }
 
     fn started(&mut self, game: GameInfo) -> Vec<String> {
@@ -52,7 +52,7 @@ impl Door {
         visits(&self.apply(AccountEvent::Running(games)))
     }
 
-    fn parked(&mut self, id: &str) -> Vec<String> {
+    fn correspondence(&mut self, id: &str) -> Vec<String> {
         visits(&self.apply(AccountEvent::Parked(GameId::new(id))))
     }
 
@@ -63,22 +63,22 @@ impl Door {
 
     fn wait(&mut self, seconds: u64) -> Vec<AccountEffect> {
         let end = self.now + Duration::from_secs(seconds);
-        let mut errands = Vec::new();
-        while let Some(at) = self.lobby.wake_at().filter(|&at| at <= end) {
+        let mut api_queue = Vec::new();
+        while let Some(at) = self.account.next_timeout().filter(|&at| at <= end) {
             self.now = self.now.max(at);
-            errands.extend(self.apply(AccountEvent::Tick));
+            api_queue.extend(self.apply(AccountEvent::Tick));
         }
         self.now = end;
-        errands
+        api_queue
     }
 }
 
-fn visits(errands: &[AccountEffect]) -> Vec<String> {
-    let visit = |errand: &AccountEffect| match errand {
+fn visits(api_queue: &[AccountEffect]) -> Vec<String> {
+    let visit = |effect: &AccountEffect| match effect {
         AccountEffect::Play(game) => Some(game.id.to_string()),
         _ => None,
     };
-    errands.iter().filter_map(visit).collect()
+    api_queue.iter().filter_map(visit).collect()
 }
 
 /// A game of days a move; nothing to do without hours.
@@ -96,13 +96,13 @@ fn slow(id: &str, hours: Option<u64>) -> GameInfo {
 fn a_parked_game_takes_no_seat_and_is_visited_on_our_turn_only() {
     let mut door = Door::new();
     assert_eq!(door.started(slow("s1", None)), [""; 0]);
-    assert_eq!(door.lobby.taken(), 0);
+    assert_eq!(door.account.taken(), 0);
     assert_eq!(door.listed(vec![slow("s1", Some(30))]), ["s1"]);
-    assert_eq!(door.lobby.taken(), 0);
+    assert_eq!(door.account.taken(), 0);
     // However often it is told meanwhile, one player sits there.
     assert_eq!(door.listed(vec![slow("s1", Some(29))]), [""; 0]);
     assert_eq!(door.started(slow("s1", Some(29))), [""; 0]);
-    assert_eq!(door.parked("s1"), [""; 0]);
+    assert_eq!(door.correspondence("s1"), [""; 0]);
     assert_eq!(door.listed(vec![slow("s1", Some(24))]), ["s1"]);
 }
 
@@ -112,9 +112,13 @@ fn all_of_them_are_looked_at_through_one_list_every_few_minutes() {
     for n in 0..20 {
         door.started(slow(&format!("s{n}"), None));
     }
-    let errands = door.wait(HOUR);
-    assert_eq!(errands.len(), 12, "every five minutes");
-    assert!(errands.iter().all(|errand| *errand == AccountEffect::List));
+    let api_queue = door.wait(HOUR);
+    assert_eq!(api_queue.len(), 12, "every five minutes");
+    assert!(
+        api_queue
+            .iter()
+            .all(|effect| *effect == AccountEffect::List)
+    );
 }
 
 #[test]
@@ -141,9 +145,9 @@ fn the_nearest_deadline_comes_first_and_two_at_a_time() {
         slow("s9", Some(9)),
     ];
     assert_eq!(door.listed(due), ["s2", "s9"]);
-    assert_eq!(door.parked("s2"), ["s50"]);
-    assert_eq!(door.parked("s9"), ["never"]);
-    assert_eq!(door.parked("s50"), [""; 0]);
+    assert_eq!(door.correspondence("s2"), ["s50"]);
+    assert_eq!(door.correspondence("s9"), ["never"]);
+    assert_eq!(door.correspondence("s50"), [""; 0]);
 }
 
 #[test]
@@ -165,7 +169,7 @@ fn a_restart_takes_forty_up_one_after_the_other() {
     }
     while let Some(id) = visiting.pop() {
         *seen.entry(id.clone()).or_insert(0) += 1;
-        visiting.extend(door.parked(&id));
+        visiting.extend(door.correspondence(&id));
         assert!(visiting.len() <= 2);
     }
     assert_eq!(seen.len(), 40);
@@ -193,7 +197,7 @@ fn who_sits_there_is_told_of_the_end() {
     assert_eq!(door.started(slow("s1", Some(3))), ["s1"]);
     let finish = AccountEvent::Event(Event::GameFinish(Box::new(slow("s1", None))));
     let told = door.apply(finish);
-    assert_eq!(told, [AccountEffect::SaidOver(GameId::new("s1"))]);
+    assert_eq!(told, [AccountEffect::GameFinish(GameId::new("s1"))]);
 }
 
 #[test]
@@ -202,13 +206,13 @@ fn a_draining_lobby_lets_them_be() {
     door.started(slow("s1", Some(3)));
     door.started(slow("s2", None));
     door.apply(AccountEvent::Drain);
-    assert!(!door.lobby.is_empty(), "somebody sits at one");
+    assert!(!door.account.is_empty(), "somebody sits at one");
     assert_eq!(
         door.listed(vec![slow("s1", Some(3)), slow("s2", Some(2))]),
         [""; 0]
     );
-    door.parked("s1");
-    assert!(door.lobby.is_empty());
+    door.correspondence("s1");
+    assert!(door.account.is_empty());
 }
 
 #[test]
@@ -218,7 +222,7 @@ fn games_with_a_clock_are_not_held_up_by_parked_ones() {
         door.started(slow(&format!("s{n}"), Some(n + 1)));
     }
     assert_eq!(door.started(game("fast", player("rabbit"))), ["fast"]);
-    assert_eq!(door.lobby.taken(), 1);
+    assert_eq!(door.account.taken(), 1);
 }
 
 #[test]
@@ -229,20 +233,20 @@ fn a_table_without_a_clock_is_left_on_the_opponents_turn_and_never_before() {
         game
     };
     let mut desk = Desk::new(megaton::lichess::Side::White);
-    assert!(!desk.table.may_be_left(), "nothing is known yet");
+    assert!(!desk.machine.may_be_left(), "nothing is known yet");
     let actions = desk.open_with(unclocked("g1f3 f7f6"), desk.now);
-    assert!(!desk.table.may_be_left());
-    let search = thinking(&actions).expect("our turn").ticket;
+    assert!(!desk.machine.may_be_left());
+    let search = thinking(&actions).expect("our turn").request_id;
     posted(&desk.think(search, "e2e3")).expect("sent");
-    assert!(!desk.table.may_be_left(), "not shown yet");
+    assert!(!desk.machine.may_be_left(), "not shown yet");
     desk.state("g1f3 f7f6 e2e3");
-    assert!(desk.table.may_be_left());
+    assert!(desk.machine.may_be_left());
     desk.state("g1f3 f7f6 e2e3 nonsense");
-    assert!(!desk.table.may_be_left(), "what it shows cannot be read");
+    assert!(!desk.machine.may_be_left(), "what it shows cannot be read");
     // A game with a clock is never left.
     let (mut desk, _) = Desk::at(megaton::lichess::Side::White, "g1f3");
     desk.now += ms(1);
-    assert!(!desk.table.may_be_left());
+    assert!(!desk.machine.may_be_left());
 }
 
 /// Anything that can happen to parked games.
@@ -293,7 +297,7 @@ proptest! {
                         continue;
                     }
                     sitting.retain(|at| *at != name(id));
-                    door.parked(&name(id))
+                    door.correspondence(&name(id))
                 }
                 Happening::Left(id, seen) => {
                     if !sitting.contains(&name(id)) {
@@ -309,7 +313,7 @@ proptest! {
                 sitting.push(id);
             }
             prop_assert!(sitting.len() <= 2);
-            prop_assert_eq!(door.lobby.taken(), 0);
+            prop_assert_eq!(door.account.taken(), 0);
         }
     }
 }

@@ -63,9 +63,9 @@ async fn counted(variety: bool, data: &Path) -> usize {
                 ..EngineOptions::default()
             }),
             settings,
-            pace: BotTiming::default().faster(FACTOR),
+            timing: BotTiming::default().faster(FACTOR),
             listeners: EventBus::default(),
-            memory: memory.clone(),
+            state: memory.clone(),
             lists: ListSources::default(),
         };
         let shutdown = Shutdown::default();
