@@ -12,20 +12,20 @@ use super::words::{spelled_paths, words};
 /// The rooms with their floors; a higher number may use a lower one.
 const FLOORS: [(&str, u8); 16] = [
     ("cli", 6),
-    ("contest", 5),
+    ("match_runner", 5),
     ("practice", 5),
     ("panel", 5),
     ("uci", 5),
     ("bot", 4),
     ("training", 4),
-    ("knowledge", 3),
+    ("tablebase", 3),
     ("archive", 3),
     ("store", 3),
     ("config", 3),
     ("engine", 2),
     ("lichess", 2),
-    ("schema", 2),
-    ("web", 2),
+    ("sqlite", 2),
+    ("http_common", 2),
     ("rules", 1),
 ];
 

@@ -11,6 +11,8 @@ mod faulty;
 mod features;
 mod full;
 mod games;
+#[cfg(unix)]
+mod golden;
 mod idle;
 mod interventions;
 mod kept;

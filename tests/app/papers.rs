@@ -22,7 +22,7 @@ const TOP_LEVEL: [&str; 11] = [
     "tests",
 ];
 /// No source file is longer.
-const MOST_LINES: usize = 600;
+const MOST_LINES: usize = 900;
 /// How the README starts the game and the tests; CI runs these very texts.
 const PLAY: &str = "cargo run --release -- practice";
 const TEST: &str = "cargo test";

@@ -77,7 +77,7 @@ impl Watched {
     }
 
     /// A command with the same config: status and stdout.
-    fn tell(&self, arguments: &[&str]) -> (Option<i32>, String) {
+    pub(super) fn tell(&self, arguments: &[&str]) -> (Option<i32>, String) {
         let output = tokio::task::block_in_place(|| {
             command(arguments)
                 .arg("--config")
