@@ -34,11 +34,9 @@ pub enum ArchiveEntry {
     Game(Arc<GameRecord>),
     /// A challenge; the same id replaces.
     Challenge(Arc<ChallengeRecord>),
-    /// Something that happened.
     Event(Arc<EventRecord>),
 }
 
-/// The open file.
 #[derive(Debug)]
 pub struct Database {
     path: PathBuf,

@@ -15,7 +15,6 @@ const MINUTE: StaticFormatDescription = format_description!("[year]-[month]-[day
 const STAMP: StaticFormatDescription =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z");
 
-/// One day.
 pub const DAY: Millis = 24 * 3600 * 1000;
 
 /// `2026.11.21`, as PGN has it.
@@ -23,22 +22,18 @@ pub fn dotted_date(at: Millis) -> String {
     shown(at, DOTTED)
 }
 
-/// `2026-11-21`.
 pub fn date(at: Millis) -> String {
     shown(at, DASHED)
 }
 
-/// `13:05:59`.
 pub fn time_of_day(at: Millis) -> String {
     shown(at, OF_DAY)
 }
 
-/// `2026-11-21 13:05`.
 pub fn minute(at: Millis) -> String {
     shown(at, MINUTE)
 }
 
-/// `2026-11-21T13:05:59Z`.
 pub fn stamp(at: Millis) -> String {
     shown(at, STAMP)
 }

@@ -23,26 +23,19 @@ pub struct Day {
     pub flagged: u64,
     /// The most that a move cost beside our thinking.
     pub lag: Option<Millis>,
-    /// Losses of streams.
     pub streams: u64,
     /// Refusals for the rate.
     pub limited: u64,
-    /// Alarms raised.
     pub alarms: u64,
-    /// Challenges declined.
     pub declined: u64,
 }
 
 /// The games of one speed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Speeds {
-    /// Which.
     pub speed: String,
-    /// Games won.
     pub wins: u64,
-    /// Games drawn.
     pub draws: u64,
-    /// Games lost.
     pub losses: u64,
     /// What they did to our rating.
     pub rating: i64,

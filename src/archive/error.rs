@@ -11,7 +11,6 @@ use thiserror::Error;
 /// Why games cannot be kept or looked up.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ArchiveError {
-    /// There is none.
     #[error("there is no archive {}: a bot that runs with this config makes it", .0.display())]
     Missing(PathBuf),
     /// The file was written by a later program.
@@ -21,9 +20,7 @@ pub enum ArchiveError {
         path.display()
     )]
     Newer {
-        /// The file.
         path: PathBuf,
-        /// Its format.
         found: u32,
         /// The latest format this program knows.
         known: u32,
@@ -35,9 +32,7 @@ pub enum ArchiveError {
         path.display()
     )]
     Older {
-        /// The file.
         path: PathBuf,
-        /// Its format.
         found: u32,
         /// The format of this program.
         known: u32,
@@ -49,20 +44,10 @@ pub enum ArchiveError {
         path.display(),
         path.display()
     )]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What was seen.
-        reason: String,
-    },
+    Damaged { path: PathBuf, reason: String },
     /// Something did not work this time.
     #[error("cannot use {}: {reason}", path.display())]
-    Failed {
-        /// The file.
-        path: PathBuf,
-        /// What was seen.
-        reason: String,
-    },
+    Failed { path: PathBuf, reason: String },
 }
 
 impl ArchiveError {

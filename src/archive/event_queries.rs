@@ -65,7 +65,6 @@ impl ChallengeFilter {
 pub struct EventFilter {
     /// Of one of these kinds.
     pub kinds: Vec<String>,
-    /// About this game.
     pub game: Option<String>,
     /// That happened at or after this moment.
     pub since: Option<Millis>,
@@ -106,7 +105,6 @@ fn is_within(at: Millis, since: Option<Millis>, until: Option<Millis>) -> bool {
 /// Where a list goes on: after what has this moment and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
-    /// When it was.
     pub at: Millis,
     /// Which of those of one moment it is: what was written down later has the greater number.
     pub n: i64,
@@ -115,15 +113,12 @@ pub struct Cursor {
 /// Something in a list, and where the list goes on after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageItem<T> {
-    /// Its place.
     pub spot: Cursor,
-    /// The thing itself.
     pub what: T,
 }
 
 /// Whatever has a moment and stands in a table of its own.
 trait Dated: Sized {
-    /// Its table.
     const TABLE: &'static str;
     /// The columns that it is made of.
     const COLUMNS: &'static str;
@@ -333,7 +328,6 @@ mod tests {
         all
     }
 
-    /// Sets one condition.
     type Set = fn(&mut ChallengeFilter);
 
     #[test]
@@ -351,7 +345,7 @@ mod tests {
             (1, |filter| filter.opponent = Some("blast".into())),
             (0, |filter| filter.opponent = Some("' OR 1 --".into())),
             (2, |filter| {
-                filter.verdict = Some(ChallengeVerdict::Declined)
+                filter.verdict = Some(ChallengeVerdict::Declined);
             }),
             (0, |filter| filter.verdict = Some(ChallengeVerdict::Failed)),
             (1, |filter| filter.direction = Some(Direction::Out)),

@@ -15,7 +15,6 @@ use crate::lichess::{Side, Speed, Status};
 pub struct Filter {
     /// Against this account, in any letter case.
     pub opponent: Option<String>,
-    /// That ended so.
     pub result: Option<ResultFilter>,
     /// That ended in one of these ways.
     pub status: Vec<Status>,
@@ -33,7 +32,6 @@ pub struct Filter {
     pub until: Option<Millis>,
     /// That began with these moves in UCI, six half-moves at most.
     pub opening: Option<String>,
-    /// Of this arena.
     pub tournament: Option<String>,
     /// That were not read from a file.
     pub played: bool,

@@ -10,7 +10,6 @@ use crate::lichess::Side;
 /// What reading a game from a file does to the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Merge {
-    /// It is new.
     New(Box<GameRecord>),
     /// It adds to what was known.
     More(Box<GameRecord>),

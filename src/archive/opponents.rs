@@ -27,7 +27,6 @@ pub struct Opponent {
     pub id: String,
     /// The name as the account writes it, as far as it was looked up.
     pub name: String,
-    /// Such as `BOT`.
     pub title: Option<String>,
     /// Whether it is a bot.
     pub bot: bool,

@@ -28,7 +28,6 @@ const BREATH: Duration = Duration::from_millis(30);
 /// What goes of old games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prune {
-    /// Everything.
     Games,
     /// What the engine thought: scores, depths, nodes, lines. Moves and clocks stay.
     Details,
@@ -39,9 +38,7 @@ pub enum Prune {
 pub struct Pruned {
     /// Games, or games whose details are gone.
     pub games: u64,
-    /// Challenges.
     pub challenges: u64,
-    /// Events.
     pub events: u64,
 }
 

@@ -5,9 +5,7 @@ use super::record::{GameRecord, Millis};
 /// A rated game and what it did to our rating.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RatedGame {
-    /// When it began.
     pub began: Millis,
-    /// When it ended.
     pub ended: Millis,
     /// Our rating when it began.
     pub before: i32,

@@ -44,10 +44,8 @@ impl fmt::Debug for ArchiveReader {
 /// In which order things are listed: by when they began, or happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// The latest first.
     #[default]
     Newest,
-    /// The earliest first.
     Oldest,
 }
 
@@ -77,7 +75,6 @@ pub struct GameLine {
     pub game: GameRecord,
     /// How it ended for us.
     pub result: Option<Outcome>,
-    /// Half-moves made.
     pub plies: u32,
     /// The first six of them in UCI.
     pub opening: String,
@@ -94,7 +91,6 @@ pub struct GameLine {
 pub struct GameCursor {
     /// When that game began.
     pub began: Millis,
-    /// Its id.
     pub id: String,
 }
 

@@ -26,9 +26,7 @@ pub struct GameRecord {
     pub us: Option<Side>,
     /// Whether ratings are at stake.
     pub rated: bool,
-    /// The speed class.
     pub speed: Speed,
-    /// How time runs.
     pub control: TimeControlRecord,
     /// Where it began, unless at the usual place.
     pub initial_fen: Option<String>,
@@ -179,7 +177,6 @@ pub enum TimeControlRecord {
     Days(u32),
     /// No limit at all.
     Unlimited,
-    /// Nobody told.
     #[default]
     Unknown,
 }
@@ -210,15 +207,12 @@ impl fmt::Display for TimeControlRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// We were challenged.
     Incoming,
-    /// We challenged.
     Outgoing,
     /// An arena paired us.
     Arena,
     /// It was read from a file.
     Imported,
-    /// Nobody knows.
     #[default]
     Unknown,
 }
@@ -227,11 +221,8 @@ pub enum Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// It won.
     Win,
-    /// Nobody won.
     Draw,
-    /// It lost.
     Loss,
 }
 
@@ -262,7 +253,6 @@ pub struct MoveRecord {
     /// The deepest ply reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seldepth: Option<u32>,
-    /// Positions visited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,
     /// How long the search took.
@@ -306,11 +296,9 @@ impl MoveRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// Known lines.
     Book,
     /// Endgame tables, which know the position before it.
     Table,
-    /// A search.
     Engine,
     /// No other move was legal, or left.
     OnlyMove,
@@ -322,7 +310,6 @@ pub enum Source {
 }
 
 impl Source {
-    /// All of them.
     pub const ALL: [Self; 6] = [
         Self::Book,
         Self::Table,
@@ -385,7 +372,6 @@ impl From<Score> for ScoreRecord {
 }
 
 impl fmt::Display for ScoreRecord {
-    /// `+0.35`, `#3`, `#-2`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cp(cp) => write!(f, "{:+.2}", f64::from(*cp) / 100.0),
@@ -399,9 +385,7 @@ impl fmt::Display for ScoreRecord {
 pub struct EndingRecord {
     /// How; unknown where we lost sight of it.
     pub status: Status,
-    /// Who won.
     pub winner: Option<Side>,
-    /// When.
     pub at: Millis,
 }
 
@@ -421,13 +405,11 @@ pub struct ChallengeRecord {
     pub at: Millis,
     /// Which way it goes.
     pub direction: Direction,
-    /// The other end.
     pub user: PlayerRecord,
     /// Whether ratings are to be at stake.
     pub rated: bool,
     /// What is to be played; `atomic` mostly.
     pub variant: String,
-    /// The speed class.
     pub speed: Speed,
     /// How time is to run.
     pub control: TimeControlRecord,
@@ -437,7 +419,6 @@ pub struct ChallengeRecord {
     pub verdict: ChallengeVerdict,
     /// What the one who asked was told, where it was declined.
     pub reason: Option<String>,
-    /// Which rule decided.
     pub rule: Option<String>,
     /// What that rule found, for a person.
     pub why: Option<String>,
@@ -449,9 +430,7 @@ pub struct ChallengeRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// To us.
     In,
-    /// From us.
     Out,
 }
 
@@ -464,7 +443,6 @@ pub enum ChallengeVerdict {
     Waiting,
     /// It is taken; a game follows.
     Accepted,
-    /// It is declined.
     Declined,
     /// Whoever made it took it back, or it lapsed.
     Canceled,
@@ -488,11 +466,9 @@ impl ChallengeVerdict {
 /// Something that an operator may want to look up later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventRecord {
-    /// When.
     pub at: Millis,
     /// One word for its kind, such as `offline`, `alarm`, `limited`, `operator`.
     pub kind: String,
-    /// What happened.
     pub text: String,
     /// The game it was about.
     pub game: Option<String>,

@@ -14,11 +14,8 @@ use super::rows;
 /// A second look at a game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewRecord {
-    /// At which game.
     pub game: String,
-    /// When.
     pub at: Millis,
-    /// Which program looked.
     pub program: String,
     /// How many positions it searched.
     pub positions: usize,
@@ -40,7 +37,6 @@ pub struct Mistake {
     pub before: ScoreRecord,
     /// What was left of that.
     pub after: ScoreRecord,
-    /// The better move.
     pub better: String,
     /// The better move in UCI.
     pub better_uci: String,

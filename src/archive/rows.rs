@@ -347,7 +347,6 @@ pub(super) fn challenge_of(row: &Row<'_>) -> rusqlite::Result<ChallengeRecord> {
     })
 }
 
-/// Writes an event.
 pub(super) fn write_event(db: &Connection, event: &EventRecord) -> rusqlite::Result<()> {
     let mut insert =
         db.prepare_cached("INSERT INTO event (at, kind, text, game) VALUES (?1, ?2, ?3, ?4)")?;
@@ -378,7 +377,6 @@ pub(super) fn number(millis: Millis) -> i64 {
     i64::try_from(millis).unwrap_or(i64::MAX)
 }
 
-/// The same back.
 pub(super) fn moment(number: i64) -> Millis {
     Millis::try_from(number).unwrap_or_default()
 }

@@ -26,16 +26,12 @@ const LOOKED_INTO: usize = 200;
 /// With less than this left after a move, a game hung by a thread.
 const THREAD: i64 = 2_000;
 
-/// How games went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ResultCounts {
     /// Games with a result.
     pub games: u64,
-    /// Won.
     pub wins: u64,
-    /// Drawn.
     pub draws: u64,
-    /// Lost.
     pub losses: u64,
     /// What they did to our rating.
     pub diff: i64,
@@ -66,7 +62,6 @@ impl ResultCounts {
 pub struct Group {
     /// What they have in common.
     pub name: String,
-    /// How they went.
     #[serde(flatten)]
     pub tally: ResultCounts,
     /// When the latest began.
@@ -78,7 +73,6 @@ pub struct Group {
 pub struct OpeningGroup {
     /// The moves in UCI.
     pub moves: String,
-    /// Our colour.
     pub us: Side,
     /// How the games went.
     #[serde(flatten)]
@@ -94,7 +88,6 @@ pub struct RatingDay {
     pub rating: i32,
     /// The lowest and the highest of the day.
     pub low: i32,
-    /// The highest.
     pub high: i32,
     /// Rated games on it.
     pub games: u64,
@@ -107,7 +100,6 @@ pub struct TimeTrouble {
     pub clocked: u64,
     /// Those with at least one hurried move of ours.
     pub games: u64,
-    /// Such moves.
     pub moves: u64,
     /// Games in which less than two seconds were left after a move.
     pub by_a_thread: u64,
@@ -122,11 +114,9 @@ pub struct TimeTrouble {
 /// What the games add up to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
-    /// All of them.
     pub total: ResultCounts,
     /// Games without a result: aborted, never begun, lost sight of.
     pub void: u64,
-    /// Games that run.
     pub running: u64,
     /// By our colour: white, black.
     pub colors: [ResultCounts; 2],
@@ -256,7 +246,6 @@ fn counting_events(filter: &Filter) -> (String, Vec<Value>) {
     (sql, conditions.values)
 }
 
-/// The counting.
 #[derive(Default)]
 struct StatsCounter {
     stats: Stats,

@@ -216,7 +216,6 @@ fn of_very_many_events_of_a_game_the_last_are_told() {
     assert_eq!(text(told.last()), "lost: 1099");
 }
 
-/// Sets one condition.
 type Set = fn(&mut Filter);
 
 #[test]

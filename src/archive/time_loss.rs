@@ -33,7 +33,6 @@ pub enum Cause {
     Scramble,
     /// One move took most of the time that was left.
     Overspent,
-    /// Nothing tells.
     Unknown,
 }
 
@@ -57,19 +56,14 @@ impl Cause {
 /// A game lost on the clock and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TimeLoss {
-    /// Which game.
     pub id: String,
-    /// When it ended.
     pub at: Millis,
-    /// Against whom.
     pub opponent: String,
-    /// Half-moves made.
     pub plies: usize,
     /// What our clock showed after our last move.
     pub clock: Option<Millis>,
     /// What it was lost through.
     pub cause: Cause,
-    /// What tells so.
     pub evidence: String,
 }
 
@@ -97,7 +91,6 @@ pub fn time_loss(game: &GameRecord, events: &[EventRecord]) -> Option<TimeLoss> 
 struct FinalMoments<'g> {
     game: &'g GameRecord,
     ended: Millis,
-    /// Our moves.
     ours: Vec<&'g MoveRecord>,
     /// What our clock showed after the last of them.
     clock: Option<Millis>,

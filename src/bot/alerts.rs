@@ -38,7 +38,6 @@ pub enum AlertKind {
 }
 
 impl AlertKind {
-    /// All of them.
     pub const ALL: [Self; 10] = [
         Self::Token,
         Self::Scopes,

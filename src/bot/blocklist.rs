@@ -37,7 +37,6 @@ impl Blocklist {
         Self(note.split_whitespace().map(UserId::new).collect())
     }
 
-    /// Blocks one more.
     pub(super) fn add(&mut self, name: &str, state: &BotState) -> Result<UserId, BlocklistError> {
         let user = read(name)?;
         if self.0.contains(&user) {
@@ -51,7 +50,6 @@ impl Blocklist {
         Ok(user)
     }
 
-    /// Blocks one less.
     pub(super) fn remove(
         &mut self,
         name: &str,
@@ -65,7 +63,6 @@ impl Blocklist {
         Ok(user)
     }
 
-    /// All of them.
     pub(super) fn users(&self) -> impl Iterator<Item = &UserId> {
         self.0.iter()
     }

@@ -23,13 +23,11 @@ pub enum Command {
     Status,
     /// Take nothing new; go on with what runs.
     Pause,
-    /// Take challenges again.
     Resume,
     /// Finish what runs, then end.
     Drain,
     /// Other rules for what comes next.
     Reload(Arc<Settings>),
-    /// Challenge somebody.
     Challenge(ChallengeSpec),
     /// Challenge the last opponent again.
     Rechallenge,
@@ -45,9 +43,7 @@ pub enum Command {
     Unblock(String),
     /// Look for games, or no longer.
     Matchmaking(bool),
-    /// Join an arena.
     JoinArena(String, JoinOptions),
-    /// Leave an arena.
     LeaveArena(String),
     /// Say something in a game.
     Say(GameId, Room, String),
@@ -56,7 +52,6 @@ pub enum Command {
 /// Whom to challenge, and to what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChallengeSpec {
-    /// The account.
     pub user: String,
     /// A profile of the config, or a clock such as `3+2`; the first profile if nothing is said.
     pub what: Option<String>,
@@ -73,7 +68,6 @@ pub enum Reply {
     Done(String),
     /// It is not done; why.
     Refused(String),
-    /// How things are.
     Status(Box<Status>),
 }
 
@@ -106,7 +100,6 @@ pub enum Disconnected {
 /// A command on its way, with the way back.
 #[derive(Debug)]
 pub struct Envelope {
-    /// What is asked.
     pub command: Command,
     /// By which way it came, in a word or two.
     pub via: &'static str,
@@ -128,7 +121,6 @@ pub struct ControlHandle {
     via: &'static str,
 }
 
-/// The bot's end.
 #[derive(Debug)]
 pub struct CommandReceiver {
     orders: mpsc::Receiver<Envelope>,

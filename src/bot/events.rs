@@ -23,10 +23,7 @@ pub enum BotEvent {
     /// The event stream is open: the bot can be challenged.
     Online,
     /// The event stream, which was open, is lost.
-    Offline {
-        /// Why.
-        reason: String,
-    },
+    Offline { reason: String },
     /// Something is wrong that an operator should look at.
     Alarm {
         /// What it is about.
@@ -40,13 +37,9 @@ pub enum BotEvent {
         kind: AlertKind,
     },
     /// A challenge was taken.
-    Accepted {
-        /// Which.
-        challenge: ChallengeId,
-    },
+    Accepted { challenge: ChallengeId },
     /// A challenge was declined.
     Declined {
-        /// Which.
         challenge: ChallengeId,
         /// What the challenger was told.
         reason: DeclineReason,
@@ -55,63 +48,34 @@ pub enum BotEvent {
     },
     /// A game was taken up, new or under way.
     Joined {
-        /// Which.
         game: GameId,
-        /// The opponent's name.
         opponent: String,
-        /// Our colour.
         us: Option<Side>,
         /// How many moves had been made.
         ply: usize,
     },
     /// A move stands on the server's list.
     Moved {
-        /// In which game.
         game: GameId,
-        /// The move.
         moved: Arc<MovePlayed>,
     },
     /// What an own move cost on the clock beside our thinking.
-    Overhead {
-        /// How much.
-        cost: Duration,
-    },
+    Overhead { cost: Duration },
     /// Something in a game is not as it should be; the game goes on.
-    Odd {
-        /// In which game.
-        game: GameId,
-        /// What.
-        anomaly: Anomaly,
-    },
+    Odd { game: GameId, anomaly: Anomaly },
     /// The stream of a game, which was open, is lost.
-    StreamLost {
-        /// Of which game.
-        game: GameId,
-        /// Why.
-        reason: String,
-    },
+    StreamLost { game: GameId, reason: String },
     /// The player of a game failed, and sits down again.
-    PlayerFailed {
-        /// In which game.
-        game: GameId,
-        /// What it said.
-        reason: String,
-    },
+    PlayerFailed { game: GameId, reason: String },
     /// The task that answers the door failed, and begins anew; games go on.
-    PorterFailed {
-        /// What it said.
-        reason: String,
-    },
+    PorterFailed { reason: String },
     /// The engine fails its test.
     EngineFailed {
         /// What it did instead.
         reason: String,
     },
     /// A game is over.
-    Finished {
-        /// How.
-        ending: Arc<Ending>,
-    },
+    Finished { ending: Arc<Ending> },
 }
 
 /// Those who listen. Clones tell the same ones.
@@ -122,7 +86,6 @@ pub struct EventBus {
 }
 
 impl EventBus {
-    /// Nobody listens yet.
     pub fn new() -> Self {
         Self {
             news: broadcast::Sender::new(CAPACITY),

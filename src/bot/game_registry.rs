@@ -72,7 +72,6 @@ impl GameRegistry {
         line.open = open;
     }
 
-    /// A move stands.
     pub(super) fn moved(&self, game: &GameId, moved: &MovePlayed) {
         let mut lines = self.lock();
         let Some(line) = lines.games.get_mut(game) else {

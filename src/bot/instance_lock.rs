@@ -60,12 +60,10 @@ mod linux {
 mod elsewhere {
     use crate::lichess::UserId;
 
-    /// Nothing to hold.
     #[derive(Debug)]
     pub(in crate::bot) struct Sole;
 
     impl InstanceLock {
-        /// Nobody can tell.
         #[expect(clippy::unnecessary_wraps, reason = "it may fail on Linux")]
         pub(in crate::bot) fn take(_: &str, _: &UserId) -> Result<Self, Option<i32>> {
             Ok(Self)

@@ -49,9 +49,7 @@ impl Default for RatingGuardRules {
 pub struct Pause {
     /// Against whom no rated games are played.
     pub scope: GuardScope,
-    /// Until when.
     pub until: Timestamp,
-    /// Why, in words.
     pub reason: String,
 }
 
@@ -73,7 +71,6 @@ struct RatingChange {
     at: Timestamp,
 }
 
-/// The guard.
 #[derive(Clone, Debug)]
 pub struct RatingGuard {
     rules: RatingGuardRules,

@@ -28,9 +28,7 @@ use crate::lichess::{Account, Client, Error};
 pub struct BotOptions {
     /// Speaks to the server.
     pub client: Client,
-    /// Thinks.
     pub pool: Pool,
-    /// The operator's rules.
     pub settings: Settings,
     /// What is known from earlier runs.
     pub state: BotState,
@@ -71,7 +69,6 @@ pub enum BotError {
     /// Another process of this machine plays as this account.
     #[error("{} plays as {account} already: stop it first", the_process(*.pid))]
     Taken {
-        /// The account.
         account: String,
         /// The number of that process, where the system tells.
         pid: Option<i32>,

@@ -25,17 +25,14 @@ pub struct Settings {
     pub game: config::Game,
     /// Draws that it takes and offers.
     pub draw: config::Draw,
-    /// When it resigns.
     pub resign: config::Resign,
     /// What it takes back.
     pub takeback: config::Takeback,
-    /// What it says.
     pub chat: config::Chat,
     /// How it leaves beaten tracks.
     pub variety: config::Variety,
     /// When it stops rated play.
     pub guard: config::Guard,
-    /// How it ends.
     pub shutdown: config::ShutdownRules,
     /// Limits of every search, for tests; none in real games.
     pub search: SearchLimits,
@@ -46,11 +43,8 @@ pub struct Settings {
 /// Limits of every search beside the clock. None set means that the clock alone decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchLimits {
-    /// Positions to visit.
     pub nodes: Option<u64>,
-    /// Iterations to finish.
     pub depth: Option<u32>,
-    /// Time to think.
     pub movetime: Option<Duration>,
 }
 

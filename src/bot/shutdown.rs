@@ -28,7 +28,6 @@ pub(super) enum ShutdownState {
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ShutdownStep {
-    /// Nothing yet.
     Wait,
     /// Call these games off.
     CallOff(Vec<GameId>),

@@ -10,11 +10,9 @@ use crate::engine::Pool;
 /// Faults of endgame tables that are told in words.
 const MOST_FAULTS: usize = 5;
 
-/// How things are.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Status {
-    /// The program's version.
     pub version: String,
     /// The account; none while the server has not been reached.
     pub account: Option<String>,
@@ -24,7 +22,6 @@ pub struct Status {
     pub uptime: u64,
     /// The account's event stream.
     pub stream: EventStreamStatus,
-    /// Seats for games.
     pub seats: SlotStatus,
     /// The games that run.
     pub games: Vec<GameStatus>,
@@ -112,11 +109,9 @@ pub struct GameStreamStatus {
     pub reopened: u64,
 }
 
-/// Seats for games.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SlotStatus {
-    /// All of them.
     pub all: usize,
     /// Taken by games, by challenges accepted and by one of ours.
     pub taken: usize,
@@ -128,23 +123,18 @@ pub struct SlotStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GameStatus {
-    /// Which.
     pub id: String,
-    /// Against whom.
     pub opponent: String,
     /// Our colour, `white` or `black`.
     pub us: Option<String>,
-    /// Half-moves made.
     pub ply: usize,
     /// Our clock in milliseconds, as last stated.
     pub our_clock: Option<u64>,
-    /// Theirs.
     pub their_clock: Option<u64>,
     /// The engine's last score for us, such as `cp 35` or `mate -2`.
     pub score: Option<String>,
     /// Milliseconds since a move was last seen.
     pub moved_ago: u64,
-    /// Its stream.
     pub stream: GameStreamStatus,
 }
 
@@ -154,11 +144,9 @@ pub struct GameStatus {
 pub struct QuotaStatus {
     /// Games against bots in the last 24 hours.
     pub bot_games: u32,
-    /// Of so many.
     pub bot_games_limit: u32,
     /// Challenge credits spent in the last 24 hours.
     pub credits: u32,
-    /// Of so many.
     pub credits_limit: u32,
     /// How long it lasts, in words.
     pub forecast: String,
@@ -168,7 +156,6 @@ pub struct QuotaStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MatchmakingStatus {
-    /// Whether it does.
     pub enabled: bool,
     /// What it is doing, in words.
     pub doing: String,
@@ -221,7 +208,6 @@ impl SourcesStatus {
     }
 }
 
-/// Endgame tables.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TableFiles {

@@ -10,7 +10,6 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read the config {}: {source}", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -18,7 +17,6 @@ pub enum ConfigError {
     /// The file was read and refused.
     #[error("{}:{fault}", path.display())]
     Refused {
-        /// The file.
         path: PathBuf,
         /// What is wrong in it.
         fault: Fault,

@@ -28,20 +28,15 @@ pub struct Key {
 /// What may stand as the value of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
-    /// `true` or `false`.
     Flag,
     /// A whole number of `unit`, both ends included.
     Whole {
-        /// Smallest value.
         min: i64,
-        /// Largest value.
         max: i64,
-        /// What is counted.
         unit: &'static str,
     },
     /// One of a few words.
     Choice(&'static [&'static str]),
-    /// A text, described.
     Text(&'static str),
     /// Hours of the day.
     Hours,

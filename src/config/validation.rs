@@ -15,7 +15,6 @@ const SHORTEST_GAME: Duration = Duration::from_secs(30);
 /// Largest increment that Lichess takes in a challenge of ours.
 const MAX_INCREMENT: Duration = Duration::from_secs(60);
 
-/// One setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Setting {
     /// Path of its section.

@@ -67,7 +67,6 @@ pub struct BenchReport {
 }
 
 impl BenchReport {
-    /// Nodes a second.
     pub fn speed(&self) -> u64 {
         (self.nodes as f64 / self.time.as_secs_f64().max(1e-9)) as u64
     }

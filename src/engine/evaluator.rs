@@ -23,12 +23,10 @@ pub const CLASSICAL: &str = "classical";
 pub struct Evaluator(Option<Arc<Network>>);
 
 impl Evaluator {
-    /// The classical evaluation.
     pub const fn classical() -> Evaluator {
         Evaluator(None)
     }
 
-    /// A net.
     pub const fn from_network(network: Arc<Network>) -> Evaluator {
         Evaluator(Some(network))
     }

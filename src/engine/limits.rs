@@ -41,7 +41,6 @@ pub struct Limits {
 /// The clock of the side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
-    /// Time left.
     pub time: Duration,
     /// Added after every move.
     pub increment: Duration,
@@ -52,7 +51,6 @@ pub struct Clock {
 }
 
 impl Limits {
-    /// Finish `depth` iterations.
     pub fn depth(depth: u32) -> Limits {
         Limits {
             depth: Some(depth),
@@ -68,7 +66,6 @@ impl Limits {
         }
     }
 
-    /// Think for `time`.
     pub fn movetime(time: Duration) -> Limits {
         Limits {
             movetime: Some(time),

@@ -168,7 +168,6 @@ pub(super) const LMR_QUIET_BASE: f64 = 0.8;
 pub(super) const LMR_QUIET_DIVISOR: f64 = 2.4;
 /// The same two for captures.
 pub(super) const LMR_NOISY_BASE: f64 = 0.2;
-/// Divisor for captures.
 pub(super) const LMR_NOISY_DIVISOR: f64 = 3.4;
 /// Least depth for reductions, in plies.
 pub(super) const LMR_DEPTH: i32 = 2;
@@ -186,7 +185,6 @@ pub(super) const LMR_CHECK: i32 = 1024;
 pub(super) const LMR_PRESSED: i32 = 1024;
 /// Less for moves that create an explosion threat.
 pub(super) const LMR_CREATES_THREAT: i32 = 1024;
-/// Less for killers.
 pub(super) const LMR_KILLER: i32 = 1024;
 /// History that changes a reduction by one ply.
 pub(super) const LMR_HISTORY_DIVISOR: i32 = 9000;
@@ -206,9 +204,7 @@ pub(super) const QS_CAPTURES: usize = 6;
 pub(super) const HISTORY_MOST: i32 = 8192;
 /// Bonus per ply of depth.
 pub(super) const BONUS_SLOPE: i32 = 180;
-/// Taken from it.
 pub(super) const BONUS_OFFSET: i32 = 80;
-/// The greatest bonus.
 pub(super) const BONUS_MOST: i32 = 1800;
 
 /// Corrections of the evaluation stay within plus and minus this, in their own units …

@@ -31,7 +31,6 @@ pub struct EngineOptions {
     /// How many threads may compute at once. A search alone uses all of them; with one the same
     /// search gives the same answer each time, with more it does not.
     pub threads: usize,
-    /// What judges positions.
     pub evaluator: Evaluator,
     /// Endgame tables to ask.
     pub tables: Option<Tablebases>,
@@ -108,7 +107,6 @@ impl Pool {
         }))
     }
 
-    /// What judges positions.
     pub fn evaluator(&self) -> &Evaluator {
         &self.0.evaluator
     }

@@ -20,7 +20,6 @@ pub(super) const MATE_BOUND: Value = MATE - MAX_PLY as Value;
 pub(super) const TABLE_WIN: Value = 30_000;
 /// From here to [`TABLE_WIN`] a value tells of a position won by tables within [`MAX_PLY`] plies.
 pub(super) const TABLE_BOUND: Value = TABLE_WIN - MAX_PLY as Value;
-/// A draw.
 pub(super) const DRAW: Value = 0;
 /// "No value known", fits the sixteen bits of the table.
 pub(super) const NO_VALUE: Value = 32_700;

@@ -10,7 +10,6 @@ use crate::rules::Move;
 pub struct SearchResult {
     /// The move to play; `None` only where the position has no legal move.
     pub best: Option<Move>,
-    /// The reply expected.
     pub ponder: Option<Move>,
     /// What the position is worth to the side to move.
     pub score: Score,
@@ -18,7 +17,6 @@ pub struct SearchResult {
     pub depth: u32,
     /// The deepest ply reached.
     pub seldepth: u32,
-    /// Positions visited.
     pub nodes: u64,
     /// From the call to the answer.
     pub time: Duration,
@@ -30,16 +28,13 @@ pub struct SearchResult {
     /// Whether the answer is that of endgame tables: the move keeps what they say of the position,
     /// and the score is theirs. False where the search proved a mate itself.
     pub by_tables: bool,
-    /// Why it ended.
     pub ended: StopReason,
 }
 
 /// A root move and what it is worth to the side that makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ranked {
-    /// The move.
     pub mv: Move,
-    /// Its worth.
     pub score: Score,
 }
 
@@ -67,7 +62,6 @@ pub enum StopReason {
 /// A report on the way: one line of UCI `info`.
 #[derive(Clone, Debug)]
 pub struct Info {
-    /// The iteration.
     pub depth: u32,
     /// The deepest ply reached.
     pub seldepth: u32,
@@ -85,17 +79,13 @@ pub struct Info {
     pub time: Duration,
     /// How full the table is with this search's age, in thousandths.
     pub hashfull: u32,
-    /// The line itself.
     pub line: Vec<Move>,
 }
 
 /// How a reported score is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScoreBound {
-    /// As it stands.
     Exact,
-    /// At least.
     Lower,
-    /// At most.
     Upper,
 }

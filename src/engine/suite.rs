@@ -11,9 +11,7 @@ use crate::rules::{FenError, Game, Position};
 /// One position of a suite.
 #[derive(Clone, Debug)]
 pub struct Puzzle {
-    /// Its name.
     pub id: String,
-    /// The position.
     pub position: Position,
     /// The right move, in UCI.
     pub answer: String,
@@ -26,24 +24,15 @@ pub struct Puzzle {
 pub enum SuiteError {
     /// The position is no good.
     #[error("line {line}: {error}")]
-    Fen {
-        /// Counted from 1.
-        line: usize,
-        /// Why.
-        error: FenError,
-    },
+    Fen { line: usize, error: FenError },
     /// No opcode `c0`, and no `bm` that is a legal move.
     #[error("line {line}: no answer (opcode c0 or bm)")]
-    NoAnswer {
-        /// Counted from 1.
-        line: usize,
-    },
+    NoAnswer { line: usize },
 }
 
 /// How a suite went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SuiteReport {
-    /// Positions searched.
     pub total: usize,
     /// Positions whose final best move is the right one.
     pub solved: usize,

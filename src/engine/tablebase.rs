@@ -13,15 +13,12 @@ use crate::rules::Position;
 /// just begun anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wdl {
-    /// Lost.
     Loss = -2,
     /// Lost, but the fifty moves run out first.
     BlessedLoss = -1,
-    /// Drawn.
     Draw = 0,
     /// Won, but the fifty moves run out first.
     CursedWin = 1,
-    /// Won.
     Win = 2,
 }
 

@@ -186,7 +186,6 @@ impl Cluster {
     }
 }
 
-/// The table.
 pub(super) struct TranspositionTable {
     memory: Memory,
     age: AtomicU8,

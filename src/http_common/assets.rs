@@ -2,7 +2,6 @@
 
 use axum::http::{HeaderName, header};
 
-/// An embedded file.
 #[derive(Clone, Copy, Debug)]
 pub struct Asset {
     /// Its name in the folder.

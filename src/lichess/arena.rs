@@ -21,17 +21,14 @@ pub struct Arena {
     pub id: String,
     /// Its name, for people.
     pub name: String,
-    /// What is played.
     pub variant: Variant,
     /// Time on the clock at the start.
     pub base: Option<Duration>,
     /// Time added a move.
     pub increment: Option<Duration>,
-    /// For ratings.
     pub rated: bool,
     /// Whether bots may play; not told means no.
     pub bots_allowed: bool,
-    /// When it begins.
     pub starts_at: Option<SystemTime>,
     /// How long until then, as the server counted when it answered.
     pub to_start: Option<Duration>,
@@ -39,7 +36,6 @@ pub struct Arena {
     pub to_end: Option<Duration>,
     /// How long it lasts.
     pub length: Option<Duration>,
-    /// It is over.
     pub is_finished: bool,
     /// Nobody is paired any more.
     pub pairings_closed: bool,
@@ -54,9 +50,7 @@ pub struct Arena {
 /// Who may come into an arena, as far as it is told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EntryConditions {
-    /// Least rating.
     pub min_rating: Option<i32>,
-    /// Highest rating.
     pub max_rating: Option<i32>,
     /// Rated games that one must have played.
     pub min_rated_games: Option<u32>,
@@ -182,7 +176,6 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
 pub struct Arenas {
     /// Those that will begin.
     pub created: Vec<Arena>,
-    /// Those that run.
     pub started: Vec<Arena>,
 }
 

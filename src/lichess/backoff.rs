@@ -313,7 +313,6 @@ impl OpeningBudget {
         }
     }
 
-    /// Counts an opening.
     pub fn spend(&mut self, now: Instant) {
         if self.spent.len() == self.limit {
             self.spent.pop_front();

@@ -8,20 +8,16 @@ use super::error::Error;
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CallResult {
-    /// With success.
     Done,
     /// Refused: a status of 400 and up that is no limit.
     Refused,
-    /// Limited: 429.
     Limited,
     /// The server failed: a status of 500 and up, or an answer that is none.
     Failed,
-    /// No answer came.
     Lost,
 }
 
 impl CallResult {
-    /// All of them.
     pub const ALL: [Self; 5] = [
         Self::Done,
         Self::Refused,

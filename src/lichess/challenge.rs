@@ -18,10 +18,7 @@ pub enum TimeControl {
         increment: Duration,
     },
     /// Days for each move.
-    Correspondence {
-        /// Days a move.
-        days: u32,
-    },
+    Correspondence { days: u32 },
     /// No clock at all.
     Unlimited,
     /// A kind this program does not know.
@@ -54,19 +51,15 @@ impl FromObject for TimeControl {
 pub struct Challenge {
     /// Its id, normally also that of the game it becomes.
     pub id: ChallengeId,
-    /// Where it stands.
     pub status: ChallengeStatus,
     /// Who challenges; none for anonymous players and open challenges.
     pub challenger: Option<Player>,
-    /// Who is challenged.
     pub dest_user: Option<Player>,
     /// What is to be played.
     pub variant: Variant,
     /// Whether ratings are at stake. The server may turn a yes into a no: read it in each answer.
     pub rated: bool,
-    /// The speed class.
     pub speed: Speed,
-    /// The clock.
     pub time_control: TimeControl,
     /// The colour the challenger chose for themself.
     pub color: ColorChoice,
@@ -137,9 +130,7 @@ pub(super) fn variant(object: &Object<'_>) -> Variant {
 /// All pending challenges, both ways.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Challenges {
-    /// Those to us.
     pub incoming: Vec<Challenge>,
-    /// Those from us.
     pub outgoing: Vec<Challenge>,
 }
 
@@ -183,7 +174,6 @@ pub(super) fn created(object: &Object<'_>) -> Result<Challenge, JsonMismatch> {
 /// What is asked of a user we challenge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChallengeOptions {
-    /// For rating.
     pub rated: bool,
     /// The clock; `Unknown` asks for none, like `Unlimited`.
     pub time_control: TimeControl,

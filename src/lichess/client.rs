@@ -37,7 +37,6 @@ pub struct ClientOptions {
     pub token: Token,
     /// How the operator can be reached, shown to the server.
     pub contact: Option<String>,
-    /// All durations.
     pub timing: Timing,
 }
 
@@ -47,7 +46,6 @@ pub enum SetupError {
     /// The address of the server cannot be used.
     #[error("lichess.url {url:?} cannot be used: {problem}")]
     BadUrl {
-        /// The address.
         url: String,
         /// What is wrong with it.
         problem: String,

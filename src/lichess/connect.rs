@@ -19,7 +19,6 @@ const NAMED_BY: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 pub(super) struct Pools {
     /// For moves and the calls that keep their connection warm.
     pub(super) moves: reqwest::Client,
-    /// For everything else.
     pub(super) rest: reqwest::Client,
 }
 

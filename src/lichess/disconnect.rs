@@ -16,7 +16,6 @@ pub enum Disconnect {
     /// The server closed it in good order.
     #[error("the server ended the stream")]
     Ended,
-    /// The connection broke.
     #[error("the connection broke: {0}")]
     Reset(String),
     /// A line holds something else than JSON.
@@ -36,7 +35,6 @@ pub enum Disconnect {
     LineTooLong {
         /// The line, counted from one.
         line: u64,
-        /// The bound.
         limit: usize,
     },
 }

@@ -10,7 +10,6 @@ use super::timing::Timing;
 /// Kinds of calls, each with limits of its own on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EndpointClass {
-    /// Posting a move.
     Move,
     /// The end of a game: abort, resign, draw, take back, claim.
     Act,
@@ -24,15 +23,12 @@ pub enum EndpointClass {
     Answer,
     /// Accepting a bot's challenge, which the server may refuse while it lets people in.
     AcceptBot,
-    /// Declining challenges.
     Decline,
     /// Making challenges; counted in credits.
     Create,
     /// Joining and leaving arenas.
     Arena,
-    /// Chat, both ways.
     Chat,
-    /// Our own account.
     Account,
     /// Everything else that is only looked up.
     Lookup,

@@ -37,19 +37,15 @@ const MOST_USERS: usize = 100;
 /// move itself is not played.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OfferDraw {
-    /// Just the move.
     #[default]
     No,
-    /// With an offer.
     Yes,
 }
 
 /// An answer to what the opponent proposes, or a proposal of our own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// Accept, else propose.
     Yes,
-    /// Decline.
     No,
 }
 
@@ -290,7 +286,6 @@ impl Client {
     }
 }
 
-/// Challenges.
 impl Client {
     /// Challenges a user. After a lost answer this must not be repeated blindly: a new challenge
     /// replaces the old one and costs credit.

@@ -10,7 +10,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A vocabulary with a place for the word we do not know.
 pub(super) trait OrUnknown: DeserializeOwned + Copy + PartialEq {
-    /// That place.
     const UNKNOWN: Self;
 }
 
@@ -25,7 +24,6 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Every known word.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// The word as the server writes it.
@@ -75,15 +73,11 @@ words! {
     Status {
         /// Nothing has happened yet.
         Created = "created",
-        /// Being played.
         Started = "started",
         /// Not played; counts for nothing.
         Aborted = "aborted",
-        /// Ordinary checkmate.
         Mate = "mate",
-        /// Somebody resigned.
         Resign = "resign",
-        /// No legal move.
         Stalemate = "stalemate",
         /// A player left and the other claimed.
         Timeout = "timeout",
@@ -170,13 +164,9 @@ words! {
     Speed {
         /// Under 30 seconds: closed to bots.
         UltraBullet = "ultraBullet",
-        /// Under 3 minutes.
         Bullet = "bullet",
-        /// Under 8 minutes.
         Blitz = "blitz",
-        /// Under 25 minutes.
         Rapid = "rapid",
-        /// Under 6 hours.
         Classical = "classical",
         /// Longer, or no clock at all.
         Correspondence = "correspondence",
@@ -186,23 +176,17 @@ words! {
 words! {
     /// The key of a variant.
     Variant {
-        /// Ordinary chess.
         Standard = "standard",
-        /// Shuffled start.
         Chess960 = "chess960",
-        /// With drops.
         Crazyhouse = "crazyhouse",
-        /// Losing chess.
         Antichess = "antichess",
         /// The game this program plays.
         Atomic = "atomic",
-        /// Pawns against pieces.
         Horde = "horde",
         /// A king in the centre wins.
         KingOfTheHill = "kingOfTheHill",
         /// A race to the eighth rank.
         RacingKings = "racingKings",
-        /// Three checks win.
         ThreeCheck = "threeCheck",
         /// Ordinary chess from some position.
         FromPosition = "fromPosition",
@@ -215,7 +199,6 @@ words! {
 pub enum Side {
     /// The side that moves first.
     White,
-    /// The other side.
     Black,
 }
 
@@ -228,7 +211,6 @@ impl Side {
         }
     }
 
-    /// The other side.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -241,9 +223,7 @@ impl Side {
 /// One value for each side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BySide<T> {
-    /// White's.
     pub white: T,
-    /// Black's.
     pub black: T,
 }
 
@@ -266,9 +246,7 @@ impl fmt::Display for Side {
 words! {
     /// The colour a challenger chose for themself.
     ColorChoice {
-        /// White.
         White = "white",
-        /// Black.
         Black = "black",
         /// Left to the server.
         Random = "random",
@@ -293,9 +271,7 @@ words! {
         Rated = "rated",
         /// Send a casual challenge instead.
         Casual = "casual",
-        /// No variants now.
         Standard = "standard",
-        /// Not this variant.
         Variant = "variant",
         /// No challenges from bots.
         NoBot = "noBot",
@@ -311,11 +287,8 @@ words! {
         Created = "created",
         /// Its creator stopped pinging; it can still be accepted for hours.
         Offline = "offline",
-        /// Withdrawn.
         Canceled = "canceled",
-        /// Refused.
         Declined = "declined",
-        /// Taken.
         Accepted = "accepted",
     }
 }
@@ -323,9 +296,7 @@ words! {
 words! {
     /// Which way a challenge goes, in answers to a call.
     Direction {
-        /// To us.
         In = "in",
-        /// From us.
         Out = "out",
     }
 }
@@ -333,9 +304,7 @@ words! {
 words! {
     /// The two chat rooms of a game.
     Room {
-        /// The players' own.
         Player = "player",
-        /// The public one.
         Spectator = "spectator",
     }
 }

@@ -20,7 +20,6 @@ pub enum Error {
         reached: bool,
         /// The status, if any answer came at all.
         status: Option<u16>,
-        /// What was seen.
         reason: String,
     },
     /// Too many calls of this kind: none more of them for that long.
@@ -47,10 +46,7 @@ pub enum Error {
     },
     /// An answer that this protocol does not have.
     #[error("unexpected answer: {reason}")]
-    Protocol {
-        /// What was seen.
-        reason: String,
-    },
+    Protocol { reason: String },
 }
 
 fn describe_wait(wait: Option<Duration>) -> String {

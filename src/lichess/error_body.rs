@@ -27,7 +27,6 @@ pub struct ErrorBody {
 pub struct FieldError {
     /// The field, `global` for the whole form.
     pub field: String,
-    /// The complaint.
     pub message: String,
 }
 
@@ -71,7 +70,6 @@ impl ErrorBody {
         })
     }
 
-    /// Just a message.
     pub(super) fn of(message: String) -> Self {
         Self {
             message,

@@ -20,7 +20,6 @@ pub enum Event {
     GameFinish(Box<GameInfo>),
     /// A challenge, ours too.
     Challenge {
-        /// The challenge.
         challenge: Box<Challenge>,
         /// Whether the game could be played; unknown for those sent at the opening.
         compat: Option<Compat>,
@@ -70,7 +69,6 @@ impl FromObject for Event {
 /// Through which interfaces a game may be played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compat {
-    /// By a bot.
     pub bot: bool,
     /// By a physical board.
     pub board: bool,
@@ -90,15 +88,12 @@ impl FromObject for Compat {
 pub struct GameInfo {
     /// Its public id. The private one is never kept.
     pub id: GameId,
-    /// Our colour.
     pub color: Option<Side>,
     /// Where the game came from: `friend`, `ai`, `arena` …
     pub source: Option<String>,
     /// Where it stands; absent in some lists.
     pub status: Option<Status>,
-    /// What is played.
     pub variant: Variant,
-    /// The speed class.
     pub speed: Speed,
     /// Whether ratings are at stake.
     pub rated: bool,
@@ -106,7 +101,6 @@ pub struct GameInfo {
     pub has_moved: bool,
     /// Whether it is our turn.
     pub is_my_turn: bool,
-    /// The other side.
     pub opponent: Player,
     /// Our remaining time; absent when unlimited.
     pub time_left: Option<Duration>,
@@ -116,7 +110,6 @@ pub struct GameInfo {
     pub rating_diff: Option<i32>,
     /// The arena it belongs to.
     pub tournament: Option<String>,
-    /// Who won.
     pub winner: Option<Side>,
     /// Whether we may play it here; unknown in lists.
     pub compat: Option<Compat>,

@@ -14,11 +14,8 @@ use super::player::{Player, from_epoch_ms};
 /// A game, finished or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportedGame {
-    /// Which.
     pub id: GameId,
-    /// What was played.
     pub variant: Variant,
-    /// The speed class.
     pub speed: Speed,
     /// Whether ratings were at stake.
     pub rated: bool,
@@ -28,9 +25,7 @@ pub struct ExportedGame {
     pub days_per_turn: Option<u32>,
     /// How it stands or how it ended.
     pub status: Option<Status>,
-    /// Who won.
     pub winner: Option<Side>,
-    /// Who played.
     pub players: BySide<Player>,
     /// The moves in SAN, spaces between.
     pub moves: String,

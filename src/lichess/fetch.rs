@@ -33,7 +33,6 @@ pub enum FetchedPage {
     Same,
     /// This is what it holds.
     New {
-        /// The text.
         text: String,
         /// The server's mark for this version, if it gives one.
         etag: Option<String>,
@@ -52,7 +51,6 @@ pub enum FetchError {
     /// More than could be a list.
     #[error("longer than {} kilobytes", LONGEST_PAGE / 1024)]
     TooLong,
-    /// It broke off.
     #[error("the answer broke off")]
     Broken,
     /// A web page where plain text should be.

@@ -22,7 +22,6 @@ pub enum GameEvent {
     Full(Box<GameFull>),
     /// The game as it stands now.
     State(Box<GameState>),
-    /// Somebody said something.
     Chat(ChatLine),
     /// The opponent left or came back.
     OpponentGone(OpponentGone),
@@ -61,13 +60,10 @@ impl FromObject for GameEvent {
 pub struct GameFull {
     /// The game's id, where it is told.
     pub id: Option<GameId>,
-    /// What is played.
     pub variant: Variant,
-    /// The speed class.
     pub speed: Speed,
     /// Whether ratings are at stake.
     pub rated: bool,
-    /// When it began.
     pub created_at: Option<SystemTime>,
     /// The player of the white men.
     pub white: Player,
@@ -81,7 +77,6 @@ pub struct GameFull {
     pub days_per_turn: Option<u32>,
     /// The arena it belongs to.
     pub tournament: Option<String>,
-    /// How it stands.
     pub state: GameState,
 }
 
@@ -151,7 +146,6 @@ pub struct GameState {
     pub increment: BySide<Duration>,
     /// Where the game stands.
     pub status: Status,
-    /// Who won.
     pub winner: Option<Side>,
     /// Who offers a draw. Not exact truth about one's own offer.
     pub draw_offer: BySide<bool>,
@@ -235,7 +229,6 @@ fn remaining(object: &Object<'_>, key: &str) -> Option<Duration> {
 pub struct Expiration {
     /// Time already gone by.
     pub idle: Duration,
-    /// Time allowed.
     pub to_move: Duration,
 }
 
@@ -263,7 +256,6 @@ pub struct ChatLine {
     pub room: Room,
     /// Who said it; `lichess` for the server's own notes.
     pub username: String,
-    /// What was said.
     pub text: String,
 }
 

@@ -26,7 +26,6 @@ pub struct JsonMismatch {
 /// A value and the parts of its source that had to be left out.
 #[derive(Clone, Debug)]
 pub struct Lenient<T> {
-    /// What was understood.
     pub value: T,
     /// What was dropped, each with its path.
     pub dropped: Vec<JsonMismatch>,

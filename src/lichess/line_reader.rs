@@ -21,7 +21,6 @@ const HEAD_BYTES: usize = 256;
 /// Why the bytes end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum EndReason {
-    /// The transport failed.
     Reset(String),
     /// A line went over the bound.
     LineTooLong,

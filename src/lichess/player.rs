@@ -97,9 +97,7 @@ impl FromObject for Player {
 pub struct Perf {
     /// Games behind the rating.
     pub games: u32,
-    /// The rating.
     pub rating: Option<i32>,
-    /// Rating deviation.
     pub deviation: Option<i32>,
     /// Change over the last games.
     pub progress: Option<i32>,
@@ -122,7 +120,6 @@ impl FromObject for Perf {
 /// A user account: our own, or one of the list of bots online.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// Who it is.
     pub id: UserId,
     /// The name as its owner writes it.
     pub username: String,
@@ -180,7 +177,6 @@ impl FromObject for Account {
 /// Where a user is at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Presence {
-    /// Who.
     pub id: UserId,
     /// `"BOT"`, `"GM"` and so on.
     pub title: Option<String>,
@@ -219,7 +215,6 @@ impl FromObject for Presence {
 pub struct TokenInfo {
     /// Whose token it is.
     pub user: UserId,
-    /// What it allows.
     pub scopes: Vec<String>,
     /// When it ends, if it does.
     pub expires: Option<SystemTime>,

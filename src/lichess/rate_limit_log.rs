@@ -20,11 +20,9 @@ const MOST_APART: usize = 16;
 /// Calls of one kind that were answered with 429.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateLimitedCalls {
-    /// Which kind.
     pub class: EndpointClass,
     /// The game that they were about, if it was one.
     pub game: Option<GameId>,
-    /// How many.
     pub times: u64,
     /// How long such calls pause by the last answer, if that is known.
     pub wait: Option<Duration>,

@@ -15,7 +15,6 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 
-/// One call.
 pub(super) struct ApiRequest {
     pub(super) class: EndpointClass,
     /// What it costs of the limits of its kind.
@@ -62,7 +61,6 @@ impl ApiRequest {
         self
     }
 
-    /// About this game.
     pub(super) fn about(mut self, game: &GameId) -> Self {
         self.game = Some(game.clone());
         self

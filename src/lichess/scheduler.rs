@@ -283,7 +283,6 @@ impl Scheduler {
         (!rest.is_zero()).then_some(rest)
     }
 
-    /// The counters.
     pub fn stats(&self) -> &CallStats {
         &self.stats
     }

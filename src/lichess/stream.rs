@@ -24,9 +24,7 @@ use super::warn_once::{WarnOnce, without_secrets};
 /// A record and the moment its last byte was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timestamped<T> {
-    /// When it came.
     pub at: Instant,
-    /// What came.
     pub event: T,
 }
 
@@ -248,12 +246,10 @@ macro_rules! stream {
 }
 
 stream! {
-    /// The account's events.
     EventStream of Event
 }
 
 stream! {
-    /// One game.
     GameStream of GameEvent
 }
 

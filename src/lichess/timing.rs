@@ -39,13 +39,11 @@ pub struct Timing {
     pub game_backoff: Vec<Duration>,
     /// First wait before a reopening of the event stream; the waits grow later on.
     pub event_backoff: Duration,
-    /// Longest such wait.
     pub event_backoff_max: Duration,
     /// Longest such wait while no connection comes about: knocking there costs nobody anything.
     pub unreached_backoff_max: Duration,
     /// First wait between two questions whether a server that is out of order is well again.
     pub ping: Duration,
-    /// Longest such wait.
     pub knock_max: Duration,
     /// So long a server that is away or out of order is tried at the first wait; then they grow.
     pub steady: Duration,

@@ -27,7 +27,6 @@ pub enum TokenError {
     /// The file cannot be read.
     #[error("cannot read the token file {}: {source}", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
         /// What the system says.
         source: std::io::Error,

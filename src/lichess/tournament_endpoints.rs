@@ -33,7 +33,6 @@ impl std::fmt::Debug for JoinOptions {
     }
 }
 
-/// Arenas.
 impl Client {
     /// The tournaments of the moment.
     pub async fn arenas(&self) -> Result<Arenas, Error> {
@@ -74,7 +73,6 @@ impl Client {
     }
 }
 
-/// Teams.
 impl Client {
     /// Joins a team, with what it asks of newcomers.
     pub async fn join_team(
@@ -93,7 +91,6 @@ impl Client {
             .await
     }
 
-    /// Leaves a team.
     pub async fn leave_team(&self, team: &str) -> Result<(), Error> {
         let url = self.url(&["team", team, "quit"]);
         self.command(ApiRequest::post(EndpointClass::Team, url))

@@ -49,7 +49,6 @@ impl AppendFile {
         Ok((Self { file, path }, text))
     }
 
-    /// Adds a line.
     pub(super) fn append(&mut self, line: &str) -> Result<(), MatchError> {
         debug_assert!(!line.contains('\n'));
         let line = format!("{line}\n");

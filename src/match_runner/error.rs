@@ -14,13 +14,11 @@ pub enum MatchError {
     Player {
         /// The player as it was given.
         name: String,
-        /// What went wrong.
         reason: String,
     },
     /// A file could not be read or written.
     #[error("{path}: {error}")]
     File {
-        /// The file.
         path: PathBuf,
         /// What the system says.
         #[source]

@@ -9,20 +9,17 @@ use std::time::Duration;
 /// What is allowed for a move, the same to both players.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoveLimit {
-    /// Positions to visit.
     Nodes {
         /// No further iteration once these are passed; only players in process know such a limit.
         soft: Option<u64>,
         /// The end, whatever is under way.
         hard: u64,
     },
-    /// Plies to search.
     Depth(u32),
     /// The same time for each move.
     Movetime(Duration),
     /// A clock for the whole game.
     Clock {
-        /// At the start.
         base: Duration,
         /// Added after each move.
         increment: Duration,

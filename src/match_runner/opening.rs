@@ -9,7 +9,6 @@ use crate::rules::{FenError, Position};
 /// A position to begin from, with the line's number counted from 1.
 #[derive(Clone, Debug)]
 pub struct Opening {
-    /// The position.
     pub position: Position,
     /// Where the file has it.
     pub line: usize,
@@ -18,21 +17,11 @@ pub struct Opening {
 /// A line that is no position to play from.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpeningError {
-    /// Not a position.
     #[error("line {line}: {error}")]
-    Fen {
-        /// Counted from 1.
-        line: usize,
-        /// Why.
-        error: FenError,
-    },
+    Fen { line: usize, error: FenError },
     /// The game is over there.
     #[error("line {line}: the game is over in this position")]
-    Over {
-        /// Counted from 1.
-        line: usize,
-    },
-    /// Nothing but comments.
+    Over { line: usize },
     #[error("no positions in it")]
     Empty,
 }

@@ -30,19 +30,15 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct GeneratorOptions {
-    /// How many openings.
     pub count: usize,
-    /// Where chance starts.
     pub seed: u64,
     /// Nodes of the last look.
     pub nodes: u64,
     /// The greatest score, in centipawns, either way.
     pub most: i32,
-    /// Who judges.
     pub evaluator: Evaluator,
     /// Candidates judged at the same time.
     pub threads: usize,
-    /// The file.
     pub out: PathBuf,
 }
 
@@ -209,7 +205,6 @@ fn line(seed: u64, number: u64, level: &BalancedOpening) -> String {
     )
 }
 
-/// One thread's engine.
 struct OpeningEvaluator<'a> {
     options: &'a GeneratorOptions,
     engine: SingleThread,

@@ -14,15 +14,12 @@ use crate::rules::{Color, Draw, Outcome, Win};
 pub enum MatchSide {
     /// The first, whose strength is asked for.
     A,
-    /// The second.
     B,
 }
 
 impl MatchSide {
-    /// Both, in order.
     pub const ALL: [Self; 2] = [Self::A, Self::B];
 
-    /// The other one.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -35,16 +32,12 @@ impl MatchSide {
 /// What a player made of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Points {
-    /// None.
     Lost,
-    /// Half.
     Drawn,
-    /// The whole.
     Won,
 }
 
 impl Points {
-    /// Half points.
     pub const fn halves(self) -> usize {
         match self {
             Self::Lost => 0,
@@ -58,17 +51,13 @@ impl Points {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GameEnd {
-    /// A king exploded.
     Explosion,
-    /// Mate.
     Mate,
     /// No legal move and no check.
     Stalemate,
-    /// Too little material.
     Insufficient,
     /// A hundred half-moves without progress.
     FiftyMoves,
-    /// The third occurrence.
     Threefold,
     /// The match's own limit on the length of a game.
     PlyLimit,
@@ -148,7 +137,6 @@ pub struct SearchEffort {
     pub micros: u64,
 }
 
-/// One game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameRecord {
     /// Which pair of the match, from 0.
@@ -165,14 +153,11 @@ pub struct GameRecord {
     pub depths: Vec<Option<u32>>,
     /// Who won, if anybody.
     pub winner: Option<MatchSide>,
-    /// Why it ended.
     pub end: GameEnd,
     /// What a forfeit looked like.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// What A used.
     pub a: SearchEffort,
-    /// What B used.
     pub b: SearchEffort,
     /// Milliseconds in which the machine stood still, which are on no clock.
     #[serde(default, skip_serializing_if = "is_nought")]
@@ -220,7 +205,6 @@ impl GameRecord {
         }
     }
 
-    /// Half-moves played.
     pub fn plies(&self) -> usize {
         self.scores.len()
     }

@@ -28,7 +28,6 @@ pub(super) struct GameTerms {
 #[derive(Clone, Debug)]
 pub(super) struct PlayedGame {
     pub(super) game: Game,
-    /// Seen by White.
     pub(super) scores: Vec<Option<i32>>,
     pub(super) depths: Vec<Option<u32>>,
     pub(super) winner: Option<Color>,
@@ -122,7 +121,6 @@ impl<'a> RefereedGame<'a> {
         }
     }
 
-    /// One move.
     fn turn(&mut self, color: Color, player: &mut dyn Player) -> Result<(), PlayerFault> {
         let turn = TurnTime {
             allowance: self.terms.allowance,

@@ -34,7 +34,6 @@ pub struct Match {
     pub players: [PlayerSpec; 2],
     /// What is allowed for a move.
     pub allowance: MoveLimit,
-    /// Where games begin.
     pub openings: Vec<Opening>,
     /// Draws the order of the openings.
     pub seed: u64,
@@ -61,7 +60,6 @@ pub struct Match {
 /// What came of a match.
 #[derive(Clone, Debug)]
 pub struct MatchReport {
-    /// The counts.
     pub score: MatchScore,
     /// What the test says, if there was one.
     pub verdict: Option<SprtVerdict>,

@@ -22,7 +22,6 @@ pub struct Forfeits {
 }
 
 impl Forfeits {
-    /// All of them.
     pub const fn total(&self) -> u64 {
         self.illegal + self.crashes + self.hangs + self.time
     }
@@ -41,9 +40,7 @@ impl Forfeits {
 /// What a player used over all its games.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpeedStats {
-    /// Positions visited.
     pub nodes: u64,
-    /// Time, in microseconds.
     pub micros: u64,
     /// Moves by the depth of their search.
     depths: BTreeMap<u32, u64>,
@@ -100,7 +97,6 @@ pub struct MatchScore {
     pub plies: u64,
     /// Half points of White in them.
     pub white_halves: u64,
-    /// How they ended.
     pub ends: BTreeMap<GameEnd, u64>,
     /// Games in which the machine stood still, which is on no clock.
     pub still_games: u64,

@@ -18,7 +18,6 @@ pub struct PlayerSpec {
 pub(super) enum PlayerKind {
     /// This program's own engine, in process.
     Inside,
-    /// A UCI program.
     Child {
         program: PathBuf,
         arguments: Vec<String>,

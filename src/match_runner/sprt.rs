@@ -34,7 +34,6 @@ pub enum SprtVerdict {
     Accepted,
     /// The first player is better by `elo0`, if at all, rather than by `elo1`.
     Rejected,
-    /// Not enough played.
     Undecided,
 }
 

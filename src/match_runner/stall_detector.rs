@@ -60,7 +60,6 @@ impl StallDetector {
 }
 
 impl CoreProbe {
-    /// Looks until `over`.
     pub(super) fn watch(&self, over: &AtomicBool) {
         bind(self.number);
         while !over.load(Ordering::Relaxed) {

@@ -14,11 +14,8 @@ const LEAST_SCORE: f64 = 1e-6;
 /// Counts of games and of pairs, seen by the first player.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Games won.
     pub wins: u64,
-    /// Games drawn.
     pub draws: u64,
-    /// Games lost.
     pub losses: u64,
     /// Pairs by what they scored: 0, ½, 1, 1½ and 2 points.
     pub pairs: [u64; 5],
@@ -72,7 +69,6 @@ impl Tally {
         }
     }
 
-    /// Games counted.
     pub const fn games(&self) -> u64 {
         self.wins + self.draws + self.losses
     }

@@ -10,7 +10,6 @@ const LONGEST_MATE: i32 = 400;
 /// A line that matters to a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum UciLine {
-    /// The program's name.
     Name(String),
     /// An option that it has.
     Option(String),
@@ -22,7 +21,6 @@ pub(super) enum UciLine {
     Info(InfoFields),
     /// Its move, as it spells it.
     BestMove(String),
-    /// Anything else.
     Other,
 }
 

@@ -30,10 +30,8 @@ pub enum Unreachable {
     /// The bot took too long.
     #[error("the bot at {} does not answer", .0.display())]
     Silent(PathBuf),
-    /// Anything else.
     #[error("cannot speak to the bot at {}: {source}", path.display())]
     Broken {
-        /// The socket.
         path: PathBuf,
         /// What the system says.
         source: io::Error,

@@ -13,30 +13,22 @@ use crate::lichess::{ChallengeId, GameId, JoinOptions, Room};
 /// Longest request, in bytes.
 pub const LONGEST: usize = 4096;
 
-/// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Request {
-    /// How are things?
     Status {},
-    /// Are you well?
     Health {},
-    /// Take nothing new.
     Pause {},
-    /// Take challenges again.
     Resume {},
     /// Finish the games and end.
     Drain {},
     /// Read the config again.
     Reload {},
-    /// Challenge somebody.
     Challenge {
-        /// Whom.
         user: String,
         /// A profile's name or a clock such as `3+2`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         what: Option<String>,
-        /// Rated or casual.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rated: Option<bool>,
         /// The colour that we want.
@@ -53,22 +45,18 @@ pub enum Request {
     },
     /// Call a game off.
     Abort {
-        /// Which.
         game: String,
     },
     /// Give a game up.
     Resign {
-        /// Which.
         game: String,
     },
     /// Decline whatever an account wants.
     Block {
-        /// Whose.
         user: String,
     },
     /// Do so no longer.
     Unblock {
-        /// Whose.
         user: String,
     },
     /// Look for games, or no longer.
@@ -76,7 +64,6 @@ pub enum Request {
         /// Which of the two.
         on: bool,
     },
-    /// Join an arena.
     Join {
         /// The eight letters of its address.
         arena: String,
@@ -87,16 +74,13 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         team: Option<String>,
     },
-    /// Leave an arena.
     Leave {
         /// The eight letters of its address.
         arena: String,
     },
     /// Say something in a game.
     Say {
-        /// In which.
         game: String,
-        /// What.
         text: String,
         /// To those who watch, not to the opponent.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -171,7 +155,6 @@ impl Request {
     }
 }
 
-/// What is answered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Response {
@@ -188,7 +171,6 @@ pub struct Response {
 }
 
 impl Response {
-    /// It is done.
     pub(super) fn done(text: impl Into<String>) -> Self {
         Self {
             ok: true,
@@ -197,7 +179,6 @@ impl Response {
         }
     }
 
-    /// It is not.
     pub(super) fn refused(text: impl Into<String>) -> Self {
         Self {
             ok: false,

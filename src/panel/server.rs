@@ -49,7 +49,6 @@ pub enum PanelError {
     /// The system says no.
     #[error("cannot open the control socket {}: {source}", path.display())]
     Failed {
-        /// The socket.
         path: PathBuf,
         /// What the system says.
         source: io::Error,

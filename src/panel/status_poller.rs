@@ -19,9 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How the bot was when it last answered.
 #[derive(Clone, Debug)]
 pub struct LastStatus {
-    /// What it said.
     pub status: Arc<Status>,
-    /// When.
     pub at: Instant,
 }
 

@@ -10,13 +10,10 @@ use super::wire::Counts;
 /// What an account is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountKind {
-    /// A bot account.
     Bot,
-    /// Anybody else.
     Human,
 }
 
-/// One account.
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -42,7 +39,6 @@ pub(crate) struct Account {
     pub(crate) teams: BTreeSet<String>,
     pub(super) event_streams: u32,
     pub(super) seen: Millis,
-    /// Calls of `/api/account`.
     pub(super) profile_calls: Window,
     /// Games against other bots in a day, where the server counts them.
     pub(super) bot_games: Option<Window>,

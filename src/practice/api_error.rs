@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// A refused request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ApiError {
     pub(crate) status: u16,
@@ -12,7 +11,6 @@ pub(crate) struct ApiError {
 }
 
 impl ApiError {
-    /// `{"error":"text"}`
     pub(crate) fn text(status: u16, text: impl Into<String>) -> Self {
         Self {
             status,

@@ -23,7 +23,6 @@ pub enum Attribution {
     /// The machine stood still for longer than the client may be away, until just before the end:
     /// measured by a thread of its own, counted apart, and asked for nowhere else than here.
     Machine(&'static str),
-    /// The client.
     Client(&'static str),
 }
 

@@ -42,7 +42,6 @@ impl ChallengeState {
     }
 }
 
-/// One challenge.
 #[derive(Clone, Debug)]
 pub(crate) struct Challenge {
     pub(crate) id: String,

@@ -69,7 +69,6 @@ impl Clock {
         self.left[side.index()] - used
     }
 
-    /// Whose time runs.
     pub(crate) fn running(&self) -> Option<Color> {
         self.running.map(|(side, _)| side)
     }

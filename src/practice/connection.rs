@@ -129,7 +129,6 @@ impl Connected<IncomingStream<'_, Acceptor>> for ConnectionKiller {
     }
 }
 
-/// One connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,

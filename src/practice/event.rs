@@ -6,16 +6,13 @@ use crate::rules::Color;
 
 use super::game_settings::Status;
 
-/// Something happened.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A challenge was sent.
     Challenged {
         /// The id of the challenge, and of the game if it comes to one.
         game: String,
-        /// Who asks.
         by: String,
-        /// Who is asked.
         to: String,
     },
     /// A challenge was declined.
@@ -30,60 +27,44 @@ pub enum Event {
         /// The id of the challenge.
         game: String,
     },
-    /// A game began.
     Started {
         /// The id of the game.
         game: String,
-        /// White's name.
         white: String,
-        /// Black's name.
         black: String,
-        /// The time control.
         time: String,
     },
     /// Somebody came into an arena.
     Entered {
         /// The id of the arena.
         arena: String,
-        /// Who.
         name: String,
     },
     /// Somebody left an arena, or was put out.
     Withdrew {
         /// The id of the arena.
         arena: String,
-        /// Who.
         name: String,
     },
     /// An arena is over.
-    ArenaOver {
-        /// Its id.
-        arena: String,
-    },
+    ArenaOver { arena: String },
     /// A move was played.
     Moved {
         /// The id of the game.
         game: String,
         /// The half-move, counted from one.
         ply: usize,
-        /// Who moved.
         name: String,
-        /// The move.
         san: String,
         /// The mover's time in milliseconds.
         left: u64,
     },
-    /// A game ended.
     Ended {
         /// The id of the game.
         game: String,
-        /// How.
         status: Status,
-        /// Who won.
         winner: Option<Color>,
-        /// The winner's name.
         name: Option<String>,
-        /// Half-moves played.
         plies: usize,
     },
 }

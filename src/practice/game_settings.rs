@@ -30,13 +30,9 @@ pub enum TimeControl {
 pub enum Speed {
     /// Under 30 s: not for bots.
     UltraBullet,
-    /// Under 3 minutes.
     Bullet,
-    /// Under 8 minutes.
     Blitz,
-    /// Under 25 minutes.
     Rapid,
-    /// Under 6 hours.
     Classical,
     /// Anything longer, and whatever has no clock.
     Correspondence,
@@ -116,7 +112,6 @@ fn minutes(limit: u32) -> String {
 /// What becomes of a wish for a rated game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RatedCheck {
-    /// It is rated.
     Yes,
     /// It becomes casual and nobody says so.
     SilentlyCasual,
@@ -129,7 +124,6 @@ pub enum RatedCheck {
 pub struct GameSettings {
     /// How time is kept.
     pub time: TimeControl,
-    /// Whether ratings change.
     pub rated: bool,
 }
 
@@ -137,9 +131,7 @@ pub struct GameSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ColorWish {
-    /// White.
     White,
-    /// Black.
     Black,
     /// Whichever the server draws.
     #[default]
@@ -179,13 +171,10 @@ impl From<Color> for ColorWish {
 /// How a game stands. Everything but [`Status::Started`] is an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Status {
-    /// In progress.
     Started,
     /// Given up before both had moved; counts for nothing.
     Aborted,
-    /// Ordinary checkmate.
     Mate,
-    /// Somebody resigned.
     Resign,
     /// No legal move and no check.
     Stalemate,
@@ -193,13 +182,11 @@ pub enum Status {
     Timeout,
     /// Agreed, repeated, fifty moves, dead position or too long.
     Draw,
-    /// A flag fell.
     Outoftime,
     /// A first move that an arena waits for did not come in time.
     NoStart,
     /// A draw was offered to a bare king.
     InsufficientMaterialClaim,
-    /// A king exploded.
     VariantEnd,
 }
 

@@ -66,7 +66,7 @@ async fn run_effect(shared: Arc<SharedServer>, order: ScheduledInjection) {
             shared.with(|state, now| state.give_client_time(&game, seconds, now));
         }
         ServerFault::ClockJump { by } => {
-            shared.with(|state, now| state.jump_clocks(&game, by, now))
+            shared.with(|state, now| state.jump_clocks(&game, by, now));
         }
         ServerFault::Announce(what) => {
             shared.with(|state, now| state.announce_wrongly(&game, what, now));

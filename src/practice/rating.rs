@@ -44,7 +44,6 @@ impl Rating {
         }
     }
 
-    /// The number shown.
     pub fn shown(&self) -> i32 {
         self.value.round() as i32
     }

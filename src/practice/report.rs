@@ -15,19 +15,14 @@ use super::traffic_log::GameTrace;
 pub struct GameReport {
     /// Its place in the schedule, from nought.
     pub number: usize,
-    /// Its id.
     pub id: String,
     /// The arena that it belonged to.
     pub arena: Option<String>,
     /// Who played the bot.
     pub partner: String,
-    /// The bot's colour.
     pub color: Color,
-    /// How it ended.
     pub status: Status,
-    /// Who won.
     pub winner: Option<Color>,
-    /// Half-moves played.
     pub plies: usize,
     /// Illegal moves that the bot posted.
     pub illegal: u32,
@@ -46,7 +41,6 @@ pub struct GameReport {
 pub struct ScheduleReport {
     /// How many were to be played.
     pub asked: usize,
-    /// Those that began.
     pub games: Vec<GameReport>,
 }
 

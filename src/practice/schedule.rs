@@ -22,7 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What is to be played.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// How many games.
     pub games: usize,
     /// How many at a time.
     pub concurrency: usize,
@@ -30,9 +29,7 @@ pub struct Schedule {
     pub partners: Vec<Partner>,
     /// Whether they play under accounts of people.
     pub people: bool,
-    /// The time control.
     pub time: TimeControl,
-    /// Whether ratings change.
     pub rated: bool,
     /// From the end of a game to the next one.
     pub pause: Duration,
@@ -213,7 +210,7 @@ impl ServerHandle {
             match standing {
                 Some(ChallengeState::Accepted) => return Some(true),
                 Some(ChallengeState::Created | ChallengeState::Offline) => {
-                    changes.changed().await.ok()?
+                    changes.changed().await.ok()?;
                 }
                 Some(ChallengeState::Canceled | ChallengeState::Declined(_)) | None => {
                     return Some(false);

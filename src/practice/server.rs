@@ -38,7 +38,6 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub struct Options {
     /// Where to listen: the loopback unless told otherwise; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// Every duration.
     pub timing: Timing,
     /// Limits that a practice ground may do without.
     pub rules: ServerRules,
@@ -60,7 +59,6 @@ impl Default for Options {
     }
 }
 
-/// The server.
 #[derive(Debug)]
 pub struct Server;
 
@@ -107,7 +105,6 @@ async fn serve(door: Acceptor, router: Router, stop: CancellationToken) {
     }
 }
 
-/// A running server.
 #[derive(Debug)]
 pub struct ServerHandle {
     address: SocketAddr,
@@ -118,7 +115,6 @@ pub struct ServerHandle {
 }
 
 impl ServerHandle {
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -231,7 +227,6 @@ impl ServerHandle {
             .see(|state, now| state.is_online(&name.to_lowercase(), now))
     }
 
-    /// Misbehaviour for tests.
     pub fn faults(&self) -> &Faults {
         &self.shared.faults
     }

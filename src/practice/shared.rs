@@ -236,7 +236,7 @@ impl SharedServer {
             }
             Injection::Call(place, fault) => self.faults.add(place, fault),
             Injection::Stream(channel, stream_fault) => {
-                inner.streams.stream_fault(game, channel, &stream_fault)
+                inner.streams.stream_fault(game, channel, &stream_fault);
             }
             injection @ Injection::World(_) => self.order(game, injection, Duration::ZERO),
         }

@@ -20,10 +20,8 @@ pub(crate) struct GameStreamKey {
     pub(crate) agent: String,
 }
 
-/// Every open stream.
 #[derive(Debug)]
 pub(crate) struct Streams {
-    /// By token.
     events: HashMap<String, Arc<Outbox>>,
     games: HashMap<GameStreamKey, Arc<Outbox>>,
     /// Those who keep a challenge alive, by its id.
@@ -87,7 +85,6 @@ impl Streams {
         self.news.subscribe()
     }
 
-    /// Ends every stream.
     pub(crate) fn close_all(&mut self) {
         let open = self
             .events

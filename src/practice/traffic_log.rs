@@ -30,7 +30,6 @@ const OPENING_WINDOW: u64 = 600;
 /// What the client asked, and how long it was without its streams.
 #[derive(Clone, Debug, Default)]
 pub struct Traffic {
-    /// Calls by place.
     pub calls: BTreeMap<&'static str, u64>,
     /// Answers of status 429.
     pub limited: u64,

@@ -12,19 +12,13 @@ use super::Square;
 pub struct Bitboard(pub u64);
 
 impl Bitboard {
-    /// No square.
     pub const EMPTY: Self = Self(0);
-    /// Every square.
     pub const ALL: Self = Self(!0);
-    /// The light squares.
     pub const LIGHT: Self = Self(0x55aa_55aa_55aa_55aa);
-    /// The dark squares.
     pub const DARK: Self = Self(0xaa55_aa55_aa55_aa55);
     /// The first and the last rank.
     pub const BACK_RANKS: Self = Self(0xff00_0000_0000_00ff);
-    /// The a-file.
     pub const FILE_A: Self = Self(0x0101_0101_0101_0101);
-    /// The h-file.
     pub const FILE_H: Self = Self(0x8080_8080_8080_8080);
 
     /// The squares of one rank, 0 to 7 (only the low three bits count).

@@ -2,7 +2,6 @@
 
 use super::{Bitboard, Color, Move, Position, Role, Square, between, king_attacks};
 
-/// A wing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CastlingSide {
     /// Short: the king goes to the g-file.
@@ -12,7 +11,6 @@ pub enum CastlingSide {
 }
 
 impl CastlingSide {
-    /// Short first.
     pub const ALL: [Self; 2] = [Self::King, Self::Queen];
 
     /// The file the rook starts from, 7 or 0.
@@ -52,7 +50,6 @@ const KEPT: [u8; 64] = {
 pub(crate) const RIGHTS_SQUARES: Bitboard = Bitboard(0x9100_0000_0000_0091);
 
 impl CastlingRights {
-    /// Nobody may castle.
     pub const NONE: Self = Self(0);
 
     const fn bit(color: Color, side: CastlingSide) -> u8 {

@@ -87,9 +87,7 @@ impl FromStr for Color {
 /// One value for each side, indexed by [`Color`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ByColor<T> {
-    /// White's value.
     pub white: T,
-    /// Black's value.
     pub black: T,
 }
 

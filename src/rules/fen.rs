@@ -14,11 +14,8 @@ use super::{Bitboard, CastlingRights, CastlingSide, Color, Piece, Position, Role
 pub enum FenField {
     /// The men, eight ranks from the eighth to the first.
     Board,
-    /// `w` or `b`.
     Turn,
-    /// Castling rights.
     Castling,
-    /// En-passant square.
     EnPassant,
     /// Half-moves since the last pawn move or capture.
     HalfmoveClock,

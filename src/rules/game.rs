@@ -22,7 +22,6 @@ pub struct GameError {
     pub ply: usize,
     /// The word that failed.
     pub token: String,
-    /// Why it failed.
     pub error: UciError,
 }
 
@@ -107,12 +106,10 @@ impl Game {
         &self.keys
     }
 
-    /// The moves played.
     pub fn moves(&self) -> &[Move] {
         &self.moves
     }
 
-    /// Half-moves played.
     pub fn ply(&self) -> usize {
         self.moves.len()
     }

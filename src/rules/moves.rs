@@ -77,7 +77,6 @@ impl Move {
         Self(from.index() as u16 | (to.index() as u16) << 6 | kind << KIND_SHIFT)
     }
 
-    /// The sixteen bits.
     #[inline]
     pub const fn bits(self) -> u16 {
         self.0

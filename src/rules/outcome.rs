@@ -5,14 +5,7 @@ use super::{Color, Position};
 /// The end of a game.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// Somebody has won.
-    Win {
-        /// Who.
-        winner: Color,
-        /// How.
-        by: Win,
-    },
-    /// Nobody has won.
+    Win { winner: Color, by: Win },
     Draw(Draw),
 }
 

@@ -7,15 +7,10 @@ use super::Color;
 pub enum Role {
     /// Pawn: immune to a blast beside it.
     Pawn,
-    /// Knight.
     Knight,
-    /// Bishop.
     Bishop,
-    /// Rook.
     Rook,
-    /// Queen.
     Queen,
-    /// King: never captures.
     King,
 }
 

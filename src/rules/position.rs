@@ -325,7 +325,6 @@ impl Position {
 }
 
 impl Default for Position {
-    /// The start position.
     fn default() -> Self {
         Self::start()
     }

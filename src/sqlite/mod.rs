@@ -23,7 +23,6 @@ pub enum Format {
     Empty,
     /// Ours, of this format.
     Ours(u32),
-    /// Of another program.
     Foreign,
 }
 

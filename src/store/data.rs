@@ -24,7 +24,6 @@ pub struct State {
     pub encounters: Vec<Interaction>,
     /// What was said and granted in single games.
     pub games: Vec<(GameId, Timestamp, GameMemory)>,
-    /// The rating guard.
     pub guards: Vec<GuardRow>,
     /// Notes of any kind, by key.
     pub notes: Vec<(String, String)>,
@@ -45,7 +44,6 @@ pub enum Change {
     Opponent(OpponentRow),
     /// A finished game; the same id replaces.
     Result(FinishedGame),
-    /// Somebody was met.
     Encounter(Interaction),
     /// What was said and granted in a game.
     Game(GameId, Timestamp, GameMemory),
@@ -81,15 +79,11 @@ impl Change {
 pub struct QuotaUse {
     /// The game's or challenge's id, or a name of our own until there is one.
     pub key: String,
-    /// When.
     pub at: Timestamp,
-    /// What.
     pub what: QuotaUseKind,
-    /// With whom.
     pub opponent: Option<UserId>,
 }
 
-/// What was spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuotaUseKind {
     /// A game against a bot, set aside or begun.
@@ -106,18 +100,14 @@ pub enum QuotaUseKind {
 /// Who asked for a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// The opponent.
     Incoming,
-    /// We.
     Outgoing,
 }
 
 /// A span of time that began at a known moment; the beginning tells when a clock was set back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeSpan {
-    /// When it began.
     pub at: Timestamp,
-    /// When it ends.
     pub until: Timestamp,
 }
 
@@ -148,7 +138,6 @@ impl TimeSpan {
 /// What was learned about a limit of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// Which.
     pub name: LimitName,
     /// The number, if the server told another one than assumed, and when.
     pub learned: Option<(u32, Timestamp)>,
@@ -175,7 +164,6 @@ impl Limit {
 pub enum LimitName {
     /// Games between bots a day.
     BotGames,
-    /// Challenge credits.
     Credits,
 }
 
@@ -199,35 +187,27 @@ impl LimitName {
 /// A rest after something did not work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cooldown {
-    /// How long.
     pub span: TimeSpan,
     /// Failures in a row.
     pub failures: u32,
-    /// What happened last.
     pub reason: Option<String>,
 }
 
 /// What is known of one opponent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpponentRow {
-    /// Who.
     pub id: UserId,
-    /// Games we won.
     pub wins: u32,
-    /// Games drawn.
     pub draws: u32,
-    /// Games we lost.
     pub losses: u32,
     /// Rematches in a row.
     pub rematches: u32,
     /// Their own limit of bot games is spent.
     pub spent: Option<TimeSpan>,
-    /// Last met.
     pub seen: Timestamp,
 }
 
 impl OpponentRow {
-    /// Somebody new.
     pub fn new(id: UserId, seen: Timestamp) -> Self {
         Self {
             id,
@@ -244,7 +224,6 @@ impl OpponentRow {
 /// A game that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinishedGame {
-    /// Which.
     pub game: GameId,
     /// Against whom; none for anonymous players.
     pub opponent: Option<UserId>,
@@ -252,19 +231,15 @@ pub struct FinishedGame {
     pub is_bot: bool,
     /// Whether ratings were at stake.
     pub rated: bool,
-    /// Our colour.
     pub color: Option<Side>,
-    /// Who won.
     pub winner: Option<Side>,
     /// The server's word for how it ended.
     pub status: String,
-    /// Half-moves made.
     pub plies: u32,
     /// The first twenty half-moves in UCI, spaces between.
     pub opening: String,
     /// What it did to our rating, once told.
     pub rating_diff: Option<i32>,
-    /// When it ended.
     pub at: Timestamp,
 }
 
@@ -288,26 +263,19 @@ impl FinishedGame {
 /// How a game went for us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GameResult {
-    /// We won.
     Win,
-    /// Nobody won.
     Draw,
-    /// They won.
     Loss,
 }
 
-/// Somebody was met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interaction {
     /// The challenge or game.
     pub id: String,
-    /// What happened.
     pub kind: InteractionKind,
-    /// Who.
     pub opponent: UserId,
     /// Whether that is a bot.
     pub is_bot: bool,
-    /// When.
     pub at: Timestamp,
 }
 
@@ -316,7 +284,6 @@ pub struct Interaction {
 pub enum InteractionKind {
     /// We accepted their challenge.
     Accepted,
-    /// A game began.
     Started,
     /// They never made their first move.
     NoShow,
@@ -349,24 +316,18 @@ impl InteractionKind {
 pub struct GameMemory {
     /// The opponent was greeted.
     pub greeted: bool,
-    /// The spectators were.
     pub greeted_spectators: bool,
     /// The opponent heard our goodbye.
     pub parted: bool,
-    /// The spectators did.
     pub parted_spectators: bool,
-    /// Takebacks granted.
     pub takebacks: u32,
-    /// Draws we offered.
     pub draw_offers: u32,
 }
 
 /// Whom the rating guard counts losses to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum GuardScope {
-    /// Everybody.
     All,
-    /// One opponent.
     Opponent(UserId),
 }
 
@@ -404,8 +365,6 @@ pub struct GuardRow {
 /// A rest from rated games.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RatedPause {
-    /// How long.
     pub span: TimeSpan,
-    /// Why, in words.
     pub reason: String,
 }

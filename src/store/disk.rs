@@ -26,7 +26,6 @@ pub(super) trait Backend: Send {
     fn commit(&mut self, changes: &[Change]) -> Result<(), StoreError>;
 }
 
-/// The open file.
 #[derive(Debug)]
 pub(super) struct Database {
     path: PathBuf,
@@ -77,7 +76,6 @@ impl Database {
             .unwrap();
     }
 
-    /// Pages in use.
     #[cfg(test)]
     pub(super) fn pages(&self) -> u32 {
         self.db

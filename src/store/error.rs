@@ -12,7 +12,6 @@ pub enum StoreError {
     /// The folder cannot be made or written.
     #[error("cannot use the data folder {}: {reason}", path.display())]
     Folder {
-        /// The folder.
         path: PathBuf,
         /// What the system says.
         reason: String,
@@ -24,7 +23,6 @@ pub enum StoreError {
         pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
     )]
     Locked {
-        /// The folder.
         path: PathBuf,
         /// Who, if the lock tells.
         pid: Option<u32>,
@@ -36,9 +34,7 @@ pub enum StoreError {
         path.display()
     )]
     Newer {
-        /// The file.
         path: PathBuf,
-        /// Its format.
         found: u32,
         /// The latest format this program knows.
         known: u32,
@@ -50,20 +46,10 @@ pub enum StoreError {
         path.display(),
         path.display()
     )]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What was seen.
-        reason: String,
-    },
+    Damaged { path: PathBuf, reason: String },
     /// The file cannot be written at the moment.
     #[error("cannot write {}: {reason}", path.display())]
-    Unwritable {
-        /// The file.
-        path: PathBuf,
-        /// What was seen.
-        reason: String,
-    },
+    Unwritable { path: PathBuf, reason: String },
     /// The disk takes too long.
     #[error("the disk has not answered for {0} s")]
     Slow(u64),

@@ -17,7 +17,6 @@ use crate::lichess::{GameId, Side, UserId};
 /// Whole results at hand after a start.
 const RESULTS_AT_HAND: Duration = Duration::from_secs(48 * 3600);
 
-/// Reads everything.
 pub(super) fn everything(db: &Connection, now: Timestamp) -> rusqlite::Result<State> {
     let recent = millis(now.before(RESULTS_AT_HAND));
     let results = format!(

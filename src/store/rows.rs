@@ -25,7 +25,6 @@ pub(super) const LAST_GAMES: &str = "
     WHERE opponent IS NOT NULL AND color IS NOT NULL AND plies >= 2 AND (winner IS NOT NULL
         OR status NOT IN ('created', 'started', 'aborted', 'noStart', 'unknownFinish', 'unknown'))";
 
-/// Writes a change.
 pub(super) fn write(db: &Connection, change: &Change) -> rusqlite::Result<()> {
     match change {
         Change::Spend(row) => spend(db, row),

@@ -35,17 +35,13 @@ pub enum SyzygyError {
     /// The folder cannot be listed.
     #[error("{path}: {source}")]
     Unreadable {
-        /// The folder.
         path: PathBuf,
         /// What the system says.
         source: io::Error,
     },
     /// There is no table in it.
     #[error("{path}: no atomic tables (*.atbw, *.atbz) here")]
-    Empty {
-        /// The folder.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
 }
 
 /// The tables found in some folders.
@@ -66,7 +62,6 @@ struct MaterialTables {
     distances: TableFile,
 }
 
-/// One file.
 #[derive(Debug, Default)]
 struct TableFile {
     exists: bool,

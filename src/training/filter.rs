@@ -9,7 +9,6 @@ use crate::rules::Position;
 /// A score beyond this many centipawns teaches nothing any more.
 const MOST: i16 = 2500;
 
-/// The conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filter {
     /// The greatest score of either side, in centipawns.
@@ -21,7 +20,6 @@ pub struct Filter {
 /// A position to learn from.
 #[derive(Clone, Copy, Debug)]
 pub struct Usable {
-    /// The position.
     pub position: Position,
     /// What the search said, in centipawns for White.
     pub score: i16,

@@ -31,7 +31,6 @@ pub struct Goal {
     pub games: Option<u64>,
     /// So many usable positions of this seed, those of earlier runs included.
     pub positions: Option<u64>,
-    /// So long.
     pub time: Option<Duration>,
 }
 
@@ -40,17 +39,14 @@ pub struct Goal {
 pub struct Generation {
     /// Where the shards are.
     pub folder: PathBuf,
-    /// Where chance starts.
     pub seed: u64,
     /// How the games are played.
     pub rules: SelfPlayRules,
-    /// Games a shard.
     pub shard_games: u64,
     /// Games at the same time, each on a thread of its own.
     pub threads: usize,
     /// Whether the games use only what other programs leave of the cores.
     pub in_background: bool,
-    /// When to stop.
     pub goal: Goal,
 }
 
@@ -59,7 +55,6 @@ pub struct Generation {
 pub struct Progress {
     /// Whole games of this run.
     pub games: u64,
-    /// Their plies.
     pub plies: u64,
     /// Positions that a net may learn from, by the usual filter.
     pub positions: u64,

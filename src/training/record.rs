@@ -13,7 +13,6 @@ pub const NO_SCORE: i16 = i16::MIN;
 const MOST_PLIES: usize = 1024;
 /// Bytes before the plies.
 pub(super) const HEAD: usize = 4;
-/// Bytes a ply.
 const PLY: usize = 4;
 /// Bytes of the checksum.
 const TAIL: usize = 4;
@@ -21,11 +20,8 @@ const TAIL: usize = 4;
 /// How a game ended, seen by White.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GameResult {
-    /// Black won.
     Lost = 0,
-    /// Nobody won.
     Drawn = 1,
-    /// White won.
     Won = 2,
 }
 
@@ -58,7 +54,6 @@ impl GameResult {
 /// One move of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedPly {
-    /// The move.
     pub mv: Move,
     /// What the search said before it, in centipawns for White, a mate as ±(32,000 less its plies);
     /// [`NO_SCORE`] where none was asked.
@@ -68,9 +63,7 @@ pub struct RecordedPly {
 /// One game from the start position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GameRecord {
-    /// Its moves.
     pub plies: Vec<RecordedPly>,
-    /// Its end.
     pub result: GameResult,
 }
 

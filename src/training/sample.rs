@@ -32,7 +32,6 @@ const VALIDATION: u8 = 1;
 pub struct SamplePiece {
     /// Whether it belongs to the side to move.
     pub mine: bool,
-    /// What it is.
     pub role: Role,
     /// Where it stands, as the side to move sees the board.
     pub square: Square,
@@ -177,7 +176,6 @@ pub(super) fn write_head(out: &mut impl Write, count: u64) -> io::Result<()> {
     out.write_all(&head)
 }
 
-/// Writes one sample.
 pub(super) fn write_sample(out: &mut impl Write, sample: &Sample) -> io::Result<()> {
     out.write_all(&sample.0)
 }

@@ -28,7 +28,6 @@ const MATE: i32 = 32_000;
 pub struct SelfPlayRules {
     /// Positions a move is searched for before no further iteration begins.
     pub nodes: u64,
-    /// What judges positions.
     pub evaluator: Evaluator,
 }
 

@@ -41,13 +41,11 @@ pub enum ShardError {
         path: PathBuf,
         /// What was being done.
         doing: &'static str,
-        /// Why it failed.
         source: io::Error,
     },
     /// It is something else.
     #[error("{}: {what}", path.display())]
     Other {
-        /// Which file.
         path: PathBuf,
         /// What is wrong, and what would be right.
         what: String,
@@ -55,13 +53,11 @@ pub enum ShardError {
     /// A byte is not what it was.
     #[error("{}: game {game} of this file, at byte {byte}: {what}", path.display())]
     Broken {
-        /// Which file.
         path: PathBuf,
         /// Which game of the file, from 1.
         game: u64,
         /// Where that game begins.
         byte: usize,
-        /// What is wrong.
         what: String,
     },
 }

@@ -20,22 +20,17 @@ const VALIDATION_OF: u64 = 100;
 /// How samples are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShuffleOptions {
-    /// Which positions.
     pub filter: Filter,
     /// Of a hundred games, how many are kept apart for validation.
     pub validation: u64,
     /// Whether a position that comes twice is kept twice.
     pub keep_duplicates: bool,
-    /// Where chance starts.
     pub seed: u64,
 }
 
-/// What was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shuffled {
-    /// Games read.
     pub games: u64,
-    /// Samples written.
     pub samples: u64,
     /// Those kept apart for validation.
     pub validation: u64,

@@ -17,11 +17,9 @@ const CLASSES: [i16; 7] = [25, 50, 100, 200, 400, 800, 2500];
 /// What is in a set of shards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Files.
     pub shards: usize,
     /// Games by result for White: lost, drawn, won.
     pub results: [u64; 3],
-    /// All plies.
     pub plies: u64,
     /// Plies that a search judged.
     pub judged: u64,
@@ -41,7 +39,6 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// All games.
     pub fn games(&self) -> u64 {
         self.results.iter().sum()
     }
@@ -95,7 +92,6 @@ pub fn stats(shards: &[PathBuf]) -> Result<Stats, ShardError> {
 pub struct Verified {
     /// Games played again without a flaw.
     pub games: u64,
-    /// Their plies.
     pub plies: u64,
     /// Bytes after the last whole games.
     pub tails: u64,

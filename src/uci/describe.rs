@@ -68,7 +68,6 @@ fn result(game: &Game) -> &'static str {
     }
 }
 
-/// What `eval` shows.
 pub(super) fn evaluation(position: &Position, evaluator: &Evaluator) -> String {
     let Some(value) = evaluator.evaluate(position) else {
         return "Evaluation: none (a king is gone)".to_owned();

@@ -27,7 +27,6 @@ impl<W: Write> Output<W> {
         self.write(|writer| writeln!(writer, "{text}"))
     }
 
-    /// Write, then flush.
     pub(super) fn write(&self, write: impl FnOnce(&mut W) -> io::Result<()>) -> io::Result<()> {
         let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         write(&mut writer)?;

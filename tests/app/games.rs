@@ -64,7 +64,7 @@ async fn play(server: &ServerHandle, pace: Duration, stop: &CancellationToken) -
         rated: true,
         people: false,
         pause: Duration::ZERO,
-        pace: pace,
+        pace,
     };
     let games = server.play(BOT, schedule, stop.clone());
     tokio::time::timeout(GUARD, games)

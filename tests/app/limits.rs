@@ -66,7 +66,7 @@ impl Bot {
         let (news, shutdown) = (listeners.subscribe(), Shutdown::default());
         let task = tokio::spawn(bot::run(options, shutdown.clone()));
         Self {
-            memory: memory,
+            memory,
             news,
             shutdown,
             task,

@@ -130,7 +130,7 @@ async fn a_token_revoked_while_it_plays_is_one_alarm_and_no_storm() {
     let span = Duration::from_secs(40) / SPEED;
     trouble
         .plays_through(|server, game| {
-            server.trigger(game, Injection::World(ServerFault::Revoke { span }))
+            server.trigger(game, Injection::World(ServerFault::Revoke { span }));
         })
         .await;
     let traffic = trouble.server.traffic();

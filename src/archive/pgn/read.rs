@@ -24,20 +24,13 @@ const MOST_PLIES: usize = 600;
 pub enum PgnFault {
     /// A game of another kind, which is nobody's mistake.
     #[error("line {line}: {variant} is played here, not atomic chess")]
-    Foreign {
-        /// Where it begins.
-        line: u64,
-        /// What is played.
-        variant: String,
-    },
+    Foreign { line: u64, variant: String },
     /// It is no whole game.
     #[error("line {line}{}: {what}", game.as_ref().map(|game| format!(", game {game}")).unwrap_or_default())]
     Broken {
-        /// Where it begins.
         line: u64,
         /// The game's id, if it has one.
         game: Option<String>,
-        /// What is wrong.
         what: String,
     },
 }

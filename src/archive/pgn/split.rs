@@ -16,21 +16,14 @@ pub(super) enum PgnChunk {
     Game {
         /// The line of its first tag.
         line: u64,
-        /// All of it.
         text: Vec<u8>,
         /// The line of its first move.
         moves: u64,
     },
     /// Text that belongs to no game.
-    Loose {
-        /// Its first line.
-        line: u64,
-    },
+    Loose { line: u64 },
     /// More than any game takes, with no tag in between.
-    Endless {
-        /// Its first line.
-        line: u64,
-    },
+    Endless { line: u64 },
 }
 
 /// Where the reading is.
@@ -50,7 +43,6 @@ enum ReadPosition {
 #[derive(Debug)]
 pub(super) struct PgnChunks<R> {
     source: R,
-    /// Lines read.
     lines: u64,
     /// A line that begins the next piece.
     kept: Option<Vec<u8>>,

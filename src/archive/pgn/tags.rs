@@ -155,13 +155,11 @@ impl Tags {
         named.or_else(of_site)
     }
 
-    /// When it began.
     pub(super) fn began(&self) -> Option<Millis> {
         let date = self.get("UTCDate").or_else(|| self.get("Date"))?;
         dates::of_tags(date, self.get("UTCTime"))
     }
 
-    /// When it ended.
     pub(super) fn ended(&self) -> Option<Millis> {
         dates::of_tags(self.get("UTCEndDate")?, self.get("UTCEndTime"))
     }

@@ -136,7 +136,6 @@ fn challenge() -> ChallengeRecord {
     }
 }
 
-/// The latest first.
 fn events() -> [EventRecord; 2] {
     let event = |at, kind: &str, text: &str, game: Option<&str>| EventRecord {
         at,

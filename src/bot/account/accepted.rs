@@ -31,7 +31,6 @@ pub(super) struct AcceptedChallenge {
     pub(super) stale: bool,
 }
 
-/// The permits held.
 #[derive(Debug, Default)]
 pub(super) struct AcceptedChallenges(Vec<AcceptedChallenge>);
 

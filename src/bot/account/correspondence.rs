@@ -41,12 +41,13 @@ struct CorrespondenceGame {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum VisitState {
-    /// The opponent's turn.
     Waiting,
     /// Our turn, or an end to be seen.
     Due,
     /// A player sits at it.
-    Visited { since: Instant },
+    Visited {
+        since: Instant,
+    },
 }
 
 impl VisitState {

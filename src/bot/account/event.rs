@@ -14,7 +14,6 @@ use crate::lichess::{
     Challenge, ChallengeId, DeclineReason, Error, Event, GameId, GameInfo, UserId,
 };
 
-/// Something that happened.
 #[derive(Clone, Debug)]
 pub enum AccountEvent {
     /// The event stream is open: everything that runs or waits is told again.
@@ -31,28 +30,24 @@ pub enum AccountEvent {
     NoList,
     /// What became of an acceptance.
     Accepted {
-        /// Of which challenge.
         id: ChallengeId,
         /// What the server said.
         answer: AcceptOutcome,
     },
     /// What became of taking our own challenge back.
     Canceled {
-        /// Which challenge.
         id: ChallengeId,
         /// What the server said.
         answer: CallOutcome,
     },
     /// What became of calling off a game for which there is no seat.
     Aborted {
-        /// Which game.
         game: GameId,
         /// What the server said.
         answer: CallOutcome,
     },
     /// A game's player is done.
     Left {
-        /// With which game.
         game: GameId,
         /// Whether it saw the end, or only lost sight of the game.
         seen: bool,
@@ -61,7 +56,6 @@ pub enum AccountEvent {
     Parked(GameId),
     /// Nothing happens in a game any more, or something happens again.
     Standstill {
-        /// Which game.
         game: GameId,
         /// Whether it stands still.
         stands: bool,
@@ -74,7 +68,6 @@ pub enum AccountEvent {
     Rating(i32),
     /// Take nothing new until told otherwise.
     Pause,
-    /// Take challenges again.
     Resume,
     /// Something is wrong that an operator has to look at, or is no longer.
     Alarm(bool),
@@ -89,14 +82,11 @@ pub enum AccountEvent {
 pub enum AccountEffect {
     /// Accept a challenge. One of a bot is in the ledger, and on disk before the call goes out.
     Accept {
-        /// Which.
         id: ChallengeId,
-        /// Whose.
         from: OpponentKind,
         /// Who, if it is somebody in particular.
         opponent: Option<UserId>,
     },
-    /// Decline a challenge.
     Decline(Box<Decline>),
     /// Take our own challenge back.
     Cancel(ChallengeId),
@@ -115,7 +105,6 @@ pub enum AccountEffect {
 /// A challenge that is declined, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decline {
-    /// Which.
     pub id: ChallengeId,
     /// What the challenger is told.
     pub reason: DeclineReason,
@@ -132,17 +121,14 @@ pub struct Decline {
 /// What the server said to an acceptance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AcceptOutcome {
-    /// "ok".
     Done,
     /// Nothing that could be understood.
     Lost,
     /// Our own games against bots are used up; the ledger knows for how long.
     OurDay,
-    /// The challenger's are.
     TheirDay,
     /// Too many calls of this kind.
     Limited(Option<Duration>),
-    /// Understood and refused.
     Refused,
     /// There is no such challenge any more.
     Gone,

@@ -67,7 +67,6 @@ struct GameOrigin {
 }
 
 impl GameOrigin {
-    /// Whoever challenged us.
     fn of(accepted: &AcceptedChallenge) -> Self {
         Self {
             kind: accepted.kind,

@@ -11,7 +11,6 @@ use crate::lichess::{GameId, Player, UserId};
 pub enum OpponentKind {
     /// A person, known or nameless.
     Human,
-    /// A bot account.
     Bot,
 }
 
@@ -34,13 +33,11 @@ impl OpponentKind {
 /// Seats as the operator set them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SlotLimits {
-    /// All of them.
     pub(super) all: usize,
     /// Those of them that bots never get.
     pub(super) for_humans: usize,
 }
 
-/// Seats taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SlotUsage {
     pub(super) all: usize,

@@ -69,7 +69,6 @@ pub(super) async fn mind(
     }
 }
 
-/// Days since 1970.
 fn day_of(moment: Millis) -> u64 {
     moment / millis(DAY)
 }

@@ -202,13 +202,11 @@ fn blank(game: &GameRecord) -> ReviewRecord {
 /// What came of a search.
 #[derive(Debug)]
 enum PositionAnalysis {
-    /// An answer.
     Found(Box<SearchResult>),
     /// It failed; what it said is only some legal move.
     Failed,
     /// Nothing, for far too long, or nothing that was searched.
     Silent,
-    /// A game began.
     Interrupted,
 }
 

@@ -49,7 +49,6 @@ pub enum Ineligible {
     /// It begins from a position of its own.
     #[error("it begins from a position of its own")]
     Position,
-    /// It is over.
     #[error("it is over")]
     Over,
     /// It wants a password that we do not have.

@@ -7,9 +7,7 @@ use crate::lichess::{Arena, GameId, GameInfo, JoinOptions};
 /// What came of a join.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JoinOutcome {
-    /// We are in.
     Done,
-    /// Nobody knows.
     Lost,
     /// Such calls pause for so long.
     Limited(Duration),
@@ -21,16 +19,13 @@ pub enum JoinOutcome {
     Gone,
 }
 
-/// Something that happened.
 #[derive(Clone, Debug)]
 pub enum ArenaEvent {
-    /// Time has passed.
     Tick,
     /// The tournaments of the moment.
     Listed(Vec<Arena>),
     /// They could not be had; such calls pause for so long.
     NotListed(Option<Duration>),
-    /// One tournament.
     Shown(Box<Arena>),
     /// It could not be had; whether there is none.
     NotShown(String, bool),
@@ -55,6 +50,5 @@ pub enum ArenaEffect {
     Show(String),
     /// Join it, or say that we are there.
     Join(String, JoinOptions),
-    /// Leave it.
     Leave(String),
 }

@@ -48,7 +48,6 @@ enum ArenaState {
     Unknown,
     /// It is joined when it is about to begin.
     Ahead,
-    /// We are in.
     In,
     /// We are leaving it.
     Leaving,
@@ -321,7 +320,6 @@ impl ArenaSchedule {
         out
     }
 
-    /// What time brings.
     fn pass(&mut self, now: Instant, out: &mut Vec<ArenaEffect>) {
         let shut = &mut self.shut;
         self.plans.retain(|id, plan| {

@@ -24,7 +24,6 @@ pub(super) enum MissedResult {
     Running,
     /// We do not play in it.
     Foreign,
-    /// It is over.
     Over(Box<MissedGame>),
 }
 

@@ -24,7 +24,6 @@ const LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
 pub(super) enum LookupOutcome {
     /// The game as it ended; or one that is none of ours.
     Settled,
-    /// It goes on.
     Running,
     /// There is no such game.
     Nothing,

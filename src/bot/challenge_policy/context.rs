@@ -8,7 +8,6 @@ use crate::lichess::UserId;
 /// What is going on while a challenge is judged.
 #[derive(Clone, Debug)]
 pub struct ChallengeContext<'a> {
-    /// Our account.
     pub me: &'a UserId,
     /// Our rating in atomic, if there is one.
     pub rating: Option<i32>,
@@ -42,7 +41,6 @@ pub struct OpponentHistory {
 /// Whether another game may begin with a challenger of this kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Availability {
-    /// It may.
     Open,
     /// Every seat is taken that this kind may have.
     Full,

@@ -218,7 +218,6 @@ impl fmt::Display for ChallengeRule {
 /// A rule that speaks against a challenge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Which.
     pub rule: ChallengeRule,
     /// What the challenger would be told if it were the only one.
     pub reason: DeclineReason,

@@ -12,7 +12,6 @@ const HARMLESS_RULES: [&str; 4] = ["noRematch", "noGiveTime", "noClaimWin", "noE
 /// Whether whoever is welcome is asked about the operator's taste too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RuleScope {
-    /// Everything.
     All,
     /// Only what nobody is spared.
     Necessary,

@@ -10,7 +10,6 @@ use crate::lichess::{Challenge, ChallengeStatus, Compat, DeclineReason, Player};
 /// What is done about a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It is taken.
     Accept,
     /// It is declined, and this is what the challenger is told.
     Decline(DeclineReason),
@@ -21,7 +20,6 @@ pub enum Decision {
 /// The judgement of a challenge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyVerdict {
-    /// What is done.
     pub decision: Decision,
     /// Every rule that speaks against it, the one that decides first.
     pub violations: Vec<Violation>,
@@ -62,7 +60,6 @@ impl PolicyVerdict {
     }
 }
 
-/// Judges a challenge.
 pub fn judge_challenge(
     challenge: &Challenge,
     compat: Option<Compat>,

@@ -17,11 +17,9 @@ const MARK: char = '!';
 pub(super) enum ChatCommand {
     /// What can be asked.
     Help,
-    /// Who we are.
     Name,
     /// What the engine thinks of the game.
     Eval,
-    /// Both clocks.
     Clock,
     /// How the games between us went.
     Stats,

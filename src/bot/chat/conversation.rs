@@ -20,12 +20,9 @@ const SERVER: &str = "lichess";
 /// The plies in which a first move is made.
 const FIRST_PLIES: usize = 2;
 
-/// Who plays whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Players {
-    /// Our name.
     pub me: String,
-    /// The opponent's name.
     pub opponent: String,
     /// The opponent's account, if it has one.
     pub opponent_id: Option<UserId>,
@@ -33,11 +30,8 @@ pub struct Players {
     pub opponent_is_bot: bool,
     /// Whether anybody could read us: the server's own engine cannot.
     pub opponent_reads: bool,
-    /// Our colour.
     pub us: Side,
-    /// The engine's name.
     pub engine: &'static str,
-    /// Its version.
     pub version: &'static str,
 }
 
@@ -60,20 +54,15 @@ impl Players {
 /// What was said in a game before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChatState {
-    /// The greeting.
     pub greeted: bool,
-    /// The goodbye.
     pub parted: bool,
 }
 
 /// How the games against one opponent went, from our side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScoreTally {
-    /// Won.
     pub wins: u32,
-    /// Drawn.
     pub draws: u32,
-    /// Lost.
     pub losses: u32,
 }
 

@@ -16,11 +16,8 @@ const LOGGED: usize = 200;
 /// A line to be said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatMessage {
-    /// In which game.
     pub game: GameId,
-    /// In which room.
     pub room: Room,
-    /// What.
     pub text: String,
     /// What it is for.
     pub kind: MessageKind,
@@ -91,20 +88,15 @@ impl OutcomeReceiver {
 /// What a line is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageKind {
-    /// The game begins.
     Greeting,
-    /// It is over.
     Goodbye,
-    /// Somebody asked.
     Answer,
-    /// The operator speaks.
     Operator,
 }
 
 /// Why a line of the operator's is not said.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChatError {
-    /// Nothing to say.
     #[error("there is nothing to say")]
     Empty,
     /// The server would refuse it.

@@ -11,7 +11,6 @@ use crate::lichess::GameId;
 
 /// Lines that wait in one game.
 const MOST_A_GAME: usize = 8;
-/// Games with lines.
 const MOST_GAMES: usize = 256;
 /// How long a line is worth saying.
 const LIFE: Duration = Duration::from_secs(30);
@@ -83,7 +82,6 @@ impl PendingMessages {
         with_lines.map(|waiting| waiting.free).min()
     }
 
-    /// Whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.games.iter().all(|waiting| waiting.lines.is_empty())
     }

@@ -206,7 +206,6 @@ impl EventLoop {
         }
     }
 
-    /// How things are.
     pub(in crate::bot) fn status(&self) -> Status {
         let state = if self.shutdown.has_begun() {
             BotPhase::Draining

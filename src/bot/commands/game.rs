@@ -21,7 +21,6 @@ const TRIES: u32 = 3;
 pub(in crate::bot) enum GameCommand {
     /// As if it had never begun.
     Aborted,
-    /// Lost by us.
     Resigned,
 }
 

@@ -174,7 +174,6 @@ impl EventLog {
         self.change(|log, now| log.opened(header, us, game, state, slot, now));
     }
 
-    /// A move stands.
     pub(in crate::bot) fn moved(&self, game: &GameId, moved: &MovePlayed, note: MoveNote) {
         self.change(|state, now| state.moved(game.as_str(), moved, note, now));
     }

@@ -5,7 +5,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The latest entries.
 #[derive(Debug)]
 pub(super) struct RingBuffer<T> {
     entries: VecDeque<RingEntry<T>>,

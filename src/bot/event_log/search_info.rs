@@ -29,7 +29,6 @@ pub struct SearchInfo {
     pub seldepth: u32,
     /// What the position is worth to us.
     pub score: ScoreRecord,
-    /// Positions visited.
     pub nodes: u64,
     /// Positions visited a second.
     pub nps: u64,
@@ -43,7 +42,6 @@ pub struct SearchInfo {
     pub san: Vec<String>,
 }
 
-/// What is searched.
 #[derive(Clone, Copy, Debug)]
 struct SearchRoot {
     position: Position,

@@ -40,12 +40,9 @@ pub struct LiveGame {
     pub thinking: Option<SearchInfo>,
 }
 
-/// Both clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Clocks {
-    /// White's.
     pub white: Option<Millis>,
-    /// Black's.
     pub black: Option<Millis>,
     /// When the server stated them.
     pub stated: Millis,
@@ -67,7 +64,6 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
         self.games.is_empty() && self.challenges.is_empty() && self.events.is_empty()
     }
@@ -88,7 +84,6 @@ struct LoggedGame {
 pub(super) struct LogState {
     pub(super) version: u64,
     games: BTreeMap<String, LoggedGame>,
-    /// The oldest first.
     ended: VecDeque<LoggedGame>,
     /// Games that had not ended when the program did, as the archive has them.
     known: HashMap<String, GameRecord>,
@@ -197,7 +192,6 @@ impl LogState {
         }
     }
 
-    /// A move stands.
     pub(super) fn moved(&mut self, id: &str, moved: &MovePlayed, note: MoveNote, now: Millis) {
         let revision = self.next();
         if let Some(page) = self.games.get_mut(id)

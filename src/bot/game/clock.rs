@@ -31,7 +31,6 @@ pub struct ClockState {
 /// Whether and how the clock runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockKind {
-    /// It runs.
     Running,
     /// The first move of a side: it stands.
     Standing,

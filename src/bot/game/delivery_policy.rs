@@ -41,10 +41,7 @@ pub enum NextStep {
         wait: Duration,
     },
     /// Send the same move again.
-    Repeat {
-        /// When.
-        at: Instant,
-    },
+    Repeat { at: Instant },
     /// Open the stream anew and look.
     Look(AfterReopen),
 }

@@ -15,12 +15,10 @@ use crate::rules::{Move, Position};
 /// The number of a search or of a sent move. An answer with an old number is ignored.
 pub type RequestId = u64;
 
-/// Something that happened.
 #[derive(Clone, Debug)]
 pub enum GameInput {
     /// The first line of an opened game stream.
     Full {
-        /// The line.
         full: Box<GameFull>,
         /// When the opening was asked for: what the server knew before may be missing.
         opened: Instant,
@@ -28,12 +26,7 @@ pub enum GameInput {
         at: Instant,
     },
     /// A later line of the stream.
-    State {
-        /// The line.
-        state: Box<GameState>,
-        /// When it arrived.
-        at: Instant,
-    },
+    State { state: Box<GameState>, at: Instant },
     /// The opponent left or came back.
     Gone(OpponentGone),
     /// The server refuses to open the game's stream: no such game, not ours, or not for bots.
@@ -42,28 +35,24 @@ pub enum GameInput {
     GameFinish,
     /// A search has ended.
     Thought {
-        /// Which search.
         request_id: RequestId,
         /// What came of it.
         thought: SearchResult,
     },
     /// The answer to [`Action::TakeBest`].
     BestSoFar {
-        /// Which search.
         request_id: RequestId,
         /// The best move it knows, if any.
         best: Option<Move>,
     },
     /// What became of a sent move.
     Posted {
-        /// Which sending.
         request_id: RequestId,
         /// What the server said.
         answer: CallOutcome,
     },
     /// What became of another request.
     Asked {
-        /// Which.
         request: GameRequest,
         /// What the server said.
         answer: CallOutcome,
@@ -79,14 +68,11 @@ pub enum CallOutcome {
     Done,
     /// Nothing, or nothing meant for us: time-out, reset, 5xx, a page of HTML.
     Lost,
-    /// Too many requests.
     Limited {
         /// The wait advised, if any.
         wait: Option<Duration>,
     },
-    /// Understood and refused.
     Refused {
-        /// The status code.
         status: u16,
         /// What the server said, for the log and for one well-known text.
         text: String,
@@ -103,7 +89,6 @@ pub enum GameEffect {
         /// The number of this search; an earlier one is stopped. One that pondered under this
         /// number goes on instead.
         request_id: RequestId,
-        /// Its limits.
         limits: Limits,
     },
     /// Search the position after a reply that the opponent has not played yet. Once it has, a
@@ -111,19 +96,13 @@ pub enum GameEffect {
     Ponder {
         /// The number of this search.
         request_id: RequestId,
-        /// The reply.
         reply: Move,
-        /// Its limits.
         limits: Limits,
     },
     /// Report the best move so far of a search.
-    TakeBest {
-        /// Which search.
-        request_id: RequestId,
-    },
+    TakeBest { request_id: RequestId },
     /// No search is wanted any more.
     StopThinking,
-    /// Send a move.
     Post {
         /// The number of this sending.
         request_id: RequestId,
@@ -153,18 +132,14 @@ pub enum GameEffect {
 /// Whether a move carries a draw offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrawOffer {
-    /// It does.
     Yes,
-    /// It does not.
     No,
 }
 
 /// A request other than a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GameRequest {
-    /// Abort the game.
     Abort,
-    /// Resign the game.
     Resign,
     /// Agree to the opponent's draw.
     AcceptDraw,
@@ -227,7 +202,6 @@ pub struct MovePlayed {
     pub ply: usize,
     /// The position before it.
     pub before: Position,
-    /// The move.
     pub played: Move,
     /// Whether it is ours.
     pub ours: bool,
@@ -240,19 +214,14 @@ pub struct MovePlayed {
 /// How a game ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// The game.
     pub game: GameId,
     /// The status; none when the server no longer knows the game.
     pub status: Option<Status>,
-    /// Who won.
     pub winner: Option<Side>,
-    /// Our colour.
     pub us: Option<Side>,
-    /// The opponent's name.
     pub opponent: String,
     /// How many moves were made.
     pub plies: usize,
-    /// The last position.
     pub fen: String,
 }
 
@@ -285,7 +254,6 @@ pub enum Anomaly {
     /// Another move of ours than the one we sent stands on the list.
     #[error("the server shows {theirs} where {ours} was sent")]
     Overruled {
-        /// What was sent.
         ours: Move,
         /// What the list has.
         theirs: Move,
@@ -293,25 +261,16 @@ pub enum Anomaly {
     /// A sent move was refused.
     #[error("the server refuses {uci} with status {status}: {text}")]
     Refused {
-        /// The move.
         uci: String,
-        /// The status code.
         status: u16,
-        /// What it said.
         text: String,
     },
     /// A move was answered "ok", and no state shows it.
     #[error("{uci} was accepted and is not on the list")]
-    Unshown {
-        /// The move.
-        uci: String,
-    },
+    Unshown { uci: String },
     /// A sent move was refused for the rate.
     #[error("rate limited while {uci} is owed")]
-    Limited {
-        /// The move.
-        uci: String,
-    },
+    Limited { uci: String },
     /// The search did not answer in time.
     #[error("the search is late: the best move so far is played")]
     Late,

@@ -200,10 +200,10 @@ impl GameMachine {
                 thought,
             } => self.thought(request_id, thought, now, &mut out),
             GameInput::BestSoFar { request_id, best } => {
-                self.best_so_far(request_id, best, now, &mut out)
+                self.best_so_far(request_id, best, now, &mut out);
             }
             GameInput::Posted { request_id, answer } => {
-                self.posted(request_id, &answer, now, &mut out)
+                self.posted(request_id, &answer, now, &mut out);
             }
             GameInput::Asked { request, answer } => self.asked(request, &answer, now, &mut out),
             GameInput::Tick => self.tick(now, &mut out),

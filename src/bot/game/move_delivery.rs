@@ -135,7 +135,7 @@ impl GameMachine {
                 text: text.clone(),
             })),
             CallOutcome::Limited { .. } => {
-                out.push(GameEffect::Note(Anomaly::Limited { uci: uci() }))
+                out.push(GameEffect::Note(Anomaly::Limited { uci: uci() }));
             }
             CallOutcome::Done | CallOutcome::Lost | CallOutcome::Gone => {}
         }

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 use crate::bot::game::clock::{ClockKind, ClockState};
 use crate::config;
 
-/// Own moves remembered.
 const WINDOW: usize = 128;
 /// Of a hundred moves so many cost no more than what is learned.
 const USUAL: usize = 95;

@@ -11,9 +11,7 @@ use crate::rules::Move;
 /// Where we sit: what is known of a game before its stream is open.
 #[derive(Clone, Debug)]
 pub struct GameParams {
-    /// The game.
     pub game: GameId,
-    /// Our account.
     pub me: UserId,
     /// Our colour, if the event that announced the game told it.
     pub color: Option<Side>,
@@ -26,7 +24,6 @@ pub struct GameParams {
 /// What was done in a game before its table was set up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResumeState {
-    /// Takebacks granted.
     pub takebacks: u32,
     /// Our offers of a draw.
     pub draw_offers: u32,
@@ -53,7 +50,6 @@ impl GameParams {
 pub struct UnconfirmedMove {
     /// The moves it was sent after.
     pub after: Vec<Move>,
-    /// The move.
     pub played: Move,
 }
 
@@ -64,7 +60,6 @@ pub struct UnconfirmedMove {
     reason = "each is a fact of its own that the server states"
 )]
 pub struct GameSetup {
-    /// Our colour.
     pub us: Side,
     /// Our name as it is shown.
     pub me: String,

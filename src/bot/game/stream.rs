@@ -16,9 +16,7 @@ use crate::lichess::{Client, Disconnect, Error, GameBackoff, GameEvent, GameId, 
 pub(in crate::bot) enum GameStreamEvent {
     /// A line of the stream.
     Line {
-        /// What it says.
         event: GameEvent,
-        /// When it arrived.
         at: Instant,
         /// When the opening of this stream was asked for.
         opened: Instant,
@@ -200,7 +198,7 @@ impl SupervisedGameStream {
                     fed = Some(GameStreamEvent::Limited(advised.unwrap_or(wait)));
                 }
                 Error::Gone { .. } | Error::Refused { status: 400, .. } => {
-                    fed = Some(GameStreamEvent::Refused)
+                    fed = Some(GameStreamEvent::Refused);
                 }
                 // The account or the token: slowly, an alarm is out.
                 Error::Refused { .. } => wait = wait.max(self.least_pause),

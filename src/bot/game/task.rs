@@ -175,7 +175,6 @@ impl GameTask {
         }
     }
 
-    /// Whatever happens next.
     async fn next(&mut self, on_game_finish: &Notify) -> Option<GameInput> {
         let next_timeout = self.machine.next_timeout();
         tokio::select! {

@@ -18,7 +18,6 @@ const ENGINE_SHARE: f64 = 0.55;
 const TIMER_SHARE: f64 = 0.65;
 /// The part of the usable time that a move may take at most, beside a few increments.
 const LONGEST_PART: u32 = 4;
-/// Those increments.
 const LONGEST_INCREMENTS: u32 = 4;
 /// The part of its time by which a search may be late before the game's own timer steps in.
 const LATE_PART: u32 = 4;

@@ -23,7 +23,6 @@ enum ChallengeOutcome {
     Stands(Box<Challenge>, Box<ChallengeStream>),
 }
 
-/// Makes the calls.
 pub(super) struct MatchmakingCalls {
     client: Client,
     state: BotState,

@@ -19,7 +19,6 @@ pub enum Initiator {
 /// A challenge to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChallengeRequest {
-    /// Who is asked.
     pub to: UserId,
     /// What kind of account that is.
     pub target: ChallengeTarget,
@@ -27,7 +26,6 @@ pub struct ChallengeRequest {
     pub profile: Profile,
     /// The colour we want.
     pub color: ColorChoice,
-    /// Who wants it.
     pub origin: Initiator,
 }
 

@@ -18,9 +18,7 @@ const MIDDLING: u32 = 6;
 /// What an attempt came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptOutcome {
-    /// They said no.
     Declined(DeclineReason),
-    /// They said nothing.
     Silent,
     /// The server does not let us ask them.
     Barred,
@@ -37,7 +35,6 @@ pub struct Cooldown {
     pub first: Duration,
     /// The longest it gets.
     pub most: Duration,
-    /// Why.
     pub reason: &'static str,
 }
 

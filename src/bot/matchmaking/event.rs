@@ -31,17 +31,14 @@ pub trait Directory {
 )]
 #[derive(Clone, Copy)]
 pub struct MatchContext<'a> {
-    /// The moment.
     pub now: Instant,
     /// The same by the calendar.
     pub moment: Timestamp,
     /// Seats that a challenge of ours may take.
     pub spare: usize,
-    /// Games that run.
     pub games: usize,
     /// Whether a challenge of ours holds a seat.
     pub held: bool,
-    /// What others know.
     pub directory: &'a dyn Directory,
 }
 
@@ -71,7 +68,6 @@ pub enum NotCreated {
     Unauthorized,
 }
 
-/// Something that happened.
 #[derive(Clone, Debug)]
 pub enum MatchmakingEvent {
     /// Time has passed, or seats have changed.
@@ -86,7 +82,6 @@ pub enum MatchmakingEvent {
     NotSeen,
     /// The server has made our challenge.
     Created(Box<Challenge>),
-    /// It has not.
     NotCreated(NotCreated),
     /// Our pending challenges, after an answer was lost; nothing if they could not be had.
     Found(Option<Vec<Challenge>>),
@@ -111,11 +106,9 @@ pub enum MatchmakingEffect {
     Find,
     /// Our challenge has this id.
     Held(ChallengeId),
-    /// Withdraw it.
     Withdraw,
     /// It is gone: give the seat back.
     Release,
-    /// Keep a rest.
     Rest(Cooldown),
     /// Say that this user is not challenged, though the operator wants it, and why.
     Unasked(UserId, String),

@@ -18,7 +18,6 @@ pub(super) const MOST_ORDERS: usize = 8;
 pub struct ManualChallenge {
     /// Who is to be challenged.
     pub user: UserId,
-    /// To what.
     pub profile: Profile,
     /// The colour we want.
     pub color: ColorChoice,
@@ -27,10 +26,8 @@ pub struct ManualChallenge {
 /// Why an order is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ManualChallengeError {
-    /// It names ourselves.
     #[error("that is our own account")]
     Ourselves,
-    /// It names nobody.
     #[error("{0:?} is no account name: 2 to 30 letters, digits, _ and -")]
     NoName(String),
     /// It names a profile that the config lacks.
@@ -104,7 +101,6 @@ impl ManualChallenge {
         self
     }
 
-    /// With this colour.
     #[must_use]
     pub fn with_color(mut self, color: Option<ColorChoice>) -> Self {
         self.color = color.unwrap_or(self.color);

@@ -58,7 +58,6 @@ pub(super) struct GamePair {
     pub(super) until: Instant,
 }
 
-/// Looks for games.
 #[derive(Debug)]
 pub struct Matchmaker {
     pub(super) me: UserId,

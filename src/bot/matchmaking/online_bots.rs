@@ -19,7 +19,6 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// A bot of the list, as far as it matters here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// Who.
     pub id: UserId,
     /// The rating in atomic; none if it never played that.
     pub rating: Option<i32>,

@@ -15,11 +15,9 @@ use crate::lichess::UserId;
 /// The names that an address had, and the mark that it gave them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CachedList {
-    /// The address.
     pub(super) url: String,
     /// What the server calls this version of it.
     pub(super) etag: Option<String>,
-    /// The names.
     pub(super) names: Vec<UserId>,
 }
 

@@ -281,7 +281,6 @@ impl ListRefresher {
         }
     }
 
-    /// It was read.
     fn recovered(&mut self, key: &str) {
         self.read.insert(key.to_owned(), Instant::now());
         if self.failing.remove(key).is_some() {

@@ -8,7 +8,6 @@ use crate::store::Timestamp;
 
 /// What counts as lately.
 const LATELY: Duration = Duration::from_secs(3 * 3600);
-/// The forecast's grain.
 const STEP: Duration = Duration::from_secs(300);
 
 /// How long the budget lasts.

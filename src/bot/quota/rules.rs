@@ -29,7 +29,6 @@ impl Default for QuotaRules {
 /// Whether something may be done now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permit {
-    /// It may.
     Granted,
     /// Not before this moment.
     Later {
@@ -60,7 +59,6 @@ pub enum Denied {
     Pace,
     /// The day's challenge credits are spent.
     Credits,
-    /// The minute's are.
     CreditsAMinute,
 }
 
@@ -83,7 +81,6 @@ impl Denied {
 pub enum ChallengeTarget {
     /// A bot: 1 credit.
     Bot,
-    /// A person: 5.
     Human,
     /// Somebody who follows us: nothing.
     Follower,
@@ -107,7 +104,6 @@ pub struct Budget {
     pub games: u32,
     /// Of these, incoming ones begun or set aside in the last 24 hours.
     pub incoming: u32,
-    /// Outgoing ones.
     pub outgoing: u32,
     /// The most that may be outgoing.
     pub outgoing_share: u32,

@@ -408,7 +408,6 @@ enum Deed {
     Back(u16),
     /// The program starts again with what was kept.
     Restart,
-    /// The server refuses.
     Refused(Option<u16>),
 }
 

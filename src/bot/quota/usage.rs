@@ -20,7 +20,6 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// Credits that may go in a minute.
 const CREDITS_A_MINUTE: u32 = 25;
 
-/// The ledger.
 #[derive(Clone, Debug)]
 pub struct Quota {
     rules: QuotaRules,

@@ -34,7 +34,6 @@ pub type WallClock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 /// The operator's rules, as far as they are the memory's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StateRules {
-    /// Of the ledger.
     pub quota: QuotaRules,
     /// Of the rating guard.
     pub guard: RatingGuardRules,
@@ -126,7 +125,6 @@ impl BotState {
         inner.guard.set_rules(rules.guard);
     }
 
-    /// The present moment.
     pub fn now(&self) -> Timestamp {
         Timestamp::from((self.clock)())
     }
@@ -147,7 +145,6 @@ impl BotState {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks something up.
     pub(super) fn look<T>(&self, look: impl FnOnce(&Inner, Timestamp) -> T) -> T {
         self.change(|inner, now, _| look(inner, now))
     }

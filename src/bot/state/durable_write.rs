@@ -30,9 +30,7 @@ const UNADVISED_REST: Duration = Duration::from_secs(60);
 pub enum QuotaCall {
     /// Accepting a person's challenge.
     Accept,
-    /// Accepting a bot's.
     AcceptBot,
-    /// Making one.
     Challenge,
 }
 
@@ -46,7 +44,6 @@ impl DurableWrite {
         Self(Box::pin(write))
     }
 
-    /// Nothing to write.
     pub fn none() -> Self {
         Self::of(std::future::ready(Ok(())))
     }

@@ -69,7 +69,6 @@ impl<K: Clone + Eq + Hash, T> IndexedQueue<K, T> {
         Some(entry)
     }
 
-    /// The oldest first.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.entries.iter().map(|(_, entry)| entry)
     }

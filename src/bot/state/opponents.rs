@@ -32,7 +32,6 @@ const MOST_RESULTS: usize = 20_000;
 /// A game has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartedGame {
-    /// Which.
     pub game: GameId,
     /// Against whom; none for anonymous players.
     pub opponent: Option<UserId>,
@@ -49,11 +48,8 @@ pub struct StartedGame {
 /// What is known of an opponent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpponentRecord {
-    /// Games we won.
     pub wins: u32,
-    /// Games drawn.
     pub draws: u32,
-    /// Games we lost.
     pub losses: u32,
     /// Games begun in the last 24 hours.
     pub games_today: u32,
@@ -72,13 +68,11 @@ pub struct OpponentRecord {
 pub struct KnownGame {
     /// The first twenty half-moves in UCI, spaces between.
     pub opening: String,
-    /// Our colour.
     pub color: Side,
     /// How it went for us.
     pub result: GameResult,
 }
 
-/// Everybody we met.
 #[derive(Debug)]
 pub(super) struct Opponents {
     rows: HashMap<UserId, OpponentRow>,

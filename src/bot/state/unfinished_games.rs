@@ -14,7 +14,6 @@ const OPEN: &str = "open ";
 /// A game whose end is still to be counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnfinishedGame {
-    /// Which.
     pub game: GameId,
     /// When we first heard of it.
     pub since: Timestamp,

@@ -15,7 +15,6 @@ pub struct Alerts {
     /// `MEGATON_WEBHOOK` goes before it. A relative path in a file is read from that file's folder.
     #[serde(with = "units::path")]
     pub webhook_file: Option<PathBuf>,
-    /// What is sent.
     pub format: AlertFormat,
     /// Most messages in an hour.
     pub per_hour: usize,
@@ -31,7 +30,6 @@ pub enum AlertFormat {
     /// One object whose `text` and `content` are what chat services show.
     #[default]
     Json,
-    /// The line alone.
     Text,
 }
 

@@ -43,9 +43,7 @@ pub struct Challenge {
 pub struct Visitors {
     /// Play them at all.
     pub accept: bool,
-    /// Play rated games.
     pub rated: bool,
-    /// Play casual games.
     pub casual: bool,
     /// Least time on the clock at the start.
     #[serde(with = "units::seconds")]
@@ -88,7 +86,6 @@ pub struct Visitors {
     pub at_once: u32,
     /// Challenges accepted from one opponent within [`Visitors::repeat_window`].
     pub repeats: u32,
-    /// See [`Visitors::repeats`].
     #[serde(with = "units::seconds")]
     pub repeat_window: Duration,
     /// Rematches in a row with one opponent.
@@ -103,11 +100,8 @@ pub struct Visitors {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ColorWish {
-    /// Either.
     Any,
-    /// White for us.
     White,
-    /// Black for us.
     Black,
 }
 
@@ -115,7 +109,6 @@ pub enum ColorWish {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Games against bots.
     pub bot_games: u32,
     /// Challenges sent: a bot costs one, a human five.
     pub challenge_credits: u32,

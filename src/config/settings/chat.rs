@@ -10,9 +10,7 @@ use crate::config::units;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Chat {
-    /// Greet humans.
     pub humans: bool,
-    /// Greet bots.
     pub bots: bool,
     /// Said to the opponent as the game begins; empty for nothing.
     pub greeting: String,

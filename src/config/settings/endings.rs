@@ -24,7 +24,6 @@ pub struct Draw {
     pub moves: u32,
     /// No draw before this many plies.
     pub ply: u32,
-    /// Offers a game.
     pub offers: u32,
 }
 

@@ -42,7 +42,6 @@ pub struct Engine {
 pub struct Variety {
     /// Leave them at all.
     pub enabled: bool,
-    /// Before this ply.
     pub plies: u32,
     /// What another move may cost, in centipawns.
     pub loss: u32,

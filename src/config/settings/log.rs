@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
-    /// How much.
     pub level: Level,
-    /// In which form.
     pub format: Format,
 }
 
@@ -18,7 +16,6 @@ pub struct Log {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Nothing.
     Off,
     /// What needs the operator.
     Error,

@@ -54,7 +54,6 @@ pub struct Profile {
     /// Time added a move.
     #[serde(with = "units::seconds")]
     pub increment: Duration,
-    /// Rated or casual.
     pub rated: bool,
     /// How often it is drawn, beside the others' weights.
     pub weight: u32,
@@ -78,7 +77,6 @@ pub enum Prefer {
     Strongest,
     /// The one rated lowest.
     Weakest,
-    /// Anyone.
     Random,
 }
 
@@ -102,7 +100,6 @@ pub struct Arena {
     /// Most time added a move.
     #[serde(with = "units::seconds")]
     pub max_increment: Duration,
-    /// Rated arenas only.
     pub rated_only: bool,
     /// Arenas at the same time.
     pub most: u32,

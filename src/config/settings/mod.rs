@@ -58,17 +58,14 @@ pub struct Config {
     pub game: Game,
     /// Draws that it takes and offers.
     pub draw: Draw,
-    /// When it resigns.
     pub resign: Resign,
     /// What it takes back.
     pub takeback: Takeback,
-    /// What it says.
     pub chat: Chat,
     /// How it leaves beaten tracks.
     pub variety: Variety,
     /// When it stops rated play.
     pub guard: Guard,
-    /// How it ends.
     pub shutdown: ShutdownRules,
     /// Where its page is.
     pub panel: Panel,

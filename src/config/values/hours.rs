@@ -20,7 +20,6 @@ pub struct Hours {
 }
 
 impl Hours {
-    /// The whole day.
     pub fn always() -> Self {
         Self {
             text: "0-24".to_owned(),

@@ -14,13 +14,9 @@ pub struct Template<'t>(pub &'t str);
 /// What is filled in.
 #[derive(Debug, Clone, Copy)]
 pub struct Words<'w> {
-    /// Our name.
     pub me: &'w str,
-    /// The opponent's.
     pub opponent: &'w str,
-    /// The engine's.
     pub engine: &'w str,
-    /// Its version.
     pub version: &'w str,
 }
 

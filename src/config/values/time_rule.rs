@@ -31,7 +31,6 @@ const LONGEST_BASE: u64 = 10_800;
 pub enum TimeRule {
     /// Every control of a speed.
     Speed(Speed),
-    /// One control.
     Exact {
         /// Time on the clock at the start.
         base: Duration,

@@ -21,7 +21,6 @@ use crate::rules::{Bitboard, Color, Position, Role, Square};
 const MOST_MEN: usize = 32;
 /// So many men that differ are no more than one move makes, nearly always.
 const A_MOVE: usize = 5;
-/// No view.
 const NONE: u8 = u8::MAX;
 
 /// The men that hidden units were computed for.

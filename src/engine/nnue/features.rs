@@ -18,7 +18,6 @@ const HALF: u16 = INPUTS as u16 / 2;
 /// How the inputs are split by the own king's place. The numbers are those of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
-    /// Not at all.
     Plain = 0,
     /// In four: in the corner of the back rank (a or b after mirroring), in its middle (c or d), off
     /// the back rank, and beside the enemy king wherever that is.

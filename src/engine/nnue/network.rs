@@ -45,7 +45,6 @@ const _: () = {
 /// The measures of a net.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
-    /// The inputs.
     pub layout: Layout,
     /// Hidden units for each side's view: a multiple of 32, up to [`MOST_HIDDEN`].
     pub hidden: usize,
@@ -121,16 +120,10 @@ pub struct Network {
 pub enum NetError {
     /// The file cannot be read.
     #[error("cannot read the net {}: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     /// The file holds no net that can be used.
     #[error("{}: {fault}", path.display())]
     Refused {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         fault: Box<NetError>,
@@ -143,12 +136,7 @@ pub enum NetError {
     Version(u8),
     /// Not as long as its header says.
     #[error("a net of this shape has {expected} bytes, not {found}: cut off or added to")]
-    Length {
-        /// By the header.
-        expected: usize,
-        /// In truth.
-        found: usize,
-    },
+    Length { expected: usize, found: usize },
     /// A layout that this program does not know.
     #[error("unknown input layout {0}")]
     Layout(u32),
@@ -166,20 +154,12 @@ pub enum NetError {
     Units(u16, u16),
     /// Not what was written.
     #[error("damaged: the hash of the numbers is {found:016x}, the header says {expected:016x}")]
-    Hash {
-        /// By the header.
-        expected: u64,
-        /// In truth.
-        found: u64,
-    },
+    Hash { expected: u64, found: u64 },
     /// A part of the wrong length.
     #[error("{found} {what}; this shape takes {expected}")]
     Part {
-        /// Which.
         what: &'static str,
-        /// By the shape.
         expected: usize,
-        /// In truth.
         found: usize,
     },
     /// An output weight that would overflow.
@@ -188,7 +168,6 @@ pub enum NetError {
     /// Feature weights that could overflow.
     #[error("hidden unit {unit} can reach {reach}, which leaves 16 bits")]
     Accumulator {
-        /// Which.
         unit: usize,
         /// By its bias and its 32 largest weights.
         reach: i32,
@@ -267,7 +246,6 @@ impl Network {
         Network::from_parts(shape, &parts)
     }
 
-    /// Reads a file.
     pub fn load(path: &Path) -> Result<Network, NetError> {
         let bytes = fs::read(path).map_err(|source| NetError::Unreadable {
             path: path.to_owned(),
@@ -313,7 +291,6 @@ impl Network {
         }
     }
 
-    /// Its measures.
     pub const fn shape(&self) -> Shape {
         self.shape
     }

@@ -34,7 +34,6 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// Nothing to do.
     pub(super) fn idle() -> Control {
         Control::new(&Limits::default(), Arc::new(SearchShared::new(false, None)))
     }

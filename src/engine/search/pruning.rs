@@ -68,7 +68,6 @@ impl Node<'_> {
         }
     }
 
-    /// Late move pruning.
     #[inline]
     fn is_late(&self, count: usize) -> bool {
         let squared = (self.depth * self.depth) as usize;

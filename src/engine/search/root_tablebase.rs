@@ -100,7 +100,6 @@ struct RootQuery<'a> {
     position: &'a Position,
     /// The keys of the game so far.
     keys: &'a [u64],
-    /// Answers so far.
     hits: Cell<u64>,
 }
 

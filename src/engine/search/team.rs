@@ -28,7 +28,6 @@ pub(super) struct Team {
 /// What a thread makes of the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ThreadVote {
-    /// The iteration finished.
     pub(super) depth: i32,
     pub(super) value: Value,
     pub(super) line: Vec<Move>,
@@ -110,7 +109,6 @@ impl Team {
 
 /// A thread's place in a search.
 pub(super) enum ThreadRole {
-    /// It answers.
     Answering,
     /// It answers, and may have helpers.
     Leading(Arc<Team>),

@@ -25,7 +25,6 @@ pub enum AddressError {
     /// The file cannot be read.
     #[error("[alerts] webhook_file: cannot read {}: {source}", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
         /// What the system says.
         source: std::io::Error,

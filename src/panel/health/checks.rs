@@ -43,7 +43,6 @@ pub struct Check {
 /// What is known of a bot.
 #[derive(Clone, Debug)]
 pub(super) struct HealthInputs {
-    /// Its last answer.
     pub(super) status: Option<Arc<Status>>,
     /// How long ago it last answered, or has been asked in vain.
     pub(super) age: Duration,

@@ -25,7 +25,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const NODES: u64 = 2000;
 /// A game in which one move blows up the king.
 const MOVES: &str = "g1f3 a7a6 f3g5 a6a5";
-/// That move.
 const WINS: &str = "g5f7";
 
 /// What came of a test.

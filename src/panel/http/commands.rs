@@ -88,7 +88,6 @@ pub(super) async fn login(
     ([(header::SET_COOKIE, cookie)], said(true, "")).into_response()
 }
 
-/// Ends a session.
 pub(super) async fn logout(State(site): State<AppState>, headers: HeaderMap) -> Response {
     if let Some(session) = auth::session(&headers) {
         site.key().end_session(session);

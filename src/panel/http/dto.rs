@@ -13,7 +13,6 @@ use crate::lichess::Side;
 /// Plies at which no clock runs yet.
 const FIRST_PLIES: usize = 2;
 
-/// A player.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct PlayerDto {
     id: Option<String>,
@@ -360,7 +359,6 @@ impl FullGame {
     }
 }
 
-/// A challenge.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ChallengeDto {
     id: String,

@@ -37,7 +37,6 @@ pub(super) async fn readyz(State(site): State<AppState>) -> Response {
     (status, Json(report)).into_response()
 }
 
-/// Every figure.
 pub(super) async fn metrics(State(site): State<AppState>) -> Response {
     let Some(metrics) = &site.sources().metrics else {
         return refusal(StatusCode::NOT_FOUND, "there are no figures here");

@@ -57,7 +57,6 @@ impl Default for Timeouts {
     }
 }
 
-/// A listener.
 #[derive(Debug)]
 pub(super) struct Listener {
     listener: TcpListener,
@@ -84,7 +83,6 @@ impl Listener {
         self.listener.local_addr()
     }
 
-    /// Serves for ever.
     pub(super) async fn serve(self, router: Router, patience: Timeouts) {
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         loop {
@@ -126,7 +124,6 @@ struct Connection {
     stream: TcpStream,
     /// How long the client may take nothing.
     patience: Duration,
-    /// Until when.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 

@@ -31,7 +31,6 @@ const MOST_CHALLENGES: usize = 40;
 const MOST_EVENTS: usize = 80;
 const MOST_RECENT: usize = 20;
 
-/// This moment.
 pub(super) fn now() -> Millis {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| {
@@ -46,7 +45,6 @@ pub(super) struct LiveUpdates {
     viewers: watch::Sender<Viewers>,
 }
 
-/// Who looks.
 #[derive(Debug, Default)]
 struct Viewers {
     count: usize,

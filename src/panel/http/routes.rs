@@ -12,7 +12,6 @@ use super::auth::{self, refusal};
 use super::{assets, commands, game_queries, health, history, sse};
 use crate::panel::protocol::LONGEST;
 
-/// All of them.
 pub(super) fn router(site: AppState) -> Router {
     let guarded = guarded().route_layer(from_fn_with_state(site.clone(), auth::guard));
     let steering = steering().route_layer(from_fn_with_state(site.clone(), auth::steer));

@@ -28,7 +28,6 @@ pub enum HttpError {
     /// Nobody can listen there.
     #[error("cannot listen at {address}: {source}")]
     Listen {
-        /// Where.
         address: SocketAddr,
         /// What the system says.
         source: io::Error,
@@ -45,7 +44,6 @@ pub struct HttpSources {
     pub control: ControlHandle,
     /// Reads the config again.
     pub reload: Reload,
-    /// What happens.
     pub event_log: EventLog,
     /// The file of games that were kept, if they are.
     pub archive: Option<PathBuf>,
@@ -111,7 +109,6 @@ impl Http {
         format!("http://{}/", self.address)
     }
 
-    /// Serves for ever.
     pub async fn serve(self, sources: HttpSources) {
         let site = AppState::new(self.address, self.hosts, self.key, self.patience, sources);
         let router = routes::router(site.clone());

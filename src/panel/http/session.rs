@@ -30,7 +30,6 @@ pub enum KeyError {
     /// The file cannot be read.
     #[error("cannot read the password in {}: {source}", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
         /// What the system says.
         source: std::io::Error,
@@ -38,7 +37,6 @@ pub enum KeyError {
     /// What it holds is no password.
     #[error("the password in {} {problem}", path.display())]
     Unusable {
-        /// The file.
         path: PathBuf,
         /// What is wrong with its content, without quoting it.
         problem: &'static str,
@@ -58,7 +56,6 @@ pub fn check_password(path: &Path) -> Result<(), KeyError> {
 pub(super) enum LoginOutcome {
     /// It is the one.
     Right,
-    /// It is not.
     Wrong,
     /// It is not, and neither were many before it.
     Later,
@@ -136,7 +133,6 @@ impl Sessions {
         self.password.is_some()
     }
 
-    /// Compares a password.
     pub(super) fn try_password(&self, given: &str, now: Instant) -> LoginOutcome {
         let Some(password) = &self.password else {
             return LoginOutcome::Wrong;
@@ -192,7 +188,6 @@ impl Sessions {
         found != 0
     }
 
-    /// Ends a session.
     pub(super) fn end_session(&self, id: &str) {
         self.lock()
             .sessions

@@ -48,7 +48,6 @@ impl Subscription {
     }
 }
 
-/// An open page.
 struct OpenStream {
     wanted: Subscription,
     pictures: watch::Receiver<Arc<ViewState>>,

@@ -60,7 +60,6 @@ pub(super) struct Patch {
     pub(super) bytes: Bytes,
 }
 
-/// How everything is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ViewState {
     pub(super) number: u64,

@@ -36,7 +36,6 @@ pub struct MetricSources {
     pub health: Health,
     /// The calls to the server.
     pub client: Client,
-    /// The engine.
     pub pool: Pool,
 }
 

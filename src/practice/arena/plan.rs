@@ -5,7 +5,6 @@ use crate::practice::game_settings::{GameSettings, TimeControl};
 /// What an arena is like. The default is a rated one of an hour that admits bots.
 #[derive(Clone, Debug)]
 pub struct ArenaPlan {
-    /// Its name.
     pub name: String,
     /// The key of what is played. Only atomic is: players of others wait in vain.
     pub variant: String,
@@ -15,7 +14,6 @@ pub struct ArenaPlan {
     pub limit: u32,
     /// Seconds added after a move.
     pub increment: u32,
-    /// Whether ratings change.
     pub rated: bool,
     /// It begins after so many seconds.
     pub starts_in: u32,

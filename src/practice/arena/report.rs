@@ -15,7 +15,6 @@ use super::{ArenaPlan, ArenaStage};
 pub struct ArenaReport {
     /// It has begun and is not over.
     pub runs: bool,
-    /// It is over.
     pub is_over: bool,
     /// Who is or was in it, by id.
     pub players: Vec<ArenaPlayer>,
@@ -26,11 +25,9 @@ pub struct ArenaReport {
 pub struct ArenaPlayer {
     /// The id of the account.
     pub user: String,
-    /// In it now.
     pub is_in: bool,
     /// How often it joined, or said that it is there.
     pub joins: u32,
-    /// Games that counted.
     pub games: u32,
     /// Points: two for a win, one for a draw.
     pub score: u32,

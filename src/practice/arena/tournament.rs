@@ -59,7 +59,6 @@ pub(in crate::practice) struct Entrant {
     pause_over: Option<Millis>,
 }
 
-/// An arena.
 #[derive(Debug)]
 pub(in crate::practice) struct Tournament {
     pub(in crate::practice) id: String,
@@ -67,7 +66,6 @@ pub(in crate::practice) struct Tournament {
     pub(in crate::practice) begins: Millis,
     pub(in crate::practice) ends: Millis,
     pub(in crate::practice) stage: ArenaStage,
-    /// By their ids.
     pub(in crate::practice) players: BTreeMap<String, Entrant>,
     timing: Timing,
     pairing: Option<Millis>,

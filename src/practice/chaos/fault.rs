@@ -7,17 +7,14 @@ use super::{FaultReply, StreamFault};
 /// Where a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Endpoint {
-    /// Posting a move.
     Move,
     /// Any other POST at a game: draw, abort, resign and so on.
     Game,
     /// The chat of a game, both ways.
     Chat,
-    /// Accepting a challenge.
     Accept,
     /// Declining or cancelling a challenge.
     Decline,
-    /// Creating a challenge.
     Create,
     /// Reading the account, or who plays.
     Account,
@@ -25,14 +22,11 @@ pub enum Endpoint {
     Arena,
     /// Looking up users, challenges, tournaments.
     Lookup,
-    /// The event stream.
     Events,
-    /// A game stream.
     GameStream,
 }
 
 impl Endpoint {
-    /// All of them.
     pub const ALL: [Self; 11] = [
         Self::Move,
         Self::Game,

@@ -39,7 +39,6 @@ use super::{
 pub struct ScriptError {
     /// The line, counted from one.
     pub line: usize,
-    /// What is wrong.
     pub what: String,
 }
 

@@ -45,7 +45,6 @@ impl GamePhase {
     }
 }
 
-/// Which stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
     /// That of the game.
@@ -65,42 +64,24 @@ pub enum ServerFault {
         bonus: Duration,
     },
     /// The tokens of the game's players are not known for a while.
-    Revoke {
-        /// How long.
-        span: Duration,
-    },
+    Revoke { span: Duration },
     /// Accounts challenge the client, all at once, to games it does not play.
-    Storm {
-        /// How many.
-        challenges: usize,
-    },
+    Storm { challenges: usize },
     /// Accounts challenge the client, all at once, to games that it does play, and never move.
-    NoShows {
-        /// How many.
-        challenges: usize,
-    },
+    NoShows { challenges: usize },
     /// The opponent and spectators talk without a pause.
-    ChatFlood {
-        /// How many lines.
-        lines: usize,
-    },
+    ChatFlood { lines: usize },
     /// The opponent gives the client time.
     GiveTime {
         /// Seconds of the chess clock.
         seconds: u32,
     },
     /// Both clocks jump up without a move.
-    ClockJump {
-        /// By so much.
-        by: Duration,
-    },
+    ClockJump { by: Duration },
     /// The event stream announces games that are nothing new.
     Announce(Announcement),
     /// So many games begin at once, without anybody asking the client.
-    Burst {
-        /// How many.
-        games: usize,
-    },
+    Burst { games: usize },
     /// A challenge that is cancelled before the client can accept becomes a game all the same.
     Ghost,
 }
@@ -121,7 +102,6 @@ pub enum Announcement {
 /// How an opponent behaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OpponentBehavior {
-    /// As one should.
     #[default]
     Plain,
     /// Goes away in the middle of the game and never comes back.
@@ -156,14 +136,12 @@ impl OpponentBehavior {
     }
 }
 
-/// What comes down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Injection {
     /// On the next request at this place; on that of this game, where it belongs to one.
     Call(Endpoint, Fault),
     /// On an open stream.
     Stream(Channel, StreamFault),
-    /// On everybody.
     World(ServerFault),
 }
 
@@ -204,9 +182,7 @@ impl ServerFault {
 /// Brings a blow down at a phase of a game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trigger {
-    /// What.
     pub injection: Injection,
-    /// At which phase.
     pub phase: GamePhase,
     /// Not before so many half-moves.
     pub ply: usize,

@@ -17,7 +17,6 @@ const RARE: u32 = 3;
 pub struct FaultKind {
     /// Its word on the command line and in scripts.
     pub name: &'static str,
-    /// What it is.
     pub what: &'static str,
     pub(super) weight: u32,
     pub(super) draw: fn(&mut Dice) -> DrawnFault,

@@ -1,9 +1,7 @@
 //! The answers of a server that does not do what it was asked, in every shape that is known of it.
 
-/// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultReply {
-    /// The status.
     pub status: u16,
     /// What the body looks like.
     pub shape: BodyShape,
@@ -12,22 +10,16 @@ pub struct FaultReply {
 /// The shapes of bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyShape {
-    /// `{"error":"text"}`
     Error,
-    /// `{"error":{"field":["text"]}}`
     Fields,
-    /// `{"field":["text"],"error":{"field":["text"]}}`
     FieldsTwice,
-    /// `{"error":"text","ratelimit":{"key":"…","seconds":N}}`
     Limit {
         /// The wait that is advised.
         seconds: u64,
     },
-    /// Plain text.
     Text,
     /// A page of a proxy.
     Html,
-    /// Nothing.
     Empty,
     /// JSON that breaks off.
     HalfJson,

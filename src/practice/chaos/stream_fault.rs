@@ -6,9 +6,7 @@ const OVERLONG: usize = (1 << 20) + 4096;
 /// What happens to a stream, in order with its lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamFault {
-    /// It ends cleanly.
     End,
-    /// Its connection breaks.
     Break,
     /// It falls silent, keep-alives included, and stays open.
     Silence,

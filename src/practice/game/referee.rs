@@ -41,7 +41,6 @@ impl PlayerSide {
 pub(crate) struct GameSpec {
     pub(crate) id: String,
     pub(crate) terms: GameSettings,
-    /// White first.
     pub(crate) seats: [PlayerSide; 2],
     pub(crate) timing: Timing,
     /// The arena that it belongs to: no aborts, no takebacks, and a limit on first moves.

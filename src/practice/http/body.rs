@@ -138,7 +138,7 @@ impl OpenStream {
         match &stream_fault {
             // Until then it is as good as ever, which on the event stream may be for long.
             StreamFault::Truncate(_) | StreamFault::Tear(_) => {
-                self.cutting = Some(stream_fault.name())
+                self.cutting = Some(stream_fault.name());
             }
             _ if stream_fault.is_a_loss() => self.lost(stream_fault.name()),
             _ => {}

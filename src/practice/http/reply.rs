@@ -15,7 +15,6 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// `{"ok":true}`
 pub(super) fn done() -> Response {
     Json(json!({ "ok": true })).into_response()
 }

@@ -19,7 +19,6 @@ pub(in crate::practice) struct App {
     pub(in crate::practice) shared: Arc<SharedServer>,
 }
 
-/// The Bot API.
 pub(in crate::practice) fn router(shared: Arc<SharedServer>) -> Router {
     let app = App { shared };
     let gated = |routes: Router<App>, accepted| {

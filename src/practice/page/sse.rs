@@ -16,7 +16,6 @@ use crate::rules::Color;
 use super::snapshot::Snapshot;
 use super::visitor::Visitor;
 
-/// An open page.
 struct OpenStream {
     shared: Arc<SharedServer>,
     who: PageOwner,

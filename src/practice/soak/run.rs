@@ -17,7 +17,6 @@ use crate::practice::time::Timing;
 use super::memory::resident_kilobytes;
 use super::summary::SoakReport;
 
-/// The bot's account.
 const BOT: &str = "Megaton";
 /// How often it is looked whether the machine stands still.
 const BEAT: Duration = Duration::from_millis(5);
@@ -27,13 +26,11 @@ const DRAIN: Duration = Duration::from_secs(20);
 /// What is to be soaked.
 #[derive(Clone, Debug)]
 pub struct SoakOptions {
-    /// How many games.
     pub games: usize,
     /// How many at a time.
     pub concurrency: usize,
     /// Kinds of faults: "all", "none", or names with commas between.
     pub faults: String,
-    /// Where chance starts.
     pub seed: u64,
     /// How many times as fast as Lichess everything runs.
     pub speed: u32,

@@ -8,7 +8,6 @@ use crate::practice::rating::Rating;
 /// How a sparring partner plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partner {
-    /// Any legal move.
     Random,
     /// Explodes the king if it can, else takes what is worth most.
     Greedy,

@@ -13,7 +13,6 @@ use super::server_state::KEPT_CLOSED;
 use super::{OutgoingEvent, ServerState};
 
 impl ServerState {
-    /// `challenger` challenges `dest`.
     pub(crate) fn challenge(
         &mut self,
         challenger: &str,
@@ -164,7 +163,6 @@ impl ServerState {
         }
     }
 
-    /// `user` declines.
     pub(crate) fn decline(
         &mut self,
         user: &str,

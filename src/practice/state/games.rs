@@ -28,7 +28,6 @@ pub(crate) struct GameEntry {
 pub(super) struct NewGame {
     pub(super) id: String,
     pub(super) terms: GameSettings,
-    /// White first.
     pub(super) users: [String; 2],
     /// The arena that it belongs to.
     pub(super) arena: Option<String>,
@@ -351,7 +350,6 @@ impl ServerState {
         }
     }
 
-    /// `user` says something.
     pub(crate) fn chat(
         &mut self,
         user: &str,

@@ -27,7 +27,10 @@ pub(super) const KEPT_CLOSED: usize = 200;
 #[derive(Debug)]
 pub(crate) enum OutgoingEvent {
     /// A line for the event streams of a user.
-    Event { user: String, line: String },
+    Event {
+        user: String,
+        line: String,
+    },
     /// A line for the streams of a game, of one side or both.
     Game {
         id: String,
@@ -37,12 +40,18 @@ pub(crate) enum OutgoingEvent {
         moment: Option<GameProgress>,
     },
     /// The streams of this game have had their last line.
-    GameOver { id: String },
+    GameOver {
+        id: String,
+    },
     /// A challenge or game of this id is not what it was.
-    Changed { id: String },
+    Changed {
+        id: String,
+    },
     /// An answer for who keeps this challenge alive.
-    ChallengeDone { id: String, done: &'static str },
-    /// For whoever prints.
+    ChallengeDone {
+        id: String,
+        done: &'static str,
+    },
     News(Event),
 }
 
@@ -64,7 +73,6 @@ pub struct ServerRules {
     pub repeats_do_not_count: bool,
 }
 
-/// The whole server.
 #[derive(Debug)]
 pub(crate) struct ServerState {
     pub(super) url: String,

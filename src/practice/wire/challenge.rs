@@ -6,7 +6,6 @@ use crate::practice::game_settings::{ColorWish, Speed, TimeControl};
 
 use super::game::is_false;
 
-/// A challenge.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ChallengeJson {

@@ -37,7 +37,6 @@ pub(crate) struct ExportJson {
     pub(crate) arena_tour: Option<ExportArena>,
 }
 
-/// Both sides.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ExportPlayers {
     pub(crate) white: ExportPlayer,

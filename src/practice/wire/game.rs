@@ -12,9 +12,7 @@ use super::Variant;
 pub(crate) enum GameLine {
     /// The whole game; always the first line.
     GameFull(Box<GameFull>),
-    /// What can change.
     GameState(GameState),
-    /// Somebody said something.
     ChatLine {
         room: &'static str,
         username: String,
@@ -29,7 +27,6 @@ pub(crate) enum GameLine {
     },
 }
 
-/// The whole game.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct GameFull {

@@ -34,7 +34,6 @@ pub(crate) struct Perfs {
     pub(crate) atomic: Option<Perf>,
 }
 
-/// One rating.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Perf {
     pub(crate) games: u32,

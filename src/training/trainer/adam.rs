@@ -38,7 +38,6 @@ pub(super) struct Adam {
     pub(super) shared_mean: Vec<SimdLane>,
     /// The mean of the squares of those sums.
     pub(super) shared_square: Vec<SimdLane>,
-    /// Batches so far.
     pub(super) steps: u64,
 }
 

@@ -19,7 +19,6 @@ const MOST_WEIGHT: f32 = 100.0;
 /// A file to learn from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
-    /// The file.
     pub path: PathBuf,
     /// How often an epoch takes each of its samples: 0.5 is a random half of them, 2 is all twice.
     pub weight: f32,

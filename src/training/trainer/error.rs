@@ -29,7 +29,6 @@ pub enum TrainError {
     /// A checkpoint that cannot be used.
     #[error("{}: {fault}", path.display())]
     Checkpoint {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         fault: String,
@@ -37,11 +36,8 @@ pub enum TrainError {
     /// A file that cannot be read or written.
     #[error("cannot {what} {}: {source}", path.display())]
     File {
-        /// Read or write.
         what: &'static str,
-        /// The file.
         path: PathBuf,
-        /// Why not.
         source: io::Error,
     },
     /// The numbers ran away.

@@ -15,7 +15,6 @@ pub struct Hyperparameters {
     pub layout: u32,
     /// Hidden units for each side's view.
     pub hidden: usize,
-    /// Output buckets.
     pub buckets: usize,
     /// What an output of 1 is in centipawns.
     pub scale: u32,
@@ -26,13 +25,11 @@ pub struct Hyperparameters {
     pub lambda: f32,
     /// How often the data is gone through.
     pub epochs: u32,
-    /// Samples a step.
     pub batch: usize,
     /// The highest learning rate.
     pub rate: f32,
     /// The learning rate at the end.
     pub last_rate: f32,
-    /// Where chance starts.
     pub seed: u64,
 }
 

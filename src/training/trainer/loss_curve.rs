@@ -12,7 +12,6 @@ const LONGEST: usize = 40;
 /// How an epoch went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpochSummary {
-    /// From 1.
     pub epoch: u32,
     /// Samples learned from in it.
     pub samples: u64,
@@ -27,7 +26,6 @@ pub struct EpochSummary {
 }
 
 impl EpochSummary {
-    /// Samples a second.
     pub fn speed(&self) -> f64 {
         self.samples as f64 / self.seconds.max(1e-9)
     }

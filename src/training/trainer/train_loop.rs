@@ -34,14 +34,12 @@ pub enum TrainEvent<'a> {
         samples: usize,
         /// The mean loss of it so far.
         loss: f64,
-        /// The learning rate.
         rate: f32,
     },
     /// An epoch is over and on disk: all epochs so far, the last one last.
     Epoch(&'a [EpochSummary]),
 }
 
-/// A training.
 #[derive(Debug)]
 pub struct Trainer {
     hyperparameters: Hyperparameters,
@@ -54,7 +52,6 @@ pub struct Trainer {
 }
 
 impl Trainer {
-    /// At the beginning.
     pub fn new(hyperparameters: &Hyperparameters, threads: usize) -> Result<Trainer, TrainError> {
         hyperparameters.check()?;
         let shape = hyperparameters.shape()?;

@@ -46,7 +46,6 @@ impl Worker {
         }
     }
 
-    /// Only measures.
     pub(super) fn measure(&mut self, model: &Params, examples: impl Iterator<Item = Example>) {
         self.loss = 0.0;
         for example in examples {

@@ -63,7 +63,6 @@ pub(in crate::bot::game) struct Glance {
     pub(in crate::bot::game) change: MoveListChange,
     /// It came with an opening: several things may have happened since the one before.
     pub(in crate::bot::game) opened: bool,
-    /// When.
     pub(in crate::bot::game) now: Instant,
 }
 

@@ -18,7 +18,6 @@ use crate::rules::{Color, Game};
 #[derive(Clone, Copy, Debug)]
 struct Fake {
     men: usize,
-    /// Seen from White.
     white: Option<Wdl>,
 }
 
