@@ -5,7 +5,7 @@
 //! thirty-two at a time, writes the opponent's moves and stops the watch when the head of our call is
 //! in. Forced moves (one legal move, no search) are told apart, and so is the slowest game of all:
 //! none may starve. Also told: requests a game and the memory of the process, this server included.
-//! Then all of it again while somebody has the page open, the figures are asked for every second and
+//! Then all of it again while someone has the page open, the figures are asked for every second and
 //! every game goes to an archive; and again and again until so many minutes are over.
 //! An idle machine is needed for figures worth keeping.
 
@@ -164,7 +164,7 @@ fn open_page(
     Ok(url)
 }
 
-/// Has somebody look at the page, and the figures asked for, from now on. Counts the bytes that come
+/// Has someone look at the page, and the figures asked for, from now on. Counts the bytes that come
 /// to the page, and how often the figures were told.
 fn look(page: &str) -> Result<[Arc<AtomicUsize>; 2], Failure> {
     let counts = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
@@ -398,7 +398,7 @@ impl Table {
         write_line(stream, line)?;
         loop {
             match self.arrivals.recv_timeout(GUARD)? {
-                // No man makes the same move twice in a row.
+                // No piece makes the same move twice in a row.
                 Arrival::Move(_, uci) if uci == last => {}
                 Arrival::Move(came, uci) => return Ok((came - sent, uci)),
                 Arrival::Stream(_) => return Err("a second stream".into()),
@@ -454,7 +454,7 @@ fn reply(game: &mut Game, seed: usize) -> bool {
         return false;
     };
     game.push(played);
-    // Black must have an answer that goes on.
+    // Black must have an answer that continues.
     game.outcome(RepetitionRule::Threefold).is_none()
 }
 

@@ -92,7 +92,7 @@ const FEATURES: [Feature; 14] = [
 
 /// A build of this program for newer processors goes by this name beside it.
 const FASTER: &str = "megaton-fast";
-/// Whoever sets this wants this build and no other.
+/// Anyone who sets this wants this build and no other.
 const STAY: &str = "MEGATON_PORTABLE";
 
 /// Whether a processor with these answers has all that a level-3 one has.

@@ -1,4 +1,4 @@
-//! The file, for whoever writes to it: the running bot, and `megaton import` and `prune` beside it.
+//! The file, for anyone who writes to it: the running bot, and `megaton import` and `prune` beside it.
 //!
 //! Opened in WAL mode with ordinary locks, so that others may read at any time and write in turn. What
 //! it cannot read it leaves as it is; what it writes is written whole or not at all.
@@ -182,7 +182,7 @@ impl Database {
             .map_err(|error| self.wrong(&error))
     }
 
-    /// One moment of the file for all that is read. Waits for nobody who writes.
+    /// One moment of the file for all that is read. Waits for no one who writes.
     pub(super) fn look<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,

@@ -1,6 +1,6 @@
 //! Moments in milliseconds as dates and times of the day, and back. All of it is UTC.
 //!
-//! Pure: what the time is now is told by whoever asks.
+//! Pure: what the time is now is told by anyone who asks.
 
 use time::format_description::StaticFormatDescription;
 use time::macros::format_description;

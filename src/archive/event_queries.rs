@@ -1,4 +1,4 @@
-//! Challenges and events, looked up by what is asked for; a list goes on where its last page ended.
+//! Challenges and events, looked up by what is asked for; a list continues where its last page ended.
 //!
 //! Reads alone. Which ones are meant stands here twice: as conditions of SQL, and as a look at a
 //! record that is still in memory. Both must say the same.
@@ -102,7 +102,7 @@ fn is_within(at: Millis, since: Option<Millis>, until: Option<Millis>) -> bool {
     since.is_none_or(|since| at >= since) && until.is_none_or(|until| at < until)
 }
 
-/// Where a list goes on: after what has this moment and number.
+/// Where a list continues: after what has this moment and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
     pub at: Millis,
@@ -110,7 +110,7 @@ pub struct Cursor {
     pub n: i64,
 }
 
-/// Something in a list, and where the list goes on after it.
+/// Something in a list, and where the list continues after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageItem<T> {
     pub spot: Cursor,

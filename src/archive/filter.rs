@@ -44,7 +44,7 @@ pub enum ResultFilter {
     Result(Outcome),
     /// It ended without one.
     Void,
-    /// It runs, as far as anybody knows.
+    /// It runs, as far as anyone knows.
     Running,
 }
 

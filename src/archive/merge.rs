@@ -1,6 +1,6 @@
 //! A game from a file that may be known already.
 //!
-//! Pure. What we saw ourselves is never worsened by what somebody else wrote of it: a file adds only
+//! Pure. What we saw ourselves is never worsened by what someone else wrote of it: a file adds only
 //! what is missing.
 
 use super::record::GameRecord;

@@ -5,7 +5,7 @@
 //! deletes or replaces a file that it cannot read.
 //!
 //! * `record`: what is kept; `calendar`: its moments as dates
-//! * `disk`: the file, for whoever writes; `reader`: the same for whoever looks things up, by a
+//! * `disk`: the file, for anyone who writes; `reader`: the same for anyone who looks things up, by a
 //!   `filter`; `notes`: challenges and events among it
 //! * `schema`: the tables; `rows`, `packed` and `words`: how records stand in them
 //! * `stats`: what games add up to; `rating`: ours from game to game; `opponents`: against whom; `why`:

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::record::{Millis, MoveRecord, ScoreRecord, Source};
 
-/// The letters of sources; one that nobody knows is left out.
+/// The letters of sources; one that no one knows is left out.
 const SOURCES: [(Source, &str); 5] = [
     (Source::Book, "b"),
     (Source::Table, "t"),

@@ -91,7 +91,7 @@ fn counting(filter: &Filter, most: usize) -> (String, Vec<Value>) {
     let clause = conditions.clause();
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     // A stretch of time is short beside the whole index, and an arena beside anything else, which
-    // nobody tells the planner. Where a game came from stands in the index by time alone.
+    // no one tells the planner. Where a game came from stands in the index by time alone.
     let index = match filter {
         _ if filter.tournament.is_some() => "game_by_tournament",
         _ if filter.opponent.is_some() => "game_by_opponent",

@@ -1,6 +1,6 @@
 //! What is let go of: old games, or what was thought in them, challenges, events, and the room they took.
 //!
-//! In steps, each a short transaction of its own: whoever else writes waits for one of them and never
+//! In steps, each a short transaction of its own: anyone else who writes waits for one of them and never
 //! for all. A game that runs stays, however old it is.
 
 use std::thread;
@@ -90,7 +90,7 @@ impl Database {
     }
 
     /// A step through the games that began before a moment: how many of them have changed, and where
-    /// to go on, if there may be more.
+    /// to continue, if there may be more.
     ///
     /// # Errors
     /// When the file cannot be written.

@@ -1,4 +1,4 @@
-//! What is kept, for whoever looks things up: commands, pages, the review.
+//! What is kept, for anyone who looks things up: commands, pages, the review.
 //!
 //! Reads alone, over a connection of its own, while the bot writes. The calls block: asynchronous code
 //! makes them where blocking is allowed.
@@ -86,7 +86,7 @@ pub struct GameLine {
     pub lag: Option<Millis>,
 }
 
-/// Where a list of games goes on: after the game with this beginning and id.
+/// Where a list of games continues: after the game with this beginning and id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GameCursor {
     /// When that game began.
@@ -104,7 +104,7 @@ impl GameCursor {
 }
 
 impl GameLine {
-    /// Where a list goes on after this game.
+    /// Where a list continues after this game.
     pub fn mark(&self) -> GameCursor {
         GameCursor::of(&self.game)
     }
@@ -147,7 +147,7 @@ impl ArchiveReader {
         })
     }
 
-    /// The same, one by one, until the answer is `false` or an error. Whoever takes them may be slow:
+    /// The same, one by one, until the answer is `false` or an error. Anyone who takes them may be slow:
     /// they are read page by page, and the file is let go of in between.
     ///
     /// # Errors
@@ -203,7 +203,7 @@ impl ArchiveReader {
         Ok(game)
     }
 
-    /// Ids that begin so, for somebody who typed the beginning of one.
+    /// Ids that begin so, for someone who typed the beginning of one.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -284,7 +284,7 @@ impl ArchiveReader {
             .map_err(|error| failed(error.to_string()))
             .and_then(|_| sync_and_move(&partial, to).map_err(|error| failed(error.to_string())));
         if moved.is_err() {
-            // What is left of it is of no use to anybody.
+            // What is left of it is of no use to anyone.
             let _ = fs::remove_file(&partial);
         }
         moved

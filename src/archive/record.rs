@@ -95,7 +95,7 @@ impl GameRecord {
         self.created.unwrap_or(self.joined)
     }
 
-    /// How it ended for one side; none while it runs, and where nobody won or drew.
+    /// How it ended for one side; none while it runs, and where no one won or drew.
     pub fn outcome(&self, side: Side) -> Option<Outcome> {
         let ending = self.ending.as_ref()?;
         match ending.winner {
@@ -232,7 +232,7 @@ pub enum Outcome {
 pub struct MoveRecord {
     /// The move in UCI.
     pub uci: String,
-    /// The move as people write it; left out where nobody has worked it out.
+    /// The move as people write it; left out where no one has worked it out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub san: Option<String>,
     /// When we saw it.
@@ -304,7 +304,7 @@ pub enum Source {
     OnlyMove,
     /// No search had an answer: a move that does no harm at once.
     Safe,
-    /// The opponent made it, or nobody knows.
+    /// The opponent made it, or no one knows.
     #[default]
     Unknown,
 }
@@ -338,7 +338,7 @@ impl Source {
 pub enum ScoreRecord {
     /// Hundredths of a pawn.
     Cp(i32),
-    /// Decided in so many moves: above nought it is won, otherwise lost.
+    /// Decided in so many moves: above zero it is won, otherwise lost.
     Mate(i32),
 }
 
@@ -444,7 +444,7 @@ pub enum ChallengeVerdict {
     /// It is taken; a game follows.
     Accepted,
     Declined,
-    /// Whoever made it took it back, or it lapsed.
+    /// Anyone who made it took it back, or it lapsed.
     Canceled,
     /// The server let nothing come of it.
     Failed,

@@ -87,7 +87,7 @@ impl Database {
         })
     }
 
-    /// The latest of our games since a moment that we did not win and nobody has looked at again.
+    /// The latest of our games since a moment that we did not win and no one has looked at again.
     ///
     /// # Errors
     /// When the file cannot be read.

@@ -1,6 +1,6 @@
 //! The words that stand in the file for the values of closed kinds.
 //!
-//! A word that nobody knows is the unknown value, never an error: a later program may have written it.
+//! A word that no one knows is the unknown value, never an error: a later program may have written it.
 
 use super::record::{ChallengeVerdict, Direction, Origin, Outcome, TimeControlRecord};
 use crate::lichess::{Side, Status};

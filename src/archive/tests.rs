@@ -472,7 +472,7 @@ fn a_look_waits_for_nobody_who_writes() {
     other
         .execute_batch("BEGIN IMMEDIATE; DELETE FROM game")
         .unwrap();
-    // Whoever wanted to write would be refused after a while.
+    // Anyone who wanted to write would be refused after a while.
     assert_eq!(disk.day(0, Millis::MAX).unwrap().speeds[0].wins, 1);
     assert_eq!(disk.unfinished(0).unwrap().len(), 1);
     assert_eq!(disk.next_unreviewed(0).unwrap(), None);
@@ -488,7 +488,7 @@ fn a_list_that_is_read_slowly_holds_nobody_up_and_is_whole() {
         .collect();
     disk.commit(&entries).unwrap();
     let other = Connection::open(&path).unwrap();
-    // What the log holds can be merged while somebody looks at a line.
+    // What the log holds can be merged while someone looks at a line.
     let merged = || {
         other.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| {
             Ok(row.get::<_, i64>(0)? == 0)

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::record::{EventRecord, GameRecord, Millis, MoveRecord};
 use crate::lichess::EndpointClass;
 
-/// After this little time on the clock a flag is nobody's accident.
+/// After this little time on the clock a flag is no one's accident.
 const SCRAMBLE: Millis = 3_000;
 /// An event this long before the last move still matters.
 const AROUND: Millis = 5_000;
@@ -17,7 +17,7 @@ const AROUND: Millis = 5_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// Nobody was there: the bot did not run, or did not know of the game.
+    /// No one was there: the bot did not run, or did not know of the game.
     Away,
     /// The game's stream or the account's was lost.
     Stream,

@@ -1,8 +1,8 @@
-//! The thread at the file: what is to be done there waits in a row, and whoever asks may wait too.
+//! The thread at the file: what is to be done there waits in a row, and anyone who asks may wait too.
 //!
-//! A file that failed is closed and opened anew for the next piece of work, so that a disk that has
+//! A file that failed is closed and reopened for the next piece of work, so that a disk that has
 //! room again, or a file put back, is found without a restart. Nothing is ever replaced. Work that
-//! panics is work that failed: its transaction is undone, and the thread goes on.
+//! panics is work that failed: its transaction is undone, and the thread continues.
 
 use std::any::Any;
 use std::future::Future;
@@ -18,7 +18,7 @@ use super::database::Database;
 use super::error::ArchiveError;
 use super::record::Millis;
 
-/// A piece of work; false if the file is better opened anew.
+/// A piece of work; false if the file is better reopened.
 type Work = Box<dyn FnOnce(Result<&mut Database, ArchiveError>) -> bool + Send>;
 
 /// Where work at the file is handed in. Clones hand in to the same thread; it ends with the last.
@@ -50,7 +50,7 @@ impl Writer {
         &self.path
     }
 
-    /// Has something done at the file. What comes back is done once that is; whoever drops it does
+    /// Has something done at the file. What comes back is done once that is; anyone who drops it does
     /// not call the work off.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl Writer {
         let work = move |disk: Result<&mut Database, ArchiveError>| {
             let done = disk.and_then(|disk| caught(&at, || work(disk)));
             let sound = done.is_ok();
-            // Whoever does not wait any more is not told.
+            // Anyone who does not wait any more is not told.
             let _ = answer.send(done);
             sound
         };

@@ -1,6 +1,6 @@
 //! Whether the token and the account are still good: looked at once a day, and when in doubt.
 //!
-//! What the answers mean is pure; the looking is a future that the porter polls. Nothing is asked
+//! What the answers mean is pure; the looking is a future that the event loop polls. Nothing is asked
 //! more often than once a minute, and what cannot be found out is left as it is.
 
 use std::time::{Duration, Instant, SystemTime};

@@ -1,7 +1,7 @@
 //! What an operator should look at: said once when it begins, once when it is over.
 //!
-//! A handle that everybody may hold; raising costs a look into a small map and never waits. What is
-//! done about an alarm is the porter's affair: some kinds stop the bot from taking anything new.
+//! A handle that everyone may hold; raising costs a look into a small map and never waits. What is
+//! done about an alarm is the event loop's affair: some kinds stop the bot from taking anything new.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

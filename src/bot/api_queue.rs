@@ -1,6 +1,6 @@
-//! The calls that the lobby asks for: which goes first, how many at once, what came of each.
+//! The calls that the account state asks for: which goes first, how many at once, what came of each.
 //!
-//! Nothing is decided here and no move passes through: moves have a lane of their own. What a seat
+//! Nothing is decided here and no move passes through: moves have a lane of their own. What a slot
 //! depends on never waits for a refusal, and people hear of theirs before bots do.
 
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use super::events::{BotEvent, EventBus};
 use super::state::{BotState, QuotaCall as Asking};
 use crate::lichess::{ChallengeId, Client, EndpointClass, Error, GameId, UserId};
 
-/// Calls under way at once on which a seat depends; each waits for the governor besides.
+/// Calls under way at once on which a slot depends; each waits for the governor besides.
 const URGENT_AT_ONCE: usize = 8;
 /// Refusals under way at once.
 const REFUSALS_AT_ONCE: usize = 2;
@@ -22,7 +22,7 @@ const REFUSALS_AT_ONCE: usize = 2;
 const MOST_REFUSALS: usize = 256;
 /// What the archive says of one that was not sent.
 const UNSENT: &str = "no refusal was sent: too many waited";
-/// How long a seat stays taken by a challenge that was gone when it was accepted. In a storm of
+/// How long a slot stays taken by a challenge that was gone when it was accepted. In a storm of
 /// challenges that are taken back, those behind it are heard to be gone meanwhile, and no acceptance
 /// is spent on them.
 const GONE_REST: Duration = Duration::from_millis(100);

@@ -1,9 +1,9 @@
-//! What runs beside the porter: the lists are kept fresh, and alarms are raised about what is
+//! What runs beside the event loop: the lists are kept fresh, and alarms are raised about what is
 //! remembered: a file that cannot be written, and rests of the rating guard, those of an earlier run
 //! too.
 //!
 //! It raises and clears; what is kept and who may be played is decided elsewhere. Each part that
-//! fails begins anew by itself.
+//! fails restarts by itself.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

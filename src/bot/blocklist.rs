@@ -1,7 +1,7 @@
 //! Accounts that the operator blocked by command, kept across restarts.
 //!
 //! They are a note in what the bot remembers: the config is the operator's own file, which no
-//! command writes to. The set is small; whoever keeps long lists keeps them in files.
+//! command writes to. The set is small; anyone who keeps long lists keeps them in files.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ const NOTE: &str = "operator.blocked";
 /// No more are blocked by command.
 const MOST: usize = 500;
 
-/// Whoever is blocked by command.
+/// Anyone who is blocked by command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Blocklist(BTreeSet<UserId>);
 

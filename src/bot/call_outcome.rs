@@ -1,4 +1,4 @@
-//! From the outcome of a call to what a game or the lobby cares about.
+//! From the outcome of a call to what a game or the account state cares about.
 
 use super::game::CallOutcome;
 use crate::lichess::Error;

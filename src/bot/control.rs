@@ -1,6 +1,6 @@
 //! What an operator may tell a running bot, and how it answers.
 //!
-//! Plain data and a bounded channel. Whoever commands can neither hold the bot up nor reach into it:
+//! Plain data and a bounded channel. Anyone who commands can neither hold the bot up nor reach into it:
 //! a command that finds the channel full is refused at once.
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const MOST_WAITING: usize = 16;
 pub enum Command {
     /// Say how things are.
     Status,
-    /// Take nothing new; go on with what runs.
+    /// Take nothing new; continue with what runs.
     Pause,
     Resume,
     /// Finish what runs, then end.
@@ -107,13 +107,13 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// Answers it. Nobody may be listening any more, and that is no error.
+    /// Answers it. No one may be listening any more, and that is no error.
     pub fn answer(self, reply: Reply) {
         let _ = self.answer.send(reply);
     }
 }
 
-/// The end of whoever commands. Clones speak to the same bot.
+/// The end of anyone who commands. Clones speak to the same bot.
 #[derive(Clone, Debug)]
 pub struct ControlHandle {
     orders: mpsc::Sender<Envelope>,
@@ -184,12 +184,12 @@ impl ControlHandle {
 }
 
 impl CommandReceiver {
-    /// A bot that nobody commands.
+    /// A bot that no one commands.
     pub fn none() -> Self {
         channel().1
     }
 
-    /// The next command; never comes once nobody is left to give one.
+    /// The next command; never comes once no one is left to give one.
     pub async fn next(&mut self) -> Envelope {
         match self.orders.recv().await {
             Some(order) => order,

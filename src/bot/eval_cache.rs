@@ -1,4 +1,4 @@
-//! What was thought of games that nobody sits at, until somebody sits down again.
+//! What was thought of games that no one sits at, until someone sits down again.
 //!
 //! A game of days a move is left after each of our moves: without this its rows of level or lost
 //! moves would never grow longer than one. Never on disk: a new program thinks anew.
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::game::EvalHistory;
 use crate::lichess::GameId;
 
-/// Games kept; what ended while nobody sat there is dropped with the rest beyond it.
+/// Games kept; what ended while no one sat there is dropped with the rest beyond it.
 const MOST: usize = 1000;
 
 /// Opinions by game. Clones share them.
@@ -26,7 +26,7 @@ impl EvalCache {
         kept.insert(game.clone(), opinion);
     }
 
-    /// Somebody sits down at the game; one never left has no opinion yet.
+    /// Someone sits down at the game; one never left has no opinion yet.
     pub(super) fn take(&self, game: &GameId) -> EvalHistory {
         self.lock().remove(game).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! The task at the door: events come in, the lobby is asked, and what it says is carried out.
+//! The task at the door: events come in, the account state is asked, and what it says is carried out.
 //!
 //! It answers the door and nothing else; no game waits for it and it waits for no game.
 
@@ -38,7 +38,7 @@ use crate::lichess::{Account, Disconnect, Event, GameId, GameInfo, UserId};
 
 /// Lines of the event stream that are taken in one after another before calls go out.
 const BURST: usize = 1024;
-/// Words of players that may wait to be heard.
+/// Words of game tasks that may wait to be heard.
 const WORDS: usize = 64;
 
 /// The task at the door.
@@ -65,10 +65,10 @@ pub(super) struct EventLoop {
     pub(super) blocked: Blocklist,
     /// Tells the keeper of the lists of other rules.
     pub(super) rules: watch::Sender<Arc<Settings>>,
-    /// What runs beside, and ends with the porter.
+    /// What runs beside, and ends with the event loop.
     _side_tasks: JoinSet<()>,
     chat_task: ChatTask,
-    /// What players have to tell.
+    /// What game tasks have to tell.
     messages: mpsc::Receiver<AccountEvent>,
     let_in: bool,
     /// When a challenge was last accepted.
@@ -108,8 +108,8 @@ impl EventLoop {
         )
     }
 
-    /// Another in the place of one that failed. What that one thought of challenges and seats is
-    /// gone, and is asked of the server again; whoever plays stays seated and notices nothing.
+    /// Another in the place of one that failed. What that one thought of challenges and slots is
+    /// gone, and is asked of the server again; anyone who plays stays seated and notices nothing.
     pub(super) fn anew(mut self, lists: &ListSources, account: &Account, reason: &str) -> Self {
         tracing::error!(reason, "the porter failed and begins anew");
         let reason = reason.to_owned();
@@ -290,7 +290,7 @@ impl EventLoop {
             games,
             ..
         } = self;
-        // Whoever could still say something.
+        // Anyone who could still say something.
         drop((context, games));
         chat_task.finish(most).await;
     }
@@ -387,7 +387,7 @@ impl EventLoop {
         }
     }
 
-    /// Tells the lobby, and then those who look for games.
+    /// Tells the account state, and then those who look for games.
     pub(super) fn take_in(&mut self, news: AccountEvent) {
         let received = MatchmakingService::handle_event(&news);
         match &news {
@@ -434,7 +434,7 @@ impl EventLoop {
         }
     }
 
-    /// What everybody may read later.
+    /// What everyone may read later.
     fn write_down(&self, news: &AccountEvent) {
         let event_log = self.context.listeners.event_log();
         match news {
@@ -457,7 +457,7 @@ impl EventLoop {
         }
     }
 
-    /// What is on no list and in nobody's hands has ended while nobody looked.
+    /// What is on no list and in no one's hands has ended while no one looked.
     fn find_missed(&mut self, running: &BTreeSet<GameId>) {
         let (account_state, game_tasks) = (&self.account_state, &self.game_tasks);
         let is_minded = |game: &GameId| account_state.tracks(game) || game_tasks.contains_key(game);
@@ -504,7 +504,7 @@ impl EventLoop {
     fn params(&mut self, game: GameInfo) {
         let id = game.id.clone();
         if self.game_tasks.contains_key(&id) {
-            // Of a porter that failed.
+            // Of a event loop that failed.
             return;
         }
         let params = GameParams {

@@ -1,7 +1,7 @@
 //! The account's event stream, kept open for good.
 //!
-//! Every kind of loss is the same event: the stream is opened anew under the rules of
-//! [`EventReopening`], which never overdraw the server's budget of openings. While a server is out of
+//! Every kind of loss is the same event: the stream is reopened under the rules of
+//! [`EventBackoff`], which never overdraw the server's budget of openings. While a server is out of
 //! order small calls ask whether it is well again; the stream is opened as soon as it is, and hardly
 //! before. Where only the stream is away, what it would tell is asked for by hand meanwhile: a game
 //! whose clock runs and a challenge that waits are not left alone. A token that is no longer accepted is an alarm and asked about slowly; it may be put right.
@@ -16,7 +16,7 @@ use crate::lichess::{
     Client, Disconnect, EndpointClass, Event, EventBackoff, EventStream, PollFallback, Timing,
 };
 
-/// Ends in good order, in a row and each soon after the opening, that tell of somebody else who
+/// Ends in good order, in a row and each soon after the opening, that tell of someone else who
 /// holds the same account.
 const STOLEN_AFTER: u32 = 3;
 /// A stream that lives for so many healthy lives is ours alone again.
@@ -26,7 +26,7 @@ const CALM: u32 = 2;
 /// stream is out of order it says nothing.
 const MOST_BELIEVED: u32 = 2;
 
-/// What the doorbell brings.
+/// What the account stream brings.
 #[derive(Debug)]
 pub(super) enum AccountStreamEvent {
     /// The stream is open; what runs and what waits is told again.
@@ -264,13 +264,13 @@ impl AccountStream {
         }
     }
 
-    /// Whether somebody else takes the stream away, again and again.
+    /// Whether someone else takes the stream away, again and again.
     fn is_stolen(&mut self, loss: &Disconnect, lived: Duration) -> bool {
         match loss {
             Disconnect::Ended if lived < self.client.timing().healthy_life * CALM => {
                 self.short_lives += 1;
             }
-            // What cannot be opened says nothing of anybody else.
+            // What cannot be opened says nothing of anyone else.
             Disconnect::Unopened(_) => {}
             _ => self.short_lives = 0,
         }

@@ -1,6 +1,6 @@
 //! What the bot tells those who listen: a terminal, a page, an archive.
 //!
-//! A listener can never hold the bot up: the channel has an end, and whoever reads too slowly loses
+//! A listener can never hold the bot up: the channel has an end, and anyone who reads too slowly loses
 //! the oldest news.
 
 use std::sync::Arc;
@@ -61,13 +61,13 @@ pub enum BotEvent {
     },
     /// What an own move cost on the clock beside our thinking.
     Overhead { cost: Duration },
-    /// Something in a game is not as it should be; the game goes on.
+    /// Something in a game is not as it should be; the game continues.
     Odd { game: GameId, anomaly: Anomaly },
     /// The stream of a game, which was open, is lost.
     StreamLost { game: GameId, reason: String },
-    /// The player of a game failed, and sits down again.
+    /// The game task of a game failed, and sits down again.
     PlayerFailed { game: GameId, reason: String },
-    /// The task that answers the door failed, and begins anew; games go on.
+    /// The task that answers the door failed, and restarts; games continue.
     PorterFailed { reason: String },
     /// The engine fails its test.
     EngineFailed {
@@ -103,10 +103,10 @@ impl EventBus {
         &self.event_log
     }
 
-    /// Tells whoever is there; never waits.
+    /// Tells anyone who is there; never waits.
     pub(super) fn tell(&self, event: BotEvent) {
         self.event_log.handle(&event);
-        // Nobody listening is no error.
+        // No one listening is no error.
         let _ = self.news.send(event);
     }
 }

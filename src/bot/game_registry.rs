@@ -1,4 +1,4 @@
-//! The roll of running games, for whoever asks how things are.
+//! The registry of running games, for anyone who asks how things are.
 //!
 //! A player writes its line when a move stands; a reader copies them. The lock is held for a copy and
 //! no longer: nothing on the way of a move waits here.

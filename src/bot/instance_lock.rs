@@ -1,6 +1,6 @@
 //! One process a machine and account: a second one would take the event stream away from the first.
 //!
-//! The data folder has a lock of its own; this one holds whatever the folders are, and whoever runs
+//! The data folder has a lock of its own; this one holds whatever the folders are, and anyone who runs
 //! them. It is a name in the kernel and no file: it goes with its process, however that ends. A
 //! container with a network of its own has names of its own; there, and across machines, a stolen
 //! event stream tells. Systems without such names have the lock of the folder alone.

@@ -6,7 +6,7 @@
 //!
 //! The core:
 //! * `table`: one game, from the lines of its stream to what is to be done
-//! * `account`: challenges and seats; `challenge`: the verdict on one challenge; `lists`: who is
+//! * `account`: challenges and slots; `challenge`: the verdict on one challenge; `lists`: who is
 //!   blocked, allowed, welcome
 //! * `clock`: the server's clock; `overhead`: what a move costs on the way to the server; `allot`:
 //!   from both to the limits of a search
@@ -16,7 +16,7 @@
 //! * `quota`: what may be spent in a day; `guard`: when rated games pause
 //! * `matchmaking`: games that the bot looks for itself; `arena`: arenas that it joins, but for the
 //!   `steward`, who makes the calls
-//! * `missed`: games that ended while nobody looked, but for the `seeker`, who looks them up
+//! * `missed`: games that ended while no one looked, but for the `seeker`, who looks them up
 //!
 //! Between core and shell: `state`, what the bot knows beyond one game, kept in the store.
 //!

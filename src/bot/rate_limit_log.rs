@@ -1,14 +1,14 @@
-//! Writes down what the server refuses for the rate: calls of every kind, whoever made them.
+//! Writes down what the server refuses for the rate: calls of every kind, anyone who made them.
 //!
-//! The first refusal is written at once. While they go on they are added up, and told ever more
-//! seldom, so that no storm of them drives out what else happened. Nobody who calls waits for it.
+//! The first refusal is written at once. While they continue they are added up, and told ever more
+//! seldom, so that no storm of them drives out what else happened. No one who calls waits for it.
 
 use std::time::Duration;
 
 use super::event_log::EventLog;
 use crate::lichess::Client;
 
-/// The word for it in the chronicle.
+/// The word for it in the event log.
 const KIND: &str = "limited";
 /// In a long storm it is told once in so many of the first pauses.
 const SELDOM: u32 = 4;
@@ -25,7 +25,7 @@ pub(super) async fn write_down(client: &Client, event_log: &EventLog, pause: Dur
     }
 }
 
-/// Writes what nobody has written yet; false if there is nothing.
+/// Writes what no one has written yet; false if there is nothing.
 pub(super) fn write_now(client: &Client, event_log: &EventLog) -> bool {
     let limited = client.take_limited();
     for it in &limited {

@@ -1,7 +1,7 @@
 //! The rating guard: after an abnormal run of losses no rated games for a while.
 //!
 //! Pure. It counts rated games only, against one opponent and against all, and it says so once when
-//! it steps in; what it forbids is up to those who ask [`Guard::rest`].
+//! it steps in; what it forbids is up to those who ask [`RatingGuard::rest`].
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -25,7 +25,7 @@ const MOST_CHANGES: usize = 2000;
 pub struct RatingGuardRules {
     /// Rated losses in a row to one opponent.
     pub opponent_losses: u32,
-    /// Rated losses in a row to anybody.
+    /// Rated losses in a row to anyone.
     pub losses: u32,
     /// Rating points lost within a day, gains deducted.
     pub points: u32,
@@ -357,7 +357,7 @@ mod tests {
         assert!(guard.rest(Some(&other), now).is_none() && guard.rest(None, now).is_none());
         let after = now + DAY;
         assert!(guard.rest(Some(&foe), after).is_none());
-        // The count begins anew.
+        // The count restarts.
         let lost = game(9, "foe", Some(Side::Black), None);
         assert!(guard.finished(&lost, after).pause.is_empty());
     }

@@ -82,7 +82,7 @@ fn the_process(pid: Option<i32>) -> String {
     )
 }
 
-/// Plays until `shutdown` asks it to end. Nobody commands it meanwhile.
+/// Plays until `shutdown` asks it to end. No one commands it meanwhile.
 ///
 /// # Errors
 /// When the account cannot play as it is; nothing that time may heal.
@@ -120,7 +120,7 @@ async fn tell_failures(mut failures: watch::Receiver<Option<String>>, listeners:
             listeners.tell(BotEvent::EngineFailed { reason });
         }
     }
-    // Nobody is left to say so.
+    // No one is left to say so.
     std::future::pending::<()>().await;
 }
 
@@ -149,7 +149,7 @@ async fn serve(
         None
     };
     tracing::info!(account = %identified.username, "playing");
-    // Much is in it: kept apart from the future of whoever runs the bot.
+    // Much is in it: kept apart from the future of anyone who runs the bot.
     let lists = options.lists.clone();
     let event_loop = Box::new(EventLoop::new(options, &identified, commands));
     let event_loop = tokio::select! {

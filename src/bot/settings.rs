@@ -1,6 +1,6 @@
 //! What the bot is told about itself: the operator's rules and its own waiting times.
 //!
-//! Plain data. Nothing here reads a clock or a file; a test hands in a [`Pace`] scaled down.
+//! Plain data. Nothing here reads a clock or a file; a test hands in a [`BotTiming`] scaled down.
 
 use std::time::Duration;
 
@@ -117,14 +117,14 @@ const LEAST_POST_LIMIT: Duration = Duration::from_millis(500);
 /// And a burst is read in less than this, however busy the machine is.
 const LEAST_BURST: Duration = Duration::from_millis(250);
 
-/// Every waiting time of the bot. `Default` is for Lichess; [`Pace::faster`] shrinks all alike.
+/// Every waiting time of the bot. `Default` is for Lichess; [`BotTiming::faster`] shrinks all alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BotTiming {
     /// A move that was answered "ok" and is on no state after this long is looked for.
     pub confirm: Duration,
     /// A move's call that brought nothing after this long counts as lost; longer each time.
     pub post_limit: Duration,
-    /// First pause before a lost move is sent again; doubled up to [`Pace::retry_cap`].
+    /// First pause before a lost move is sent again; doubled up to [`BotTiming::retry_cap`].
     pub retry: Duration,
     /// Longest pause between two repetitions of a lost move.
     pub retry_cap: Duration,
@@ -154,9 +154,9 @@ pub struct BotTiming {
     pub absence: Duration,
     /// A game that should have ended on time this long ago stands still.
     pub stalled: Duration,
-    /// How long an accepted challenge keeps its seat without a game.
+    /// How long an accepted challenge keeps its slot without a game.
     pub accepted: Duration,
-    /// How long a challenge of our own keeps its seat without any news of it.
+    /// How long a challenge of our own keeps its slot without any news of it.
     pub hold: Duration,
     /// How often lists are read anew from files and addresses.
     pub lists: Duration,

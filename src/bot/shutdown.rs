@@ -10,7 +10,7 @@ use crate::lichess::GameId;
 /// How far the end has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ShutdownState {
-    /// Nobody wants it to end.
+    /// No one wants it to end.
     #[default]
     No,
     /// Games are played on until then; without a moment, to their ends.
@@ -36,7 +36,7 @@ pub(super) enum ShutdownStep {
 }
 
 impl ShutdownState {
-    /// Begins, so long at most; a limit too far to be told is none. What has begun goes on.
+    /// Begins, so long at most; a limit too far to be told is none. What has begun continues.
     pub(super) fn begin(&mut self, limit: Duration, now: Instant) {
         if *self == Self::No {
             *self = Self::Draining {
@@ -50,7 +50,7 @@ impl ShutdownState {
         self != Self::No
     }
 
-    /// When [`Closing::step`] is wanted.
+    /// When [`ShutdownState::step`] is wanted.
     pub(super) fn next_timeout(self) -> Option<Instant> {
         match self {
             Self::No => None,

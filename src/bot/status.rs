@@ -1,4 +1,4 @@
-//! How things are with a running bot: plain data, for `megaton status` and whoever else asks.
+//! How things are with a running bot: plain data, for `megaton status` and anyone else who asks.
 //!
 //! Fields are only ever added; a reader that does not know one leaves it out. No secret stands here.
 
@@ -25,10 +25,10 @@ pub struct Status {
     pub seats: SlotStatus,
     /// The games that run.
     pub games: Vec<GameStatus>,
-    /// Games of days a move, which take no seat.
+    /// Games of days a move, which take no slot.
     #[serde(rename = "parked")]
     pub correspondence: usize,
-    /// Challenges that wait for a seat.
+    /// Challenges that wait for a slot.
     pub waiting: usize,
     /// What may still be spent today.
     #[serde(rename = "ledger")]
@@ -215,7 +215,7 @@ pub struct TableFiles {
     pub outcomes: usize,
     /// Files of distances (DTZ).
     pub distances: usize,
-    /// The men, kings included, of the largest.
+    /// The pieces, kings included, of the largest.
     pub most_men: usize,
     /// Files that cannot be used, with those of no use because of another one.
     pub faulty: usize,

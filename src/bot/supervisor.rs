@@ -1,4 +1,4 @@
-//! What is done about a task that panicked: it is begun anew, slower and slower while that goes on.
+//! What is done about a task that panicked: it is restarted, slower and slower while that continues.
 
 use std::any::Any;
 use std::future::Future;

@@ -36,8 +36,8 @@ Exit status: 0 done, 1 failed at work (or the answer is no), 2 wrong command lin
 
 /// A Lichess bot that plays atomic chess, with its own engine inside.
 ///
-/// In atomic chess a capture explodes: the capturing and the captured man are gone, and so is every
-/// man on the eight squares around, pawns excepted. Whoever blows up the king wins.
+/// In atomic chess a capture explodes: the capturing and the captured piece are gone, and so is every
+/// piece on the eight squares around, pawns excepted. Anyone who blows up the king wins.
 #[derive(Debug, Parser)]
 #[command(name = "megaton", version, after_help = EXAMPLES)]
 struct Cli {

@@ -27,7 +27,7 @@ use super::{account_summary, features_summary, paths, runtime};
 pub(super) struct Args {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Read the config alone, ask nobody
+    /// Read the config alone, ask no one
     #[arg(long)]
     offline: bool,
 }
@@ -64,7 +64,7 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
         })?;
     }
     let mut read = lists.state();
-    // Offline, an address is nobody's fault.
+    // Offline, an address is no one's fault.
     read.retain(|(list, _)| !offline || list.starts_with("file:"));
     say_all("lists", &account_summary::lists_read(&read))?;
     say_all("looks", &features_summary::looks(config))?;

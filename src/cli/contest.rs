@@ -89,7 +89,7 @@ pub(super) struct Args {
     /// Leave out pairs that this player forfeited by a fault of its program
     #[arg(long, value_name = "WHO")]
     drop_forfeits: Option<Drop>,
-    /// Write games down here as they end; a match that was cut off goes on from it
+    /// Write games down here as they end; a match that was cut off continues from it
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
     /// Write the games here in the end, with scores

@@ -35,7 +35,7 @@ pub(super) struct Status {
     watch: Option<u64>,
 }
 
-/// Let a running bot take nothing new; its games go on
+/// Let a running bot take nothing new; its games continue
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton pause
@@ -83,7 +83,7 @@ pub(super) struct Reload {
     bot: BotArgs,
 }
 
-/// Let a running bot challenge somebody
+/// Let a running bot challenge someone
 ///
 /// It does so as soon as it has a seat, if the day's budget allows it. Where nothing comes of it,
 /// `megaton events` says why.

@@ -22,7 +22,7 @@ const TOLD_EVERY: Duration = Duration::from_secs(60);
 ///
 /// Every game begins with some random moves and depends on the seed and its number only, so the
 /// files are the same on every machine and with any number of threads. Stop it whenever you like,
-/// even with kill -9: the same command goes on where it was. Without a goal it goes on until it is
+/// even with kill -9: the same command continues where it was. Without a goal it continues until it is
 /// stopped (Ctrl-C finishes the games under way). A file that `megaton data verify` finds broken may
 /// be deleted: the same command makes its games again. Games of one evaluator only go into a folder.
 #[derive(Debug, clap::Args)]
@@ -169,7 +169,7 @@ impl DatagenProgress {
             ));
         } else if self.told.elapsed() >= TOLD_EVERY {
             self.told = Instant::now();
-            // Nobody may be reading; the work goes on.
+            // No one may be reading; the work continues.
             let _ = writeln!(io::stderr().lock(), "{}", summary(progress));
         }
     }

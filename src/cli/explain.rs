@@ -22,7 +22,7 @@ const LONGEST: u64 = 1 << 20;
 ///
 /// Reads a line of the event stream, or a challenge alone as the API shows it. It is judged by the
 /// config, its lists (of addresses the copies kept from earlier runs) and our rating if it is told,
-/// with a free seat and as if nobody had been met before. Asks nobody and changes nothing. Status 0
+/// with a free seat and as if no one had been met before. Asks no one and changes nothing. Status 0
 /// if it would be accepted, 1 if not, 2 if it cannot be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -159,7 +159,7 @@ fn whom(challenge: &Challenge) -> UserId {
         .dest_user
         .as_ref()
         .and_then(|user| user.id.clone());
-    // No account has such a name: it is nobody's own challenge.
+    // No account has such a name: it is no one's own challenge.
     target.unwrap_or_else(|| UserId::new("?"))
 }
 

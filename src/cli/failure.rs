@@ -61,7 +61,7 @@ fn in_one_line(error: &anyhow::Error) -> String {
     line
 }
 
-/// Whether the reader of our output went away, as `head` does: nobody's failure.
+/// Whether the reader of our output went away, as `head` does: no one's failure.
 fn reader_left(error: &anyhow::Error) -> bool {
     error
         .chain()

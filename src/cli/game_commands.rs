@@ -66,7 +66,7 @@ pub(super) struct Resign {
 /// Let a running bot decline whatever an account wants, for good
 ///
 /// It is remembered across restarts, beside the lists of the config, and `megaton status` shows it.
-/// A game under way goes on. `megaton unblock` undoes it.
+/// A game under way continues. `megaton unblock` undoes it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton block SomeBot

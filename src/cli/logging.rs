@@ -60,7 +60,7 @@ pub(super) fn start(log: &Log) -> Result<Logging, Failure> {
     })
 }
 
-/// A panic is a line of the log like all others: whoever reads it may expect JSON.
+/// A panic is a line of the log like all others: anyone who reads it may expect JSON.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map(ToString::to_string);
     let thread = std::thread::current();

@@ -14,7 +14,7 @@ use super::failure::Failure;
 
 /// Make openings: random lines of six to eight half-moves that the engine finds level
 ///
-/// The same seed makes the same file, whatever the threads; a run that was cut off goes on where it
+/// The same seed makes the same file, whatever the threads; a run that was cut off continues where it
 /// stopped, and a greater count adds to the file. About one line in ten is level enough.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

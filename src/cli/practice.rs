@@ -270,7 +270,7 @@ fn open_memory() -> BotState {
     memory
 }
 
-/// Here everybody may play, whatever the config says of Lichess; one seat is kept for a visitor.
+/// Here everyone may play, whatever the config says of Lichess; one seat is kept for a visitor.
 fn open_door(usual: &Challenge, sparring: usize) -> Challenge {
     let anyone = Visitors {
         max_base: Duration::from_secs(10_800),

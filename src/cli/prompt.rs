@@ -1,6 +1,6 @@
 //! Questions on the terminal.
 //!
-//! Whoever is no person is not asked: a script that says so means it. Questions go to stderr, so
+//! Anyone who is no person is not asked: a script that says so means it. Questions go to stderr, so
 //! that results can be taken from stdout.
 
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -9,7 +9,7 @@ use super::failure::Failure;
 #[cfg(unix)]
 pub(super) use super::password_prompt::secret;
 
-/// Goes on if the person at the terminal says yes, or nobody is there to ask, or `sure`.
+/// Goes on if the person at the terminal says yes, or no one is there to ask, or `sure`.
 pub(super) fn confirm(question: &str, sure: bool) -> Result<(), Failure> {
     if sure || !io::stdin().is_terminal() {
         return Ok(());

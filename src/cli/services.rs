@@ -1,7 +1,7 @@
 //! What runs beside the bot: the control socket, the page, the figures, the watchdog, the webhook.
 //!
-//! None of it is needed to play: what cannot be opened is said, and the games go on without it. Only
-//! a webhook that is none ends the start, for whoever names one relies on it.
+//! None of it is needed to play: what cannot be opened is said, and the games continue without it. Only
+//! a webhook that is none ends the start, for anyone who names one relies on it.
 
 use std::path::PathBuf;
 use std::time::Duration;

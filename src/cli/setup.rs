@@ -63,7 +63,7 @@ pub(super) struct BotArgs {
 #[cfg(unix)]
 impl BotArgs {
     /// The control socket. A running bot has read its config long ago: one that is wrong by now
-    /// must not keep anybody from pausing it.
+    /// must not keep anyone from pausing it.
     pub(super) fn socket(&self) -> Result<Option<PathBuf>, Failure> {
         if let Some(socket) = &self.socket {
             return Ok(Some(socket.clone()));

@@ -19,7 +19,7 @@ use super::failure::Failure;
 ///
 /// Samples come from `megaton data shuffle`. Those marked for validation (whole games) are never
 /// learned from; the curve of both losses is shown, and written to NET.csv. After every epoch the net
-/// and a checkpoint are on disk: a training that was cut off goes on with --resume, to the same net
+/// and a checkpoint are on disk: a training that was cut off continues with --resume, to the same net
 /// as if nothing had happened. The same choices, data and number of threads give the same net.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -36,7 +36,7 @@ pub(super) struct Args {
     /// Hidden units for each side's view: a multiple of 32, up to 512
     #[arg(long, value_name = "N", default_value_t = 64)]
     hidden: usize,
-    /// Output buckets, by the number of men: 1 to 32
+    /// Output buckets, by the number of pieces: 1 to 32
     #[arg(long, value_name = "N", default_value_t = 8)]
     buckets: usize,
     /// How the inputs are split by where the own king stands
@@ -114,7 +114,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes the folder of the net; refuses to write over one, unless its own training goes on.
+/// Makes the folder of the net; refuses to write over one, unless its own training continues.
 fn prepare(net: &Path, begun: bool) -> Result<(), Failure> {
     if net.exists() && !begun {
         return Err(Failure::setup(format!(

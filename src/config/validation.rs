@@ -160,7 +160,7 @@ fn pairs(config: &Config) -> Vec<OrderedPair> {
     pairs
 }
 
-/// Rules that let nobody in, or nothing.
+/// Rules that let no one in, or nothing.
 fn in_visitors(
     section: &'static str,
     rules: &Visitors,
@@ -209,7 +209,7 @@ fn in_visitors(
     said(["times", "max_base"], &what)
 }
 
-/// Seats that somebody can never get.
+/// Seats that someone can never get.
 fn in_seats(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
     let challenge = &config.challenge;
     let reserved = challenge.reserved_for_humans;
@@ -349,7 +349,7 @@ fn in_draws(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
     None
 }
 
-/// Whoever can reach the page from elsewhere must show that it is theirs.
+/// Anyone who can reach the page from elsewhere must show that it is theirs.
 fn in_panel(config: &Config) -> Option<Contradiction> {
     let listen = config.panel.listen?;
     if config.panel.token_file.is_some() {

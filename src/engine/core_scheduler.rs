@@ -2,9 +2,9 @@
 //! equally urgent ones the one that has waited longest.
 //!
 //! Every search thread passes it before it computes and hands its permit on every few milliseconds
-//! while others wait. Whoever computes for want of something better (on the opponent's time, or
+//! while others wait. Anyone who computes for want of something better (on the opponent's time, or
 //! without a clock) hands it on at once. It never holds up a search that was told to stop. Helpers
-//! of a search come last: they never queue, and take a permit only while nobody else wants one.
+//! of a search come last: they never queue, and take a permit only while no one else wants one.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ const NAP: Duration = Duration::from_millis(50);
 pub(super) struct CorePriority {
     /// When it should have its answer.
     pub(super) due: Instant,
-    /// Whether it only uses what nobody else needs.
+    /// Whether it only uses what no one else needs.
     pub(super) idle: bool,
 }
 
@@ -68,13 +68,13 @@ impl CorePermits {
         }
     }
 
-    /// Does anybody wait? One relaxed load: cheap enough for the inner search.
+    /// Does anyone wait? One relaxed load: cheap enough for the inner search.
     #[inline]
     pub(super) fn is_contended(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
-    /// Does anybody wait whose clock runs?
+    /// Does anyone wait whose clock runs?
     #[inline]
     fn is_pressed(&self) -> bool {
         self.pressing.load(Ordering::Relaxed) > 0
@@ -158,8 +158,8 @@ impl CorePermits {
         }
     }
 
-    /// Wait for a permit that nobody wants and something to do with it, which `pick` finds; `None`
-    /// once `is_closed`. Both are asked after [`Gate::call_spare`], the gate being locked.
+    /// Wait for a permit that no one wants and something to do with it, which `pick` finds; `None`
+    /// once `is_closed`. Both are asked after [`CorePermits::call_spare`], the gate being locked.
     fn enter_spare<T>(
         &self,
         pick: &dyn Fn() -> Option<T>,
@@ -181,7 +181,7 @@ impl CorePermits {
 
     /// There is something to do with a spare permit, or nothing any more.
     pub(super) fn call_spare(&self) {
-        // Whoever looked before the change waits by the time the lock is free.
+        // Anyone who looked before the change waits by the time the lock is free.
         drop(self.lock());
         self.spare.notify_all();
     }
@@ -236,7 +236,7 @@ impl CorePermit {
         self.held
     }
 
-    /// Wait for a permit that nobody else wants, see [`Gate::enter_spare`].
+    /// Wait for a permit that no one else wants, see [`CorePermits::enter_spare`].
     pub(super) fn take_spare<T>(
         &mut self,
         pick: &dyn Fn() -> Option<T>,
@@ -248,8 +248,8 @@ impl CorePermit {
         Some(found)
     }
 
-    /// Is it another's turn? After a whole `slice` while anybody waits; for one that is `idle`,
-    /// as soon as somebody waits whose clock runs.
+    /// Is it another's turn? After a whole `slice` while anyone waits; for one that is `idle`,
+    /// as soon as someone waits whose clock runs.
     #[inline]
     pub(super) fn is_over(&self, now: Instant, slice: Duration, idle: bool) -> bool {
         let sliced =

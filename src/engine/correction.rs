@@ -1,6 +1,6 @@
 //! Correction history: how far the static evaluation of positions like this one was off before.
 //!
-//! Four tables, each by what part of the board it looks at: the pawns, the men of either side, and
+//! Four tables, each by what part of the board it looks at: the pawns, the pieces of either side, and
 //! the surroundings of both kings, which decide most atomic games. An entry moves towards what the
 //! search found less what the evaluation said. Nothing is learnt here that outlasts a game.
 

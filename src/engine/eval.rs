@@ -56,10 +56,10 @@ const MATERIAL: [Tapered; 6] = [
     Tapered(610, 820),
     Tapered(0, 0),
 ];
-/// A man's share in the phase of the game, by role.
+/// A piece's share in the phase of the game, by role.
 const PHASE: [i32; 6] = [0, 1, 1, 2, 4, 0];
 const PHASE_MOST: i32 = 24;
-/// For every rank a man has advanced: men in front defend themselves by their blast.
+/// For every rank a piece has advanced: pieces in front defend themselves by their blast.
 const ADVANCE: [Tapered; 6] = [
     Tapered(7, 12),
     Tapered(11, 4),
@@ -98,13 +98,13 @@ const PASSED: [Tapered; 8] = [
     Tapered(130, 240),
     Tapered(0, 0),
 ];
-/// Each own man beside the king that is no pawn, and each that is one: fuses.
+/// Each own piece beside the king that is no pawn, and each that is one: fuses.
 const CONFINED_PIECE: Tapered = Tapered(-16, -6);
 const CONFINED_PAWN: Tapered = Tapered(-7, -2);
 /// The opponent threatens to blow up the king of the side to move; once, and for each more fuse.
 const EXPLOSION_THREAT: Tapered = Tapered(-90, -90);
 const MORE_FUSES: Tapered = Tapered(-40, -40);
-/// A fuse that an enemy slider reaches through one man.
+/// A fuse that an enemy slider reaches through one piece.
 const VEILED_FUSE: Tapered = Tapered(-18, -8);
 /// What the best blast the side to move (it waits for the other) has is worth, in 1/256.
 const BLAST_SHARE_TO_MOVE: i32 = 110;
@@ -119,7 +119,7 @@ const DANGER_FUSE: i32 = 40;
 const DANGER_DIVISOR: i32 = 260;
 const DANGER_MOST: i32 = 260;
 
-/// What the men of both sides attack, kings left out, with the mobility that comes of it.
+/// What the pieces of both sides attack, kings left out, with the mobility that comes of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attacks {
     by: [Bitboard; 2],
@@ -148,7 +148,7 @@ impl Attacks {
         }
     }
 
-    /// The squares a side's men attack.
+    /// The squares a side's pieces attack.
     #[inline]
     pub(super) const fn by(&self, color: Color) -> Bitboard {
         self.by[color.index()]
@@ -320,7 +320,7 @@ fn king(position: &Position, attacks: &Attacks, color: Color) -> Tapered {
     total
 }
 
-/// How many of the fuses a slider of `attacker` reaches through exactly one man.
+/// How many of the fuses a slider of `attacker` reaches through exactly one piece.
 fn veiled(position: &Position, fuses: Bitboard, attacker: Color) -> i32 {
     let occupied = position.occupied();
     let men = position.by_color(attacker);

@@ -1,8 +1,8 @@
-//! The crew: threads that help other threads' searches with cores that nobody else wants.
+//! The crew: threads that help other threads' searches with cores that no one else wants.
 //!
-//! A search posts what can be helped with. Whoever of the crew finds a spare core takes it to the
+//! A search posts what can be helped with. Anyone who of the crew finds a spare core takes it to the
 //! posting with the best claim, and leaves at once when a search waits for a core. Nothing here
-//! holds a search up: nobody waits for a helper, and one that fails is missed by nobody.
+//! holds a search up: no one waits for a helper, and one that fails is missed by no one.
 
 use std::cell::Cell;
 use std::fmt;
@@ -158,7 +158,7 @@ impl HelpRequest {
         self.in_background || self.search.is_pondering()
     }
 
-    /// Smaller is better: clocks first, then whoever has fewest helpers.
+    /// Smaller is better: clocks first, then anyone who has fewest helpers.
     fn claim(&self) -> (bool, usize) {
         (self.is_idle(), self.helpers.load(Ordering::Relaxed))
     }

@@ -1,4 +1,4 @@
-//! What earlier cutoffs taught: how well a move did, by square, by man and by what came before.
+//! What earlier cutoffs taught: how well a move did, by square, by piece and by what came before.
 //!
 //! All entries move towards their bonus with gravity and stay within ±`HISTORY_MOST`. The tables
 //! come zeroed from the system and are touched only where something was learnt.
@@ -6,12 +6,12 @@
 use super::params;
 use crate::rules::{Bitboard, Color, Move, Piece, Position, Role};
 
-/// A man on a square: the index of the continuation tables.
+/// A piece on a square: the index of the continuation tables.
 pub(super) type PieceSquare = usize;
 
 const MEN: usize = 12;
 const SQUARES: usize = 64;
-/// Every man on every square, and one for "no move before".
+/// Every piece on every square, and one for "no move before".
 const CONTEXTS: usize = MEN * SQUARES + 1;
 /// The context after a null move or before the root.
 pub(super) const NO_CONTEXT: PieceSquare = MEN * SQUARES;
@@ -28,7 +28,7 @@ pub(super) struct Histories {
     is_fresh: bool,
 }
 
-/// Which man stands where after a move, seen before it.
+/// Which piece stands where after a move, seen before it.
 #[inline]
 pub(super) fn man_on_square(position: &Position, mv: Move) -> PieceSquare {
     position.piece_at(mv.from()).map_or(NO_CONTEXT, |piece| {
@@ -45,7 +45,7 @@ fn man_index(piece: Piece) -> usize {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context {
     pub(super) turn: Color,
-    /// Squares the opponent's men attack.
+    /// Squares the opponent's pieces attack.
     pub(super) attacked: Bitboard,
     /// What was played one and two plies before.
     pub(super) before: [PieceSquare; 2],

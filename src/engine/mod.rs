@@ -2,7 +2,7 @@
 //!
 //! A plain threaded library that knows the rules and nothing else: no network, no configuration
 //! file, no output. The rest of the program sees a [`Pool`] of cores, a game's lease on it
-//! ([`Engine`]), what is asked ([`Limits`]) and what came of it ([`Thought`]).
+//! ([`Engine`]), what is asked ([`Limits`]) and what came of it ([`SearchResult`]).
 //!
 //! ```
 //! use megaton::engine::{EngineOptions, Limits, Pool};
@@ -12,7 +12,7 @@
 //! let engine = pool.lease();
 //! let game = Game::from_uci_moves("g1f3 a7a6 f3g5 a6a5").expect("a line of legal moves");
 //! let thought = engine.think(&game, Limits::nodes(1000)).wait();
-//! assert_eq!(thought.best.expect("the game goes on").to_string(), "g5f7");
+//! assert_eq!(thought.best.expect("the game continues").to_string(), "g5f7");
 //! ```
 
 pub mod bench;

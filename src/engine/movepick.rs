@@ -258,7 +258,7 @@ fn picked_alone(position: &Position, histories: &Histories, context: &Context, m
     }
 }
 
-/// The men beside the enemy king whose capture would win.
+/// The pieces beside the enemy king whose capture would win.
 struct ThreatTargets(Bitboard);
 
 impl ThreatTargets {

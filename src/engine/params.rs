@@ -23,7 +23,7 @@ pub(super) const PATIENCE: Duration = Duration::from_millis(250);
 /// After this wait a search in the background is served for once, so that it gets somewhere even
 /// while all cores are busy: about a hundredth of one.
 pub(super) const BACKGROUND_PATIENCE: Duration = Duration::from_millis(500);
-/// How late a pondering search may be served: after everybody else.
+/// How late a pondering search may be served: after everyone else.
 pub(super) const PONDER_PATIENCE: Duration = Duration::from_secs(3600);
 /// Positions between two looks at the clock and at the queue for the cores. At half a million
 /// positions a second this is half a millisecond.
@@ -89,10 +89,10 @@ pub(super) const TIME_DROP_MOST: f64 = 0.6;
 
 // --- Blast exchange ---------------------------------------------------------------------------
 
-/// What a man is worth in a blast, in cp, by role; the king is handled apart. Ratios of the
+/// What a piece is worth in a blast, in cp, by role; the king is handled apart. Ratios of the
 /// values multi-variant Stockfish tuned on atomic.
 pub(super) const SEE_VALUES: [i32; 6] = [100, 200, 235, 340, 610, 0];
-/// The worth of an exploded king: above any sum of men.
+/// The worth of an exploded king: above any sum of pieces.
 pub(super) const SEE_KING: i32 = 20_000;
 
 // --- Iterative deepening ----------------------------------------------------------------------
@@ -135,7 +135,7 @@ pub(super) const NULL_DEPTH_DIVISOR: i32 = 3;
 pub(super) const NULL_EVAL_DIVISOR: i32 = 200;
 /// ... but no more than this for the evaluation.
 pub(super) const NULL_EVAL_MOST: i32 = 3;
-/// The side that passes needs so many men besides king and pawns: zugzwang is real with few.
+/// The side that passes needs so many pieces besides king and pawns: zugzwang is real with few.
 pub(super) const NULL_MEN: usize = 2;
 /// From this depth a null move is verified by a real search.
 pub(super) const NULL_VERIFY_DEPTH: i32 = 12;

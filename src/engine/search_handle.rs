@@ -152,7 +152,7 @@ impl SearchShared {
         self.best.store(best.bits(), Ordering::Relaxed);
     }
 
-    /// Hand in the answer. A callback that panics harms nobody.
+    /// Hand in the answer. A callback that panics harms no one.
     pub(super) fn land(&self, result: SearchResult) {
         let mut outcome = self.outcome();
         let before = std::mem::replace(&mut *outcome, SearchState::Done(result.clone()));

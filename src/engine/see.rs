@@ -1,6 +1,6 @@
 //! Blast exchange: what a move wins or loses at once.
 //!
-//! The capturing man is gone, so there is no recapture and no swap list: a capture is one sum over
+//! The capturing piece is gone, so there is no recapture and no swap list: a capture is one sum over
 //! its blast; a quiet move is judged by the best capture it allows on the square it lands on. Pins
 //! and checks are not looked at.
 
@@ -32,7 +32,7 @@ pub(super) fn capture(position: &Position, mv: Move) -> Value {
     balance(position, position.blast(mv))
 }
 
-/// Enemy men less own men in a set, an enemy king counting as a win.
+/// Enemy pieces less own pieces in a set, an enemy king counting as a win.
 #[inline]
 fn balance(position: &Position, gone: Bitboard) -> Value {
     if (gone & position.them()).intersects(position.by_role(Role::King)) {
@@ -41,7 +41,7 @@ fn balance(position: &Position, gone: Bitboard) -> Value {
     worth(position, gone & position.them()) - worth(position, gone & position.us())
 }
 
-/// What `color` gains by blowing up `target`, the capturing man not counted.
+/// What `color` gains by blowing up `target`, the capturing piece not counted.
 #[inline]
 pub(super) fn blast_balance(position: &Position, target: Square, color: Color) -> Value {
     let gone = (king_attacks(target) - position.by_role(Role::Pawn)) | target;
@@ -58,7 +58,7 @@ fn worth(position: &Position, men: Bitboard) -> Value {
         .sum()
 }
 
-/// What the opponent can make of a quiet move by capturing the man that moved: never positive,
+/// What the opponent can make of a quiet move by capturing the piece that moved: never positive,
 /// but for promotions, which add what the pawn has become.
 pub(super) fn quiet(position: &Position, mv: Move) -> Value {
     let (from, to) = (mv.from(), mv.to());
@@ -73,7 +73,7 @@ pub(super) fn quiet(position: &Position, mv: Move) -> Value {
     promoted + exposure(position, from, to, landed).min(0)
 }
 
-/// Minus the opponent's best gain by capturing our man of value `landed` on `to`, where it has
+/// Minus the opponent's best gain by capturing our piece of value `landed` on `to`, where it has
 /// come from `from`; zero if he cannot take it.
 fn exposure(position: &Position, from: Square, to: Square, landed: Value) -> Value {
     let (us, them) = (position.turn(), !position.turn());

@@ -1,7 +1,7 @@
 //! One searcher on the calling thread, with a table of its own: for self-play and matches.
 //!
-//! No pool and no queue for the cores: whoever wants more runs more of these. It never touches the
-//! table of a pool. The same game and limits after [`Solo::new_game`] give the same thought.
+//! No pool and no queue for the cores: anyone who wants more runs more of these. It never touches the
+//! table of a pool. The same game and limits after [`SingleThread::new_game`] give the same thought.
 
 use std::fmt;
 use std::sync::Arc;

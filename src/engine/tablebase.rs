@@ -10,7 +10,7 @@ use super::params;
 use crate::rules::Position;
 
 /// How a position ends under best play, seen from the side to move, if the fifty-move count has
-/// just begun anew.
+/// just restarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wdl {
     Loss = -2,
@@ -26,7 +26,7 @@ pub enum Wdl {
 /// to move wins, negative where it loses, 0 in a draw; beyond ±100 the fifty moves run out first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dtz {
-    /// Plies, the fifty-move count taken as begun anew.
+    /// Plies, the fifty-move count taken as restarted.
     pub plies: i32,
     /// The table keeps rounded numbers: it may be one ply more.
     pub is_rounded: bool,
@@ -39,7 +39,7 @@ pub struct TablebaseState {
     pub outcomes: usize,
     /// Files of distances (DTZ).
     pub distances: usize,
-    /// The men, kings included, of the largest.
+    /// The pieces, kings included, of the largest.
     pub most_men: usize,
     /// Files that cannot be used, with those of no use because of another one.
     pub faulty: usize,
@@ -49,7 +49,7 @@ pub struct TablebaseState {
 
 /// Endgame tables: from a position to its value, if they know it.
 pub trait TablebaseProbe: fmt::Debug + Send + Sync {
-    /// The men, kings included, of the largest table there is; 0 if there is none.
+    /// The pieces, kings included, of the largest table there is; 0 if there is none.
     fn most_men(&self) -> usize;
     /// The value of a position without castling rights, the fifty-move count left out of account.
     fn wdl(&self, position: &Position) -> Option<Wdl>;
@@ -70,7 +70,7 @@ pub struct Tablebases {
     probe: Arc<dyn TablebaseProbe>,
     /// Least depth left at a node that the largest tables are asked about.
     depth: i32,
-    /// Positions of more men are not asked about.
+    /// Positions of more pieces are not asked about.
     limit: usize,
     /// Whether fifty moves without progress are a draw.
     fifty_moves: bool,
@@ -94,7 +94,7 @@ impl Tablebases {
         self
     }
 
-    /// Ask only about positions of so many men, kings included; 0 asks nothing.
+    /// Ask only about positions of so many pieces, kings included; 0 asks nothing.
     #[must_use]
     pub fn with_limit(mut self, men: usize) -> Tablebases {
         self.limit = men;
@@ -113,7 +113,7 @@ impl Tablebases {
         self.probe.state()
     }
 
-    /// The men of the largest positions asked about.
+    /// The pieces of the largest positions asked about.
     pub(super) fn most_men(&self) -> usize {
         self.probe.most_men().min(self.limit)
     }

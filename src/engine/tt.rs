@@ -2,7 +2,7 @@
 //!
 //! A cluster is 32 bytes: three entries of one 64-bit word each and a fourth word with their three
 //! 16-bit keys. Words are read and written with relaxed atomics, so that a torn cluster can at
-//! worst yield an entry of another position: whoever uses a move from here validates it first.
+//! worst yield an entry of another position: anyone who uses a move from here validates it first.
 //! The memory comes zeroed from the system and is touched only where something is stored.
 
 #[expect(unsafe_code, reason = "memory straight from the system")]
@@ -248,7 +248,7 @@ impl TranspositionTable {
         cluster.set(slot, key as u16, Word::new(&entry, age));
     }
 
-    /// Ask the processor to fetch what [`Table::probe`] will read.
+    /// Ask the processor to fetch what [`TranspositionTable::probe`] will read.
     #[inline]
     #[expect(unsafe_code, reason = "a prefetch is an intrinsic")]
     pub(super) fn prefetch(&self, key: u64) {

@@ -1,7 +1,7 @@
 //! Whose request it is: that of a browser which was sent here by this program, under this machine's
 //! name.
 //!
-//! A page of another site could otherwise give orders here, and a name that somebody points at the
+//! A page of another site could otherwise give orders here, and a name that someone points at the
 //! loopback could read what stands here.
 
 use std::net::{IpAddr, SocketAddr};
@@ -83,7 +83,7 @@ fn is_fetched_by_another(headers: &HeaderMap) -> bool {
 }
 
 /// Whether a request was made on this machine, as far as it says: it names the loopback, and no proxy
-/// has passed it on. Whoever listens at the loopback alone has no other visitors than these and those
+/// has passed it on. Anyone who listens at the loopback alone has no other visitors than these and those
 /// of a proxy.
 pub fn is_from_here(headers: &HeaderMap) -> bool {
     let passed_on = PROXIES.iter().any(|name| headers.contains_key(*name));

@@ -37,7 +37,7 @@ pub struct Arena {
     /// How long it lasts.
     pub length: Option<Duration>,
     pub is_finished: bool,
-    /// Nobody is paired any more.
+    /// No one is paired any more.
     pub pairings_closed: bool,
     /// It begins from a position of its own.
     pub from_position: bool,

@@ -26,7 +26,7 @@ const QUICK_LEAST: f64 = 0.8;
 /// steady beginning.
 const ABSENCE_SHARE: u32 = 8;
 /// So many streams in a row that fell silent are reopened at once: each has waited for its limit of
-/// silence, so this hammers nobody, and a clock may run.
+/// silence, so this hammers no one, and a clock may run.
 const FREE_SILENCES: u32 = 2;
 /// While a server is out of order, the wait between two questions is this part of that time, alike.
 const KNOCK_SHARE: u32 = 16;
@@ -42,7 +42,7 @@ pub struct GameBackoff {
     silences: SilenceCount,
     opening: Duration,
     idle: Duration,
-    /// Openings in a row that nobody answered.
+    /// Openings in a row that no one answered.
     unanswered: u32,
 }
 
@@ -61,7 +61,7 @@ impl GameBackoff {
     }
 
     /// How long to wait before the next opening, after `disconnect` of a stream that lived for `lived`
-    /// (nought if it never opened). A wait the server advised is left to the caller, who knows the
+    /// (zero if it never opened). A wait the server advised is left to the caller, who knows the
     /// clock.
     pub fn after_loss(&mut self, disconnect: &Disconnect, lived: Duration) -> Duration {
         let unanswered = lived.is_zero() && matches!(disconnect, Disconnect::Silent(_));
@@ -147,7 +147,7 @@ impl EventBackoff {
     }
 
     /// How long to wait at `now` before the next opening, after `disconnect` of a stream that lived for
-    /// `lived` (nought if it never opened). `chance` is a random number in `0.0..1.0`.
+    /// `lived` (zero if it never opened). `chance` is a random number in `0.0..1.0`.
     pub fn after_loss(
         &mut self,
         disconnect: &Disconnect,
@@ -258,12 +258,12 @@ impl PollFallback {
         }
     }
 
-    /// Whether `disconnect` of a stream that lived for `lived` (nought if it never opened) is one of a
+    /// Whether `disconnect` of a stream that lived for `lived` (zero if it never opened) is one of a
     /// server that was reached and is out of order: a small call can tell when it is no more.
     pub fn helps(disconnect: &Disconnect, lived: Duration) -> bool {
         match disconnect {
             Disconnect::Unopened(error) => error.is_out_of_order(),
-            // Nobody answered the opening.
+            // No one answered the opening.
             Disconnect::Silent(_) => lived.is_zero(),
             _ => false,
         }
@@ -276,7 +276,7 @@ impl PollFallback {
         let share = away.saturating_sub(self.steady) / KNOCK_SHARE;
         let wait = jittered(share.clamp(self.first, self.longest), chance);
         // The first question scatters a crowd of clients. With more than one a second thereafter the
-        // limit of such calls would hold some back, and nobody would ask for seconds on end.
+        // limit of such calls would hold some back, and no one would ask for seconds on end.
         if away < self.first / 2 {
             wait
         } else {

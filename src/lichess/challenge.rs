@@ -75,7 +75,7 @@ pub struct Challenge {
     pub rules: Vec<String>,
     /// Why it was declined.
     pub decline_reason: Option<DeclineReason>,
-    /// Whether anybody may take it.
+    /// Whether anyone may take it.
     pub open: bool,
 }
 
@@ -114,7 +114,7 @@ impl FromObject for Challenge {
     }
 }
 
-/// A user object; one without any identity is nobody.
+/// A user object; one without any identity is no one.
 fn someone(object: &Object<'_>, key: &str) -> Option<Player> {
     let player: Player = object.nested(key)?;
     (player.id.is_some() || player.is_ai()).then_some(player)

@@ -1,7 +1,7 @@
 //! One client for the account: how a request is built, sent and its answer judged.
 //!
 //! It never retries on its own but for one thing: a 401 that our name in the user agent may have
-//! caused is asked again without the name. A call goes out when the governor lets it out; a move does
+//! caused is asked again without the name. A call goes out when the rate limiter lets it out; a move does
 //! so at once, and what would have to wait too long is refused with the wait.
 
 use std::collections::BTreeMap;
@@ -295,7 +295,7 @@ impl Client {
         self.settle(&call, outcome).map_err(Disconnect::Unopened)
     }
 
-    /// Tells the governor what came of it, and the caller how long a pause is.
+    /// Tells the rate limiter what came of it, and the caller how long a pause is.
     fn settle<T>(&self, call: &ApiRequest, outcome: Result<T, Error>) -> Result<T, Error> {
         let class = call.class;
         let end = outcome

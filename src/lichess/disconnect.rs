@@ -40,7 +40,7 @@ pub enum Disconnect {
 }
 
 impl Disconnect {
-    /// Whether other calls would fare no better: nobody is reached, or the token is not accepted.
+    /// Whether other calls would fare no better: no one is reached, or the token is not accepted.
     pub fn is_of_all_calls(&self) -> bool {
         matches!(self, Self::Unopened(error) if error.is_unreached() || error.is_unauthorized())
     }

@@ -1,6 +1,6 @@
 //! The calls of the Bot API, one method each.
 //!
-//! A method says what is asked and nothing about when or whether: pacing is the governor's, retrying
+//! A method says what is asked and nothing about when or whether: pacing is the rate limiter's, retrying
 //! the caller's. The server answers yes to many a command that did nothing; only the streams tell
 //! what happened.
 
@@ -125,7 +125,7 @@ impl Client {
     /// Opens the event stream. Only one lives at a time: this closes any other of the account.
     ///
     /// # Errors
-    /// [`StreamLoss::Unopened`] with the class of the refusal, or [`StreamLoss::Silent`].
+    /// [`Disconnect::Unopened`] with the class of the refusal, or [`Disconnect::Silent`].
     pub async fn events(&self) -> Result<EventStream, Disconnect> {
         let url = self.url(&["api", "stream", "event"]);
         let idle = self.timing().event_idle;

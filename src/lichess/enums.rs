@@ -89,7 +89,7 @@ words! {
         Cheat = "cheat",
         /// The first move did not come in time.
         NoStart = "noStart",
-        /// Finished in a way nobody recorded.
+        /// Finished in a way no one recorded.
         UnknownFinish = "unknownFinish",
         /// A draw claimed by a side whose opponent cannot win.
         InsufficientMaterialClaim = "insufficientMaterialClaim",
@@ -99,7 +99,7 @@ words! {
 }
 
 impl Status {
-    /// Whether the game can go on. A status we do not know counts as finished.
+    /// Whether the game can continue. A status we do not know counts as finished.
     pub const fn is_playing(self) -> bool {
         matches!(self, Self::Created | Self::Started)
     }
@@ -117,8 +117,8 @@ impl Status {
         Self::TIME_FORFEITS.contains(&self)
     }
 
-    /// Whether a game that ended so, won by this side or by nobody, has a result. What was called off
-    /// has none, nor has what ended in a way that nobody knows, unless somebody won it.
+    /// Whether a game that ended so, won by this side or by no one, has a result. What was called off
+    /// has none, nor has what ended in a way that no one knows, unless someone won it.
     pub const fn has_result(self, winner: Option<Side>) -> bool {
         let open = self.is_playing()
             || matches!(

@@ -143,7 +143,7 @@ impl Error {
         matches!(self, Self::RateLimited { .. })
     }
 
-    /// Whether somebody was reached who is out of order: says so, or breaks off without a word.
+    /// Whether someone was reached who is out of order: says so, or breaks off without a word.
     pub fn is_out_of_order(&self) -> bool {
         matches!(self, Self::Transient { reached: true, .. })
     }

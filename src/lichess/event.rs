@@ -16,7 +16,7 @@ use super::player::Player;
 pub enum Event {
     /// A game is on; repeated for every running game each time the stream is opened.
     GameStart(Box<GameInfo>),
-    /// A game has ended. Not sent for games that ended while nobody listened.
+    /// A game has ended. Not sent for games that ended while no one listened.
     GameFinish(Box<GameInfo>),
     /// A challenge, ours too.
     Challenge {

@@ -1,4 +1,4 @@
-//! A game as its export shows it: for games whose end nobody saw.
+//! A game as its export shows it: for games whose end no one saw.
 //!
 //! Other words than on the streams: the variant is a bare key, moves are in SAN, and a player's
 //! account is one level deeper. Never for play: of a game under way the last moves are withheld.

@@ -1,4 +1,4 @@
-//! Pages that are not Lichess': a list of names that somebody keeps somewhere, a webhook.
+//! Pages that are not Lichess': a list of names that someone keeps somewhere, a webhook.
 //!
 //! A client of its own that knows no token, no cookie and no name of ours, so that none of them can
 //! ever reach a foreign server. A page is short, comes soon, or does not come.

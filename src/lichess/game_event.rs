@@ -277,7 +277,7 @@ impl FromObject for ChatLine {
 pub struct OpponentGone {
     /// Away, or back again.
     pub gone: bool,
-    /// When the game may be claimed; nought means now.
+    /// When the game may be claimed; zero means now.
     pub claim_win_in: Option<Duration>,
 }
 

@@ -80,7 +80,7 @@ impl UserId {
         Self(name.to_lowercase().into_boxed_str())
     }
 
-    /// The id of the user whose name somebody typed, with or without an `@` before it; `None` for
+    /// The id of the user whose name someone typed, with or without an `@` before it; `None` for
     /// what Lichess could have no account of: names are 2 to 30 letters, digits, `_` and `-`.
     pub fn typed(name: &str) -> Option<Self> {
         let name = name.trim();

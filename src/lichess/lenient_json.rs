@@ -178,7 +178,7 @@ impl<'a> Object<'a> {
         fitting
     }
 
-    /// A count that can not be negative; a negative one counts as nought.
+    /// A count that can not be negative; a negative one counts as zero.
     pub(super) fn count(&self, key: &str) -> Option<u64> {
         self.integer(key)
             .map(|number| u64::try_from(number).unwrap_or(0))

@@ -127,7 +127,7 @@ impl<S> LineReader<S> {
         }
     }
 
-    /// The books, to look into while somebody else reads.
+    /// The books, to look into while someone else reads.
     pub(super) fn stats(&self) -> SharedStats {
         self.stats.clone()
     }
@@ -239,7 +239,7 @@ mod tests {
             let stats = stats.look();
             deadlines.push((stats.deadline(idle), stats.heard + idle));
             drop(stats);
-            // Moments tell them apart only if time goes on.
+            // Moments tell them apart only if time continues.
             let now = Instant::now();
             while Instant::now() == now {}
         }

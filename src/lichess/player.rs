@@ -46,7 +46,7 @@ impl Player {
         self.ai_level.is_some()
     }
 
-    /// A name to show for anybody, the nameless too.
+    /// A name to show for anyone, the nameless too.
     pub fn display_name(&self) -> String {
         match (&self.name, &self.id, self.ai_level) {
             (Some(name), _, _) => name.clone(),
@@ -74,7 +74,7 @@ impl FromObject for Player {
         let id: Option<String> = object.optional("id");
         let id = match (id, &name, ai_level) {
             (Some(id), _, _) => Some(UserId::new(&id)),
-            // A name alone still identifies a user, unless it is the engine's or nobody's.
+            // A name alone still identifies a user, unless it is the engine's or no one's.
             (None, Some(name), None) if !object.has("id") => Some(UserId::new(name)),
             _ => None,
         };

@@ -1,7 +1,7 @@
-//! What the server refused for the rate, until somebody writes it down.
+//! What the server refused for the rate, until someone writes it down.
 //!
-//! Added up by kind of call and by game, so that a storm of refusals stays a few entries. Whoever
-//! makes a call never waits here for whoever reads.
+//! Added up by kind of call and by game, so that a storm of refusals stays a few entries. Anyone who
+//! makes a call never waits here for anyone who reads.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -48,7 +48,7 @@ impl fmt::Display for RateLimitedCalls {
 
 type PendingReport = BTreeMap<(EndpointClass, Option<GameId>), RateLimitedCalls>;
 
-/// Refusals that nobody has taken yet.
+/// Refusals that no one has taken yet.
 #[derive(Debug, Default)]
 pub(super) struct RateLimitLog {
     untaken: Mutex<PendingReport>,

@@ -1,7 +1,7 @@
-//! Waiting for one's turn: the governor's word, carried out.
+//! Waiting for one's turn: the rate limiter's word, carried out.
 //!
-//! A move never comes to wait here. Whoever waits can be given up at any moment and leaves nothing
-//! behind; whoever was let out gives the place back by ending.
+//! A move never comes to wait here. Anyone who waits can be given up at any moment and leaves nothing
+//! behind; anyone who was let out gives the place back by ending.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -13,7 +13,7 @@ use super::error::Error;
 use super::scheduler::{Decision, Scheduler, Ticket};
 use super::timing::Timing;
 
-/// The governor, and the bell that is rung when something has changed.
+/// The rate limiter, and the bell that is rung when something has changed.
 pub(super) struct RateLimiter {
     scheduler: Mutex<Scheduler>,
     changed: Notify,
@@ -27,7 +27,7 @@ impl RateLimiter {
         }
     }
 
-    /// The governor, for no longer than a question takes.
+    /// The rate limiter, for no longer than a question takes.
     pub(super) fn scheduler(&self) -> MutexGuard<'_, Scheduler> {
         self.scheduler
             .lock()

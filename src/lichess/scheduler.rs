@@ -12,13 +12,13 @@ use super::call_stats::{CallResult, CallStats};
 use super::endpoint_class::{Admission, EndpointClass, Rate};
 use super::timing::Timing;
 
-/// Longest pause the governor makes up itself when the server keeps refusing without a number.
+/// Longest pause the rate limiter makes up itself when the server keeps refusing without a number.
 const LONGEST_GUESS: u32 = 10;
 /// Calls that go in turn and are under way at once.
 const AT_ONCE: usize = 2;
 /// Calls in turn that may follow each other at once after a silence.
 const BURST: u32 = 3;
-/// After so many turns of waiting a call goes before more urgent ones: nobody waits for ever.
+/// After so many turns of waiting a call goes before more urgent ones: no one waits for ever.
 const AGED_AFTER: u32 = 12;
 
 /// A place in the queue.
@@ -242,7 +242,7 @@ impl Scheduler {
         }
     }
 
-    /// How a call ended. A limit is told by [`Governor::limited`] besides.
+    /// How a call ended. A limit is told by [`Scheduler::limited`] besides.
     pub fn ended(&mut self, class: EndpointClass, outcome: CallResult) {
         self.stats.count_end(class, outcome);
         // A server that fails or is silent has not said that it has enough of us no more.
@@ -251,7 +251,7 @@ impl Scheduler {
         }
     }
 
-    /// The call let out last found no server: nobody counted it.
+    /// The call let out last found no server: no one counted it.
     pub fn unsent(&mut self, class: EndpointClass) {
         for window in &mut self.lanes[class as usize].windows {
             window.spent.pop_back();

@@ -185,7 +185,7 @@ impl<T: Record> Records<T> {
     }
 }
 
-/// The signs of life of a stream, for somebody who does not read it.
+/// The signs of life of a stream, for someone who does not read it.
 #[derive(Clone, Debug)]
 pub struct Liveness(SharedStats);
 
@@ -224,7 +224,7 @@ macro_rules! stream {
                 self.0.stats.look().heard
             }
 
-            /// Its signs of life, for somebody else.
+            /// Its signs of life, for someone else.
             pub fn liveness(&self) -> Liveness {
                 Liveness(self.0.stats.clone())
             }

@@ -23,7 +23,7 @@ pub struct Timing {
     pub connect: Duration,
     /// For a whole call, from asking to the last byte of the answer.
     pub call: Duration,
-    /// For posting a move, and for accepting a challenge: somebody waits.
+    /// For posting a move, and for accepting a challenge: someone waits.
     pub move_call: Duration,
     /// Idleness of the move connection after which it is warmed.
     pub warm_after: Duration,
@@ -40,7 +40,7 @@ pub struct Timing {
     /// First wait before a reopening of the event stream; the waits grow later on.
     pub event_backoff: Duration,
     pub event_backoff_max: Duration,
-    /// Longest such wait while no connection comes about: knocking there costs nobody anything.
+    /// Longest such wait while no connection comes about: knocking there costs no one anything.
     pub unreached_backoff_max: Duration,
     /// First wait between two questions whether a server that is out of order is well again.
     pub ping: Duration,

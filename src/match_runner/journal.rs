@@ -1,4 +1,4 @@
-//! The journal of a match: what was asked, then a line a game. A match that was cut off goes on
+//! The journal of a match: what was asked, then a line a game. A match that was cut off continues
 //! from it, and only the same match does: other players, limits or openings are refused by name.
 
 use std::path::Path;

@@ -3,7 +3,7 @@
 //! Each candidate is drawn from a generator of its own, seeded by the run's seed and the
 //! candidate's number, and judged with an empty table. Candidates are taken in order of their
 //! numbers, so that the file is the same however many threads judge, and a run that was cut off
-//! goes on where it stopped.
+//! continues where it stopped.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ const STACK_BYTES: usize = 16 << 20;
 /// Looks at a candidate before the last one: a share of the nodes (1/n) and of the greatest score
 /// (times n). Most candidates fall at the first.
 const LOOKS: [(u64, i32); 3] = [(64, 4), (12, 2), (1, 1)];
-/// Tries to draw a line that goes on to its end.
+/// Tries to draw a line that continues to its end.
 const ATTEMPTS: u32 = 20;
 /// Spreads numbers of candidates over seeds; any odd number with its bits well mixed.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -48,11 +48,11 @@ pub(super) struct PlayedMove {
     pub(super) nodes: u64,
 }
 
-/// Somebody who plays games, one after the other.
+/// Someone who plays games, one after the other.
 pub(super) trait Player: Send {
     /// Forget the last game.
     fn new_game(&mut self) -> Result<(), PlayerFault>;
 
-    /// Choose a move in the present position of a game that goes on.
+    /// Choose a move in the present position of a game that continues.
     fn choose(&mut self, game: &Game, turn: &TurnTime) -> Result<PlayedMove, PlayerFault>;
 }

@@ -63,7 +63,7 @@ pub enum GameEnd {
     PlyLimit,
     /// Both players had agreed for long enough on who wins.
     AdjudicatedWin,
-    /// Both players had agreed for long enough that nobody does.
+    /// Both players had agreed for long enough that no one does.
     AdjudicatedDraw,
     /// A forfeit: a move that is not legal.
     Illegal,
@@ -141,7 +141,7 @@ pub struct SearchEffort {
 pub struct GameRecord {
     /// Which pair of the match, from 0.
     pub pair: usize,
-    /// Who had the white men.
+    /// Who had the white pieces.
     pub white: MatchSide,
     /// The position it began from.
     pub fen: String,
@@ -151,7 +151,7 @@ pub struct GameRecord {
     pub scores: Vec<Option<i32>>,
     /// A depth a move.
     pub depths: Vec<Option<u32>>,
-    /// Who won, if anybody.
+    /// Who won, if anyone.
     pub winner: Option<MatchSide>,
     pub end: GameEnd,
     /// What a forfeit looked like.

@@ -1,4 +1,4 @@
-//! Whether the machine stood still: time in which nothing ran is on nobody's clock.
+//! Whether the machine stood still: time in which nothing ran is on no one's clock.
 //!
 //! A thread on each core wakes every few milliseconds and writes down when it woke far too late. A
 //! virtual machine whose host takes a processor away stands still there, that thread with it; a
@@ -170,7 +170,7 @@ mod tests {
             (100, 302, 200),
             (100, 150, 50),
             (300, 340, 0),
-            // Nobody has looked since 302.
+            // No one has looked since 302.
             (300, 400, 98),
             (100, 400, 298),
         ] {

@@ -224,7 +224,7 @@ impl Drop for UciEngine {
     }
 }
 
-/// The life of the thread that reads a program: until it ends, or nobody listens any more.
+/// The life of the thread that reads a program: until it ends, or no one listens any more.
 fn listen(output: ChildStdout, sender: &SyncSender<String>) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();

@@ -21,10 +21,10 @@ pub enum Unreachable {
     /// There is no socket.
     #[error("no bot runs there: there is no socket {}", .0.display())]
     Nobody(PathBuf),
-    /// Nobody listens at the socket.
+    /// No one listens at the socket.
     #[error("no bot runs there any more: nobody listens at {}", .0.display())]
     Left(PathBuf),
-    /// The socket is somebody else's.
+    /// The socket is someone else's.
     #[error("the socket {} belongs to another user: use the account that runs the bot", .0.display())]
     Forbidden(PathBuf),
     /// The bot took too long.

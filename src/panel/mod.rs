@@ -8,7 +8,7 @@
 //! * `server`: the bot's end; `client`: the end of a command
 //! * `reload`: the config, read again
 //! * `http`: the page
-//! * `watch`: one look at the bot a second, for whoever wants to know how it is; `health`: what it
+//! * `watch`: one look at the bot a second, for anyone who wants to know how it is; `health`: what it
 //!   means; `metrics`: figures; `service`: what systemd is told; `alerts`: messages to a webhook
 
 mod alerts;

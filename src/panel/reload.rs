@@ -1,6 +1,6 @@
 //! The config, read again while the bot runs: what changed is said, a bad file changes nothing.
 //!
-//! One task does it, whoever asks; two requests at once are two reloads, one after the other.
+//! One task does it, anyone who asks; two requests at once are two reloads, one after the other.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const MOST_WAITING: usize = 4;
 
 type ReloadOutcome = Result<String, String>;
 
-/// Somebody asks for a reload.
+/// Someone asks for a reload.
 #[derive(Debug)]
 struct ReloadRequest {
     /// By which way it came, in a word or two.
@@ -31,7 +31,7 @@ struct ReloadRequest {
 pub struct Reload(mpsc::Sender<ReloadRequest>);
 
 impl Reload {
-    /// Reads the config again, for somebody who asks by this way.
+    /// Reads the config again, for someone who asks by this way.
     ///
     /// # Errors
     /// When the old one stays; says why.
@@ -77,7 +77,7 @@ impl Reloader {
         self
     }
 
-    /// Serves until nobody can ask any more.
+    /// Serves until no one can ask any more.
     pub async fn run(mut self) {
         while let Some(ReloadRequest { via, answer }) = self.asked.recv().await {
             let outcome = self.reload(via).await;
@@ -88,7 +88,7 @@ impl Reloader {
                     event_log.note("operator", text, None);
                 }
             }
-            // Whoever asked may have left.
+            // Anyone who asked may have left.
             let _ = answer.send(outcome);
         }
     }

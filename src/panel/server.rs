@@ -74,7 +74,7 @@ impl Panel {
             path: path.to_owned(),
             source,
         };
-        // Made beside its place and moved there: nobody finds it with other rights.
+        // Made beside its place and moved there: no one finds it with other rights.
         let own = path.with_extension(std::process::id().to_string());
         let _ = fs::remove_file(&own);
         let listener = UnixListener::bind(&own).map_err(failed)?;

@@ -1,6 +1,6 @@
-//! One look at the bot a second, for everybody who wants to know how it is.
+//! One look at the bot a second, for everyone who wants to know how it is.
 //!
-//! Whoever looks here asks nobody: however many scrapes, probes and pages there are, the bot answers
+//! Anyone who looks here asks no one: however many scrapes, probes and pages there are, the bot answers
 //! one question a second, and one that does not answer is known by the age of its last answer.
 
 use std::sync::Arc;

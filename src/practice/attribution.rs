@@ -1,5 +1,5 @@
 //! Whose fault the end of a game was. Strict on purpose: whatever goes wrong is the client's
-//! doing, unless the server served nobody for all of the time that was left.
+//! doing, unless the server served no one for all of the time that was left.
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ use super::traffic_log::GameTrace;
 /// Who is to blame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Attribution {
-    /// Nobody: it was played to its end.
+    /// No one: it was played to its end.
     #[default]
     Nobody,
     /// The opponent did not play.
     Opponent,
-    /// The server served nobody for all of the time that was left.
+    /// The server served no one for all of the time that was left.
     Server(&'static str),
     /// The machine stood still for longer than the client may be away, until just before the end:
     /// measured by a thread of its own, counted apart, and asked for nowhere else than here.
@@ -49,7 +49,7 @@ impl fmt::Display for Attribution {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndContext {
     pub(crate) behavior: OpponentBehavior,
-    /// The server served nobody from the beginning of the last turn to the end.
+    /// The server served no one from the beginning of the last turn to the end.
     pub(crate) refused_throughout: bool,
     /// The machine stood still for all of the time that the client may be away, and after that the
     /// client did not have as much again.

@@ -19,7 +19,7 @@ pub(crate) struct ChallengeRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChallengeState {
     Created,
-    /// Nobody keeps it alive; it can still be accepted.
+    /// No one keeps it alive; it can still be accepted.
     Offline,
     Canceled,
     Declined(Reason),
@@ -52,7 +52,7 @@ pub(crate) struct Challenge {
     pub(crate) color: Color,
     pub(crate) standing: ChallengeState,
     pub(crate) created: Millis,
-    /// When somebody last kept it alive.
+    /// When someone last kept it alive.
     pub(crate) seen: Millis,
     /// Streams that keep it alive now.
     pub(crate) keepers: u32,

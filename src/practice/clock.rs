@@ -1,4 +1,4 @@
-//! The chess clock: pure, told the time by whoever asks.
+//! The chess clock: pure, told the time by anyone who asks.
 //!
 //! It never decides who won: it says how much is left and when a flag falls.
 
@@ -104,7 +104,7 @@ impl Clock {
         }
     }
 
-    /// A takeback gives the move to `side`; nobody gets time back.
+    /// A takeback gives the move to `side`; no one gets time back.
     pub(crate) fn take_back(&mut self, side: Color, plies: usize, now: Millis) {
         for color in Color::ALL {
             self.left[color.index()] = self.balance(color, now);

@@ -1,5 +1,5 @@
 //! Accepted connections that can be cut: what the server has not yet written is lost, and the
-//! client sees a reset. A closed gate cuts all of them and lets nobody in. Cutting exists for the
+//! client sees a reset. A closed gate cuts all of them and lets no one in. Cutting exists for the
 //! faults alone.
 
 use std::io;
@@ -78,7 +78,7 @@ impl ConnectionLimit {
         killer
     }
 
-    /// Cuts every connection and lets nobody in.
+    /// Cuts every connection and lets no one in.
     pub(super) fn close(&self) {
         self.closed.send_replace(true);
         let inside =
@@ -88,7 +88,7 @@ impl ConnectionLimit {
         }
     }
 
-    /// Lets everybody in again.
+    /// Lets everyone in again.
     pub(super) fn open(&self) {
         self.closed.send_replace(false);
     }
@@ -97,7 +97,7 @@ impl ConnectionLimit {
         *self.closed.borrow()
     }
 
-    /// Until somebody is let in again.
+    /// Until someone is let in again.
     pub(super) async fn opened(&self) {
         // The sender lives as long as this is asked.
         let _ = self.closed.subscribe().wait_for(|closed| !closed).await;

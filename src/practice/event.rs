@@ -1,4 +1,4 @@
-//! What happens on the server, for whoever prints it.
+//! What happens on the server, for anyone who prints it.
 
 use std::fmt;
 
@@ -34,13 +34,13 @@ pub enum Event {
         black: String,
         time: String,
     },
-    /// Somebody came into an arena.
+    /// Someone came into an arena.
     Entered {
         /// The id of the arena.
         arena: String,
         name: String,
     },
-    /// Somebody left an arena, or was put out.
+    /// Someone left an arena, or was put out.
     Withdrew {
         /// The id of the arena.
         arena: String,

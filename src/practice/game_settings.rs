@@ -113,7 +113,7 @@ fn minutes(limit: u32) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RatedCheck {
     Yes,
-    /// It becomes casual and nobody says so.
+    /// It becomes casual and no one says so.
     SilentlyCasual,
     /// The challenge is refused.
     Refused,

@@ -76,7 +76,7 @@ async fn run_effect(shared: Arc<SharedServer>, order: ScheduledInjection) {
     }
 }
 
-/// Whether they move is settled before anybody can accept.
+/// Whether they move is settled before anyone can accept.
 fn no_shows(shared: &SharedServer, game: &str, challenges: usize) {
     shared.with(|state, now| {
         let Some((user, _, terms)) = state.client_of(game) else {

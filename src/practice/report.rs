@@ -13,7 +13,7 @@ use super::traffic_log::GameTrace;
 /// One game, seen from the bot.
 #[derive(Clone, Debug)]
 pub struct GameReport {
-    /// Its place in the schedule, from nought.
+    /// Its place in the schedule, from zero.
     pub number: usize,
     pub id: String,
     /// The arena that it belonged to.

@@ -1,8 +1,8 @@
-//! The house with its open streams behind one lock, a watch on the wall, and the task that does
+//! The server state with its open streams behind one lock, a watch on the wall, and the task that does
 //! what is due.
 //!
 //! The lock is never held across an await; whatever is done under it goes out in the same order to
-//! everybody.
+//! everyone.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,7 +43,7 @@ pub(crate) struct SharedServer {
     /// The end of everything that lives here.
     pub(super) stop: CancellationToken,
     orders: UnboundedSender<ScheduledInjection>,
-    /// What came of the games with a client in them, until somebody takes it.
+    /// What came of the games with a client in them, until someone takes it.
     reports: Mutex<VecDeque<GameReport>>,
 }
 
@@ -57,7 +57,7 @@ struct Inner {
 }
 
 impl SharedServer {
-    /// A hall, and the orders of havoc that somebody must carry out.
+    /// A hall, and the orders of havoc that someone must carry out.
     pub(super) fn new(
         state: ServerState,
         stop: CancellationToken,
@@ -93,7 +93,7 @@ impl SharedServer {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something in the house and hands out what came of it.
+    /// Does something in the server state and hands out what came of it.
     pub(crate) fn with<T>(&self, action: impl FnOnce(&mut ServerState, Millis) -> T) -> T {
         let now = self.now();
         let mut inner = self.lock();
@@ -104,7 +104,7 @@ impl SharedServer {
         result
     }
 
-    /// Looks at the house without changing it.
+    /// Looks at the server state without changing it.
     pub(crate) fn see<T>(&self, look: impl FnOnce(&ServerState, Millis) -> T) -> T {
         look(&self.lock().state, self.now())
     }
@@ -254,7 +254,7 @@ impl SharedServer {
             injection,
             after,
         };
-        // The server is ending, and nobody carries anything out any more.
+        // The server is ending, and no one carries anything out any more.
         let _ = self.orders.send(order);
     }
 
@@ -310,7 +310,7 @@ impl SharedServer {
         self.reports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The reports of finished games since the last time somebody took them.
+    /// The reports of finished games since the last time someone took them.
     pub(super) fn take_reports(&self) -> Vec<GameReport> {
         self.lock_reports().drain(..).collect()
     }
@@ -333,7 +333,7 @@ impl SharedServer {
     }
 }
 
-/// Wakes the house whenever something is due, for ever.
+/// Wakes the server state whenever something is due, for ever.
 pub(crate) async fn keep_time(shared: Arc<SharedServer>) {
     loop {
         let wait = shared

@@ -1,7 +1,7 @@
 //! Whether the machine stands still: a thread that sleeps and looks how much too late it wakes.
 //!
 //! A thread of its own, so that a runtime which the program itself holds up is not mistaken for a
-//! machine that stands still. It changes nothing and blames nobody; it writes down what it sees.
+//! machine that stands still. It changes nothing and blames no one; it writes down what it sees.
 
 use std::sync::Weak;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use super::shared::SharedServer;
 /// How long it sleeps.
 const BEAT: Duration = Duration::from_millis(20);
 
-/// Feels the pulse until the hall is gone or ends.
+/// Feels the pulse until the shared server is gone or ends.
 pub(super) fn feel(shared: Weak<SharedServer>) -> std::io::Result<()> {
     let watch = std::thread::Builder::new().name("practice-pulse".to_owned());
     watch.spawn(move || {

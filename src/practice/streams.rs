@@ -1,4 +1,4 @@
-//! The open streams: who reads what, and the handing out of what the house has to say.
+//! The open streams: who reads what, and the handing out of what the server state has to say.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -146,7 +146,7 @@ impl Streams {
                 }
             }
             OutgoingEvent::News(event) => {
-                // Nobody listening is no loss.
+                // No one listening is no loss.
                 let _ = self.news.send(event);
             }
         }

@@ -33,7 +33,7 @@ impl Sub for Millis {
 pub struct Timing {
     /// An empty line goes out on a stream after this much silence.
     pub keep_alive: Duration,
-    /// A challenge nobody keeps alive is marked offline after this.
+    /// A challenge no one keeps alive is marked offline after this.
     pub challenge_offline: Duration,
     /// A pending real-time challenge can be accepted for this long.
     pub challenge_lifetime: Duration,
@@ -53,7 +53,7 @@ pub struct Timing {
     pub threefold_claim: Duration,
     /// A refused claim of victory is answered after this.
     pub claim_refusal: Duration,
-    /// A partner aborts a game in which nobody moves for this long.
+    /// A partner aborts a game in which no one moves for this long.
     pub first_move: Duration,
     /// A bot counts as online for this long after its event stream closed.
     pub online_grace: Duration,

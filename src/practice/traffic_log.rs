@@ -112,11 +112,11 @@ struct Inner {
     /// Calls that were told to wait: when, and the move where it was one.
     limited: HashMap<LimitKey, (Millis, Option<String>)>,
     lost: HashMap<String, (&'static str, Millis)>,
-    /// When nobody was let in, or the token not known: from, and until.
+    /// When no one was let in, or the token not known: from, and until.
     outages: Vec<(Millis, Option<Millis>)>,
     /// When the machine stood still, the last ones: until when, and for how long.
     stalls: VecDeque<(Millis, Duration)>,
-    /// When whoever feels the pulse should have woken.
+    /// When anyone who feels the pulse should have woken.
     beat: Option<Millis>,
 }
 
@@ -290,7 +290,7 @@ impl TrafficLog {
         }
     }
 
-    /// From now on the server serves nobody.
+    /// From now on the server serves no one.
     pub(crate) fn outage(&self, now: Millis) {
         self.lock().outages.push((now, None));
     }
@@ -303,7 +303,7 @@ impl TrafficLog {
         }
     }
 
-    /// Whoever feels the pulse sleeps from now on and should wake at `due`; it woke so much too
+    /// Anyone who feels the pulse sleeps from now on and should wake at `due`; it woke so much too
     /// late.
     pub(crate) fn beat(&self, late: Duration, due: Millis, now: Millis) {
         let mut inner = self.lock();
@@ -318,16 +318,16 @@ impl TrafficLog {
     }
 
     /// Whether the machine stood still for longer than `margin`, and that less than `margin` ago:
-    /// nobody has had that much time since to make up for it.
+    /// no one has had that much time since to make up for it.
     pub(crate) fn stood_still(&self, margin: Duration, now: Millis) -> bool {
         let counts = |&(until, span): &(Millis, Duration)| span > margin && now - until < margin;
         let inner = self.lock();
-        // Others may wake from it sooner than whoever feels the pulse.
+        // Others may wake from it sooner than anyone who feels the pulse.
         let still = inner.beat.is_some_and(|due| now - due > margin);
         still || inner.stalls.iter().any(counts)
     }
 
-    /// Whether nobody was served all the time from one moment to another.
+    /// Whether no one was served all the time from one moment to another.
     pub(crate) fn refused_throughout(&self, from: Millis, to: Millis) -> bool {
         let covers = |&(since, until): &(Millis, Option<Millis>)| {
             since <= from && until.is_none_or(|until| until >= to)

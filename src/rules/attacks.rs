@@ -1,4 +1,4 @@
-//! What each kind of man attacks, and the geometry of lines, from tables made by the compiler.
+//! What each kind of piece attacks, and the geometry of lines, from tables made by the compiler.
 
 use super::{Bitboard, Color, Role, Square};
 
@@ -124,13 +124,13 @@ pub fn pawn_attacks(color: Color, square: Square) -> Bitboard {
     PAWN[color.index()].0[square.index()]
 }
 
-/// The squares a queen on `square` attacks, the first man on each line included.
+/// The squares a queen on `square` attacks, the first piece on each line included.
 #[inline]
 pub fn queen_attacks(square: Square, occupied: Bitboard) -> Bitboard {
     bishop_attacks(square, occupied) | rook_attacks(square, occupied)
 }
 
-/// The squares a man of this kind attacks; a pawn attacks as one of `color`.
+/// The squares a piece of this kind attacks; a pawn attacks as one of `color`.
 #[inline]
 pub fn role_attacks(role: Role, color: Color, square: Square, occupied: Bitboard) -> Bitboard {
     match role {

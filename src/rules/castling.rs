@@ -78,7 +78,7 @@ impl CastlingRights {
         self.0 |= Self::bit(color, side);
     }
 
-    /// Drops what depends on a man on this square.
+    /// Drops what depends on a piece on this square.
     #[inline]
     pub(crate) const fn touch(&mut self, square: Square) {
         self.0 &= KEPT[square.index()];

@@ -12,7 +12,7 @@ use super::{Bitboard, CastlingRights, CastlingSide, Color, Piece, Position, Role
 /// The parts of a FEN, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FenField {
-    /// The men, eight ranks from the eighth to the first.
+    /// The pieces, eight ranks from the eighth to the first.
     Board,
     Turn,
     Castling,
@@ -433,7 +433,7 @@ mod tests {
     fn the_side_that_waits_may_not_be_in_check() {
         let reason = "white is to move but black is in check";
         refused("k7/8/8/8/8/8/8/R6K w - - 0 1", FenField::Turn, reason);
-        // Kings that touch are never in check, and a finished game has nobody to check.
+        // Kings that touch are never in check, and a finished game has no one to check.
         assert!(Position::from_fen("k7/1K6/8/8/8/8/8/R7 w - - 0 1").is_ok());
         assert!(Position::from_fen("k7/8/8/8/8/8/8/R7 w - - 0 1").is_ok());
     }

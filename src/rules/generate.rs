@@ -32,7 +32,7 @@ impl Stage {
 
 /// Takes the moves as they are found, whole sets at a time.
 pub(crate) trait Sink {
-    /// Moves of one man, not a pawn, to each of the squares.
+    /// Moves of one piece, not a pawn, to each of the squares.
     fn man(&mut self, from: Square, targets: Bitboard);
     /// Pawn moves to each of the squares, each from `to - step`; not to a back rank.
     fn pawns(&mut self, targets: Bitboard, step: i8);
@@ -109,11 +109,11 @@ struct Frame {
     us: Color,
     king: Square,
     enemy_king: Square,
-    /// Enemy men that may be captured at all: not next to our king, not their king.
+    /// Enemy pieces that may be captured at all: not next to our king, not their king.
     prey: Bitboard,
-    /// Prey that any man off the danger lines may take.
+    /// Prey that any piece off the danger lines may take.
     free_prey: Bitboard,
-    /// Prey next to the enemy king: whoever takes it wins.
+    /// Prey next to the enemy king: anyone who takes it wins.
     winning_prey: Bitboard,
     /// Where a quiet move may land: anywhere empty, or on the way of a lone checker.
     landing: Bitboard,
@@ -185,7 +185,7 @@ impl Position {
         })
     }
 
-    /// The captures one man may make among the squares it attacks.
+    /// The captures one piece may make among the squares it attacks.
     #[inline]
     fn captures_of(&self, frame: &Frame, from: Square, attacked: Bitboard) -> Bitboard {
         let prey = attacked & frame.prey;
@@ -206,7 +206,7 @@ impl Position {
         legal
     }
 
-    /// Where one man, not a pawn, may go.
+    /// Where one piece, not a pawn, may go.
     #[inline]
     fn targets_of(
         &self,

@@ -80,14 +80,14 @@ impl Position {
         one | (push(self.turn, one & third_rank(self.turn)) & empty)
     }
 
-    /// For a man other than the king that can reach the empty square `to`.
+    /// For a piece other than the king that can reach the empty square `to`.
     #[inline]
     pub(crate) fn is_safe_quiet(&self, from: Square, to: Square, king: Square) -> bool {
         (!self.pinned.contains(from) || line(king, from).contains(to))
             && (self.checkers.is_empty() || self.quiet_answers(king).contains(to))
     }
 
-    /// The squares on which a quiet move of another man ends a check; none if nothing can.
+    /// The squares on which a quiet move of another piece ends a check; none if nothing can.
     #[inline]
     pub(crate) fn quiet_answers(&self, king: Square) -> Bitboard {
         match self.checkers.first() {
@@ -97,7 +97,7 @@ impl Position {
         }
     }
 
-    /// For a man other than the king that attacks the enemy man on `to`.
+    /// For a piece other than the king that attacks the enemy piece on `to`.
     #[inline]
     pub(crate) fn is_safe_capture(&self, from: Square, to: Square, king: Square) -> bool {
         let ring = king_attacks(king);
@@ -112,7 +112,7 @@ impl Position {
             || self.is_safe_without(self.blast_at(to) | from, king)
     }
 
-    /// Whether no enemy man outside `gone` attacks our king once `gone` is empty.
+    /// Whether no enemy piece outside `gone` attacks our king once `gone` is empty.
     ///
     /// Neither king may be in `gone`, and the kings must not touch.
     #[inline]

@@ -40,13 +40,13 @@ static TABLE: [u64; TABLE_SIZE] = {
     table
 };
 
-/// The squares a bishop on `square` attacks, the first man on each line included.
+/// The squares a bishop on `square` attacks, the first piece on each line included.
 #[inline]
 pub fn bishop_attacks(square: Square, occupied: Bitboard) -> Bitboard {
     look_up(&MAGICS.bishop[square.index()], occupied)
 }
 
-/// The squares a rook on `square` attacks, the first man on each line included.
+/// The squares a rook on `square` attacks, the first piece on each line included.
 #[inline]
 pub fn rook_attacks(square: Square, occupied: Bitboard) -> Bitboard {
     look_up(&MAGICS.rook[square.index()], occupied)
@@ -90,7 +90,7 @@ const fn lay_out(factors: &[u64; 64], lines: [(i8, i8); 2], first: u32) -> ([Mag
     (magics, offset)
 }
 
-/// Subtracting a slider from the men on its line flips the bits up to the first man; the mirrored
+/// Subtracting a slider from the pieces on its line flips the bits up to the first piece; the mirrored
 /// board does the same downwards. No loop over squares, as the compiler has to run this.
 const fn fill(table: &mut [u64; TABLE_SIZE], magics: &[Magic; 64], lines: [(i8, i8); 2]) {
     let mut square = 0;
@@ -122,7 +122,7 @@ const fn fill(table: &mut [u64; TABLE_SIZE], magics: &[Magic; 64], lines: [(i8, 
     }
 }
 
-/// A line from a square to the edge, its last square left out: a man there blocks nothing.
+/// A line from a square to the edge, its last square left out: a piece there blocks nothing.
 const fn without_last(square: i8, (file_step, rank_step): (i8, i8)) -> u64 {
     let mut set = 0;
     let (mut file, mut rank) = ((square & 7) + file_step, (square >> 3) + rank_step);

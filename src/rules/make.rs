@@ -181,7 +181,7 @@ impl Position {
         }
     }
 
-    /// What a capture on `to` removes, apart from the capturing man's start square.
+    /// What a capture on `to` removes, apart from the capturing piece's start square.
     #[inline]
     pub(crate) fn blast_at(&self, to: Square) -> Bitboard {
         (king_attacks(to) & (self.occupied() - self.by_role(Role::Pawn))) | to

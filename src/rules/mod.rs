@@ -3,10 +3,10 @@
 //! This room is a chess library that could stand alone. It has no clock, no thread and no I/O, and
 //! no input, however broken, makes it panic.
 //!
-//! The rules in one breath: a capture removes the captured man, the capturing man and every
+//! The rules in one breath: a capture removes the captured piece, the capturing piece and every
 //! non-pawn on the eight squares around the landing square. Exploding the enemy king wins; a
 //! capture whose blast holds the own king is illegal, so kings never capture. Kings may touch, and
-//! while they do, nobody is in check.
+//! while they do, no one is in check.
 
 mod attacks;
 mod bitboard;

@@ -88,13 +88,13 @@ impl Move {
         Self(bits)
     }
 
-    /// The square the man leaves.
+    /// The square the piece leaves.
     #[inline]
     pub const fn from(self) -> Square {
         Square::masked(self.0 as u8 & 63)
     }
 
-    /// The square the man lands on; for a capture the centre of the blast.
+    /// The square the piece lands on; for a capture the centre of the blast.
     #[inline]
     pub const fn to(self) -> Square {
         Square::masked((self.0 >> 6) as u8 & 63)

@@ -36,7 +36,7 @@ pub enum Draw {
 }
 
 impl Outcome {
-    /// Who has won, if anybody.
+    /// Who has won, if anyone.
     pub const fn winner(self) -> Option<Color> {
         match self {
             Self::Win { winner, .. } => Some(winner),

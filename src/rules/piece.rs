@@ -1,8 +1,8 @@
-//! The kinds of men, and men with their colour.
+//! The kinds of pieces, and pieces with their colour.
 
 use super::Color;
 
-/// A kind of man.
+/// A kind of piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
     /// Pawn: immune to a blast beside it.
@@ -60,10 +60,10 @@ impl Role {
     }
 }
 
-/// A man: its side and its kind.
+/// A piece: its side and its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Piece {
-    /// Whose man it is.
+    /// Whose piece it is.
     pub color: Color,
     /// What kind it is.
     pub role: Role,
@@ -78,7 +78,7 @@ impl Piece {
         }
     }
 
-    /// The man of a FEN letter.
+    /// The piece of a FEN letter.
     pub const fn from_char(letter: char) -> Option<Self> {
         let color = if letter.is_ascii_uppercase() {
             Color::White

@@ -34,7 +34,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// A board without men, White to move; to be filled by a FEN reader.
+    /// A board without pieces, White to move; to be filled by a FEN reader.
     pub(crate) const fn empty() -> Self {
         Self {
             roles: [Bitboard::EMPTY; 6],
@@ -73,49 +73,49 @@ impl Position {
         self.halfmove_clock as u32
     }
 
-    /// Every square with a man on it.
+    /// Every square with a piece on it.
     #[inline]
     pub fn occupied(&self) -> Bitboard {
         self.colors[0] | self.colors[1]
     }
 
-    /// The men of a side.
+    /// The pieces of a side.
     #[inline]
     pub const fn by_color(&self, color: Color) -> Bitboard {
         self.colors[color.index()]
     }
 
-    /// The men of a kind, both sides.
+    /// The pieces of a kind, both sides.
     #[inline]
     pub const fn by_role(&self, role: Role) -> Bitboard {
         self.roles[role.index()]
     }
 
-    /// The men of a side and a kind.
+    /// The pieces of a side and a kind.
     #[inline]
     pub fn by_piece(&self, color: Color, role: Role) -> Bitboard {
         self.by_color(color) & self.by_role(role)
     }
 
-    /// The men of a side to move.
+    /// The pieces of a side to move.
     #[inline]
     pub const fn us(&self) -> Bitboard {
         self.by_color(self.turn)
     }
 
-    /// The men of the side that waits.
+    /// The pieces of the side that waits.
     #[inline]
     pub const fn them(&self) -> Bitboard {
         self.by_color(self.turn.other())
     }
 
-    /// The man on a square.
+    /// The piece on a square.
     #[inline]
     pub fn piece_at(&self, square: Square) -> Option<Piece> {
         Piece::from_code(self.board[square.index()])
     }
 
-    /// The kind of the man on a square.
+    /// The kind of the piece on a square.
     #[inline]
     pub fn role_at(&self, square: Square) -> Option<Role> {
         self.piece_at(square).map(|piece| piece.role)
@@ -151,13 +151,13 @@ impl Position {
         self.pawn_key
     }
 
-    /// A key of one side's men without its pawns.
+    /// A key of one side's pieces without its pawns.
     #[inline]
     pub const fn men_key(&self, color: Color) -> u64 {
         self.men_keys[color.index()]
     }
 
-    /// The men that directly attack the king to move; none while the kings touch.
+    /// The pieces that directly attack the king to move; none while the kings touch.
     #[inline]
     pub const fn checkers(&self) -> Bitboard {
         self.checkers
@@ -169,13 +169,13 @@ impl Position {
         self.checkers.any()
     }
 
-    /// Own men that alone shield the king to move from a line of attack.
+    /// Own pieces that alone shield the king to move from a line of attack.
     #[inline]
     pub const fn pinned(&self) -> Bitboard {
         self.pinned
     }
 
-    /// Whether the kings stand on neighbouring squares, so that nobody is in check.
+    /// Whether the kings stand on neighbouring squares, so that no one is in check.
     #[inline]
     pub fn kings_touch(&self) -> bool {
         match self.kings {
@@ -184,7 +184,7 @@ impl Position {
         }
     }
 
-    /// Every man of either side, kings included, that attacks a square when `occupied` is occupied.
+    /// Every piece of either side, kings included, that attacks a square when `occupied` is occupied.
     #[inline]
     pub fn attackers_to(&self, square: Square, occupied: Bitboard) -> Bitboard {
         let [pawns, knights, bishops, rooks, queens, kings] = self.roles;
@@ -208,7 +208,7 @@ impl Position {
         }
     }
 
-    /// The squares attacked by a side's men of a kind when `occupied` is occupied.
+    /// The squares attacked by a side's pieces of a kind when `occupied` is occupied.
     #[inline]
     pub fn attacks_by_role(&self, color: Color, role: Role, occupied: Bitboard) -> Bitboard {
         if role == Role::Pawn {
@@ -221,7 +221,7 @@ impl Position {
             })
     }
 
-    /// The squares a side could capture on or guards: attacks of all its men but the king.
+    /// The squares a side could capture on or guards: attacks of all its pieces but the king.
     #[inline]
     pub fn attacks_by(&self, color: Color, occupied: Bitboard) -> Bitboard {
         let men = self.by_color(color);
@@ -279,7 +279,7 @@ impl Position {
     /// Works out checkers, pins and danger lines for the side to move.
     ///
     /// `danger` holds the squares between our king and every enemy slider aligned with it, however
-    /// many men stand there, since one blast can remove several. All are empty while the kings
+    /// many pieces stand there, since one blast can remove several. All are empty while the kings
     /// touch: nothing can endanger a touching king but its own move.
     #[inline]
     pub(crate) fn refresh(&mut self) {

@@ -91,7 +91,7 @@ impl Position {
         }
     }
 
-    /// File, else rank, else both, if another legal move of the same kind of man lands there too.
+    /// File, else rank, else both, if another legal move of the same kind of piece lands there too.
     fn write_origin(&self, mv: Move, role: Role, san: &mut String) {
         let from = mv.from();
         let twins: Bitboard = self

@@ -3,7 +3,7 @@
 use super::{Bitboard, Color, Move, Position, Role, king_attacks};
 
 impl Position {
-    /// Whether a move takes a man, en passant included.
+    /// Whether a move takes a piece, en passant included.
     #[inline]
     pub fn is_capture(&self, mv: Move) -> bool {
         mv.is_en_passant() || self.them().contains(mv.to())
@@ -18,9 +18,9 @@ impl Position {
                 .is_some_and(|king| king_attacks(king).contains(mv.to()))
     }
 
-    /// The men of `color`'s enemy that `color` wins by taking: next to their king, not to its own.
+    /// The pieces of `color`'s enemy that `color` wins by taking: next to their king, not to its own.
     ///
-    /// Whoever attacks one of them wins with that capture, pinned or in check or not.
+    /// Anyone who attacks one of them wins with that capture, pinned or in check or not.
     #[inline]
     pub fn fuses(&self, color: Color) -> Bitboard {
         match (self.king(color), self.king(!color)) {
@@ -36,7 +36,7 @@ impl Position {
         self.reaches_fuse(self.turn()) || self.ep_explodes()
     }
 
-    /// As `can_explode`, when the squares our men other than the king attack are known already.
+    /// As `can_explode`, when the squares our pieces other than the king attack are known already.
     #[inline]
     pub fn can_explode_with(&self, attacked: Bitboard) -> bool {
         self.fuses(self.turn()).intersects(attacked) || self.ep_explodes()
@@ -47,7 +47,7 @@ impl Position {
         self.reaches_fuse(!self.turn())
     }
 
-    /// As `is_threatened`, when the squares his men other than the king attack are known already.
+    /// As `is_threatened`, when the squares his pieces other than the king attack are known already.
     #[inline]
     pub fn is_threatened_with(&self, attacked: Bitboard) -> bool {
         self.fuses(!self.turn()).intersects(attacked)

@@ -279,7 +279,7 @@ pub struct Interaction {
     pub at: Timestamp,
 }
 
-/// What happened when somebody was met.
+/// What happened when someone was met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum InteractionKind {
     /// We accepted their challenge.

@@ -24,7 +24,7 @@ const FILE: &str = "state.db";
 const MOST_WAITING: usize = 50_000;
 /// How often a file that cannot be written is tried.
 const RETRY: Duration = Duration::from_secs(10);
-/// The longest that anybody waits for the disk.
+/// The longest that anyone waits for the disk.
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
 
 type Subject = (u8, String);
@@ -39,7 +39,7 @@ pub struct Store(Option<Arc<Handle>>);
 struct Handle {
     desk: Arc<Shared>,
     trouble: watch::Receiver<Option<StoreError>>,
-    /// The longest that anybody waits for the disk.
+    /// The longest that anyone waits for the disk.
     patience: Duration,
     _lock: Option<Lock>,
 }
@@ -177,7 +177,7 @@ impl Store {
         handle.trouble.borrow().clone()
     }
 
-    /// The same for whoever wants to be told of changes; none where nothing is kept anyway.
+    /// The same for anyone who wants to be told of changes; none where nothing is kept anyway.
     pub fn troubles(&self) -> Option<watch::Receiver<Option<StoreError>>> {
         self.0.as_ref().map(|handle| handle.trouble.clone())
     }
@@ -242,7 +242,7 @@ impl Writer {
             }
             self.report(outcome.clone().err());
             for waiter in waiters {
-                // Whoever does not wait any more is not told.
+                // Anyone who does not wait any more is not told.
                 let _ = waiter.send(outcome.clone());
             }
         }

@@ -1,6 +1,6 @@
 //! A moment of the calendar that survives restarts: milliseconds since 1970, UTC.
 //!
-//! Data only: nothing here reads a clock. Unlike an `Instant` it can go backwards when somebody
+//! Data only: nothing here reads a clock. Unlike an `Instant` it can go backwards when someone
 //! sets the clock, so no arithmetic on it may underflow.
 
 use std::fmt;

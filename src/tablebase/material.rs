@@ -1,4 +1,4 @@
-//! Which men a table is about, as a number and as the name of its file.
+//! Which pieces a table is about, as a number and as the name of its file.
 //!
 //! A table serves both colours, so the number is the same with the colours changed.
 
@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::rules::{Color, Position, Role};
 
-/// The letters of the men in names of tables, with the field of the number that counts them.
+/// The letters of the pieces in names of tables, with the field of the number that counts them.
 const LETTERS: [(char, Role); 6] = [
     ('K', Role::King),
     ('Q', Role::Queen),
@@ -15,22 +15,22 @@ const LETTERS: [(char, Role); 6] = [
     ('N', Role::Knight),
     ('P', Role::Pawn),
 ];
-/// Bits that count the men of one role.
+/// Bits that count the pieces of one role.
 const BITS: u32 = 4;
 /// As many of one role as are counted.
 const MOST: usize = 15;
 
-/// The men of both sides, colours left out of account.
+/// The pieces of both sides, colours left out of account.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Material([u32; 2]);
 
 impl Material {
-    /// Of men in any order of the sides.
+    /// Of pieces in any order of the sides.
     fn new(sides: [u32; 2]) -> Material {
         Material([sides[0].max(sides[1]), sides[0].min(sides[1])])
     }
 
-    /// The men on a board of few.
+    /// The pieces on a board of few.
     pub(super) fn of(position: &Position) -> Material {
         let side = |color| {
             let counts = LETTERS
@@ -56,7 +56,7 @@ impl Material {
         Some(Material::new([side(strong)?, side(weak)?]))
     }
 
-    /// How many men these are.
+    /// How many pieces these are.
     pub(super) fn men(self) -> usize {
         let count = |side: u32| (0..LETTERS.len() as u32).map(move |at| side >> (at * BITS) & 15);
         self.0.into_iter().flat_map(count).sum::<u32>() as usize

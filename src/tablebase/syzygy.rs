@@ -55,7 +55,7 @@ pub struct Syzygy {
     failed: Mutex<Vec<String>>,
 }
 
-/// What there is about some men.
+/// What there is about some pieces.
 #[derive(Debug, Default)]
 struct MaterialTables {
     outcomes: TableFile,
@@ -95,7 +95,7 @@ pub struct FoundTables {
     pub outcomes: usize,
     /// Files of distances (DTZ).
     pub distances: usize,
-    /// The men, kings included, of the largest.
+    /// The pieces, kings included, of the largest.
     pub most_men: usize,
 }
 

@@ -1,6 +1,6 @@
 //! Which positions of a game a net may learn from.
 //!
-//! The ones the search asks its evaluation for: nobody in check, no king to be blown up at once,
+//! The ones the search asks its evaluation for: no one in check, no king to be blown up at once,
 //! the best move a quiet one, the score no mate. What a blast decides is the search's work.
 
 use super::record::{GameRecord, NO_SCORE, RecordedPly};

@@ -2,7 +2,7 @@
 //!
 //! Beside the shards lie `lock`, empty, held by the process at work, and `evaluator`, one line: the
 //! evaluator's id. A folder of games without that line is taken as it is, and gets the line of who
-//! goes on with it.
+//! continues with it.
 
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;

@@ -4,7 +4,7 @@
 //! flipped from top to bottom and the colours change places, so that no reader has to ask whose
 //! turn it was. Nothing about castling, en passant or the clocks is kept: the net does not see it.
 //!
-//! On disk, 32 bytes, little endian: the occupied squares (u64), the men on them as nibbles from
+//! On disk, 32 bytes, little endian: the occupied squares (u64), the pieces on them as nibbles from
 //! a1 to h8 (low nibble first: the role from pawn 0 to king 5, and 8 if it belongs to the side that
 //! waits), the score (i16), the result (0 lost, 1 drawn, 2 won), flags (bit 0: for validation), the
 //! ply in the game (u16), two zero bytes.
@@ -22,12 +22,12 @@ const MAGIC: &[u8; 8] = b"MEGASAM1";
 const HEAD: usize = 32;
 /// Bytes of a sample.
 const SIZE: usize = 32;
-/// Set in the nibble of a man of the side that waits.
+/// Set in the nibble of a piece of the side that waits.
 const THEIRS: u8 = 8;
 /// Set in the flags of a sample that must not be trained on.
 const VALIDATION: u8 = 1;
 
-/// A man of a sample.
+/// A piece of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SamplePiece {
     /// Whether it belongs to the side to move.
@@ -51,7 +51,7 @@ pub struct SampleError {
 
 impl Sample {
     /// The sample of a position; score in centipawns and result as White sees them. A board has 32
-    /// men at most.
+    /// pieces at most.
     pub fn of(
         position: &Position,
         score_white: i16,
@@ -84,7 +84,7 @@ impl Sample {
         Sample(bytes)
     }
 
-    /// The men on the board, from a1 to h8 as the side to move sees it.
+    /// The pieces on the board, from a1 to h8 as the side to move sees it.
     #[inline]
     pub fn men(&self) -> impl Iterator<Item = SamplePiece> + '_ {
         let mut left = self.occupied();

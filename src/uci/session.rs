@@ -12,7 +12,7 @@ use crate::engine::{
 };
 use crate::rules::{Game, Position};
 
-/// Whether the conversation goes on.
+/// Whether the conversation continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Line,

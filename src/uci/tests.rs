@@ -39,7 +39,7 @@ fn last_line(text: &str) -> &str {
     text.trim_end().lines().last().unwrap_or_default()
 }
 
-/// The other end of a conversation that goes on: writes lines, reads lines.
+/// The other end of a conversation that continues: writes lines, reads lines.
 struct Talk {
     input: mpsc::Sender<Vec<u8>>,
     output: mpsc::Receiver<String>,

@@ -1,4 +1,4 @@
-//! Somebody who vouches for servers, for tests in which TLS is spoken.
+//! Someone who vouches for servers, for tests in which TLS is spoken.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::ServerConfig;
 use rustls::pki_types::PrivatePkcs8KeyDer;
 
-/// Somebody who vouches for servers, and whom nobody knows but this test.
+/// Someone who vouches for servers, and whom no one knows but this test.
 pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
     /// What a system that trusts it keeps.

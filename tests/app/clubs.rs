@@ -50,7 +50,7 @@ async fn whom_the_operator_names_is_challenged() {
     assert!(reports.iter().all(GameReport::is_clean), "{reports:?}");
 }
 
-/// An arena of teams with a password, in which somebody waits.
+/// An arena of teams with a password, in which someone waits.
 fn closed_arena(server: &ServerHandle) -> String {
     let plan = ArenaPlan {
         password: Some("sesame".to_owned()),

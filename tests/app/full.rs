@@ -92,7 +92,7 @@ fn a_folder_that_cannot_be_written_is_said_before_anything_is_begun() {
         }
     };
     let config = folder.path().join("config.toml");
-    // Nobody listens there: who came so far would say so.
+    // No one listens there: who came so far would say so.
     let text = format!(
         "[lichess]\nurl = \"http://127.0.0.1:9\"\n[data]\nfolder = {data:?}\n[panel]\nlisten = \"\"\n"
     );

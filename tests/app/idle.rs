@@ -229,7 +229,7 @@ fn archive_in(folder: &tempfile::TempDir) -> PathBuf {
     folder.path().join(FILE_NAME)
 }
 
-// One thread: its log is that of everybody here.
+// One thread: its log is that of everyone here.
 #[tokio::test]
 async fn at_midnight_a_day_is_summed_up_and_what_is_old_goes_once_nothing_is_played() {
     let log = Log::default();

@@ -78,7 +78,7 @@ fn python() -> Option<String> {
     works.then_some(python)
 }
 
-/// A game of random moves with everything that a comment can say, and the men that are left.
+/// A game of random moves with everything that a comment can say, and the pieces that are left.
 fn game(number: u64) -> (GameRecord, String) {
     let mut random = fastrand::Rng::with_seed(number);
     let initial_fen = number.is_multiple_of(4).then(|| FEN.to_owned());

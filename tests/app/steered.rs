@@ -78,7 +78,7 @@ impl Steered {
         (status.expect("a status"), body.expect("JSON"))
     }
 
-    /// What is answered to whoever shows the password.
+    /// What is answered to anyone who shows the password.
     #[track_caller]
     fn tell(&self, order: &Value) -> Value {
         let shown = format!("Bearer {PASSWORD}");

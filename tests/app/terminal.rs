@@ -1,7 +1,7 @@
 //! The program on a terminal: what it asks, what becomes of the answers, and what it never shows.
 //!
 //! The terminal is a pseudo one, and the test sits at it: it reads until a prompt stands there, then
-//! types. Nobody sleeps.
+//! types. No one sleeps.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};

@@ -101,7 +101,7 @@ fn a_server_that_nobody_known_vouches_for_is_told_nothing() {
     let ground = Ground::new(authority.certify("localhost"));
     let unknown = "invalid peer certificate: UnknownIssuer";
     ground.refused(&ran(&mut ground.command(&["check"])), unknown);
-    // Where the system trusts nobody at all the roots inside count, and they do not know it either.
+    // Where the system trusts no one at all the roots inside count, and they do not know it either.
     let roots = ground.roots("");
     let ran = ran(ground.command(&["check"]).env("SSL_CERT_FILE", roots));
     ground.refused(&ran, unknown);

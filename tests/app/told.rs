@@ -129,7 +129,7 @@ pub(super) async fn server() -> ServerHandle {
     Server::start(Options::default()).await.expect("a port")
 }
 
-/// Somebody who challenges the bot, and moves when told to.
+/// Someone who challenges the bot, and moves when told to.
 pub(super) struct Opponent(pub(super) Client);
 
 impl Opponent {

@@ -254,7 +254,7 @@ async fn an_alarm_reaches_the_webhook_and_one_that_hangs_harms_nobody() {
         server.faults().add(Endpoint::Events, refusal);
     }
     server.break_streams();
-    // Taken and never answered: the bot goes on, and so does its game.
+    // Taken and never answered: the bot continues, and so does its game.
     let (mut taken, _) = tokio::task::block_in_place(|| hook.accept()).expect("a message");
     taken.set_read_timeout(Some(GUARD)).expect("a time");
     let mut text = String::new();
@@ -279,7 +279,7 @@ async fn an_alarm_reaches_the_webhook_and_one_that_hangs_harms_nobody() {
     assert_eq!(status, Some(0));
 }
 
-/// Whether somebody still waits for an answer there.
+/// Whether someone still waits for an answer there.
 fn waits(asked: &mut TcpStream) -> bool {
     let mut rest = [0; 1024];
     loop {

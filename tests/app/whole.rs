@@ -391,7 +391,7 @@ async fn a_program_killed_while_its_moves_are_under_way_takes_all_games_up_again
         .expect("games that end");
     drop(last);
     assert_eq!(report.games.len(), 4, "{report}");
-    // Whoever is killed before a move has arrived knows nothing of it, and may choose another.
+    // Anyone who is killed before a move has arrived knows nothing of it, and may choose another.
     let other_move = Attribution::Client("it sent another move for the same ply");
     for game in &report.games {
         let by_move = matches!(

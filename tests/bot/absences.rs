@@ -194,7 +194,7 @@ fn an_opponent_who_never_moves_is_remembered_once_the_game_is_aborted() {
         remembered(&desk.state_with(over.clone())),
         [Persist::NoShow]
     );
-    // Whoever aborts of their own accord is no such thing.
+    // Anyone who aborts of their own accord is no such thing.
     let (mut desk, _) = Desk::at(Side::Black, "");
     assert_eq!(remembered(&desk.state_with(over)), []);
 }

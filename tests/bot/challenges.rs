@@ -177,7 +177,7 @@ fn nobody_in_particular_may_challenge() {
         c.rules.humans.accept = false;
     });
     assert_eq!(no_humans, Decision::Decline(DeclineReason::OnlyBot));
-    // Nobody is on no list, and has no rating.
+    // No one is on no list, and has no rating.
     for change in [
         |c: &mut Case| c.rules.allow = names(&["friend"]),
         |c: &mut Case| c.rules.humans.min_rating = 1,

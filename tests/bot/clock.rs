@@ -1,4 +1,4 @@
-//! The clock at the table: what a move costs is learned, what the clock shows is believed, and the
+//! The clock at the game state machine: what a move costs is learned, what the clock shows is believed, and the
 //! opponent's time is thought on where the operator wants it.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Games of days a move: parked at the door, visited when it is our turn, never in anybody's way.
+//! Games of days a move: parked at the door, visited when it is our turn, never in anyone's way.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::desk::{ME, ms};
 
 const HOUR: u64 = 3600;
 
-/// A lobby with a clock of its own.
+/// A account state with a clock of its own.
 struct Door {
     account: AccountState,
     now: Instant,
@@ -249,7 +249,7 @@ fn a_table_without_a_clock_is_left_on_the_opponents_turn_and_never_before() {
     assert!(!desk.machine.may_be_left());
 }
 
-/// Anything that can happen to parked games.
+/// Anything that can happen to correspondence games.
 #[derive(Clone, Debug)]
 enum Happening {
     Told(u8, Option<u64>),

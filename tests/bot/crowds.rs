@@ -1,5 +1,5 @@
-//! Whatever comes to the door, in whatever order: no game with two players, no seat given twice, no
-//! seat lost.
+//! Whatever comes to the door, in whatever order: no game with two players, no slot given twice, no
+//! slot lost.
 
 use std::collections::BTreeSet;
 
@@ -174,7 +174,7 @@ proptest! {
             let is_wait = matches!(happening, Happening::Wait(_));
             let api_queue = happen(&mut door, happening);
             let accepted = api_queue.iter().any(|wanted| matches!(wanted, Wanted::Accept(_)));
-            // An acceptance that is sent again has its seat already, and games may have begun since.
+            // An acceptance that is sent again has its slot already, and games may have begun since.
             prop_assert!(is_wait || !accepted || door.account.taken() <= SEATS, "{api_queue:?}");
             prop_assert!(door.account.waiting() <= 9);
             let bot_accepted = api_queue.iter().any(|wanted| match wanted {
@@ -189,7 +189,7 @@ proptest! {
                 }
             }
         }
-        // Once every game is left and everything has run out, every seat is free again.
+        // Once every game is left and everything has run out, every slot is free again.
         for _ in 0..4 {
             for wanted in door.wait(600) {
                 if let Wanted::Play(game) = wanted {
@@ -232,7 +232,7 @@ fn a_storm_is_answered_people_first_and_within_bounds() {
         note(door.challenged(challenge(&id, who)));
         assert!(door.account.waiting() <= 16 && door.account.taken() <= 4);
     }
-    // Two seats for bots, two for the first people; those who still wait are people.
+    // Two slots for bots, two for the first people; those who still wait are people.
     for id in ["c0", "c1", "c4", "c9"] {
         note(door.answered(id, AcceptOutcome::Done));
         note(door.started(game(id, player(id))));

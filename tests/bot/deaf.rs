@@ -20,7 +20,7 @@ async fn an_event_stream_that_fails_in_any_way_leaves_nobody_deaf() {
                 world.event_openings == openings && !world.events.is_empty()
             })
             .await;
-        // The game begins while nobody can hear of it.
+        // The game begins while no one can hear of it.
         server.world().tell(fault);
         server.world().begin(&format!("g{n}"), true, 6);
         all_over(&server).await;
@@ -219,7 +219,7 @@ async fn challenges_taken_back_in_a_storm_keep_nobody_from_a_seat() {
         })
         .await;
     // A burst arrives in a few pieces; only at their edges is something asked for in vain, and never
-    // so much that the server's limit (64 in five seconds for everybody) comes near.
+    // so much that the server's limit (64 in five seconds for everyone) comes near.
     let asked = server.world().calls.iter().filter(accepted).count();
     assert!(asked <= 20, "{asked} acceptances");
     server.world().begin("good", true, 6);

@@ -36,7 +36,7 @@ pub(crate) struct Thinking {
     pub(crate) limits: Limits,
 }
 
-/// The last `Post` among some actions.
+/// The last `OutboxItem` among some actions.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Posted {
     pub(crate) request_id: RequestId,

@@ -1,4 +1,4 @@
-//! A lobby with a clock and a calendar of its own: news goes in, what is wanted is looked at.
+//! A account state with a clock and a calendar of its own: news goes in, what is wanted is looked at.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
@@ -13,7 +13,7 @@ use megaton::store::Store;
 
 use crate::desk::ME;
 
-/// A lobby with a clock of its own.
+/// A account state with a clock of its own.
 pub(crate) struct Door {
     pub(crate) account: AccountState,
     pub(crate) state: BotState,

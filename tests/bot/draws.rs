@@ -158,7 +158,7 @@ fn the_state_of_our_own_move_can_carry_an_offer_that_it_declined() {
     let mut desk = level(late(), 8, 0).desk;
     let shown = desk.state_with(offer(&line(9), Side::Black));
     assert_eq!(asks(&shown), [], "a yes would be an offer of ours");
-    // After a reconnect nobody knows what came first.
+    // After a reconnect no one knows what came first.
     let mut desk = level(late(), 8, 0).desk;
     let opened = desk.open_with(full(Side::White, offer(&line(9), Side::Black)), desk.now);
     assert_eq!(asks(&opened), [GameRequest::AcceptDraw]);

@@ -1,4 +1,4 @@
-//! What the server refuses for the rate is on record, whoever asked, and with its game if it was
+//! What the server refuses for the rate is on record, anyone who asked, and with its game if it was
 //! about one.
 
 use std::time::Duration;

@@ -212,7 +212,7 @@ async fn two_bots_that_seek_find_each_other() {
     let two = Bot::seeking(&server, "Two", |settings| {
         settings.matchmaking.enabled = false;
     });
-    // Whoever is not there yet is not looked for again so soon.
+    // Anyone who is not there yet is not looked for again so soon.
     let mut news = two.listeners.subscribe();
     next(&mut news, |it| matches!(it, BotEvent::Online)).await;
     let one = Bot::seeking(&server, "One", |_| {});
@@ -228,7 +228,7 @@ async fn two_bots_that_seek_find_each_other() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_challenge_that_nobody_answers_is_withdrawn_and_not_made_again() {
     let server = lichess(practice::ServerRules::default()).await;
-    // Somebody who is there and never answers.
+    // Someone who is there and never answers.
     let deaf = server.open_bot("Deaf").unwrap();
     let deaf = Client::new(ClientOptions {
         base_url: server.url().to_owned(),

@@ -66,7 +66,7 @@ async fn until(what: &str, so: impl Fn() -> bool) {
     assert!(waited.is_ok(), "never: {what}");
 }
 
-/// What the bot kept; whoever was killed lets go of it as soon as its tasks are gone.
+/// What the bot kept; anyone who was killed lets go of it as soon as its tasks are gone.
 async fn remembered(folder: &Path) -> BotState {
     let opening = async {
         loop {

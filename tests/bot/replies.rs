@@ -56,7 +56,7 @@ impl Log {
         tracing::subscriber::set_default(subscriber)
     }
 
-    /// The lines about a game that nobody is to overlook.
+    /// The lines about a game that no one is to overlook.
     fn warnings(&self, game: &str) -> Vec<String> {
         let said = self.0.lock().expect("no panic here").clone();
         let said = String::from_utf8(said).expect("text");
@@ -70,7 +70,7 @@ impl Log {
     }
 }
 
-// One thread: its log is that of everybody here.
+// One thread: its log is that of everyone here.
 #[tokio::test]
 async fn every_answer_to_a_move_is_one_line_of_the_log_with_its_game_and_status() {
     let log = Log::default();

@@ -113,7 +113,7 @@ fn nobody_resigns_to_an_opponent_who_left() {
 
 #[test]
 fn nobody_resigns_while_the_next_move_would_blow_the_king_up() {
-    // The queen looks at f7: whoever overlooks it is blown up.
+    // The queen looks at f7: anyone who overlooks it is blown up.
     let mut settings = resigning();
     settings.resign.moves = 1;
     let resigned = |ours: &str| {

@@ -95,7 +95,7 @@ impl Round {
         state
     }
 
-    /// Whether it is the opponent's turn and nobody watches.
+    /// Whether it is the opponent's turn and no one watches.
     pub(crate) fn is_left(&self) -> bool {
         !self.is_bots_turn() && self.streams.iter().all(mpsc::UnboundedSender::is_closed)
     }

@@ -465,7 +465,7 @@ fn every_rule_about_how_often_says_later() {
 fn of_several_reasons_the_one_is_sent_that_spares_a_useless_second_try() {
     use DeclineReason as Reason;
     check(&[
-        // Whoever may not come at all need not change anything.
+        // Anyone who may not come at all need not change anything.
         (
             |c| {
                 c.asked.variant = Variant::Horde;

@@ -1,4 +1,4 @@
-//! Seats: who gets one, who makes room for whom, and that none is lost.
+//! Slots: who gets one, who makes room for whom, and that none is lost.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ fn bots_never_get_the_seats_of_humans_and_never_hold_them_up() {
     // The bot waits; a person behind it does not.
     assert_eq!(door.challenged(challenge("h1", player("a"))), accept("h1"));
     assert_eq!(door.wait(6), later("b2"));
-    // A person may sit on any seat.
+    // A person may sit on any slot.
     door.apply(canceled(challenge("b1", bot("n1"))));
     assert_eq!(door.challenged(challenge("h2", player("b"))), accept("h2"));
     assert_eq!(door.account.taken(), 2);
@@ -107,7 +107,7 @@ fn a_challenge_of_ours_holds_a_seat_and_becomes_its_game() {
     assert_eq!(door.held("o1"), []);
     assert_eq!(door.started(game("o1", bot("nuke"))), play("o1"));
     assert_eq!((door.account.taken(), door.account.is_asking()), (1, false));
-    // The only seat that bots may have is taken.
+    // The only slot that bots may have is taken.
     assert_eq!(door.account.spare(), 0);
     door.left("o1");
     assert!(door.account.is_empty());
@@ -197,7 +197,7 @@ fn a_challenge_of_ours_that_nobody_looks_after_loses_its_seat() {
     );
     assert!(api_queue.contains(&Wanted::List));
     assert!(door.account.is_empty());
-    // An answer that comes so late that nobody waits for it: no challenge is left standing.
+    // An answer that comes so late that no one waits for it: no challenge is left standing.
     assert_eq!(door.held("o2"), cancel("o2"));
 }
 
@@ -319,7 +319,7 @@ fn whatever_ran_before_is_played_however_much_it_is() {
                 .all(|wanted| matches!(wanted, Wanted::Play(_)))
         );
         assert_eq!(door.account.taken(), running);
-        // Until enough of them are over, nobody new sits down.
+        // Until enough of them are over, no one new sits down.
         let open = running < 8;
         let answer = door.challenged(challenge("c1", player("new")));
         assert_eq!(answer, if open { accept("c1") } else { Vec::new() });
@@ -398,7 +398,7 @@ fn an_acceptance_sent_for_a_challenge_that_is_gone_spends_no_game() {
     let mut door = Door::new(4);
     door.challenged(challenge("b1", bot("n1")));
     door.apply(canceled(challenge("b1", bot("n1"))));
-    // Whoever sends it sets its game aside once more.
+    // Anyone who sends it sets its game aside once more.
     drop(
         door.state
             .hold_accept(&ChallengeId::new("b1"), &UserId::new("n1")),

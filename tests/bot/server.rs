@@ -84,7 +84,7 @@ pub(crate) struct World {
     pub(crate) chats: Vec<Said>,
     /// Answers instead of "ok" to the next lines of chat; none at all for status 0.
     pub(crate) chat_faults: VecDeque<(u16, &'static str)>,
-    /// Challenges that nobody has answered.
+    /// Challenges that no one has answered.
     pub(crate) waiting: Vec<Value>,
     /// What must never happen.
     pub(crate) violations: Vec<String>,
@@ -226,7 +226,7 @@ fn error(status: u16, text: &str) -> Reply {
 }
 
 impl World {
-    /// A new game, announced to whoever listens.
+    /// A new game, announced to anyone who listens.
     pub(crate) fn begin(&mut self, id: &str, bot_is_white: bool, length: usize) {
         let mut round = Round::new(bot_is_white, length);
         if !bot_is_white {
@@ -254,7 +254,7 @@ impl World {
         self.tell(&Piece::Line(lines.join("\n")));
     }
 
-    /// To everybody who holds the event stream.
+    /// To everyone who holds the event stream.
     pub(crate) fn tell(&mut self, piece: &Piece) {
         self.events
             .retain(|stream| stream.send(piece.clone()).is_ok());
@@ -377,7 +377,7 @@ impl World {
         }
     }
 
-    /// Somebody speaks in a game.
+    /// Someone speaks in a game.
     pub(crate) fn speak(&mut self, id: &str, room: &str, username: &str, text: &str) {
         let line = json!({
             "type": "chatLine", "room": room, "username": username, "text": text,

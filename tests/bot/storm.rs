@@ -1,4 +1,4 @@
-//! Random sequences of everything that can happen to a table: no panic, no illegal move, no request
+//! Random sequences of everything that can happen to a game state machine: no panic, no illegal move, no request
 //! out of place, never two moves for one ply on a doubt, and in the end always a move. And a storm of
 //! challenges at the door, all of them gone before they can be accepted.
 
@@ -19,9 +19,9 @@ use crate::server::Server;
 
 /// Takebacks granted where the manners are tried.
 const MOST_TAKEBACKS: u32 = 3;
-/// How long a seat rests after an acceptance that came too late (`bot::errands`).
+/// How long a slot rests after an acceptance that came too late (`bot::errands`).
 const GONE_REST: Duration = Duration::from_millis(100);
-/// Challenges that are gone; all of them find a seat or a place to wait.
+/// Challenges that are gone; all of them find a slot or a place to wait.
 const GONE: usize = 16;
 
 /// Something that happens, in terms of what was there before.
@@ -35,7 +35,7 @@ enum Event {
         takeback: bool,
         left: u64,
     },
-    /// The stream is opened anew now and shows the truth.
+    /// The stream is reopened now and shows the truth.
     Open,
     /// An opening asked for a while ago shows the truth.
     StaleOpen,
@@ -170,9 +170,9 @@ struct Storm {
     /// A refusal came at this moment: an opening asked for later allows another move.
     refused_at: Option<Instant>,
     over: bool,
-    /// The table has said its last word.
+    /// The game state machine has said its last word.
     ended: bool,
-    /// Moves were taken back, and the table has not seen it yet.
+    /// Moves were taken back, and the game state machine has not seen it yet.
     shrunk: bool,
     /// What the opponent proposes.
     offers_draw: bool,
@@ -249,7 +249,7 @@ impl Storm {
         state
     }
 
-    /// Whoever sees the list shrink owes nothing of before.
+    /// Anyone who sees the list shrink owes nothing of before.
     fn see(&mut self) {
         if std::mem::take(&mut self.shrunk) {
             self.committed = None;
@@ -263,7 +263,7 @@ impl Storm {
         self.take(actions);
     }
 
-    /// Looks at what the table wants, and holds it to its promises.
+    /// Looks at what the game state machine wants, and holds it to its promises.
     fn take(&mut self, actions: Vec<GameEffect>) {
         assert!(
             !self.ended || actions.is_empty(),
@@ -571,7 +571,7 @@ async fn the_seat_rests_after_each_acceptance_in_vain_until_the_others_are_heard
     // can only make this longer.
     let took = begun.elapsed();
     assert!(took >= GONE_REST * 5, "six acceptances in {took:?}");
-    // What is taken back meanwhile is heard of while the seat rests.
+    // What is taken back meanwhile is heard of while the slot rests.
     server.world().in_one_piece(|world| {
         for n in 0..GONE {
             world.take_back(&format!("{n}gone"));

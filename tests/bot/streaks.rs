@@ -1,6 +1,6 @@
 //! Every answer the server can give to a move, in every phase of the game: row by row.
 //!
-//! An answer is classed as it would be off the wire, put before a table in that phase, and what the
+//! An answer is classed as it would be off the wire, put before a game state machine in that phase, and what the
 //! table does next is named. Time is data.
 
 use std::time::Duration;
@@ -25,15 +25,15 @@ enum Does {
     Confirms,
     /// The same move is sent again within so many milliseconds, and not sooner.
     Repeats { least: u64, most: u64 },
-    /// The stream is opened anew; if the move is still owed, it is sent again.
+    /// The stream is reopened; if the move is still owed, it is sent again.
     LooksForTheSame,
-    /// The stream is opened anew; if the move is still owed, another one is chosen.
+    /// The stream is reopened; if the move is still owed, another one is chosen.
     LooksForAnother,
 }
 
 use Does::{Confirms, LooksForAnother, LooksForTheSame, Nothing, Repeats};
 
-/// Soon: nobody knows whether it arrived.
+/// Soon: no one knows whether it arrived.
 const SOON: Does = Repeats {
     least: 50,
     most: 1000,
@@ -82,7 +82,7 @@ fn error(text: &str) -> String {
     serde_json::json!({ "error": text }).to_string()
 }
 
-/// The table of the protocol's sections 1.0, 1.2 and 5.5.
+/// The game state machine of the protocol's sections 1.0, 1.2 and 5.5.
 fn streaks() -> Vec<Row> {
     let refusal = |text: &str| answered(400, JSON, &error(text));
     let limited = |seconds: u32| {
@@ -269,7 +269,7 @@ fn over() -> Scene {
     scene
 }
 
-/// Names what the table does about an answer.
+/// Names what the game state machine does about an answer.
 fn does(mut scene: Scene, answer: &CallOutcome) -> Does {
     let asked_before = scene.desk.machine.next_timeout();
     let actions = scene.desk.answer(scene.request_id, answer.clone());

@@ -164,7 +164,7 @@ proptest! {
                 prop_assert!(first.is_some() && reason != DeclineReason::Unknown);
             }
         }
-        // What could be taken is atomic that Lichess allows, from somebody who may play.
+        // What could be taken is atomic that Lichess allows, from someone who may play.
         if verdict.decision == Decision::Accept {
             prop_assert_eq!(case.asked.variant, Variant::Atomic);
             prop_assert_eq!(case.open, Availability::Open);
@@ -172,7 +172,7 @@ proptest! {
             prop_assert!(!case.is_blocked(), "a block list wins over every other");
             prop_assert!(!(case.rated_rests && case.asked.rated));
         }
-        // A seat more does not change anything but the want of a seat.
+        // A slot more does not change anything but the want of a slot.
         if case.open == Availability::Full && verdict.decision != Decision::Ignore {
             case.open = Availability::Open;
             let seated = case.judge();
@@ -194,7 +194,7 @@ proptest! {
             prop_assert!(matches!(blocked.decision, Decision::Decline(_)));
             prop_assert!(blocked.violations.iter().any(|o| o.rule == ChallengeRule::Blocked));
         }
-        // What is closed is nobody's business any more.
+        // What is closed is no one's business any more.
         case.asked.status = ChallengeStatus::Canceled;
         prop_assert_eq!(case.judge().decision, Decision::Ignore);
     }

@@ -101,7 +101,7 @@ async fn an_acceptance_that_comes_to_nothing_costs_no_seat() {
     server.until("twice", |world| twice(&world.calls)).await;
     server.world().begin("h1", true, 6);
     all_over(&server).await;
-    // And one whose game never begins gives its seat to the next.
+    // And one whose game never begins gives its slot to the next.
     server.world().challenge("n1", "atomic");
     until_called(&server, &accept("n1")).await;
     server.world().challenge("h2", "atomic");
@@ -111,7 +111,7 @@ async fn an_acceptance_that_comes_to_nothing_costs_no_seat() {
         })
         .await;
     if server.world().calls.contains(&decline("h2")) {
-        // It came before the first permit had run out; the next one comes after.
+        // It came before the first accepted challenge had run out; the next one comes after.
         let mut number = 3;
         loop {
             let id = format!("h{number}");

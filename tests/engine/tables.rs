@@ -46,7 +46,7 @@ fn shared() -> Option<(PathBuf, Vec<Row>)> {
     );
     let folder = shared.join("syzygy");
     let Ok(text) = fs::read_to_string(folder.join("positions.jsonl")) else {
-        // Where stderr is closed there is nobody to tell.
+        // Where stderr is closed there is no one to tell.
         let _ = std::io::stderr().write_all(b"SKIPPED the endgame tables: no shared data\n");
         return None;
     };

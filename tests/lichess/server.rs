@@ -36,7 +36,7 @@ pub(crate) struct Request {
     pub(crate) headers: Vec<(String, String)>,
     /// The body.
     pub(crate) body: String,
-    /// The connection it came over, counted from nought.
+    /// The connection it came over, counted from zero.
     pub(crate) connection: usize,
 }
 
@@ -101,7 +101,7 @@ impl Server {
         Self::start(move |_| vec![Step::Send(reply.clone())]).await
     }
 
-    /// A server whose every answer is a stream that goes on as these steps say.
+    /// A server whose every answer is a stream that continues as these steps say.
     pub(crate) async fn streaming(steps: Vec<Step>) -> Self {
         Self::start(move |_| {
             let mut all = vec![Step::Send(STREAM_HEAD.into())];

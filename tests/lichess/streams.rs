@@ -19,7 +19,7 @@ fn send(text: &str) -> Step {
     Step::Send(text.into())
 }
 
-/// Opens a game's stream on a server that goes on as told after the head, and returns the loss
+/// Opens a game's stream on a server that continues as told after the head, and returns the loss
 /// and how many records came before it.
 async fn lose(steps: Vec<Step>) -> (Disconnect, usize) {
     let server = Server::streaming(steps).await;

@@ -1,4 +1,4 @@
-//! The governor on the wire: what is in no hurry goes in turn, and nobody's limit is another's.
+//! The governor on the wire: what is in no hurry goes in turn, and no one's limit is another's.
 
 use std::time::Duration;
 

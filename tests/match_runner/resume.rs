@@ -1,4 +1,4 @@
-//! A match that was cut off goes on with what is there.
+//! A match that was cut off continues with what is there.
 
 use std::fs;
 use std::process::Stdio;

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::ground::{BOT, GUARD, Running, SPEED, schedule, server, start, until};
 use crate::guest::Guest;
 
-/// Drains the bot once a move is as wanted, while games go on; then it must end.
+/// Drains the bot once a move is as wanted, while games continue; then it must end.
 async fn drained_at(
     server: &ServerHandle,
     bot: Running,
@@ -52,7 +52,7 @@ async fn a_drain_begun_at_ply_20_finishes_the_game() {
     .await;
     assert!(report.games.iter().all(GameReport::is_clean), "{report}");
     assert!(report.games.iter().any(|game| game.plies >= 20), "{report}");
-    // Nothing is under way any more: whoever ran was finished, not left.
+    // Nothing is under way any more: anyone who ran was finished, not left.
     let left = server.take_reports();
     assert!(left.iter().all(GameReport::is_clean), "{left:?}");
     server.shutdown().await;

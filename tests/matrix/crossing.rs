@@ -1,5 +1,5 @@
 //! Our own challenge, and what may come between it and its end: it is accepted while we take it
-//! back, and somebody comes to us while it holds the last seat.
+//! back, and someone comes to us while it holds the last seat.
 
 use std::time::Duration;
 

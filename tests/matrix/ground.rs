@@ -49,7 +49,7 @@ const REFUSED_GAME: u32 = 2;
 /// The same of the event stream: a minute where the answer asks for it (401, 429), and twice as long
 /// the second time that it names no wait.
 const REFUSED_EVENTS: u32 = 90;
-/// An opening that nobody answers is given up after this.
+/// An opening that no one answers is given up after this.
 const OPENING: Duration = Duration::from_millis(500);
 /// What a machine adds on which eight cells share two cores; it stands still for 400 ms at times.
 const STALL: Duration = Duration::from_millis(1500);
@@ -68,7 +68,7 @@ pub(crate) struct Cell {
     pub(crate) mood: Option<OpponentBehavior>,
     /// Scheduled games: a second one shows that the bot still hears.
     pub(crate) games: usize,
-    /// Whether somebody is to blame for how a game ends, though not the bot.
+    /// Whether someone is to blame for how a game ends, though not the bot.
     pub(crate) unplayed: bool,
     /// Whether people challenge, and to games that change no rating.
     pub(crate) people: bool,
@@ -459,7 +459,7 @@ async fn doubled(mut news: broadcast::Receiver<BotEvent>, over: CancellationToke
                 seated.remove(&ending.game);
             }
             Ok(_) => {}
-            // Who left meanwhile is not known: nobody is complained of without proof.
+            // Who left meanwhile is not known: no one is complained of without proof.
             Err(RecvError::Lagged(_)) => seated.clear(),
             Err(RecvError::Closed) => return doubled,
         }
@@ -507,7 +507,7 @@ fn complaints(server: &ServerHandle, cell: &Cell, report: &ScheduleReport) -> St
         wrong.push_str("it never struck; ");
     }
     let traffic = server.traffic();
-    // Whoever runs into limits and then waits as told has still done too much.
+    // Anyone who runs into limits and then waits as told has still done too much.
     let strikes = cell.strikes.iter().map(|strike| strike.injection.name());
     let mut names = strikes.chain([cell.name.clone()]);
     if !names.any(|name| name.contains("429")) && traffic.limited > 0 {

@@ -89,7 +89,7 @@ impl Guest {
         made.unwrap().id.as_game()
     }
 
-    /// Brings a game with the bot so far; somebody else speaks for the bot's account meanwhile.
+    /// Brings a game with the bot so far; someone else speaks for the bot's account meanwhile.
     pub(crate) async fn brings(&self, game: &GameId, stand_in: &Client, moves: &str) {
         stand_in.accept(&game.as_challenge()).await.unwrap();
         for (ply, uci) in moves.split_ascii_whitespace().enumerate() {
@@ -149,7 +149,7 @@ impl Guest {
         let legal = Game::from_uci_moves(&state.moves).unwrap();
         let legal = legal.position().legal_moves();
         if state.ply() > LONG {
-            // Told to wait, it does: the server counts whoever calls too soon.
+            // Told to wait, it does: the server counts anyone who calls too soon.
             if let Err(Error::RateLimited { .. }) = self.client.resign(game).await {
                 tokio::time::sleep(self.client.timing().rate_limit).await;
             }

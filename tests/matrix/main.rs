@@ -1,4 +1,4 @@
-//! Every fault in every phase of a game, against the whole bot: nobody can knock it over.
+//! Every fault in every phase of a game, against the whole bot: no one can knock it over.
 //!
 //! Each cell is a server of its own with one fault, on which the bot plays a game of three minutes
 //! thirty times as fast. Each asserts that the fault struck, that no game was lost on time, by an

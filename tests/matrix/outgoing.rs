@@ -13,10 +13,10 @@ use crate::crossing::{all, calls, most_at_once};
 use crate::ground::{AT_ONCE, BOT, GUARD, Running, SPEED, schedule, server, start, until};
 use crate::guest::Guest;
 
-/// How long a challenge waits for its answer where nobody gives one.
+/// How long a challenge waits for its answer where no one gives one.
 const UNANSWERED: Duration = Duration::from_millis(150);
 
-/// It looks for games with anybody, as soon as it has none; its one seat shows who holds it.
+/// It looks for games with anyone, as soon as it has none; its one seat shows who holds it.
 fn looks_for_games(settings: &mut Settings) {
     settings.challenge.concurrency = 1;
     let rules = &mut settings.matchmaking;
@@ -33,7 +33,7 @@ fn looks_for_games(settings: &mut Settings) {
     }
 }
 
-/// Whether the answer says that the account may not challenge: then it asks nobody for an hour. A
+/// Whether the answer says that the account may not challenge: then it asks no one for an hour. A
 /// page of HTML is a proxy's word. (A 401 is an alarm, which is over once the token is good.)
 fn forbids(fault: &Fault) -> bool {
     match fault {
@@ -58,7 +58,7 @@ async fn until_a_game_is_over(what: &str, news: &mut Receiver<Event>, told: &mut
     assert!(waited.is_ok(), "{what}: no game came of it");
 }
 
-/// Somebody comes and gets the only seat; afterwards it is free again.
+/// Someone comes and gets the only seat; afterwards it is free again.
 async fn has_a_seat_left(what: &str, server: &ServerHandle, bot: &Running) {
     let next = server.play(BOT, schedule(1, 1), CancellationToken::new());
     let report = next.await;
@@ -80,7 +80,7 @@ async fn has_a_seat_left(what: &str, server: &ServerHandle, bot: &Running) {
     );
 }
 
-/// One fault of a creation, with somebody there who accepts at once.
+/// One fault of a creation, with someone there who accepts at once.
 async fn asks_through(fault: Fault) {
     let forbidden = forbids(&fault);
     let what = Injection::Call(Endpoint::Create, fault.clone()).name();
@@ -109,7 +109,7 @@ async fn asks_through(fault: Fault) {
     if forbidden {
         assert_eq!((created, begun), (1, 1), "{what}");
     } else {
-        // The one that met the fault, the one after it, and one more where nobody could tell that
+        // The one that met the fault, the one after it, and one more where no one could tell that
         // the first had come to a game.
         assert!((1..=3).contains(&created), "{what}: {created} creations");
         let own = begun as u64 - 1;
@@ -124,7 +124,7 @@ async fn asks_through(fault: Fault) {
     server.shutdown().await;
 }
 
-/// One fault of the cancellation of a challenge that nobody answers.
+/// One fault of the cancellation of a challenge that no one answers.
 async fn takes_back_through(fault: Fault) {
     let what = format!(
         "{}, taking it back",
@@ -149,7 +149,7 @@ async fn takes_back_through(fault: Fault) {
     has_a_seat_left(&what, &server, &bot).await;
     assert_eq!(most_at_once(&all(&mut news)), 1, "{what}");
     assert_eq!(calls(&server, Endpoint::Create), 1, "{what}");
-    // Four tries at the most, one more when the seat is given up, and whoever came meanwhile.
+    // Four tries at the most, one more when the seat is given up, and anyone who came meanwhile.
     let said = calls(&server, Endpoint::Decline);
     assert!(said <= 12, "{what}: {said} cancellations and refusals");
     bot.end().await;

@@ -114,7 +114,7 @@ async fn an_acceptance_that_was_lost_before_it_was_done_is_sent_again_and_is_one
     }
 }
 
-/// A challenge that does not fit is declined, and the refusal meets a fault; whoever comes next is
+/// A challenge that does not fit is declined, and the refusal meets a fault; anyone who comes next is
 /// taken as ever.
 async fn declines_through(fault: Fault) {
     let what = Injection::Call(Endpoint::Decline, fault.clone()).name();

@@ -17,7 +17,7 @@ const SHUFFLE: [&str; 8] = [
 
 /// A game, one move before the third repetition, which the guest is to make.
 async fn on_the_brink(server: &ServerHandle, token: &str, guest: &Guest) -> GameId {
-    // Somebody else speaks for the bot's account until then.
+    // Someone else speaks for the bot's account until then.
     let stand_in = client(server, token);
     let game = guest.challenges().await;
     guest

@@ -1,4 +1,4 @@
-//! The board itself: whichever way a position is come by, the men stand where it has them, and no
+//! The board itself: whichever way a position is come by, the pieces stand where it has them, and no
 //! explosion makes the page larger than it is.
 
 use megaton::archive::MoveRecord;
@@ -16,7 +16,7 @@ use super::{bounded, programs};
 const LONG: usize = 60;
 
 /// Runs in the page: walks through a game step by step there and back, without waiting for every other
-/// step, and by leaps; gives the steps after which the men stand elsewhere than on a fresh board.
+/// step, and by leaps; gives the steps after which the pieces stand elsewhere than on a fresh board.
 const WALK: &str = r#"
     const { Board } = await import("/assets/board/board.js");
     const game = await (await fetch("/api/game/walked01")).json();

@@ -28,7 +28,7 @@ const START: Duration = Duration::from_secs(60);
 pub(crate) enum Screen {
     Desk,
     Phone,
-    /// As wide as they come, in the dark, for somebody who wants nothing to move.
+    /// As wide as they come, in the dark, for someone who wants nothing to move.
     Wall,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Whoever sits at it.
+    /// Anyone who sits at it.
     pub(crate) fn visitor(&self) -> Visitor<'_> {
         Visitor {
             client: &self.client,

@@ -1,5 +1,5 @@
 //! The operator's page with a crowd at its door: clients that are slow, that read nothing, that say
-//! far too much. Each of them is bounded, and the games go on meanwhile.
+//! far too much. Each of them is bounded, and the games continue meanwhile.
 
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -46,7 +46,7 @@ async fn page_let_in(there: &str) -> TcpStream {
     }
 }
 
-/// Whether somebody more is let in.
+/// Whether someone more is let in.
 async fn lets_in(there: &str) -> bool {
     let request = format!("GET /api/me HTTP/1.1\r\nhost: {there}\r\nconnection: close\r\n\r\n");
     let status = exchange(there, request.as_bytes()).await.status;
@@ -55,7 +55,7 @@ async fn lets_in(there: &str) -> bool {
     status == 200
 }
 
-/// Whether nobody has hung up on this client, nor told it anything.
+/// Whether no one has hung up on this client, nor told it anything.
 fn stands(client: &TcpStream) -> bool {
     let heard = client.try_read(&mut [0]);
     heard.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)

@@ -416,7 +416,7 @@ async fn a_thousand_tabs_get_a_bounded_answer_each() {
         for tab in &mut tabs {
             match first_line(tab).await.as_str() {
                 "HTTP/1.1 200 OK" => streams += 1,
-                // Said, or hung up on: nobody waits.
+                // Said, or hung up on: no one waits.
                 "" | "HTTP/1.1 503 Service Unavailable" => refused += 1,
                 other => panic!("{other}"),
             }
@@ -427,7 +427,7 @@ async fn a_thousand_tabs_get_a_bounded_answer_each() {
             let _ = tab.write_all(request.as_bytes()).await;
             assert_ne!(first_line(&mut tab).await, "HTTP/1.1 200 OK");
         }
-        // Whoever watches over the bot is answered meanwhile.
+        // Anyone who watches over the bot is answered meanwhile.
         let probe = format!("GET /healthz HTTP/1.1\r\nhost: {there}\r\n\r\n");
         let mut probing = TcpStream::connect(&there).await.unwrap();
         probing.write_all(probe.as_bytes()).await.unwrap();

@@ -1,5 +1,5 @@
 //! The operator's page on the largest screen and in both of its colour schemes: it is wide, it can be
-//! read, and nothing moves for whoever wants nothing to.
+//! read, and nothing moves for anyone who wants nothing to.
 
 use serde_json::json;
 

@@ -219,7 +219,7 @@ async fn notes_are_leafed_through_on_a_phone() {
             assert_eq!(page.look(wide).await, json!(true), "{name} sticks out");
             let current = "document.querySelector('.bar nav [aria-current]').pathname";
             assert_eq!(page.look(current).await, json!(format!("/{name}")));
-            // With the keyboard; whoever stood on the button that goes away stands on the list.
+            // With the keyboard; anyone who stood on the button that goes away stands on the list.
             page.look("document.querySelector('#more').focus()").await;
             page.keys(&[Key::Enter]).await;
             page.until(&format!("{rows} === 60")).await;

@@ -1,4 +1,4 @@
-//! The operator's page in a browser: games come and go on it, are replayed, and are steered.
+//! The operator's page in a browser: games come and continue it, are replayed, and are steered.
 
 use fantoccini::Locator;
 use fantoccini::key::Key;
@@ -83,7 +83,7 @@ async fn its_sources_are_shown(page: &Visitor<'_>) {
     page.until(&row("Welcome list", ".bad", missing)).await;
 }
 
-/// Cards appear by themselves, men move, clocks run, thoughts are shown.
+/// Cards appear by themselves, pieces move, clocks run, thoughts are shown.
 async fn live_boards_move(page: &Visitor<'_>) {
     page.until("document.querySelectorAll('.card').length >= 2")
         .await;
@@ -106,7 +106,7 @@ async fn a_game_is_followed(page: &Visitor<'_>) {
         .look("document.querySelector('.card:not(.over) .card-link').href")
         .await;
     page.client.goto(link.as_str().unwrap()).await.unwrap();
-    // It may have been over by the time that somebody clicked.
+    // It may have been over by the time that someone clicked.
     page.until(
         "document.querySelectorAll('.move').length > 2 || document.querySelector('.verdict')",
     )

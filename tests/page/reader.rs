@@ -18,7 +18,7 @@ const NEWS: &str = r"
     const say = (kind, data) => told[kind]({ data: JSON.stringify(data) });
 ";
 
-/// Runs in the page: somebody stands on links of lists that are renewed, and time goes by.
+/// Runs in the page: someone stands on links of lists that are renewed, and time goes by.
 const KEEPS_ITS_PLACE: &str = r##"
     const ticks = [];
     const { setInterval } = window;
@@ -64,7 +64,7 @@ const LASTS: &str = r#"
     return [...texts, strip.querySelector(".alarm") === first, first.lastElementChild.getAttribute("aria-live")];
 "#;
 
-/// Runs in the page: three games side by side, against somebody with a long name, and one of them over.
+/// Runs in the page: three games side by side, against someone with a long name, and one of them over.
 const THREE_GAMES: &str = r#"
     await import("/assets/panel/live.js?three");
     const names = { white: { name: "Megaton", title: "BOT", rating: 2105 }, black: { name: "EnginePartner", title: "BOT", rating: 1850, provisional: true } };

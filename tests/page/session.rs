@@ -19,7 +19,7 @@ use super::visitor::Visitor;
 use super::world::{PASSWORD, World, locked};
 use super::{bounded, programs};
 
-/// A partner's time over a move: a game lasts longer than somebody takes to give it up.
+/// A partner's time over a move: a game lasts longer than someone takes to give it up.
 const PACE: Duration = Duration::from_millis(400);
 
 /// The open desk has its verbs.
@@ -44,7 +44,7 @@ const COUNT_ORDERS: &str = r#"
     };
 "#;
 
-/// Runs in the page: whoever asks next who is looking reaches nobody.
+/// Runs in the page: anyone who asks next who is looking reaches no one.
 const LOSE_ONE: &str = r#"
     const ask = window.fetch;
     window.lost = 0;
@@ -87,7 +87,7 @@ async fn answers(page: &Visitor<'_>, label: &str) {
 }
 
 /// An address that is free, and stays so while a program starts anew: its port is below those that
-/// systems give to whoever asks for any.
+/// systems give to anyone who asks for any.
 fn free_address(listen: &str) -> SocketAddr {
     let mut ports = iter::repeat_with(|| fastrand::u16(20_000..32_000));
     let free = ports.find_map(|port| TcpListener::bind((listen, port)).ok());

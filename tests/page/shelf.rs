@@ -239,7 +239,7 @@ async fn news(house: &World) -> TcpStream {
     page
 }
 
-/// A file that whoever opens it waits for, as on a disk that hangs; until this is dropped.
+/// A file that anyone who opens it waits for, as on a disk that hangs; until this is dropped.
 struct Hanging(PathBuf);
 
 impl Hanging {
@@ -251,7 +251,7 @@ impl Hanging {
 
 impl Drop for Hanging {
     fn drop(&mut self) {
-        // Another end lets all go on who wait; who comes then finds nothing.
+        // Another end lets all continue who wait; who comes then finds nothing.
         let end = std::fs::File::options()
             .read(true)
             .write(true)

@@ -29,7 +29,7 @@ const COUNT_BLASTS: &str = r"
 const OUR_TURN: &str = "document.querySelector('#board .movable')";
 pub(crate) const OVER: &str = "document.querySelector('.verdict')";
 
-/// How often a man is put back to look for one that can take something.
+/// How often a piece is put back to look for one that can take something.
 const LOOKS: usize = 4;
 
 #[derive(Debug)]
@@ -136,7 +136,7 @@ impl Visitor<'_> {
         }
     }
 
-    /// Carries a man with the mouse.
+    /// Carries a piece with the mouse.
     pub(crate) async fn drag(&self, from: &str, to: &str) {
         let (start, end) = (self.centre(from).await, self.centre(to).await);
         let step = |(x, y): (f64, f64), ms| PointerAction::MoveTo {
@@ -161,7 +161,7 @@ impl Visitor<'_> {
         serde_json::from_value(self.look(&script).await).unwrap()
     }
 
-    /// Chooses a man and its goal with the keyboard alone.
+    /// Chooses a piece and its goal with the keyboard alone.
     pub(crate) async fn type_move(&self, from: &str, ways: &[Key]) {
         let cell = format!("document.querySelector('#board [data-square={from}]').focus()");
         self.look(&cell).await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Answer, Bot, HANG, answer, http};
 
-/// Somebody at the page.
+/// Someone at the page.
 struct Visitor {
     url: String,
     ticket: String,

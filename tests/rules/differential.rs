@@ -119,7 +119,7 @@ fn fresh_random_positions_agree_with_another_library() {
     );
 }
 
-/// Whether a side has more men beside king and pawns than promotions can make, in all or of one
+/// Whether a side has more pieces beside king and pawns than promotions can make, in all or of one
 /// kind: we refuse that for the bounds of move lists, shakmaty does not count them.
 fn is_crowd(fen: &str) -> bool {
     let board = fen.split(' ').next().unwrap_or_default();

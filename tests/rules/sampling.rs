@@ -1,4 +1,4 @@
-//! Random positions: biased self-play from the start, and men placed at random with the odd
+//! Random positions: biased self-play from the start, and pieces placed at random with the odd
 //! constellations of atomic chess made frequent. Everything follows from one seed.
 
 use std::io::Write;

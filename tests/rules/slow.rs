@@ -55,7 +55,7 @@ impl Board {
             .map(|(&spot, _)| spot)
     }
 
-    /// Whether a man of this side, not its king, attacks a spot.
+    /// Whether a piece of this side, not its king, attacks a spot.
     fn attacks(&self, white: bool, target: Spot) -> bool {
         self.men.iter().any(|(&from, &man)| {
             is_white(man) == white && self.reaches(from, man.to_ascii_lowercase(), white, target)

@@ -22,7 +22,7 @@ const MOST_PLIES: usize = 600;
 /// Why a piece of a file is no game that can be kept.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PgnFault {
-    /// A game of another kind, which is nobody's mistake.
+    /// A game of another kind, which is no one's mistake.
     #[error("line {line}: {variant} is played here, not atomic chess")]
     Foreign { line: u64, variant: String },
     /// It is no whole game.
@@ -268,7 +268,7 @@ fn on_board(board: &Game) -> Option<(Status, Option<Side>)> {
     })
 }
 
-/// What each move took off its clock, where the clocks tell and nobody else did.
+/// What each move took off its clock, where the clocks tell and no one else did.
 fn spend(game: &mut GameRecord) {
     let TimeControlRecord::Clock { increment, .. } = game.control else {
         return;

@@ -1,7 +1,7 @@
 //! A file of PGN in single games, each with the line it begins at.
 //!
 //! Knows only lines: tags, moves, blank ones. Whatever a file holds, no more than one game's share of
-//! it is in memory, and a game begins anew at every tag that follows something else, if only a blank
+//! it is in memory, and a game restarts at every tag that follows something else, if only a blank
 //! line: tags without moves never lend their names to the moves of the next game.
 
 use std::io::{self, BufRead};

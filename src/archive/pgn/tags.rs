@@ -1,7 +1,7 @@
 //! What stands above a game: its tags, from a record and back into one.
 //!
 //! The names are those of Lichess' own exports, so that either program reads the other's; three are
-//! ours (`Status`, `UTCEndDate`, `UTCEndTime`) and nobody minds them.
+//! ours (`Status`, `UTCEndDate`, `UTCEndTime`) and no one minds them.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -14,7 +14,7 @@ use crate::archive::record::{
 use crate::lichess::{Side, Speed, Status};
 
 const DAY_SECONDS: u64 = 24 * 3600;
-/// Nobody's name is longer.
+/// No one's name is longer.
 const LONGEST_NAME: usize = 60;
 /// Ratings beyond are no ratings.
 const RATINGS: std::ops::RangeInclusive<i32> = 0..=5000;
@@ -217,7 +217,7 @@ impl Tags {
     }
 
     fn control(&self) -> TimeControlRecord {
-        // A dash means days or no limit: nobody knows which.
+        // A dash means days or no limit: no one knows which.
         let Some(text) = self.get("TimeControl") else {
             return TimeControlRecord::Unknown;
         };

@@ -314,7 +314,7 @@ fn the_tags_of_one_game_never_stand_above_the_moves_of_another() {
         "{fault}"
     );
     assert_eq!(read[1].as_ref().unwrap().id, "q7ZxVt2B");
-    // Without a blank line between them nobody can tell whose moves these are.
+    // Without a blank line between them no one can tell whose moves these are.
     let joined = format!("{}\n{LICHESS}", lost_its_moves.trim_end());
     let fault = one(&joined).unwrap_err();
     assert!(fault.contains("stands there twice"), "{fault}");

@@ -214,7 +214,7 @@ fn a_file_of_any_earlier_format_is_taken_over_with_everything_in_it() {
         assert_eq!(next.is_some(), kept.is_none(), "from format {format}");
         as_if_written_today(&reader);
 
-        // It goes on, and a game that goes takes with it what belongs to it.
+        // It continues, and a game that goes takes with it what belongs to it.
         keep(&mut disk, &game("new00004", 4000, "Blast"));
         keep(&mut disk, &games()[0]);
         assert_eq!(count(&other, "SELECT count(*) FROM game"), 4);

@@ -1,7 +1,7 @@
-//! Permits: challenges taken whose game has not begun.
+//! Accepted challenges: challenges taken whose game has not begun.
 //!
 //! Each is tied to an id and runs out. Before it does, the server's list of running games is asked
-//! for once, so that a game whose announcement was missed still finds its permit.
+//! for once, so that a game whose announcement was missed still finds its accepted challenge.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ pub(super) struct AcceptedChallenge {
     pub(super) rematch_of: Option<GameId>,
     /// Whether ratings were at stake when it was judged.
     pub(super) rated: bool,
-    /// Whether the game will take a seat.
+    /// Whether the game will take a slot.
     pub(super) seated: bool,
     pub(super) expires: Instant,
     /// How often the acceptance was sent.
@@ -61,19 +61,19 @@ impl AcceptedChallenges {
         seated.for_each(|accepted| tally.add(accepted.kind));
     }
 
-    /// Permits of this opponent.
+    /// Accepted challenges of this opponent.
     pub(super) fn with(&self, opponent: &UserId) -> u32 {
         self.number(|accepted| accepted.opponent.as_ref() == Some(opponent))
     }
 
-    /// Permits of this opponent whose acceptance has no answer yet.
+    /// Accepted challenges of this opponent whose acceptance has no answer yet.
     pub(super) fn unanswered_with(&self, opponent: &UserId) -> u32 {
         self.number(|accepted| {
             accepted.done.is_none() && accepted.opponent.as_ref() == Some(opponent)
         })
     }
 
-    /// Permits of opponents of this kind.
+    /// Accepted challenges of opponents of this kind.
     pub(super) fn of_kind(&self, kind: OpponentKind) -> u32 {
         self.number(|accepted| accepted.kind == kind)
     }
@@ -83,7 +83,7 @@ impl AcceptedChallenges {
         u32::try_from(number).unwrap_or(u32::MAX)
     }
 
-    /// The permit of a game: the one of its id; failing that, since a rematch may get another id,
+    /// The accepted challenge of a game: the one of its id; failing that, since a rematch may get another id,
     /// one of the same opponent, a rematch's first.
     pub(super) fn take(&mut self, game: &GameInfo) -> Option<AcceptedChallenge> {
         let opponent = game.opponent.id.as_ref();

@@ -1,16 +1,16 @@
-//! Challenges that found every seat taken and wait a moment for one.
+//! Challenges that found every slot taken and wait a moment for one.
 //!
 //! The end of a game and the next challenge come on two streams, in either order: who asks while
 //! the last move is still on its way must not be sent off. It is a moment and not a waiting list:
-//! nobody is kept longer than a person would look at the screen, and whoever gets no seat is told
-//! so. People go before bots, and a bot that waits for a seat never holds up a person behind it.
+//! no one is kept longer than a person would look at the screen, and anyone who gets no slot is told
+//! so. People go before bots, and a bot that waits for a slot never holds up a person behind it.
 
 use std::time::Instant;
 
 use super::slots::OpponentKind;
 use crate::lichess::{Challenge, ChallengeId, Compat};
 
-/// A challenge that would be taken if there were a seat.
+/// A challenge that would be taken if there were a slot.
 #[derive(Debug)]
 pub(super) struct QueuedChallenge {
     pub(super) challenge: Box<Challenge>,
@@ -36,7 +36,7 @@ impl ChallengeQueue {
         self.0.iter().any(|waiting| waiting.challenge.id == *id)
     }
 
-    /// Lets somebody wait where there are `places`. Whoever has to go for it is returned: the bot
+    /// Lets someone wait where there are `places`. Anyone who has to go for it is returned: the bot
     /// that came last makes room for a person, else the newcomer goes.
     pub(super) fn push(
         &mut self,

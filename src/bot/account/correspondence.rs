@@ -1,6 +1,6 @@
-//! Parked games: days a move, or no clock at all.
+//! Correspondence games: days a move, or no clock at all.
 //!
-//! They take no seat and wait most of their life. The list of running games, asked for now and then,
+//! They take no slot and wait most of their life. The list of running games, asked for now and then,
 //! tells where it is our turn; those are visited, the nearest deadline first and few at a time: a
 //! player sits down, moves, and leaves. A game that is said to be over is visited once more, to see
 //! how it ended.
@@ -27,7 +27,7 @@ pub(super) fn is_parked(game: &GameInfo) -> bool {
     game.speed == Speed::Correspondence
 }
 
-/// The parked games of the account.
+/// The correspondence games of the account.
 #[derive(Debug, Default)]
 pub(super) struct CorrespondenceGames(BTreeMap<GameId, CorrespondenceGame>);
 
@@ -71,7 +71,7 @@ impl CorrespondenceGames {
         self.0.len()
     }
 
-    /// Whether a player sits at any of them.
+    /// Whether a game task sits at any of them.
     pub(super) fn is_visited(&self) -> bool {
         self.0.values().any(|parking| parking.state.is_visited())
     }
@@ -113,7 +113,7 @@ impl CorrespondenceGames {
         }
     }
 
-    /// A game is over, or no longer listed. Tells whether a player sits there.
+    /// A game is over, or no longer listed. Tells whether a game task sits there.
     pub(super) fn over(&mut self, id: &GameId) -> bool {
         let Some(parking) = self.0.get_mut(id) else {
             return false;
@@ -126,7 +126,7 @@ impl CorrespondenceGames {
         visited
     }
 
-    /// The player left while the game goes on.
+    /// The game task left while the game continues.
     pub(super) fn waits(&mut self, id: &GameId) {
         if let Some(parking) = self.0.get_mut(id) {
             parking.state = VisitState::Waiting;

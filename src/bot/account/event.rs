@@ -1,4 +1,4 @@
-//! What the lobby is told and what it wants done.
+//! What the account state is told and what it wants done.
 //!
 //! Data only.
 
@@ -40,7 +40,7 @@ pub enum AccountEvent {
         /// What the server said.
         answer: CallOutcome,
     },
-    /// What became of calling off a game for which there is no seat.
+    /// What became of calling off a game for which there is no slot.
     Aborted {
         game: GameId,
         /// What the server said.
@@ -52,7 +52,7 @@ pub enum AccountEvent {
         /// Whether it saw the end, or only lost sight of the game.
         seen: bool,
     },
-    /// A game's player left while the game goes on: no clock runs, and it is the opponent's turn.
+    /// A game's player left while the game continues: no clock runs, and it is the opponent's turn.
     Parked(GameId),
     /// Nothing happens in a game any more, or something happens again.
     Standstill {
@@ -73,18 +73,18 @@ pub enum AccountEvent {
     Alarm(bool),
     /// Take nothing new for good.
     Drain,
-    /// The moment of [`super::Lobby::next_timeout`] has come.
+    /// The moment of [`super::AccountState::next_timeout`] has come.
     Tick,
 }
 
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccountEffect {
-    /// Accept a challenge. One of a bot is in the ledger, and on disk before the call goes out.
+    /// Accept a challenge. One of a bot is in the quota, and on disk before the call goes out.
     Accept {
         id: ChallengeId,
         from: OpponentKind,
-        /// Who, if it is somebody in particular.
+        /// Who, if it is someone in particular.
         opponent: Option<UserId>,
     },
     Decline(Box<Decline>),
@@ -92,7 +92,7 @@ pub enum AccountEffect {
     Cancel(ChallengeId),
     /// Start the one player of a game.
     Play(Box<GameInfo>),
-    /// Call off a game for which there is no seat.
+    /// Call off a game for which there is no slot.
     Abort(GameId),
     /// Tell a game's player that the game is said to be over.
     GameFinish(GameId),
@@ -124,7 +124,7 @@ pub enum AcceptOutcome {
     Done,
     /// Nothing that could be understood.
     Lost,
-    /// Our own games against bots are used up; the ledger knows for how long.
+    /// Our own games against bots are used up; the quota knows for how long.
     OurDay,
     TheirDay,
     /// Too many calls of this kind.

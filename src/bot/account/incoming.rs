@@ -1,4 +1,4 @@
-//! Challenges to us, from the verdict to the permit.
+//! Challenges to us, from the verdict to the accepted challenge.
 
 use std::time::Instant;
 
@@ -54,7 +54,7 @@ impl AccountState {
         kind: OpponentKind,
     ) -> PolicyVerdict {
         let opponent = challenge.challenger.as_ref().and_then(|p| p.id.as_ref());
-        // A game of days takes no seat: only what closes the house keeps it out.
+        // A game of days takes no slot: only what closes the house keeps it out.
         let open = match self.availability(kind) {
             Availability::Full if !takes_seat(challenge) => Availability::Open,
             open => open,
@@ -94,8 +94,8 @@ impl AccountState {
         }
     }
 
-    /// Puts a bot's game down in the ledger, so that two decisions in a row cannot both have the
-    /// last one. Whoever sends the acceptance waits until it is on disk. Whosever it is, the game
+    /// Puts a bot's game down in the quota, so that two decisions in a row cannot both have the
+    /// last one. Anyone who sends the acceptance waits until it is on disk. Whosever it is, the game
     /// may begin and end before we hear of it.
     fn queue_challenge(&self, accepted: &AcceptedChallenge) {
         self.state.expect_game(&accepted.id.as_game());
@@ -108,7 +108,7 @@ impl AccountState {
         }
     }
 
-    /// Lets somebody wait for a seat. If it is our own challenge that has the seat, that goes.
+    /// Lets someone wait for a slot. If it is our own challenge that has the slot, that goes.
     fn wait(
         &mut self,
         challenge: Challenge,
@@ -124,7 +124,7 @@ impl AccountState {
             until: now + rules.queue,
             kind,
         };
-        // The seat of our own challenge is as good as free: for that, anybody may wait a moment.
+        // The slot of our own challenge is as good as free: for that, anyone may wait a moment.
         let displaces = self.would_displace(kind);
         let mut places = rules.queue_places;
         if displaces && (places == 0 || rules.queue.is_zero()) {
@@ -141,7 +141,7 @@ impl AccountState {
         }
     }
 
-    /// Whether there would be a seat for this kind without the challenge of our own.
+    /// Whether there would be a slot for this kind without the challenge of our own.
     fn would_displace(&self, kind: OpponentKind) -> bool {
         let Some(outgoing) = &self.outgoing else {
             return false;
@@ -154,7 +154,7 @@ impl AccountState {
         self.plan().room(kind, tally) > 0
     }
 
-    /// Gives free seats to those who wait; tells the others when it has been long enough.
+    /// Gives free slots to those who wait; tells the others when it has been long enough.
     pub(super) fn params(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
         loop {
             if self.queue.is_empty() {
@@ -198,7 +198,7 @@ impl AccountState {
         }
     }
 
-    /// It was taken back or declined, by whomever: whoever waited is forgotten, a seat is free.
+    /// It was taken back or declined, by whomever: anyone who waited is forgotten, a slot is free.
     pub(super) fn withdrawn(&mut self, id: &ChallengeId) {
         self.drop_accepted(id);
         self.queue.remove(id);
@@ -249,7 +249,7 @@ impl AccountState {
             }
             AcceptOutcome::OurDay | AcceptOutcome::TheirDay => self.give_up(id, out),
             AcceptOutcome::Lost => {
-                // It may have arrived each time: only the list knows, or whoever looks it up.
+                // It may have arrived each time: only the list knows, or anyone who looks it up.
                 self.ask_for_list(now, out);
                 self.void_accepted(id);
             }
@@ -281,7 +281,7 @@ impl AccountState {
         })));
     }
 
-    /// Nothing comes of it: neither a seat nor a game of the day's is spent.
+    /// Nothing comes of it: neither a slot nor a game of the day's is spent.
     pub(super) fn drop_accepted(&mut self, id: &ChallengeId) -> Option<AcceptedChallenge> {
         let accepted = self.void_accepted(id)?;
         self.state.give_game_up(&id.as_game());
@@ -312,7 +312,7 @@ impl AcceptedChallenge {
     }
 }
 
-/// Whether the game will take a seat: one of days waits most of its life.
+/// Whether the game will take a slot: one of days waits most of its life.
 fn takes_seat(challenge: &Challenge) -> bool {
     !matches!(
         challenge.time_control,

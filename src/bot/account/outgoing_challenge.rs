@@ -1,8 +1,8 @@
 //! The one challenge of our own.
 //!
-//! It holds a seat from before it is sent until its game begins or it is known to be gone. Whoever
-//! comes to us goes before whoever we went to: when an incoming challenge would be taken but for
-//! this seat, ours is taken back first, and only then is the other accepted.
+//! It holds a slot from before it is sent until its game begins or it is known to be gone. Anyone who
+//! comes to us goes before anyone who we went to: when an incoming challenge would be taken but for
+//! this slot, ours is taken back first, and only then is the other accepted.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use crate::lichess::{ChallengeId, GameId, GameInfo, UserId};
 /// How often a cancellation that brought no answer is sent.
 const MOST_TRIES: u32 = 4;
 
-/// Our challenge, from the moment that its seat is taken.
+/// Our challenge, from the moment that its slot is taken.
 #[derive(Debug)]
 pub(super) struct OutgoingChallenge {
     opponent: UserId,
@@ -34,7 +34,7 @@ pub(super) struct OutgoingChallenge {
 
 /// What the outside may do about a challenge of ours.
 impl AccountState {
-    /// How many seats a challenge of our own may take now: none while anybody waits or one of ours
+    /// How many slots a challenge of our own may take now: none while anyone waits or one of ours
     /// is out, and never one that is kept for humans.
     pub fn spare(&self) -> usize {
         if self.is_closed() || self.outgoing.is_some() || !self.queue.is_empty() {
@@ -43,7 +43,7 @@ impl AccountState {
         self.plan().room(OpponentKind::Bot, self.tally())
     }
 
-    /// Takes a seat for a challenge of our own that is about to be sent. Says whether there was
+    /// Takes a slot for a challenge of our own that is about to be sent. Says whether there was
     /// one.
     pub fn hold(&mut self, opponent: &UserId, kind: OpponentKind, now: Instant) -> bool {
         if self.spare() == 0 {
@@ -70,7 +70,7 @@ impl AccountState {
         // A game of this id may have begun before the answer came.
         let begun = self.games.contains(&id.as_game());
         let Some(outgoing) = self.outgoing.as_mut().filter(|known| known.id.is_none()) else {
-            // Nobody waits for it any more: better no challenge than one that nobody knows of.
+            // No one waits for it any more: better no challenge than one that no one knows of.
             if !begun {
                 out.push(AccountEffect::Cancel(id));
             }
@@ -103,7 +103,7 @@ impl AccountState {
         out
     }
 
-    /// Takes it back; the seat is free once the server has said what became of it.
+    /// Takes it back; the slot is free once the server has said what became of it.
     #[must_use]
     pub fn withdraw(&mut self) -> Vec<AccountEffect> {
         let mut out = Vec::new();
@@ -111,18 +111,18 @@ impl AccountState {
         out
     }
 
-    /// Whether a challenge of ours holds a seat.
+    /// Whether a challenge of ours holds a slot.
     pub fn is_asking(&self) -> bool {
         self.outgoing.is_some()
     }
 
-    /// The id of our challenge, while it holds a seat.
+    /// The id of our challenge, while it holds a slot.
     pub fn outgoing(&self) -> Option<&ChallengeId> {
         self.outgoing.as_ref().and_then(|known| known.id.as_ref())
     }
 }
 
-/// What the lobby does about it by itself.
+/// What the account state does about it by itself.
 impl AccountState {
     pub(super) fn take_back(&mut self, out: &mut Vec<AccountEffect>) {
         if let Some(outgoing) = &mut self.outgoing {
@@ -172,7 +172,7 @@ impl AccountState {
         }
     }
 
-    /// Whether a game that begins is the one of our challenge; its seat goes over to the game.
+    /// Whether a game that begins is the one of our challenge; its slot goes over to the game.
     pub(super) fn outgoing_becomes(&mut self, game: &GameInfo) -> Option<OpponentKind> {
         let outgoing = self.outgoing.as_mut()?;
         let kind = outgoing.kind;
@@ -189,7 +189,7 @@ impl AccountState {
         Some(kind)
     }
 
-    /// What time brings: a cancellation once more, or the end of a hold that nobody has ended.
+    /// What time brings: a cancellation once more, or the end of a hold that no one has ended.
     pub(super) fn tick_outgoing(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
         let Some(outgoing) = &mut self.outgoing else {
             return;

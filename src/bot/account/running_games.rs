@@ -1,8 +1,8 @@
-//! Games: which get a player, which permit each belongs to, and the comparison with the server's
+//! Games: which get a game task, which accepted challenge each belongs to, and the comparison with the server's
 //! list.
 //!
 //! A game is started exactly once, however often it is announced. One that came about without our
-//! doing and finds no seat is called off while that is possible, else played; what ran before this
+//! doing and finds no slot is called off while that is possible, else played; what ran before this
 //! program began is played in any case.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,14 +24,14 @@ const LIST_CAP: usize = 50;
 /// some.
 const CROWD: usize = 24;
 
-/// Games for which there is no seat.
+/// Games for which there is no slot.
 #[derive(Debug, Default)]
 pub(super) struct ExcessGames {
     /// Being called off; should that fail they are played.
     leaving: BTreeMap<GameId, (Box<GameInfo>, Instant)>,
     /// Called off once; not tried again.
     tried: BTreeSet<GameId>,
-    /// From when on a game without a permit is none that ran before.
+    /// From when on a game without a accepted challenge is none that ran before.
     settled: Option<Instant>,
 }
 
@@ -75,7 +75,7 @@ impl GameOrigin {
         }
     }
 
-    /// Nobody that we know of.
+    /// No one that we know of.
     fn nobody(kind: OpponentKind) -> Self {
         Self {
             kind,
@@ -107,7 +107,7 @@ impl AccountState {
         }
         let title = OpponentKind::of(Some(&game.opponent));
         let asked = if let Some(accepted) = self.accepted.take(&game) {
-            // A game of another id takes the seat over; in the ledger a rematch's does so too.
+            // A game of another id takes the slot over; in the quota a rematch's does so too.
             if accepted.id != game.id.as_challenge() {
                 self.state.give_game_up(&accepted.id.as_game());
                 if accepted.rematch_of.is_none() {
@@ -170,7 +170,7 @@ impl AccountState {
         });
     }
 
-    /// Whether a game that nobody has asked for is one too many and can still be called off: before
+    /// Whether a game that no one has asked for is one too many and can still be called off: before
     /// our first move, and not in an arena, where that would lose it.
     fn has_no_seat_for(&self, game: &GameInfo, now: Instant) -> bool {
         let kind = OpponentKind::of(Some(&game.opponent));
@@ -195,7 +195,7 @@ impl AccountState {
         self.excess.leaving.insert(game.id.clone(), (game, until));
     }
 
-    /// What became of calling a game off. If it goes on, it is played.
+    /// What became of calling a game off. If it continues, it is played.
     pub(super) fn aborted(
         &mut self,
         id: &GameId,
@@ -295,7 +295,7 @@ impl AccountState {
     }
 
     /// The list of running games: what we missed is taken up, what is not on it is looked at, and
-    /// permits without a game are void.
+    /// accepted challenges without a game are void.
     pub(super) fn compare(
         &mut self,
         games: Vec<GameInfo>,

@@ -1,6 +1,6 @@
-//! Seats: how many there are, who may have them, and who has them.
+//! Slots: how many there are, who may have them, and who has them.
 //!
-//! Data and counting only. A game of days a move takes no seat: it is parked.
+//! Data and counting only. A game of days a move takes no slot: it is parked.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub enum OpponentKind {
 }
 
 impl OpponentKind {
-    /// The kind of a player.
+    /// The kind of a game task.
     pub fn of(player: Option<&Player>) -> Self {
         if player.is_some_and(Player::is_bot) {
             Self::Bot
@@ -30,7 +30,7 @@ impl OpponentKind {
     }
 }
 
-/// Seats as the operator set them.
+/// Slots as the operator set them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SlotLimits {
     pub(super) all: usize,
@@ -70,11 +70,11 @@ impl SlotLimits {
 pub(super) struct ActiveGame {
     pub(super) opponent: Option<UserId>,
     pub(super) kind: OpponentKind,
-    /// Nothing happens in the game any more: it has a player and no seat.
+    /// Nothing happens in the game any more: it has a game task and no slot.
     pub(super) still: bool,
 }
 
-/// The games that have a player.
+/// The games that have a game task.
 #[derive(Debug, Default)]
 pub(super) struct ActiveGames(BTreeMap<GameId, ActiveGame>);
 

@@ -1,4 +1,4 @@
-//! The lobby itself, and what it does about the news.
+//! The account state itself, and what it does about the news.
 //!
 //! It is told the time and whatever happened, and says what is to be done, in order. It has no
 //! socket, no clock and no task, so lists of events test it.
@@ -49,7 +49,7 @@ pub struct AccountState {
 }
 
 impl AccountState {
-    /// An empty lobby, with what is remembered of the time before.
+    /// An empty account state, with what is remembered of the time before.
     pub fn new(me: UserId, settings: Arc<Settings>, timing: BotTiming, state: BotState) -> Self {
         Self {
             me,
@@ -74,7 +74,7 @@ impl AccountState {
         }
     }
 
-    /// Seats taken: games, challenges accepted, and the challenge of our own.
+    /// Slots taken: games, challenges accepted, and the challenge of our own.
     pub fn taken(&self) -> usize {
         self.tally().all
     }
@@ -84,12 +84,12 @@ impl AccountState {
         self.tally().bots
     }
 
-    /// Games that have a player.
+    /// Games that have a game task.
     pub fn running(&self) -> usize {
         self.games.ids().count()
     }
 
-    /// Games of days a move, whoever is to move.
+    /// Games of days a move, anyone who is to move.
     pub fn correspondence(&self) -> usize {
         self.correspondence.len()
     }
@@ -104,12 +104,12 @@ impl AccountState {
         self.rating
     }
 
-    /// Challenges that wait for a seat.
+    /// Challenges that wait for a slot.
     pub fn waiting(&self) -> usize {
         self.queue.len()
     }
 
-    /// Whether nothing runs and nothing is about to. Parked games do not count unless somebody sits
+    /// Whether nothing runs and nothing is about to. Correspondence games do not count unless someone sits
     /// at one.
     pub fn is_empty(&self) -> bool {
         self.games.is_empty()
@@ -119,7 +119,7 @@ impl AccountState {
             && self.excess.is_empty()
     }
 
-    /// When [`News::Tick`] is wanted.
+    /// When [`AccountEvent::Tick`] is wanted.
     pub fn next_timeout(&self) -> Option<Instant> {
         let outgoing = self
             .outgoing

@@ -149,7 +149,7 @@ impl BlunderSearch {
     /// The move that cost the point, if a single one did.
     pub(super) fn mistake(self) -> Option<Mistake> {
         let (_, mistake) = self.found?;
-        // Whoever falls on the clock in a fair position lost by that.
+        // Anyone who falls on the clock in a fair position lost by that.
         let fair = capped(mistake.after) >= HOLDS;
         (!(self.flagged && fair)).then_some(mistake)
     }

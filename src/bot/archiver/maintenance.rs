@@ -53,7 +53,7 @@ pub(super) async fn mind(
         rules: rules.settings.clone(),
     };
     loop {
-        // Before the first look games that ended while nobody was there are looked up.
+        // Before the first look games that ended while no one was there are looked up.
         tokio::time::sleep(rules.upkeep.look).await;
         let now = now();
         let summary = days.next(day_of(now)).await;
@@ -113,7 +113,7 @@ impl SummaryDays {
     }
 }
 
-/// Sums up the last day before this one on which games ended, if nobody was there when it was over.
+/// Sums up the last day before this one on which games ended, if no one was there when it was over.
 async fn catch_up(
     writer: &Writer,
     event_log: &EventLog,
@@ -145,7 +145,7 @@ async fn sum_up(writer: &Writer, event_log: &EventLog, day: u64) -> Result<Strin
     Ok(summary)
 }
 
-/// Lets go of what is too old, a step at a time: between two of them whoever waits for the file has a
+/// Lets go of what is too old, a step at a time: between two of them anyone who waits for the file has a
 /// turn, first of all those who keep games.
 struct Pruner {
     writer: Writer,
@@ -415,15 +415,15 @@ mod tests {
         assert_eq!(sweep().await, 1);
         let thinned = writer.ask(Database::thinned).await.unwrap();
         assert_eq!(thinned, 999 * millis(DAY));
-        // One that ran when it was passed over, and one that nobody puts there without saying so.
+        // One that ran when it was passed over, and one that no one puts there without saying so.
         keep("game0002", 900).await.unwrap();
         keep("game0003", 6).await.unwrap();
         assert_eq!(sweep().await, 1);
-        // As whoever imports games says it.
+        // As anyone who imports games says it.
         let older = move |disk: &mut Database| disk.set_thinned(thinned, 6 * millis(DAY));
         writer.ask(older).await.unwrap();
         assert_eq!(sweep().await, 1);
-        // Of two who say something at once, whoever knows of more to do is believed.
+        // Of two who say something at once, anyone who knows of more to do is believed.
         writer.ask(older).await.unwrap();
         let late = move |disk: &mut Database| disk.set_thinned(thinned, thinned);
         writer.ask(late).await.unwrap();

@@ -1,9 +1,9 @@
 //! Those who work for the archive, beside the bot and never in its way.
 //!
-//! What changes in the chronicle is on disk within half a second; while nothing is played, games that
+//! What changes in the event log is on disk within half a second; while nothing is played, games that
 //! were not won are looked at again. Trouble with the file is an alarm, and the bot plays on.
 //!
-//! * `keeping`: from the chronicle to the file
+//! * `keeping`: from the event log to the file
 //! * `caretaker`: what is too old goes; once a day its summary
 //! * `inquiry`: which move cost a game; pure
 //! * `reviewer`: searches for it in idle time
@@ -44,7 +44,7 @@ const LAPSED: Duration = Duration::from_secs(60);
 /// The longest from one try to the next at a file that cannot be written.
 const RETRY: Duration = Duration::from_secs(10);
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// Before work that panicked begins anew, if nothing waits for it; longer each time that it does.
+/// Before work that panicked restarts, if nothing waits for it; longer each time that it does.
 const REVIVE: Duration = Duration::from_secs(60);
 
 /// How the archive is kept.
@@ -58,7 +58,7 @@ pub struct ArchiveRules {
     pub upkeep: MaintenanceRules,
     /// The longest from one try to the next at a file that cannot be written.
     pub retry: Duration,
-    /// The first pause before the review or the upkeep begins anew after a panic.
+    /// The first pause before the review or the upkeep restarts after a panic.
     pub revive: Duration,
     /// Says by what time that is done.
     pub clock: fn() -> SystemTime,
@@ -90,7 +90,7 @@ pub struct Archiver {
 }
 
 impl Archiver {
-    /// Begins to keep what the chronicle says in this file, and tells the chronicle what the file
+    /// Begins to keep what the event log says in this file, and tells the event log what the file
     /// knows of games that had not ended. To be called before the bot begins.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl Archiver {
             }
         };
         event_log.archive(unfinished);
-        // One that still waits is told again when the event stream opens. Nobody waits for this.
+        // One that still waits is told again when the event stream opens. No one waits for this.
         drop(writer.ask(move |disk| {
             let lapsed = disk.lapse(begun.saturating_sub(millis(LAPSED)), begun);
             if let Err(error) = &lapsed {
@@ -187,7 +187,7 @@ impl Archiver {
     }
 }
 
-/// Notes, from the second time on, that work failed and begins anew. The log says why.
+/// Notes, from the second time on, that work failed and restarts. The log says why.
 fn anew(event_log: &EventLog, what: &'static str) -> impl Fn() + Send + 'static {
     let event_log = event_log.clone();
     let again = AtomicBool::new(false);

@@ -228,7 +228,7 @@ impl PositionAnalysis {
 async fn answer(search: &Search) -> Option<SearchResult> {
     let (hand_over, answer) = oneshot::channel();
     search.on_done(Box::new(move |thought| {
-        // Nobody waits any more: a game began.
+        // No one waits any more: a game began.
         let _ = hand_over.send(thought);
     }));
     answer.await.ok()

@@ -156,7 +156,7 @@ async fn a_file_of_a_later_version_is_an_alarm_and_left_as_it_is() {
 }
 
 /// A bot whose archive is such a file plays on, says so, leaves it as it is, and keeps the game once
-/// somebody has put it away.
+/// someone has put it away.
 async fn cannot_be_used(folder: &TempDir, said: &str) {
     let path = folder.path().join(FILE_NAME);
     let before = fs::read(&path).unwrap();

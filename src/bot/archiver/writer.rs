@@ -1,7 +1,7 @@
-//! From the chronicle to the file: everything that changed, a moment later.
+//! From the event log to the file: everything that changed, a moment later.
 //!
-//! One batch at a time. What could not be kept stays in the chronicle and is in the next batch: games
-//! whole, so that none is ever kept in part. A panic is an alarm, and the work begins anew behind the
+//! One batch at a time. What could not be kept stays in the event log and is in the next batch: games
+//! whole, so that none is ever kept in part. A panic is an alarm, and the work restarts behind the
 //! last batch that was kept.
 
 use std::future::Future;
@@ -24,7 +24,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// A disk that says nothing for so long is said to be slow.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// Whoever keeps what changes.
+/// Anyone who keeps what changes.
 #[derive(Debug)]
 pub(super) struct ArchiveWriter {
     event_log: EventLog,
@@ -60,7 +60,7 @@ impl ArchiveWriter {
         self.outlive(|| self.work()).await;
     }
 
-    /// Lives as often as it takes. Whoever is told to stop tries once more.
+    /// Lives as often as it takes. Anyone who is told to stop tries once more.
     async fn outlive<F: Future<Output = ()>>(&self, mut live: impl FnMut() -> F) {
         let mut revival = RestartBackoff::new(FIRST_PAUSE.min(self.retry));
         loop {

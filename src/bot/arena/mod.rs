@@ -3,7 +3,7 @@
 //! * `rule`: what an arena must be like, and whom it lets in
 //! * `effect`: what the calendar is told and what it wants done
 //! * `calendar`: the arenas ahead and those we are in, told the time
-//! * `steward`: the calls, and the porter's end of all this
+//! * `steward`: the calls, and the event loop's end of all this
 
 mod eligibility;
 mod event;

@@ -38,7 +38,7 @@ enum ArenaRequest {
     Rules,
     /// The operator, by its id.
     Named,
-    /// A game of it has begun: somebody joined it for us.
+    /// A game of it has begun: someone joined it for us.
     Found,
 }
 
@@ -268,7 +268,7 @@ impl ArenaSchedule {
         self.plans.iter().map(words).collect()
     }
 
-    /// When [`Heard::Tick`] is wanted.
+    /// When [`ArenaEvent::Tick`] is wanted.
     pub fn next_timeout(&self) -> Option<Instant> {
         let list = (self.open && self.rules.auto && !self.listing).then_some(self.list_at);
         let plans = self.plans.values().filter(|plan| !plan.calling);
@@ -500,7 +500,7 @@ impl ArenaSchedule {
         }
     }
 
-    /// A game has begun. An arena that we know nothing of was joined by somebody for us.
+    /// A game has begun. An arena that we know nothing of was joined by someone for us.
     fn began(&mut self, game: &GameInfo, now: Instant) {
         let Some(id) = &game.tournament else {
             return;
@@ -516,7 +516,7 @@ impl ArenaSchedule {
         }
     }
 
-    /// Whoever does not start is put out, and should not come back.
+    /// Anyone who does not start is put out, and should not come back.
     fn ended(&mut self, game: &GameInfo) {
         let Some(id) = &game.tournament else {
             return;

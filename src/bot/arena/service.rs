@@ -74,7 +74,7 @@ impl ArenaService {
         self.calendar.describe()
     }
 
-    /// When [`Heard::Tick`] is wanted.
+    /// When [`ArenaEvent::Tick`] is wanted.
     pub(in crate::bot) fn next_timeout(&self) -> Option<Instant> {
         self.calendar.next_timeout()
     }
@@ -89,7 +89,7 @@ impl ArenaService {
         self.calls.next().await
     }
 
-    /// What the lobby's news are to arenas.
+    /// What the account state's news are to arenas.
     pub(in crate::bot) fn handle_event(news: &AccountEvent) -> ArenaEvent {
         match news {
             AccountEvent::Event(Event::GameStart(game)) => ArenaEvent::Began(game.clone()),

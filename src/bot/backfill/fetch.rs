@@ -1,7 +1,7 @@
 //! Looks missed games up, one at a time and after everything else, and has them counted; those too
-//! whose end was seen while nobody told what it did to our rating.
+//! whose end was seen while no one told what it did to our rating.
 //!
-//! The porter polls it; nobody waits for it, and it begins nothing before the list of running games
+//! The event loop polls it; no one waits for it, and it begins nothing before the list of running games
 //! has said what does not run any more.
 
 use std::collections::BTreeSet;
@@ -54,7 +54,7 @@ impl Backfill {
     }
 
     /// The server has listed every running game. What is still to be counted and neither runs nor
-    /// has anybody who minds it has ended unseen.
+    /// has anyone who minds it has ended unseen.
     pub(in crate::bot) fn compare(
         &mut self,
         running: &BTreeSet<GameId>,
@@ -144,7 +144,7 @@ impl Backfill {
         }
     }
 
-    /// What a game whose end was counted did to our rating, nought if nobody can say, and to theirs.
+    /// What a game whose end was counted did to our rating, zero if no one can say, and to theirs.
     fn rate(&self, game: &GameId, diff: i32, theirs: Option<i32>) {
         if self.state.lacks_rating(game) {
             tracing::info!(%game, diff, "its rating change was never told: looked up");

@@ -1,4 +1,4 @@
-//! Games that ended while nobody looked: found, looked up, and counted as if their end had been seen.
+//! Games that ended while no one looked: found, looked up, and counted as if their end had been seen.
 //!
 //! What is missing is known from `state`: every game leaves a note when it begins, and the note goes
 //! when its end is counted. Nothing here plays, and nothing here is urgent.

@@ -6,10 +6,10 @@ use crate::lichess::{ExportedGame, Player, Side, Status, UserId, Variant};
 use crate::rules::Game;
 use crate::store::{FinishedGame, Timestamp};
 
-/// A game whose end nobody saw.
+/// A game whose end no one saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MissedGame {
-    /// That it began, should nobody have seen that either.
+    /// That it began, should no one have seen that either.
     pub(super) started: StartedGame,
     /// What is remembered of it.
     pub(super) finished: FinishedGame,
@@ -20,7 +20,7 @@ pub(super) struct MissedGame {
 /// What an exported game is to us.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MissedResult {
-    /// It goes on, or nobody says that it does not.
+    /// It continues, or no one says that it does not.
     Running,
     /// We do not play in it.
     Foreign,

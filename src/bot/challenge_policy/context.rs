@@ -1,6 +1,6 @@
 //! What is going on while a challenge is judged.
 //!
-//! Data only, gathered by the lobby: the verdict itself remembers nothing.
+//! Data only, gathered by the account state: the verdict itself remembers nothing.
 
 use crate::bot::player_lists::PlayerLists;
 use crate::lichess::UserId;
@@ -42,7 +42,7 @@ pub struct OpponentHistory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Availability {
     Open,
-    /// Every seat is taken that this kind may have.
+    /// Every slot is taken that this kind may have.
     Full,
     /// The day's games against bots are used up, or accepting bots rests.
     BotsSpent,

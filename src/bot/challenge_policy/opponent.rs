@@ -7,10 +7,10 @@ use super::rule::{ChallengeRule, Violation};
 use crate::config::Visitors;
 use crate::lichess::{Challenge, DeclineReason, Player, Variant};
 
-/// Ratings end before this; as the most that is accepted it accepts everybody.
+/// Ratings end before this; as the most that is accepted it accepts everyone.
 const NO_CEILING: u32 = 4000;
 
-/// Whether a block list names the challenger. Nobody is spared that: a name on it is there for a
+/// Whether a block list names the challenger. No one is spared that: a name on it is there for a
 /// reason, whatever other list it came to stand on too.
 pub(super) fn blocked(
     challenger: Option<&Player>,
@@ -65,7 +65,7 @@ fn kind(challenger: Option<&Player>, rules: &Visitors, out: &mut Vec<Violation>)
 
 fn allowed(challenger: Option<&Player>, standing: &ChallengeContext<'_>, out: &mut Vec<Violation>) {
     let id = challenger.and_then(|player| player.id.as_ref());
-    // Nobody in particular is on no list.
+    // No one in particular is on no list.
     let allowed = match id {
         Some(id) => standing.lists.allows(id),
         None => standing.lists.allows_anybody(),

@@ -2,10 +2,10 @@
 //!
 //! When several apply, one reason is sent: the one that spares the challenger a useless second try.
 //! First what no other challenge would change: who they are (the kind before the name, because
-//! "bots only" tells more than "no"). Whoever is told "not this variant" and comes back with
+//! "bots only" tells more than "no"). Anyone who is told "not this variant" and comes back with
 //! atomic, only to hear "no bots", was sent round for nothing. Then what another challenge would
 //! change, the greatest change first: variant, time, mode, colour, special rules. Last what time
-//! alone changes: too often today, no free seat.
+//! alone changes: too often today, no free slot.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use crate::lichess::DeclineReason;
 pub enum ChallengeRule {
     /// We sent it ourselves.
     OurOwn,
-    /// It is for somebody else.
+    /// It is for someone else.
     NotForUs,
     /// It waits for no answer any more.
     Closed,
@@ -100,7 +100,7 @@ pub enum ChallengeRule {
     Alarm,
     /// The day's games against bots are used up, or accepting bots rests.
     BotsSpent,
-    /// Every seat is taken.
+    /// Every slot is taken.
     NoSeat,
 }
 

@@ -37,7 +37,7 @@ pub(super) fn violations(
             }
         }
         TimeControl::Correspondence { days } => correspondence(days, rules, asked, out),
-        // Weeks are another matter than taste: nobody is spared these two.
+        // Weeks are another matter than taste: no one is spared these two.
         TimeControl::Unlimited if !rules.unlimited => out.push(Violation::new(
             ChallengeRule::NoUnlimited,
             DeclineReason::TooSlow,

@@ -9,11 +9,11 @@ use crate::lichess::{Challenge, ColorChoice, Compat, DeclineReason, Side, TimeCo
 /// challenge game has no deadline for first moves, and what this program does not know might.
 const HARMLESS_RULES: [&str; 4] = ["noRematch", "noGiveTime", "noClaimWin", "noEarlyDraw"];
 
-/// Whether whoever is welcome is asked about the operator's taste too.
+/// Whether anyone who is welcome is asked about the operator's taste too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RuleScope {
     All,
-    /// Only what nobody is spared.
+    /// Only what no one is spared.
     Necessary,
 }
 
@@ -140,7 +140,7 @@ fn rated_instead(time: TimeControl) -> DeclineReason {
     }
 }
 
-/// Nobody can be told "the other colour". A colour that fell by lot may fall otherwise next time:
+/// No one can be told "the other colour". A colour that fell by lot may fall otherwise next time:
 /// that is what "later" comes nearest to.
 fn color(challenge: &Challenge, rules: &Visitors) -> Option<Violation> {
     let wanted = match rules.color {

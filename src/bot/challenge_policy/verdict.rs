@@ -31,7 +31,7 @@ impl PolicyVerdict {
         self.violations.first()
     }
 
-    /// Whether nothing but the want of a seat speaks against it.
+    /// Whether nothing but the want of a slot speaks against it.
     pub fn wants_only_a_seat(&self) -> bool {
         self.decided_by().map(|first| first.rule) == Some(ChallengeRule::NoSeat)
     }

@@ -95,7 +95,7 @@ fn eval(us: Side, facts: &GameFacts) -> String {
     let sign = if us == Side::White { 1 } else { -1 };
     let score = match opinion.score {
         Score::Cp(score) => format!("{:+.2}", f64::from(score.saturating_mul(sign)) / 100.0),
-        // Lost already counts as lost in nought.
+        // Lost already counts as lost in zero.
         Score::Mate(0) if us == Side::White => "#-0".to_owned(),
         Score::Mate(0) => "#0".to_owned(),
         Score::Mate(moves) => format!("#{}", moves.saturating_mul(sign)),

@@ -28,7 +28,7 @@ pub struct Players {
     pub opponent_id: Option<UserId>,
     /// Whether the opponent is a program.
     pub opponent_is_bot: bool,
-    /// Whether anybody could read us: the server's own engine cannot.
+    /// Whether anyone could read us: the server's own engine cannot.
     pub opponent_reads: bool,
     pub us: Side,
     pub engine: &'static str,
@@ -152,7 +152,7 @@ impl Conversation {
         self.both_rooms(&chat.goodbye, &chat.spectator_goodbye, MessageKind::Goodbye)
     }
 
-    /// Somebody said something. `tally` is asked only if the answer needs it.
+    /// Someone said something. `tally` is asked only if the answer needs it.
     pub fn handle_event(
         &mut self,
         line: &ChatLine,

@@ -47,10 +47,10 @@ impl OutcomeSender {
         (Self(Some(sender)), OutcomeReceiver(receiver))
     }
 
-    /// Tells whoever wants to know.
+    /// Tells anyone who wants to know.
     pub(super) fn tell(&self, outcome: Result<(), String>) {
         if let Some(sender) = &self.0 {
-            // Nobody may be waiting any more.
+            // No one may be waiting any more.
             let _ = sender.try_send(outcome);
         }
     }
@@ -105,7 +105,7 @@ pub enum ChatError {
     /// It is no line.
     #[error("a line of chat holds no control characters")]
     NotALine,
-    /// Too many lines wait already, or nobody is there to say it.
+    /// Too many lines wait already, or no one is there to say it.
     #[error("too many lines wait to be said")]
     Full,
 }

@@ -7,7 +7,7 @@
 //!
 //! * `conversation`: one game, from what happens in it to what is said
 //! * `commands`: what can be asked, and the answers
-//! * `reply_limit`: how often anybody is answered
+//! * `reply_limit`: how often anyone is answered
 //! * `line`: one line of ours; `queue`: which of them goes next; `chat_queue`: the task that sends them
 
 mod commands;

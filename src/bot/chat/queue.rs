@@ -1,7 +1,7 @@
 //! Which line is said next: one at a time, with a pause between two of the same game.
 //!
 //! Pure and bounded. What does not fit is dropped, and what waited too long is dropped as well: a
-//! greeting after a minute helps nobody.
+//! greeting after a minute helps no one.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
-//! How often anybody is answered: so many lines in a while for one user, and for all in a game.
+//! How often anyone is answered: so many lines in a while for one user, and for all in a game.
 //!
-//! Whoever asks more is not told so, or a flood would be answered with another.
+//! Anyone who asks more is not told so, or a flood would be answered with another.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

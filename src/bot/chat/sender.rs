@@ -1,6 +1,6 @@
 //! The lane of the chat: a task that says one line after the other.
 //!
-//! It can be lost without harm. Whoever has something to say never waits: the lane takes it or drops
+//! It can be lost without harm. Anyone who has something to say never waits: the lane takes it or drops
 //! it. A line that failed, for whatever reason, is not said again.
 
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What the porter does about an operator's commands.
+//! What the event loop does about an operator's commands.
 //!
 //! Each is answered at once: what takes time is begun, and said to be under way.
 
@@ -104,7 +104,7 @@ impl EventLoop {
         self.context.settings = Arc::clone(settings);
         let rules = StateRules::from(&**settings);
         self.context.state.set_rules(rules);
-        // Nobody to hear it: there are no lists to fetch.
+        // No one to hear it: there are no lists to fetch.
         let _ = self.rules.send(Arc::clone(settings));
         self.take_in(AccountEvent::Settings(Arc::clone(settings)));
         Reply::done("reloaded")

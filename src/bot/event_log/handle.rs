@@ -1,6 +1,6 @@
-//! The handle of the chronicle.
+//! The handle of the event log.
 //!
-//! Whoever plays calls and goes on; whoever reads copies. No call waits for a reader, a disk or a
+//! Anyone who plays calls and continues; anyone who reads copies. No call waits for a reader, a disk or a
 //! search.
 
 use std::collections::VecDeque;
@@ -99,7 +99,7 @@ impl EventLog {
         self.state().since(version)
     }
 
-    /// From now on somebody keeps what ended until it is safe; this is what it knows of games that
+    /// From now on someone keeps what ended until it is safe; this is what it knows of games that
     /// had not ended.
     pub fn archive(&self, unfinished: Vec<GameRecord>) {
         self.state().archive(unfinished);
@@ -119,7 +119,7 @@ impl EventLog {
         });
     }
 
-    /// The same, for whoever says it.
+    /// The same, for anyone who says it.
     pub fn troubles(&self) -> watch::Receiver<Option<String>> {
         self.0.trouble.subscribe()
     }
@@ -188,7 +188,7 @@ impl EventLog {
         self.change(|state, now| state.over(ending, now));
     }
 
-    /// A game ended while nobody looked; `game` is it on our board.
+    /// A game ended while no one looked; `game` is it on our board.
     pub(in crate::bot) fn missed(&self, export: &ExportedGame, us: Side, game: &Game) {
         self.change(|state, now| state.missed(header::exported(export, us, game, now), game));
     }
@@ -198,12 +198,12 @@ impl EventLog {
         self.change(|state, _| state.rated(game.as_str(), ours, theirs));
     }
 
-    /// Nobody sits at a game any more.
+    /// No one sits at a game any more.
     pub(in crate::bot) fn leave(&self, game: &GameId) {
         self.change(|state, _| state.leave(game.as_str()));
     }
 
-    /// Whether anybody looks at what searches report, and where to count it.
+    /// Whether anyone looks at what searches report, and where to count it.
     pub(in crate::bot) fn audience(&self) -> Option<watch::Sender<u64>> {
         let thoughts = &self.0.thoughts;
         (thoughts.receiver_count() > 0).then(|| thoughts.clone())
@@ -316,7 +316,7 @@ impl EventLog {
         });
     }
 
-    /// News that everybody is told, as far as they are worth a line.
+    /// News that everyone is told, as far as they are worth a line.
     pub(in crate::bot) fn handle(&self, event: &BotEvent) {
         match event {
             BotEvent::Online => self.note("online", "the event stream is open", None),

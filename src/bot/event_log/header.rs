@@ -56,7 +56,7 @@ fn control_of(clock: Option<ClockSetting>, days: Option<u32>, speed: Speed) -> T
     }
 }
 
-/// Somebody at the board.
+/// Someone at the board.
 fn player(player: &Player) -> PlayerRecord {
     PlayerRecord {
         id: player.id.as_ref().map(ToString::to_string),
@@ -115,7 +115,7 @@ fn control(control: TimeControl) -> TimeControlRecord {
     }
 }
 
-/// A game that ended while nobody looked, as far as its export tells; `game` is it on our board.
+/// A game that ended while no one looked, as far as its export tells; `game` is it on our board.
 pub(super) fn exported(export: &ExportedGame, us: Side, game: &Game, now: Millis) -> GameRecord {
     let created = export.created_at.map(epoch);
     let ended = export.last_move_at.map(epoch).or(created);

@@ -1,11 +1,11 @@
-//! The full record of what happens, in memory: for the archive, the live page, whoever looks.
+//! The full record of what happens, in memory: for the archive, the live page, anyone who looks.
 //!
-//! Players, the porter and the alarms write it down here under a lock held for a copy; nobody who
-//! plays ever waits for somebody who reads. A reader takes what changed since it last looked, each
+//! Players, the event loop and the alarms write it down here under a lock held for a copy; no one who
+//! plays ever waits for someone who reads. A reader takes what changed since it last looked, each
 //! game whole: a slow one coalesces, and nothing can overflow but the rings of challenges and events,
 //! which count what fell out.
 //!
-//! * `handle`: the handle that everybody holds
+//! * `handle`: the handle that everyone holds
 //! * `state`: what stands behind its lock; `buffer`: lists that forget their oldest
 //! * `growing`: how a game's record follows the server's list of moves
 //! * `thinking`: what a search says on its way

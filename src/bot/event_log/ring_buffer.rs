@@ -1,4 +1,4 @@
-//! A list that forgets its oldest, and counts what it forgot before anybody had read it.
+//! A list that forgets its oldest, and counts what it forgot before anyone had read it.
 //!
 //! Plain data; every entry carries the version at which it was last changed.
 

@@ -1,7 +1,7 @@
-//! What a search says on its way, for whoever looks.
+//! What a search says on its way, for anyone who looks.
 //!
 //! A game has one desk. The search thread, which gives way to everything else, lays its latest
-//! report there; should a reader hold the desk at that moment, the report is skipped. Nobody on the
+//! report there; should a reader hold the matchmaking service at that moment, the report is skipped. No one on the
 //! way of a move ever waits here.
 
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};

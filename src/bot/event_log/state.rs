@@ -1,6 +1,6 @@
-//! What stands behind the chronicle's lock: games that run, games that ended, challenges, events.
+//! What stands behind the event log's lock: games that run, games that ended, challenges, events.
 //!
-//! Plain data with plain functions; moments come in as data. Everything here is short: players write
+//! Plain data with plain functions; moments come in as data. Everything here is short: game tasks write
 //! while they hold the lock.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -25,7 +25,7 @@ const RING: usize = 1024;
 pub(super) const RECENT: usize = 32;
 /// Ended games that may wait for the archive.
 pub(super) const MOST_WAITING: usize = 1000;
-/// Games that go on while nobody sits at them.
+/// Games that continue while no one sits at them.
 const MOST_AWAY: usize = 1000;
 
 /// A running game, for a page or a terminal.
@@ -36,7 +36,7 @@ pub struct LiveGame {
     pub record: Arc<GameRecord>,
     /// The clocks as last stated; that of the side to move runs since then.
     pub clocks: Clocks,
-    /// The search under way; where nobody looked when it began, nothing.
+    /// The search under way; where no one looked when it began, nothing.
     pub thinking: Option<SearchInfo>,
 }
 
@@ -48,7 +48,7 @@ pub struct Clocks {
     pub stated: Millis,
 }
 
-/// What changed since somebody last looked.
+/// What changed since someone last looked.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     /// Everything up to this version is in here or was before.
@@ -59,7 +59,7 @@ pub struct Changes {
     pub challenges: Vec<Arc<ChallengeRecord>>,
     /// New events, oldest first.
     pub events: Vec<Arc<EventRecord>>,
-    /// How many games, challenges and events were forgotten before anybody kept them, in all.
+    /// How many games, challenges and events were forgotten before anyone kept them, in all.
     pub lost: u64,
 }
 
@@ -89,7 +89,7 @@ pub(super) struct LogState {
     known: HashMap<String, GameRecord>,
     pub(super) challenges: RingBuffer<ChallengeRecord>,
     pub(super) events: RingBuffer<EventRecord>,
-    /// Whether somebody keeps what ended.
+    /// Whether someone keeps what ended.
     archived: bool,
     settled: u64,
     lost: u64,
@@ -117,7 +117,7 @@ impl LogState {
         self.version + 1
     }
 
-    /// Somebody keeps what ended, and says what is safe; this is what it knows of games under way.
+    /// Someone keeps what ended, and says what is safe; this is what it knows of games under way.
     pub(super) fn archive(&mut self, unfinished: Vec<GameRecord>) {
         self.archived = true;
         let known = unfinished.into_iter().map(|game| (game.id.clone(), game));
@@ -215,7 +215,7 @@ impl LogState {
         }
     }
 
-    /// A game is over. One whose end nobody told goes on as far as anybody knows.
+    /// A game is over. One whose end no one told continues as far as anyone knows.
     pub(super) fn over(&mut self, ending: &Ending, now: Millis) {
         let revision = self.next();
         let id = ending.game.as_str();
@@ -235,7 +235,7 @@ impl LogState {
         self.end(page);
     }
 
-    /// A game that ended while nobody looked. What was known of its moves stays.
+    /// A game that ended while no one looked. What was known of its moves stays.
     pub(super) fn missed(&mut self, mut record: GameRecord, game: &Game) {
         let revision = self.next();
         let known = self.known.remove(&record.id);
@@ -299,7 +299,7 @@ impl LogState {
         }
     }
 
-    /// Nobody sits at a game any more; it may be taken up again.
+    /// No one sits at a game any more; it may be taken up again.
     pub(super) fn leave(&mut self, id: &str) {
         if let Some(page) = self.games.get_mut(id) {
             page.seated = false;
@@ -314,7 +314,7 @@ impl LogState {
         }
     }
 
-    /// The games at which somebody sits, those that began first in front.
+    /// The games at which someone sits, those that began first in front.
     pub(super) fn running(&self) -> Vec<LiveGame> {
         let seated = self.games.values().filter(|page| page.seated);
         let mut games: Vec<LiveGame> = seated.map(live).collect();

@@ -1,4 +1,4 @@
-//! The chronicle as players and readers use it.
+//! The event log as game tasks and readers use it.
 
 use std::time::Duration;
 
@@ -145,7 +145,7 @@ fn a_game_is_written_down_with_clocks_thoughts_and_lag() {
     let ended = event_log.game(ID).unwrap();
     assert_eq!(ended.our_outcome(), Some(Outcome::Win));
     event_log.rated(&GameId::new(ID), 6, Some(-5));
-    // Whoever looks it up later may know of ours alone.
+    // Anyone who looks it up later may know of ours alone.
     event_log.rated(&GameId::new(ID), 6, None);
     let rated = &event_log.recent()[0];
     assert_eq!(rated.white.rating_diff, Some(6));

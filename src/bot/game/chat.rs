@@ -1,4 +1,4 @@
-//! What a player says, and what it remembers beyond its game.
+//! What a game task says, and what it remembers beyond its game.
 //!
 //! Between the game's talk, which decides what is said, the lane that carries it, and the memory.
 //! Nothing here waits: a line is handed in or dropped, a memory is changed in memory first.
@@ -61,7 +61,7 @@ impl GameChat {
         }
     }
 
-    /// The table knows who plays.
+    /// The game state machine knows who plays.
     pub(in crate::bot) fn introduce(&mut self, machine: &GameMachine) {
         if let Some(setup) = machine.setup() {
             self.opponent.clone_from(&setup.opponent_id);
@@ -117,7 +117,7 @@ impl GameChat {
         }
     }
 
-    /// What the table wants known after a restart.
+    /// What the game state machine wants known after a restart.
     pub(in crate::bot) fn remember(&self, machine: &GameMachine, deed: Persist) {
         match deed {
             Persist::TakebackGranted { so_far } => {

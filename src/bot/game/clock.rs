@@ -54,7 +54,7 @@ impl ClockState {
         self.expires_in.map(|left| left.saturating_sub(age))
     }
 
-    /// Whether a wait leaves enough on the clock to go on playing. Before a first move it is the
+    /// Whether a wait leaves enough on the clock to continue playing. Before a first move it is the
     /// opponent's patience that runs: who sees no move for long aborts.
     pub fn can_wait(&self, wait: Duration, timing: &BotTiming, now: Instant) -> bool {
         if self.kind == ClockKind::Standing {

@@ -1,6 +1,6 @@
 //! What the answer to a sent move means: one pure function, a row for each kind of answer.
 //!
-//! The rule behind every row: as long as nobody knows whether the move arrived, only the same move
+//! The rule behind every row: as long as no one knows whether the move arrived, only the same move
 //! may be sent again. At worst such a repetition is refused: the square it starts from is empty
 //! once the move has been played.
 

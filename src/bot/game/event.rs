@@ -1,7 +1,7 @@
-//! What comes to the table and what goes from it.
+//! What comes to the game state machine and what goes from it.
 //!
-//! Data only. Whatever happens in the world reaches the table as an [`Input`] with the moment it
-//! happened; whatever is to be done leaves it as an [`Action`].
+//! Data only. Whatever happens in the world reaches the game state machine as an [`GameInput`] with the moment it
+//! happened; whatever is to be done leaves it as an [`GameEffect`].
 
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ pub enum GameInput {
         /// What came of it.
         thought: SearchResult,
     },
-    /// The answer to [`Action::TakeBest`].
+    /// The answer to [`GameEffect::TakeBest`].
     BestSoFar {
         request_id: RequestId,
         /// The best move it knows, if any.
@@ -57,7 +57,7 @@ pub enum GameInput {
         /// What the server said.
         answer: CallOutcome,
     },
-    /// The moment of [`Table::next_timeout`](super::Table::wake_at) has come.
+    /// The moment of [`GameMachine::next_timeout`](super::GameMachine::next_timeout) has come.
     Tick,
 }
 
@@ -84,15 +84,15 @@ pub enum CallOutcome {
 /// Something to be done, in the order given.
 #[derive(Clone, Debug)]
 pub enum GameEffect {
-    /// Search the table's position.
+    /// Search the game state machine's position.
     Think {
         /// The number of this search; an earlier one is stopped. One that pondered under this
-        /// number goes on instead.
+        /// number continues instead.
         request_id: RequestId,
         limits: Limits,
     },
     /// Search the position after a reply that the opponent has not played yet. Once it has, a
-    /// [`Action::Think`] of the same number follows, and the clock runs.
+    /// [`GameEffect::Think`] of the same number follows, and the clock runs.
     Ponder {
         /// The number of this search.
         request_id: RequestId,
@@ -113,7 +113,7 @@ pub enum GameEffect {
     },
     /// Ask for something else.
     Ask(GameRequest),
-    /// Remember this beyond the table, and beyond the program's end.
+    /// Remember this beyond the game state machine, and beyond the program's end.
     Remember(Persist),
     /// Drop the game's stream and open it anew.
     Reopen,
@@ -189,7 +189,7 @@ pub enum Notification {
     Joined,
     /// A move stands on the server's list.
     Moved(Box<MovePlayed>),
-    /// Nothing happens in this game any more: it needs no seat.
+    /// Nothing happens in this game any more: it needs no slot.
     Standstill,
     /// Something happens again after a standstill.
     Revived,
@@ -237,7 +237,7 @@ impl Ending {
     }
 }
 
-/// Something that should not be. The game goes on.
+/// Something that should not be. The game continues.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Anomaly {
     /// The move list cannot be replayed.

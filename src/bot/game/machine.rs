@@ -1,8 +1,8 @@
-//! The table: one game, from the lines of its stream to what is to be done.
+//! The game state machine: one game, from the lines of its stream to what is to be done.
 //!
 //! Every line is taken as the whole truth about the game; nothing is patched. Only a line that says
 //! less than we know (a move list we cannot read, or one that lacks moves although no takeback was
-//! granted: a line that comes late or twice) is not believed, and the stream is opened anew.
+//! granted: a line that comes late or twice) is not believed, and the stream is reopened.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -167,7 +167,7 @@ impl GameMachine {
         })
     }
 
-    /// When [`Input::Tick`] is wanted.
+    /// When [`GameInput::Tick`] is wanted.
     pub fn next_timeout(&self) -> Option<Instant> {
         if self.ended {
             return None;

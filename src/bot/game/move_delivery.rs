@@ -181,7 +181,7 @@ impl GameMachine {
     }
 
     /// The list is not believed: whatever is owed waits for one that is. A wait that the server asked
-    /// for goes on.
+    /// for continues.
     pub(super) fn pause_owed(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         let Some(pending) = &mut self.pending else {
             return;

@@ -156,7 +156,7 @@ fn percentile(sorted: &[Duration], percent: usize) -> Duration {
     sorted.get(place).copied().unwrap_or_default()
 }
 
-/// One [`Overhead`] for all games of the host. Clones are the same one; nothing holds it longer
+/// One [`OverheadEstimator`] for all games of the host. Clones are the same one; nothing holds it longer
 /// than it takes to sort some numbers.
 #[derive(Clone, Debug, Default)]
 pub struct SharedEstimator(Arc<Mutex<OverheadEstimator>>);

@@ -1,4 +1,4 @@
-//! What a table is told about its game: before the stream is open, by its first line, by its last.
+//! What a game state machine is told about its game: before the stream is open, by its first line, by its last.
 //!
 //! Data only.
 

@@ -1,7 +1,7 @@
 //! The move we owe: from the turn's coming to the choice of the move.
 //!
 //! `sent` takes it from there to the server's showing it. What is chosen here is always legal, and
-//! it is chosen in time whatever the search does: the table has a timer of its own.
+//! it is chosen in time whatever the search does: the game state machine has a timer of its own.
 
 use std::time::Instant;
 
@@ -154,7 +154,7 @@ impl GameMachine {
         }
     }
 
-    /// The move promised for this very list by the table before this one.
+    /// The move promised for this very list by the game state machine before this one.
     fn kept_promise(&mut self) -> Option<Move> {
         let unconfirmed = self.unconfirmed.take()?;
         let kept = unconfirmed.after == self.move_list.game().moves();
@@ -199,7 +199,7 @@ impl GameMachine {
         if some_refused {
             limits.searchmoves = left;
         }
-        // A search that pondered on this very position goes on under its number.
+        // A search that pondered on this very position continues under its number.
         let request_id = match self.ponder_hit() {
             Some(request_id) if !some_refused && limits.multipv == 1 => request_id,
             _ => self.next_ticket(),

@@ -1,6 +1,6 @@
-//! What a player writes down of its game, once everything that is owed has been sent.
+//! What a game task writes down of its game, once everything that is owed has been sent.
 //!
-//! Between the player and the chronicle: it collects what belongs to the next move and hands it in.
+//! Between the game task and the event log: it collects what belongs to the next move and hands it in.
 //! It decides nothing and nothing waits for it.
 
 use std::time::Duration;
@@ -85,7 +85,7 @@ impl GameRecorder {
 
     /// Everything about a line has been done: what it says is written down.
     pub(in crate::bot) fn write(&mut self, machine: &GameMachine) {
-        // What the table does not believe is not written down either.
+        // What the game state machine does not believe is not written down either.
         if !std::mem::take(&mut self.read) || !machine.is_trusted() {
             return;
         }
@@ -106,7 +106,7 @@ impl GameRecorder {
         self.event_log.over(ending);
     }
 
-    /// Starts a search, which reports on its way if anybody looks.
+    /// Starts a search, which reports on its way if anyone looks.
     pub(in crate::bot) fn think(&self, engine: &Engine, game: &Game, limits: Limits) -> Search {
         self.start(engine, game, limits, false)
     }

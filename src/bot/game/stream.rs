@@ -1,7 +1,7 @@
-//! The stream of one game, kept open until somebody drops it.
+//! The stream of one game, kept open until someone drops it.
 //!
-//! Losses of every kind are the same event here: the stream is opened anew after the pause that
-//! `lichess` advises. Nothing is ever given up; that is the table's affair.
+//! Losses of every kind are the same event here: the stream is reopened after the pause that
+//! `lichess` advises. Nothing is ever given up; that is the game state machine's affair.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ pub(in crate::bot) enum GameStreamEvent {
     /// The server will not open this game's stream.
     Refused,
     /// Too many openings: the server advises to wait so long. The feed asks again in the time given
-    /// to [`GameFeed::wait_instead`], else after its own pause.
+    /// to [`SupervisedGameStream::wait_instead`], else after its own pause.
     Limited(Duration),
 }
 
@@ -61,8 +61,8 @@ enum Phase {
 }
 
 impl SupervisedGameStream {
-    /// A feed whose stream is opened at the first [`GameFeed::next`]. `least_pause` parts two
-    /// openings that somebody demands.
+    /// A feed whose stream is opened at the first [`SupervisedGameStream::next`]. `least_pause` parts two
+    /// openings that someone demands.
     pub(in crate::bot) fn new(
         client: Client,
         game: GameId,

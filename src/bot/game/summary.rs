@@ -1,6 +1,6 @@
 //! What is remembered of a game once it is over.
 //!
-//! Plain data out of the table; who keeps it is not the table's affair.
+//! Plain data out of the game state machine; who keeps it is not the game state machine's affair.
 
 use super::event::Ending;
 use super::machine::GameMachine;

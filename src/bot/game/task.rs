@@ -1,8 +1,8 @@
-//! The player of one game: the task between the game's stream, the engine and the server.
+//! The game task of one game: the task between the game's stream, the engine and the server.
 //!
-//! It decides nothing. What happens is put before the table, and what the table says is carried
+//! It decides nothing. What happens is put before the game state machine, and what the game state machine says is carried
 //! out. Nothing on the way of a move waits for anything else here, and a panic costs the moment, not
-//! the game: the table is set up anew from the server's word.
+//! the game: the game state machine is set up anew from the server's word.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ use crate::lichess::{Client, EndpointClass, Error, GameEvent, GameFull, GameId, 
 use crate::rules::Move;
 use crate::store::Timestamp;
 
-/// What every player shares.
+/// What every game task shares.
 #[derive(Clone, Debug)]
 pub(in crate::bot) struct BotContext {
     pub(in crate::bot) client: Client,
@@ -50,7 +50,7 @@ pub(in crate::bot) struct BotContext {
     pub(in crate::bot) alarms: Alerts,
     pub(in crate::bot) registry: GameRegistry,
     pub(in crate::bot) eval_cache: EvalCache,
-    /// What a player has to tell the lobby before its game is over.
+    /// What a game task has to tell the account state before its game is over.
     pub(in crate::bot) message_sender: mpsc::Sender<AccountEvent>,
 }
 
@@ -224,7 +224,7 @@ impl GameTask {
         }
     }
 
-    /// How old the game is, for whoever waits for its first move.
+    /// How old the game is, for anyone who waits for its first move.
     fn note_age(&mut self, full: &GameFull) {
         if let Some(made) = full.created_at {
             let age = self.context.state.now().since(Timestamp::from(made));
@@ -232,7 +232,7 @@ impl GameTask {
         }
     }
 
-    /// Once, before the game goes on: the earlier games of this pair.
+    /// Once, before the game continues: the earlier games of this pair.
     fn recall(&mut self, full: &GameFull) {
         let me = Some(&self.machine.params().me);
         let mut players = [&full.white, &full.black].into_iter();
@@ -343,7 +343,7 @@ impl GameTask {
     fn await_thought(&mut self, request_id: RequestId, search: Search) {
         let (hand_over, answer) = oneshot::channel();
         search.on_done(Box::new(move |thought| {
-            // Nobody waits any more: the game went on without this search.
+            // No one waits any more: the game went on without this search.
             let _ = hand_over.send(thought);
         }));
         self.thinking = Some(ActiveSearch {
@@ -442,7 +442,7 @@ impl GameTask {
         }
     }
 
-    /// Tells the lobby, which minds the seats. Should it be deaf, a seat is counted wrong for a while.
+    /// Tells the account state, which minds the slots. Should it be deaf, a slot is counted wrong for a while.
     fn say_standstill(&self, game: GameId, stands: bool) {
         let news = AccountEvent::Standstill { game, stands };
         if let Err(error) = self.context.message_sender.try_send(news) {
@@ -477,8 +477,8 @@ impl GameTask {
     }
 }
 
-/// Logs that a move's call failed, once. What is refused for the rate the client logs, whoever asked;
-/// that nobody can be reached is said of the event stream.
+/// Logs that a move's call failed, once. What is refused for the rate the client logs, anyone who asked;
+/// that no one can be reached is said of the event stream.
 fn log_failed(uci: &str, error: &Error) {
     if error.is_unreached() {
         tracing::debug!(uci, %error, "the move's call failed");

@@ -47,9 +47,9 @@ const BACKGROUND_STRETCH: u32 = 12;
 const LEISURE_PART: u32 = 40;
 /// The part of the usable clock that it never exceeds.
 const LEISURE_MOST_PART: u32 = 20;
-/// Beyond this nobody likes to wait.
+/// Beyond this no one likes to wait.
 const LONGEST_LEISURE: Duration = Duration::from_secs(8);
-/// On less than this nobody plays at leisure.
+/// On less than this no one plays at leisure.
 const LEAST_FOR_LEISURE: Duration = Duration::from_secs(20);
 /// Openings are played faster: so many plies at a third of the pace.
 const OPENING_PLIES: usize = 10;

@@ -101,9 +101,9 @@ impl GameMachine {
         !self.is_our_turn() && gone.zip(left).is_some_and(|(gone, left)| gone < left)
     }
 
-    /// Where there is a clock, the next move must find a connection, whoever thinks and however
+    /// Where there is a clock, the next move must find a connection, anyone who thinks and however
     /// long: a forced move has no time for one. Most of these wishes cost no call, for the client
-    /// asks only once nobody has used the connection for some time, and all games share it.
+    /// asks only once no one has used the connection for some time, and all games share it.
     pub(super) fn keep_warm(&mut self, now: Instant) {
         let kind = self.reading().map(|reading| reading.kind);
         let clocked = kind.is_some_and(|kind| kind != ClockKind::Unclocked);

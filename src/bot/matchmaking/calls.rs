@@ -19,7 +19,7 @@ const MOST_BOTS: u32 = 512;
 /// What a call came to.
 enum ChallengeOutcome {
     Heard(MatchmakingEvent),
-    /// A challenge stands; its stream goes on.
+    /// A challenge stands; its stream continues.
     Stands(Box<Challenge>, Box<ChallengeStream>),
 }
 
@@ -111,7 +111,7 @@ impl MatchmakingCalls {
         }));
     }
 
-    /// Says that a seat could not be had.
+    /// Says that a slot could not be had.
     pub(super) fn no_seat(&mut self) {
         let received = MatchmakingEvent::NotCreated(NotCreated::NoSeat);
         self.calls

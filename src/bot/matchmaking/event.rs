@@ -10,7 +10,7 @@ use crate::lichess::{
 };
 use crate::store::Timestamp;
 
-/// What others know: lists, guard, ledger.
+/// What others know: lists, guard, quota.
 pub trait Directory {
     /// Whether something rests under this key.
     fn rests(&self, key: &str) -> bool;
@@ -34,10 +34,10 @@ pub struct MatchContext<'a> {
     pub now: Instant,
     /// The same by the calendar.
     pub moment: Timestamp,
-    /// Seats that a challenge of ours may take.
+    /// Slots that a challenge of ours may take.
     pub spare: usize,
     pub games: usize,
-    /// Whether a challenge of ours holds a seat.
+    /// Whether a challenge of ours holds a slot.
     pub held: bool,
     pub directory: &'a dyn Directory,
 }
@@ -45,10 +45,10 @@ pub struct MatchContext<'a> {
 /// Why there is no challenge.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotCreated {
-    /// Nobody knows: no answer, or one that cannot be understood.
+    /// No one knows: no answer, or one that cannot be understood.
     #[error("the answer was lost, and it does not stand")]
     Lost,
-    /// There was no seat, or it could not be written down.
+    /// There was no slot, or it could not be written down.
     #[error("there was no seat for it")]
     NoSeat,
     /// Such calls pause for so long.
@@ -63,14 +63,14 @@ pub enum NotCreated {
     /// The token or the account may not challenge.
     #[error("the token or the account may not challenge anybody")]
     Forbidden,
-    /// The token is not accepted at all: the alarm about it says when to go on.
+    /// The token is not accepted at all: the alarm about it says when to continue.
     #[error("the token is not accepted")]
     Unauthorized,
 }
 
 #[derive(Clone, Debug)]
 pub enum MatchmakingEvent {
-    /// Time has passed, or seats have changed.
+    /// Time has passed, or slots have changed.
     Tick,
     /// The bots that are online, and perhaps our own account.
     Listed(Vec<Account>),
@@ -100,14 +100,14 @@ pub enum MatchmakingEffect {
     List,
     /// Ask where these users are.
     Look(Vec<UserId>),
-    /// Take a seat and make this challenge.
+    /// Take a slot and make this challenge.
     Create(Box<ChallengeRequest>),
     /// Ask for our pending challenges.
     Find,
     /// Our challenge has this id.
     Held(ChallengeId),
     Withdraw,
-    /// It is gone: give the seat back.
+    /// It is gone: give the slot back.
     Release,
     Rest(Cooldown),
     /// Say that this user is not challenged, though the operator wants it, and why.

@@ -1,7 +1,7 @@
 //! What the operator asks for by command: one challenge to one user.
 //!
 //! An order passes over hours, ratings, idleness, cool-downs and what spreads our games over the day;
-//! it never passes over seats, the budget of the day or the limits of the server.
+//! it never passes over slots, the budget of the day or the limits of the server.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub enum ManualChallengeError {
     /// Too many are waiting.
     #[error("{MOST_ORDERS} challenges wait already")]
     TooMany,
-    /// There is nobody to be challenged again.
+    /// There is no one to be challenged again.
     #[error("nobody has been challenged yet")]
     Nobody,
     /// The bot takes nothing new.

@@ -2,7 +2,7 @@
 //!
 //! Pure: it is told what happened and says what is to be done. One attempt is under way at a time,
 //! and each ends in a game, in a refusal that is learned from, or in a challenge withdrawn. It never
-//! repeats a creation whose answer was lost, and never asks while anybody waits to come in.
+//! repeats a creation whose answer was lost, and never asks while anyone waits to come in.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(super) enum AttemptState {
         id: ChallengeId,
         until: Instant,
     },
-    /// Being withdrawn; the lobby sees to it.
+    /// Being withdrawn; the account state sees to it.
     Withdrawn {
         offer: ChallengeRequest,
         id: ChallengeId,
@@ -74,7 +74,7 @@ pub struct Matchmaker {
     pub(super) unratable: Vec<String>,
     pub(super) open: bool,
     pub(super) chance: fastrand::Rng,
-    /// Nothing to wait for but a seat or the end of a game.
+    /// Nothing to wait for but a slot or the end of a game.
     pub(super) crowded: bool,
 }
 
@@ -98,7 +98,7 @@ impl Matchmaker {
         }
     }
 
-    /// Other rules from now on; what is under way goes on by the old ones.
+    /// Other rules from now on; what is under way continues by the old ones.
     pub fn set_rules(&mut self, rules: Arc<Matchmaking>) {
         self.unratable.clear();
         self.rules = rules;
@@ -140,7 +140,7 @@ impl Matchmaker {
     /// Challenges the last opponent again, with the colours turned round.
     ///
     /// # Errors
-    /// When nobody has been challenged yet, or as for [`Maker::order`].
+    /// When no one has been challenged yet, or as for [`Matchmaker::order`].
     pub fn rechallenge(&mut self) -> Result<UserId, ManualChallengeError> {
         let last = self
             .last
@@ -188,7 +188,7 @@ impl Matchmaker {
         }
     }
 
-    /// When [`Heard::Tick`] is wanted, beside whenever seats change.
+    /// When [`MatchmakingEvent::Tick`] is wanted, beside whenever slots change.
     pub fn next_timeout(&self) -> Option<Instant> {
         match &self.state {
             AttemptState::Idle if self.crowded || !self.wants_any() => None,
@@ -239,14 +239,14 @@ impl Matchmaker {
         out
     }
 
-    /// What time and the lobby bring.
+    /// What time and the account state bring.
     fn pass(&mut self, around: &MatchContext<'_>, out: &mut Vec<MatchmakingEffect>) {
         self.crowded = false;
         match &self.state {
             AttemptState::Pending { until, .. } if *until <= around.now => {
                 self.withdraw(Some(AttemptOutcome::Silent), out);
             }
-            // Its seat was wanted by somebody who came to us: that is not their fault.
+            // Its slot was wanted by someone who came to us: that is not their fault.
             AttemptState::Pending { .. } if !around.held => self.conclude(None, out),
             AttemptState::Withdrawn { verdict, .. } if !around.held => {
                 let verdict = *verdict;

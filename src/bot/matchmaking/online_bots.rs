@@ -1,6 +1,6 @@
 //! The bots that are online: who fits a profile, and who comes first.
 //!
-//! Few bots play atomic. The list is asked for rarely, and whoever was played rests until the others
+//! Few bots play atomic. The list is asked for rarely, and anyone who was played rests until the others
 //! have had their share.
 
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::lichess::{Account, UserId};
 const UNRATED: i32 = 1500;
 /// A pair of games with the same opponent.
 const PAIR: u32 = 2;
-/// However few fit, nobody is asked for more games than these a day.
+/// However few fit, no one is asked for more games than these a day.
 const MOST_A_DAY: u32 = 24;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -81,7 +81,7 @@ impl OnlineBots {
         let widest = i64::from(profile.max_rating_difference);
         self.bots.iter().filter(move |bot| {
             let rating = i64::from(bot.rating.unwrap_or(UNRATED));
-            // Somebody who never played it can only be met where no game is asked for.
+            // Someone who never played it can only be met where no game is asked for.
             bot.games >= min_games
                 && (bot.rating.is_some() || min_games == 0)
                 && (least..=most).contains(&rating)

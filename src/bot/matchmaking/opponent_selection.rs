@@ -13,11 +13,11 @@ use crate::lichess::{Account, ColorChoice, Presence, UserId};
 
 /// The list of bots is asked for again after this long.
 const LIST_AGE: Duration = Duration::from_secs(30 * 60);
-/// It is asked for earlier when nobody on it fits any more.
+/// It is asked for earlier when no one on it fits any more.
 const LIST_AGE_IN_NEED: Duration = Duration::from_secs(10 * 60);
 /// So many of the list are looked at together before one is asked.
 const SHORTLIST: usize = 20;
-/// When nobody was there to be asked, the next look comes after this many times the spacing.
+/// When no one was there to be asked, the next look comes after this many times the spacing.
 const NOBODY_THERE: u32 = 3;
 /// A budget that is spent is looked at again after this long at the latest.
 const LOOK_AGAIN: Duration = Duration::from_secs(600);
@@ -89,7 +89,7 @@ impl Matchmaker {
         wanted.then_some(offer)
     }
 
-    /// Whom to ask for what: a profile is drawn by weight among those that have anybody to ask.
+    /// Whom to ask for what: a profile is drawn by weight among those that have anyone to ask.
     fn shortlist(&mut self, around: &MatchContext<'_>) -> Vec<ChallengeRequest> {
         let rules = Arc::clone(&self.rules);
         let mut profiles: Vec<&Profile> = rules
@@ -200,7 +200,7 @@ impl Matchmaker {
         let ordered = ordered.map(|it| it.to.clone());
         let by_order = ordered.is_some();
         if by_order && (!self.open || around.spare == 0) {
-            // It waits for the next seat, unless all orders have been dropped.
+            // It waits for the next slot, unless all orders have been dropped.
             self.next = around.now + self.rules.spacing;
             return;
         }

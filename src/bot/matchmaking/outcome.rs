@@ -284,7 +284,7 @@ impl Matchmaker {
                 out.push(MatchmakingEffect::Withdraw);
                 self.state = AttemptState::Withdrawn { offer, id, verdict };
             }
-            // Its answer tells the lobby the id, which then withdraws it.
+            // Its answer tells the account state the id, which then withdraws it.
             AttemptState::Creating { offer, id } => {
                 out.push(MatchmakingEffect::Withdraw);
                 self.state = AttemptState::Creating { offer, id };

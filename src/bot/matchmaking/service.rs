@@ -1,6 +1,6 @@
-//! Matchmaking at work: the rules, the calls, the lobby's seat and the budget joined together.
+//! Matchmaking at work: the rules, the calls, the account state's slot and the budget joined together.
 //!
-//! The porter tells it what happens and carries out what the lobby wants done because of it. It
+//! The event loop tells it what happens and carries out what the account state wants done because of it. It
 //! never waits for anything but its own calls.
 
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(in crate::bot) struct MatchmakingService {
     calls: MatchmakingCalls,
     directory: OpponentDirectory,
     event_log: EventLog,
-    /// Under which name the open challenge stands in the ledger.
+    /// Under which name the open challenge stands in the quota.
     spent: Option<String>,
     /// Arenas we are in: each may begin a game at any moment.
     arenas: usize,
@@ -84,7 +84,7 @@ impl MatchmakingService {
         self.run_effect(effects, account)
     }
 
-    /// Challenges somebody because the operator says so: a profile of the config, or a clock such
+    /// Challenges someone because the operator says so: a profile of the config, or a clock such
     /// as `3+2`.
     ///
     /// # Errors
@@ -110,7 +110,7 @@ impl MatchmakingService {
     }
 
     /// Takes back what is out, and drops what the operator asked for and still waits. Says how much
-    /// that was; what comes back is for the lobby's errands.
+    /// that was; what comes back is for the account state's API calls.
     pub(in crate::bot) fn recall(
         &mut self,
         account: &mut AccountState,
@@ -124,7 +124,7 @@ impl MatchmakingService {
         self.matchmaker.describe()
     }
 
-    /// When [`Heard::Tick`] is wanted.
+    /// When [`MatchmakingEvent::Tick`] is wanted.
     pub(in crate::bot) fn next_timeout(&self) -> Option<Instant> {
         self.matchmaker.next_timeout()
     }
@@ -134,7 +134,7 @@ impl MatchmakingService {
         self.calls.next().await
     }
 
-    /// What the lobby's news are to matchmaking.
+    /// What the account state's news are to matchmaking.
     pub(in crate::bot) fn handle_event(news: &AccountEvent) -> MatchmakingEvent {
         match news {
             AccountEvent::Event(event) => MatchmakingEvent::Event(event.clone()),
@@ -143,7 +143,7 @@ impl MatchmakingService {
         }
     }
 
-    /// Takes in what happened, after the lobby has. What comes back is for the lobby's errands.
+    /// Takes in what happened, after the account state has. What comes back is for the account state's API calls.
     pub(in crate::bot) fn handle(
         &mut self,
         received: MatchmakingEvent,
@@ -229,7 +229,7 @@ impl MatchmakingService {
     }
 }
 
-/// What lists, memory and ledger say.
+/// What lists, memory and quota say.
 struct OpponentDirectory {
     state: BotState,
     lists: Arc<PlayerLists>,

@@ -21,7 +21,7 @@ pub(super) type ListContents = HashMap<String, Arc<Vec<UserId>>>;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlayerLists {
     block: NameSet,
-    /// None where everybody may challenge.
+    /// None where everyone may challenge.
     allow: Option<NameSet>,
     welcome: NameSet,
     avoid: NameSet,
@@ -70,7 +70,7 @@ impl PlayerLists {
     pub(super) fn of(rules: &config::Challenge, avoid: &[Entry], contents: &ListContents) -> Self {
         Self {
             block: NameSet::of(&rules.block, contents),
-            // A list that could not be read yet allows nobody: it was made to keep others out.
+            // A list that could not be read yet allows no one: it was made to keep others out.
             allow: (!rules.allow.is_empty()).then(|| NameSet::of(&rules.allow, contents)),
             welcome: NameSet::of(&rules.welcome, contents),
             avoid: NameSet::of(avoid, contents),
@@ -100,7 +100,7 @@ impl PlayerLists {
         allow.is_none_or(|names| names.source(id).is_some())
     }
 
-    /// Whether anybody may challenge, the nameless too.
+    /// Whether anyone may challenge, the nameless too.
     pub fn allows_anybody(&self) -> bool {
         self.allow.is_none()
     }

@@ -1,4 +1,4 @@
-//! How long the budget of bot games lasts if things go on as they did lately.
+//! How long the budget of bot games lasts if things continue as they did lately.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The ledger: what the server lets a bot spend in a day, and what has been spent.
+//! The quota: what the server lets a bot spend in a day, and what has been spent.
 //!
 //! Pure: moments come in as data, and every change of what must be kept goes out as data. It never
 //! grants more than a limit within any 24 hours, whatever the clock does.

@@ -54,7 +54,7 @@ impl Quota {
     }
 
     /// What was counted when the server refused: its limit, unless games of another program or
-    /// of the time before this ledger may have been counted there and not here.
+    /// of the time before this quota may have been counted there and not here.
     fn counted_limit(&self, assumed: u32, now: Timestamp) -> Option<u32> {
         let counted = self.games(now, |_| true).len() as u32;
         let whole_day = self.since + DAY <= now;

@@ -1,4 +1,4 @@
-//! The words of the ledger: rules, permissions, prices and the budget in numbers.
+//! The words of the quota: rules, permissions, prices and the budget in numbers.
 //!
 //! Data only.
 
@@ -82,7 +82,7 @@ pub enum ChallengeTarget {
     /// A bot: 1 credit.
     Bot,
     Human,
-    /// Somebody who follows us: nothing.
+    /// Someone who follows us: nothing.
     Follower,
 }
 

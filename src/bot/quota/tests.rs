@@ -1,4 +1,4 @@
-//! The ledger by tables and at random: never more than a limit within any 24 hours.
+//! The quota by tables and at random: never more than a limit within any 24 hours.
 
 use std::time::Duration;
 
@@ -221,7 +221,7 @@ fn what_the_server_says_goes_before_any_count() {
 fn a_limit_is_learned_by_counting_where_the_day_was_ours_alone() {
     for (since, games, expected) in [
         (start().before(DAY), 60, 60),
-        // The ledger is younger than the server's day.
+        // The quota is younger than the server's day.
         (start(), 60, 100),
         // Too few: another program must have played.
         (start().before(DAY), 20, 100),
@@ -393,7 +393,7 @@ fn a_restart_within_a_moment_forgets_no_credits() {
     assert_eq!(again.budget(start()).credits_spent, 10);
 }
 
-/// What may happen to a ledger.
+/// What may happen to a quota.
 #[derive(Clone, Debug)]
 enum Deed {
     /// A bot asks for a game.
@@ -404,7 +404,7 @@ enum Deed {
     Challenge(ChallengeTarget),
     /// Time passes, in minutes.
     Pass(u16),
-    /// The wall clock is set back, in minutes; the world's time goes on.
+    /// The wall clock is set back, in minutes; the world's time continues.
     Back(u16),
     /// The program starts again with what was kept.
     Restart,

@@ -34,7 +34,7 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// The ledger as it was kept, begun at `since`.
+    /// The quota as it was kept, begun at `since`.
     pub fn new(
         rules: QuotaRules,
         spends: Vec<QuotaUse>,
@@ -182,7 +182,7 @@ impl Quota {
         }
     }
 
-    /// Whether a challenge may be made now. That games are to be spread over the day ([`Why::Pace`]) is
+    /// Whether a challenge may be made now. That games are to be spread over the day ([`Denied::Pace`]) is
     /// said only where nothing else stands in the way: the operator's own wish passes over it.
     pub fn may_challenge(&self, target: ChallengeTarget, now: Timestamp) -> Permit {
         if let Some(span) = self.credits.closed.filter(|span| span.holds(now)) {
@@ -356,7 +356,7 @@ impl Quota {
         Change::Spend(spend)
     }
 
-    /// How long the bot games last if things go on as they did lately.
+    /// How long the bot games last if things continue as they did lately.
     pub fn forecast(&self, now: Timestamp) -> Forecast {
         match self.may_accept(now) {
             Permit::Later { at, .. } => Forecast::SpentUntil(at),

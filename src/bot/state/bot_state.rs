@@ -25,7 +25,7 @@ const COOLDOWNS_KEPT: Duration = Duration::from_secs(14 * 24 * 3600);
 const PRUNE_EVERY: Duration = Duration::from_secs(3600);
 /// A clock that goes back by less is not set, it is steered.
 const STEERED: Duration = Duration::from_secs(2);
-/// The note of when the ledger was begun.
+/// The note of when the quota was begun.
 const SINCE: &str = "ledger.since";
 
 /// Tells the time of the calendar.
@@ -107,7 +107,7 @@ impl BotState {
             store,
             clock,
         };
-        // Sees to a clock that was set back while nothing ran, and writes down a new ledger's day.
+        // Sees to a clock that was set back while nothing ran, and writes down a new quota's day.
         state.change(|inner, now, changes| {
             if !inner.notes.contains_key(SINCE) {
                 let since = now.as_millis().to_string();

@@ -1,7 +1,7 @@
-//! Bot games and challenge credits: the ledger's calls, and how they reach the disk.
+//! Bot games and challenge credits: the quota's calls, and how they reach the disk.
 //!
 //! What is spent is set aside in memory at once, so that two decisions in a row cannot both have the
-//! last game; the [`Writing`] that comes back is awaited before the call that spends it.
+//! last game; the [`DurableWrite`] that comes back is awaited before the call that spends it.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -22,7 +22,7 @@ const BOT_GAMES: &str = "bot.vsBot";
 const UNNAMED_WAIT: Duration = Duration::from_secs(3600);
 /// The key under which accepting bots rests.
 const BOTS_REST: &str = "accept bots";
-/// How long it rests where nobody advises a wait.
+/// How long it rests where no one advises a wait.
 const UNADVISED_REST: Duration = Duration::from_secs(60);
 
 /// Which call the server refused.
@@ -35,7 +35,7 @@ pub enum QuotaCall {
 }
 
 /// Something on its way to the disk. Done once it is there, or once it is clear that it cannot get
-/// there now: then the bot goes on with what it has in memory, and the alarm is the store's.
+/// there now: then the bot continues with what it has in memory, and the alarm is the store's.
 #[must_use = "what is spent must be on disk before it is spent"]
 pub struct DurableWrite(BoxFuture<'static, Result<(), StoreError>>);
 
@@ -105,7 +105,7 @@ impl BotState {
     }
 
     /// Spends the credits of a challenge about to be made, and against a bot sets its game aside.
-    /// Returns the key to name it by until the server does ([`Memory::challenge_made`]).
+    /// Returns the key to name it by until the server does ([`BotState::challenge_made`]).
     pub fn hold_challenge(
         &self,
         target: ChallengeTarget,

@@ -38,7 +38,7 @@ impl<K: Clone + Eq + Hash, T> IndexedQueue<K, T> {
         self.entries.get_mut(place).map(|(_, entry)| entry)
     }
 
-    /// Adds the latest; false if there is one of this key. [`Timeline::overflow`] makes room for it.
+    /// Adds the latest; false if there is one of this key. [`IndexedQueue::overflow`] makes room for it.
     pub(super) fn push(&mut self, key: K, entry: T) -> bool {
         if self.places.contains_key(&key) {
             return false;

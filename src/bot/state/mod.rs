@@ -1,6 +1,6 @@
 //! What the bot knows beyond one game: in memory, and written through to the store.
 //!
-//! One handle for everybody. Nothing here waits for a disk unless its caller asks for that, and no
+//! One handle for everyone. Nothing here waits for a disk unless its caller asks for that, and no
 //! answer needs more than a look into memory.
 //!
 //! * `handle`: the handle, cool-downs, notes, single games
@@ -8,7 +8,7 @@
 //! * `open`: games whose end is still to be counted
 //! * `opponents`: opponents, encounters, results
 //! * `timeline`: what happened, in order and by key
-//! * `spending`: the ledger's calls, on disk before what they spend is spent
+//! * `spending`: the quota's calls, on disk before what they spend is spent
 
 mod bot_state;
 mod durable_write;

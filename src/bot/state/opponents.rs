@@ -39,7 +39,7 @@ pub struct StartedGame {
     pub is_bot: bool,
     /// Who asked for it, where that is known; otherwise it counts as incoming.
     pub origin: Option<Origin>,
-    /// Whether it belongs to an arena, whose games nobody asked for and no limit counts.
+    /// Whether it belongs to an arena, whose games no one asked for and no limit counts.
     pub arena: bool,
     /// Whether it is a rematch.
     pub rematch: bool,
@@ -155,7 +155,7 @@ impl Opponents {
         self.encounters.get(&key).map(|met| met.at)
     }
 
-    /// Somebody was met; once for each id and kind.
+    /// Someone was met; once for each id and kind.
     pub(super) fn meet(&mut self, met: Interaction, changes: &mut Vec<Change>) -> bool {
         let is_new = self.remember_meeting(&met);
         if is_new {
@@ -340,7 +340,7 @@ impl Opponents {
         }
     }
 
-    /// Forgets what nobody asks for any more.
+    /// Forgets what no one asks for any more.
     pub(super) fn prune(&mut self, now: Timestamp) {
         self.encounters
             .forget(|met| met.at + ENCOUNTERS_KEPT <= now);

@@ -105,7 +105,7 @@ fn what_is_noticed_at_a_look_is_handed_over_before_anybody_else_looks() {
     let (say_looking, looking) = mpsc::channel();
     let (say_told, told) = mpsc::channel();
     std::thread::scope(move |threads| {
-        // Nothing can be handed over while this goes on.
+        // Nothing can be handed over while this continues.
         threads.spawn(move || {
             let none = std::iter::from_fn(|| {
                 say_taken.send(()).unwrap();

@@ -20,7 +20,7 @@ pub struct UnfinishedGame {
 }
 
 impl BotState {
-    /// A game may begin from now on, and end while nobody looks.
+    /// A game may begin from now on, and end while no one looks.
     pub fn expect_game(&self, game: &GameId) {
         self.change(|inner, now, changes| inner.open(game, now, changes));
     }
@@ -51,7 +51,7 @@ impl BotState {
         open
     }
 
-    /// Rated games of the last day whose end was counted, while nobody told what they did to our
+    /// Rated games of the last day whose end was counted, while no one told what they did to our
     /// rating: that is said once, on the event stream, and lost with it.
     pub fn untold_ratings(&self) -> Vec<UnfinishedGame> {
         self.look(|inner, now| inner.opponents.untold_ratings(now))

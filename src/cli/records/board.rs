@@ -1,4 +1,4 @@
-//! A position on a terminal: men and squares, the last move and its blast.
+//! A position on a terminal: pieces and squares, the last move and its blast.
 //!
 //! Pure. With colours the squares are painted; without, the last move stands in brackets.
 
@@ -17,7 +17,7 @@ const PLAIN: &str = "\x1b[0m";
 pub(super) struct BoardStyle {
     /// Painted squares.
     pub(super) color: bool,
-    /// Letters for men.
+    /// Letters for pieces.
     pub(super) ascii: bool,
     /// Who sits at the bottom.
     pub(super) below: Color,
@@ -91,7 +91,7 @@ fn cell(
     format!("{ground}{ink} {sign} ")
 }
 
-/// The sign of a man. On painted squares the colour tells whose it is, and the filled signs are
+/// The sign of a piece. On painted squares the colour tells whose it is, and the filled signs are
 /// easier to read.
 fn man(piece: Piece, painted: bool) -> char {
     let filled = match piece.char().to_ascii_lowercase() {

@@ -86,7 +86,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     printer.finish(&nothing(&reader, &filter)?)
 }
 
-/// What is said where no event is meant: whoever mistook a kind sees which ones there are.
+/// What is said where no event is meant: anyone who mistook a kind sees which ones there are.
 fn nothing(reader: &ArchiveReader, filter: &EventFilter) -> Result<String, Failure> {
     let said = "no such events";
     let known = reader.event_kinds()?;

@@ -56,7 +56,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
         Ok(games)
     });
     if written.is_err() {
-        // What is left of it is of no use to anybody.
+        // What is left of it is of no use to anyone.
         let _ = fs::remove_file(&partial);
     }
     prompt::say(&format!(

@@ -23,7 +23,7 @@ const GAME_ID: usize = 8;
 const SEAT_ID: usize = 12;
 /// Signs down of the graph.
 const HEIGHT: usize = 9;
-/// Where nobody tells how wide the terminal is.
+/// Where no one tells how wide the terminal is.
 const USUAL_WIDTH: usize = 80;
 /// Signs before a graph.
 const MARGIN: usize = 8;

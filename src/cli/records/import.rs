@@ -200,7 +200,7 @@ impl Import {
         if let Target::Archive(disk) = &mut self.target
             && let Some(earliest) = self.batch.iter().filter_map(began).min()
         {
-            // Old games come with details: whoever lets go of these has to look there again.
+            // Old games come with details: anyone who lets go of these has to look there again.
             let thinned = disk.thinned()?;
             if earliest < thinned {
                 disk.set_thinned(thinned, earliest)?;

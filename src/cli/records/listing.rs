@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::table::{Align, Table};
 use crate::cli::failure::Failure;
 
-/// So many are listed where nobody says how many.
+/// So many are listed where no one says how many.
 const USUAL: usize = 30;
 /// Rows of a table before it is shown: the columns are as wide as these need.
 const AT_ONCE: usize = 1000;

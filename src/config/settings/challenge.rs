@@ -22,7 +22,7 @@ pub struct Challenge {
     pub queue_places: usize,
     /// Accounts whose challenges are declined.
     pub block: Vec<Entry>,
-    /// Accounts that alone may challenge; empty for everybody.
+    /// Accounts that alone may challenge; empty for everyone.
     pub allow: Vec<Entry>,
     /// Accounts that skip the rules of mode, time, rating and repetition, and the list of those
     /// allowed; never that of those blocked.

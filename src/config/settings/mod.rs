@@ -1,6 +1,6 @@
 //! The settings themselves, one struct a section, and the one place of their defaults.
 //!
-//! Plain data with public fields: whoever is handed a section reads it, nobody writes it back.
+//! Plain data with public fields: anyone who is handed a section reads it, no one writes it back.
 //! Ranges are in `keys`, next to the words that explain them. A file here is one subject.
 
 mod alerts;

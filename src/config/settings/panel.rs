@@ -14,7 +14,7 @@ pub struct Panel {
     /// Where it listens; none serves no page.
     #[serde(with = "units::address")]
     pub listen: Option<SocketAddr>,
-    /// File that holds the password of those who steer the bot over HTTP, and of everybody who
+    /// File that holds the password of those who steer the bot over HTTP, and of everyone who
     /// comes from another machine, through a proxy too. A relative path in a file is read from that file's folder.
     #[serde(with = "units::path")]
     pub token_file: Option<PathBuf>,

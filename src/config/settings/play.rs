@@ -1,4 +1,4 @@
-//! The time in a game: what is held back on the clock, what waits for days, what waits for nobody.
+//! The time in a game: what is held back on the clock, what waits for days, what waits for no one.
 
 use std::time::Duration;
 

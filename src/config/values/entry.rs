@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// How an entry that is a file begins.
 const FILE: &str = "file:";
-/// Hosts that may be read from without encryption: nobody is on the way.
+/// Hosts that may be read from without encryption: no one is on the way.
 const HERE: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// One entry of a list of accounts.

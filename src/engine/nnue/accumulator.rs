@@ -1,7 +1,7 @@
 //! The hidden units of the positions a search looks at, each made from another's.
 //!
-//! One place for each ply. Each remembers the men it was computed for, so that any of them is a
-//! sound beginning for any position: the men that differ are added and taken away, whatever moves
+//! One place for each ply. Each remembers the pieces it was computed for, so that any of them is a
+//! sound beginning for any position: the pieces that differ are added and taken away, whatever moves
 //! lie between: a step, a castling, a blast, a null move, or several plies that never were judged.
 //! Nothing is computed before a value is asked for, and nothing need be undone. Where a king has
 //! crossed into another view, a cache with one place for each view is the beginning.
@@ -17,27 +17,27 @@ use super::lines::Line;
 use super::simd::FeatureDelta;
 use crate::rules::{Bitboard, Color, Position, Role, Square};
 
-/// As many men as there can be.
+/// As many pieces as there can be.
 const MOST_MEN: usize = 32;
-/// So many men that differ are no more than one move makes, nearly always.
+/// So many pieces that differ are no more than one move makes, nearly always.
 const A_MOVE: usize = 5;
 const NONE: u8 = u8::MAX;
 
-/// The men that hidden units were computed for.
+/// The pieces that hidden units were computed for.
 #[derive(Clone, Copy)]
 struct CachedBoard {
     roles: [Bitboard; 6],
     colors: [Bitboard; 2],
 }
 
-/// Men that one board has and another has not, or the inputs they are in a view.
+/// Pieces that one board has and another has not, or the inputs they are in a view.
 #[derive(Default)]
 struct Difference {
     more: PieceList,
     fewer: PieceList,
 }
 
-/// Men by their [`number`](super::features::number).
+/// Pieces by their [`number`](super::features::number).
 type PieceList = ArrayVec<u16, MOST_MEN>;
 
 impl CachedBoard {
@@ -54,7 +54,7 @@ impl CachedBoard {
         }
     }
 
-    /// How many men differ, as far as kinds tell: no fewer than that.
+    /// How many pieces differ, as far as kinds tell: no fewer than that.
     #[inline]
     fn distance(&self, other: &CachedBoard) -> usize {
         let pairs = self.roles.iter().zip(other.roles);
@@ -72,7 +72,7 @@ impl CachedBoard {
         from.men(changed, &mut difference.fewer);
     }
 
-    /// The men on some squares. Without a branch for each kind, which nobody could foresee.
+    /// The pieces on some squares. Without a branch for each kind, which no one could foresee.
     #[inline]
     fn men(&self, squares: Bitboard, men: &mut PieceList) {
         let [_, knights, bishops, rooks, queens, kings] = self.roles;

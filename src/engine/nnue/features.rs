@@ -1,18 +1,18 @@
 //! Which inputs of the net a position turns on: the one index function of trainer and engine.
 //!
-//! Each side sees the board its own way: its own men first, its own back rank at the bottom, its own
+//! Each side sees the board its own way: its own pieces first, its own back rank at the bottom, its own
 //! king on the files a to d. A layout may split the inputs by where the own king stands.
 
 use crate::rules::{Color, Position, Role, Square, king_attacks};
 
-/// The inputs of one king bucket: two sides, six kinds of men, 64 squares.
+/// The inputs of one king bucket: two sides, six kinds of pieces, 64 squares.
 pub const INPUTS: usize = 768;
 
 /// What turns a square upside down.
 const UPSIDE_DOWN: u16 = 56;
 /// What turns a square left side right.
 const MIRRORED: u16 = 7;
-/// The inputs of one side's men.
+/// The inputs of one side's pieces.
 const HALF: u16 = INPUTS as u16 / 2;
 
 /// How the inputs are split by the own king's place. The numbers are those of the file.
@@ -114,13 +114,13 @@ impl View {
         2 * (self.start as usize / INPUTS) + (self.flip & 1) as usize
     }
 
-    /// The input that a man on a square turns on, below [`Layout::inputs`].
+    /// The input that a piece on a square turns on, below [`Layout::inputs`].
     #[inline]
     pub fn feature(self, color: Color, role: Role, square: Square) -> usize {
         usize::from(self.input(number(color, role, square)))
     }
 
-    /// The input that a man turns on who has this [`number`].
+    /// The input that a piece turns on who has this [`number`].
     #[inline]
     pub(super) fn input(self, number: u16) -> u16 {
         let number = match self.side {
@@ -140,13 +140,13 @@ impl View {
     }
 }
 
-/// A man on a square as a number: the input that he turns on for White with the king on the a-file.
+/// A piece on a square as a number: the input that he turns on for White with the king on the a-file.
 #[inline]
 pub(super) const fn number(color: Color, role: Role, square: Square) -> u16 {
     (color.index() * INPUTS / 2 + role.index() * 64 + square.index()) as u16
 }
 
-/// Which of `buckets` outputs judges a position with so many men.
+/// Which of `buckets` outputs judges a position with so many pieces.
 #[inline]
 pub const fn output_bucket(men: usize, buckets: usize) -> usize {
     men.saturating_sub(1) * buckets / 32

@@ -1,4 +1,4 @@
-//! The learned evaluation: a small net over men on squares, one hidden layer, both sides' views.
+//! The learned evaluation: a small net over pieces on squares, one hidden layer, both sides' views.
 //!
 //! `features` says which inputs are on, `network` is the file and its numbers, `inference` computes
 //! an evaluation from scratch, `accumulator` from that of a near position, with the loops of `simd`. Everything is in integers, so that every path gives the same value.

@@ -23,14 +23,14 @@ pub const QB: i32 = 64;
 pub const SCALE: u32 = 400;
 /// The most hidden units.
 pub const MOST_HIDDEN: usize = 512;
-/// The most output buckets: one a number of men.
+/// The most output buckets: one a number of pieces.
 pub const MOST_BUCKETS: usize = 32;
 
 const MAGIC: &[u8; 7] = b"MEGANET";
 const VERSION: u8 = b'1';
 const HEADER: usize = 64;
 const MOST_SCALE: u32 = 10_000;
-/// The most men on a board, and so the most inputs that are on.
+/// The most pieces on a board, and so the most inputs that are on.
 const MOST_MEN: usize = 32;
 /// Larger ones, times an activation of up to [`QA`], would leave 16 bits.
 const LARGEST_OUTPUT_WEIGHT: i16 = (i16::MAX as i32 / QA) as i16;
@@ -439,7 +439,7 @@ fn check_output_weights(weights: &[i16]) -> Result<(), NetError> {
 }
 
 /// No board may drive a hidden unit out of 16 bits: not even its bias with its largest weights, one
-/// for every man there can be.
+/// for every piece there can be.
 fn check_accumulators(shape: Shape, parts: &Parts) -> Result<(), NetError> {
     let mut column = [0; INPUTS];
     for bucket in parts.feature_weights.chunks_exact(INPUTS * shape.hidden) {

@@ -77,7 +77,7 @@ impl Task {
 struct Frame {
     static_eval: Value,
     killer: Option<Move>,
-    /// The man moved from this ply and where to.
+    /// The piece moved from this ply and where to.
     moved: PieceSquare,
     /// Plies since the last null move; repetitions reach back no further.
     since_null: u32,
@@ -115,7 +115,7 @@ pub(super) struct Searcher {
     null_from: usize,
     /// Endgame tables, if there are any.
     tables: Option<Tablebases>,
-    /// Positions of so many men are asked about in the search under way; 0 for none.
+    /// Positions of so many pieces are asked about in the search under way; 0 for none.
     table_men: usize,
     /// Answers of tables in this search.
     table_hits: u64,
@@ -278,7 +278,7 @@ impl Searcher {
     }
 }
 
-/// Whether only kings, bishops and pawns, or very few men, are left: then the rules may call the
+/// Whether only kings, bishops and pawns, or very few pieces, are left: then the rules may call the
 /// position drawn by itself.
 #[inline]
 fn may_be_insufficient(position: &Position) -> bool {

@@ -121,7 +121,7 @@ impl Node<'_> {
 }
 
 impl Searcher {
-    /// If passing is good enough, some move will be too. Not with few men, where having to move can
+    /// If passing is good enough, some move will be too. Not with few pieces, where having to move can
     /// be a misfortune.
     pub(super) fn null_move(&mut self, node: &Node<'_>) -> Option<Value> {
         let position = node.position;

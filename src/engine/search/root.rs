@@ -529,7 +529,7 @@ fn told(verdict: Option<&RootVerdict>, found: Value) -> Score {
     Score::from_value(verdict.map_or(found, |verdict| verdict.value(found)))
 }
 
-/// The value of a position nobody has searched.
+/// The value of a position no one has searched.
 fn first_value(judge: &mut ThreadEvaluator, position: &Position) -> Value {
     if position.king(position.turn()).is_none() {
         return mated_in(1);

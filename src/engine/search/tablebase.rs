@@ -1,6 +1,6 @@
 //! Endgame tables at a node: what they prove of it, as bounds of its value.
 //!
-//! Asked where the fifty-move count has just begun anew, for only there is their answer exact. A
+//! Asked where the fifty-move count has just restarted, for only there is their answer exact. A
 //! search without tables pays one comparison a node.
 
 use std::ops::ControlFlow;

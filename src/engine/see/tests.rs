@@ -25,7 +25,7 @@ fn neighbours(of: Square) -> impl Iterator<Item = Square> {
     })
 }
 
-/// What `taker` wins on this board by capturing on `to`, `gone` men going in any case. The taker's
+/// What `taker` wins on this board by capturing on `to`, `gone` pieces going in any case. The taker's
 /// own king in the blast forbids the capture.
 fn blast(board: &Board, taker: Color, to: Square, gone: &[Square]) -> Option<Value> {
     let is_caught = |square: &Square| board[square.index()].is_some_and(|it| it.role != Role::Pawn);
@@ -133,7 +133,7 @@ fn random_positions_agree_with_the_definition() {
                 assert_eq!(fast, slow, "{mv} in {}", position.fen());
             }
             compared += moves.len();
-            // Quiet moves are preferred, or few men would be left soon.
+            // Quiet moves are preferred, or few pieces would be left soon.
             let quiet: Vec<Move> = moves
                 .iter()
                 .copied()

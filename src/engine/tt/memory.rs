@@ -111,7 +111,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: mapped with this very size, and nobody can reach it any more. There is nothing
+        // SAFETY: mapped with this very size, and no one can reach it any more. There is nothing
         // to be done about a refusal.
         let _ = unsafe { munmap(self.block.as_ptr().cast(), self.size) };
     }

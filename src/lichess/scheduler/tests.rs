@@ -1,4 +1,4 @@
-//! The governor, told the time: what waits, what is refused, and that no storm gets through.
+//! The rate limiter, told the time: what waits, what is refused, and that no storm gets through.
 
 use proptest::prelude::*;
 
@@ -236,7 +236,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..400)
 }
 
-/// Carries steps out as the client would: whoever waits asks again when told, a call lasts a while.
+/// Carries steps out as the client would: anyone who waits asks again when told, a call lasts a while.
 #[derive(Default)]
 struct Simulation {
     waiting: Vec<(EndpointClass, u32, Ticket, Instant)>,
@@ -270,7 +270,7 @@ impl Simulation {
             for (class, _) in self.under_way.extract_if(.., |(_, end)| *end <= now) {
                 scheduler.over(class);
             }
-            // Whatever changes, everybody asks again.
+            // Whatever changes, everyone asks again.
             for (class, cost, ticket, _) in std::mem::take(&mut self.waiting) {
                 let turn = scheduler.poll(ticket, now);
                 self.turn(class, cost, turn, now);

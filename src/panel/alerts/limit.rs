@@ -3,7 +3,7 @@
 //! The same words again within a while say nothing new, unless the contrary was said since. Beyond so
 //! many in an hour the rest are counted, and the next message that goes out says how many they were.
 //! Of what lasts the first word in the hour goes out all the same, and the last is kept until there is
-//! room for it: nobody shall believe it over while it is not. One thing that comes and goes takes only a
+//! room for it: no one shall believe it over while it is not. One thing that comes and goes takes only a
 //! part of the room.
 
 use std::collections::VecDeque;

@@ -1,6 +1,6 @@
 //! Messages to a webhook when something is wrong, and when it is well again.
 //!
-//! They never hold anybody up: few wait, the rest are counted; an address that hangs costs its own
+//! They never hold anyone up: few wait, the rest are counted; an address that hangs costs its own
 //! task alone. The address is a secret and is shown nowhere.
 //!
 //! * `rules`: what is worth a message; `limit`: how many there may be; both pure
@@ -56,7 +56,7 @@ pub struct Alerts {
 impl Alerter {
     /// A message of its own, such as the summary of a day. Never waits.
     pub fn say(&self, kind: &'static str, text: impl Into<String>) {
-        // Too many of them, or nobody to take them: then there is no message.
+        // Too many of them, or no one to take them: then there is no message.
         let _ = self.messages.try_send(AlertMessage::new(kind, text));
     }
 
@@ -65,7 +65,7 @@ impl Alerter {
         self.end.cancel();
     }
 
-    /// Tells the summary of each day, for as long as there is somebody who makes them.
+    /// Tells the summary of each day, for as long as there is someone who makes them.
     pub async fn tell_days(self, mut days: watch::Receiver<Option<String>>) {
         while days.changed().await.is_ok() {
             let day = days.borrow_and_update().clone();

@@ -34,7 +34,7 @@ impl AlertMessage {
         }
     }
 
-    /// Whether it is about something that goes on until its end is told, so that the last word counts.
+    /// Whether it is about something that continues until its end is told, so that the last word counts.
     pub(super) fn lasts(&self) -> bool {
         let alarm = AlertKind::ALL.iter().any(|it| it.as_str() == self.kind);
         alarm || matches!(self.kind, "deaf" | "ended")
@@ -45,7 +45,7 @@ impl AlertMessage {
 #[derive(Debug)]
 pub(super) struct AlertRules {
     deaf_after: Duration,
-    /// Since when nobody can challenge the bot.
+    /// Since when no one can challenge the bot.
     closed: Option<Instant>,
     deaf: bool,
     spent: bool,

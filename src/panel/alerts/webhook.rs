@@ -57,7 +57,7 @@ impl WebhookClient {
         Ok(self)
     }
 
-    /// Brings what is handed in, until nobody can hand in any more.
+    /// Brings what is handed in, until no one can hand in any more.
     pub(super) async fn run(mut self, mut letters: mpsc::Receiver<WebhookMessage>) {
         while let Some(message) = letters.recv().await {
             self.bring(&message).await;

@@ -1,6 +1,6 @@
 //! How much room a folder has, looked at now and then by a thread of its own.
 //!
-//! A disk that hangs holds whoever asks it anything. Nobody but this thread does: not the threads
+//! A disk that hangs holds anyone who asks it anything. No one but this thread does: not the threads
 //! that games are played on, and no probe, however often it comes.
 
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const HANGS: Duration = Duration::from_secs(30);
 /// What is known of the room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FreeSpace {
-    /// Nobody has looked yet, or the system does not tell.
+    /// No one has looked yet, or the system does not tell.
     Unknown,
     /// Bytes that may still be written there.
     Free(u64),
@@ -69,7 +69,7 @@ impl DiskMonitor {
         monitor
     }
 
-    /// What the last look found; asks nobody.
+    /// What the last look found; asks no one.
     pub(super) fn room(&self) -> FreeSpace {
         lock(&self.seen).room(Instant::now())
     }

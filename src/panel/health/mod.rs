@@ -20,7 +20,7 @@ use self::checks::HealthInputs;
 use self::disk_space::{DiskMonitor, FreeSpace};
 use super::status_poller::StatusWatch;
 
-/// Looks after the health of a running bot; whoever asks it is kept waiting by nothing. Clones look
+/// Looks after the health of a running bot; anyone who asks it is kept waiting by nothing. Clones look
 /// after the same.
 #[derive(Clone, Debug)]
 pub struct Health {
@@ -50,7 +50,7 @@ impl Health {
         checks::judge(&inputs)
     }
 
-    /// How much room there was where it keeps its things when somebody last looked, in bytes.
+    /// How much room there was where it keeps its things when someone last looked, in bytes.
     pub fn free(&self) -> Option<u64> {
         match self.room() {
             FreeSpace::Free(free) => Some(free),

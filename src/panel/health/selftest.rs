@@ -123,7 +123,7 @@ async fn test(pool: &Pool) -> SelfTestResult {
     let search = engine.think(&game, limits);
     let (done, answer) = oneshot::channel();
     search.on_done(Box::new(move |thought| {
-        // Whoever waited may have given up.
+        // Anyone who waited may have given up.
         let _ = done.send(thought);
     }));
     match tokio::time::timeout(PATIENCE, answer).await {

@@ -70,7 +70,7 @@ impl AppState {
         self.0.patience
     }
 
-    /// What is new, for everybody who looks.
+    /// What is new, for everyone who looks.
     pub(super) fn feed(&self) -> &Arc<LiveUpdates> {
         &self.0.feed
     }

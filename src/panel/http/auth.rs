@@ -1,6 +1,6 @@
 //! Who may ask: those who use this page by its own name, and those who showed the password.
 //!
-//! A page of another site could otherwise steer the bot, and a name that somebody points at the
+//! A page of another site could otherwise steer the bot, and a name that someone points at the
 //! loopback could read what stands here.
 
 use std::time::Instant;

@@ -1,6 +1,6 @@
 //! What an operator tells the bot over HTTP: the very requests of the control socket.
 //!
-//! Whoever gets here has shown the password, but for the way in itself. Everything is logged.
+//! Anyone who gets here has shown the password, but for the way in itself. Everything is logged.
 
 use std::time::{Duration, Instant};
 

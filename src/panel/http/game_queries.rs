@@ -1,4 +1,4 @@
-//! Games that are over, for the pages: the latest from the chronicle, the rest from the archive.
+//! Games that are over, for the pages: the latest from the event log, the rest from the archive.
 //!
 //! The archive is read by one page at a time, by threads that give way to the searches of games:
 //! however many ask, the bot and its writer notice nothing. Without an archive there are the latest
@@ -36,7 +36,7 @@ const MOST_RATED: usize = 3000;
 /// Opponents that are listed, those met most often. The page says so where there are as many.
 const MOST_OPPONENTS: usize = 1000;
 
-/// How much nicer than the rest of the program whoever reads is: nicer than the searches of games.
+/// How much nicer than the rest of the program anyone who reads is: nicer than the searches of games.
 const NICENESS: i32 = 10;
 
 /// The archive, opened when it is first asked.
@@ -73,7 +73,7 @@ impl GameQueries {
         let open = Arc::clone(&self.open);
         let at = path.clone();
         let read = move || {
-            // Nothing ends this thread before it has its answer, whoever wanted it.
+            // Nothing ends this thread before it has its answer, anyone who wanted it.
             let _turn = turn;
             let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
             let reader = match open.take() {
@@ -103,7 +103,7 @@ impl GameQueries {
         answer.map(Some)
     }
 
-    /// Says in the log what is wrong: once, however often somebody asks.
+    /// Says in the log what is wrong: once, however often someone asks.
     fn note(&self, trouble: Option<&ArchiveError>) {
         let mut known = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         if known.as_ref() == trouble {
@@ -138,7 +138,7 @@ fn parted<T: Default>(answer: Result<Option<T>, ArchiveError>) -> (T, Option<Arc
     }
 }
 
-/// The same for whoever is told of a file that cannot be read: one that is not there holds nothing.
+/// The same for anyone who is told of a file that cannot be read: one that is not there holds nothing.
 pub(super) fn if_there<T>(
     answer: Result<Option<T>, ArchiveError>,
 ) -> Result<Option<T>, ArchiveError> {
@@ -179,7 +179,7 @@ impl GameQuery {
             && self.goes_on_to(record)
     }
 
-    /// Whether a game stands in the list after the one where it goes on.
+    /// Whether a game stands in the list after the one where it continues.
     fn goes_on_to(&self, record: &GameRecord) -> bool {
         match (self.before, &self.after) {
             (None, _) => true,

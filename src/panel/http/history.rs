@@ -80,7 +80,7 @@ impl PageQuery {
     }
 }
 
-/// One in a list: the list goes on after its moment and this number.
+/// One in a list: the list continues after its moment and this number.
 #[derive(Debug, Serialize)]
 struct ListedRow<T> {
     n: i64,

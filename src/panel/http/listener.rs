@@ -1,6 +1,6 @@
 //! The listener: lets connections in, few enough and none for ever.
 //!
-//! A request that is too long or too slow in coming is refused, an answer that nobody takes is
+//! A request that is too long or too slow in coming is refused, an answer that no one takes is
 //! dropped, and who comes when the house is full is told so. What is still to be taken lies in a buffer
 //! that does not grow. None of it reaches the bot.
 
@@ -91,7 +91,7 @@ impl Listener {
                 continue;
             };
             let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-                // As much of it as fits at once: nobody waits for one who is turned away.
+                // As much of it as fits at once: no one waits for one who is turned away.
                 if let Ok(mut client) = client.into_std() {
                     let _ = client.write(FULL);
                 }

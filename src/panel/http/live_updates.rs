@@ -1,6 +1,6 @@
-//! What is new, put together once for everybody who looks.
+//! What is new, put together once for everyone who looks.
 //!
-//! One task listens to the chronicle and to the state of the bot, and only while somebody looks. It
+//! One task listens to the event log and to the state of the bot, and only while someone looks. It
 //! publishes a picture in pieces, each with the number of its change; a stream sends what it has not
 //! sent yet. However many look and however slowly they read, the bot notices none of it, and nothing
 //! piles up: who missed a piece gets the latest. What the archive has to say comes when it comes.
@@ -69,7 +69,7 @@ impl Viewers {
     }
 }
 
-/// Somebody looks, until this is dropped.
+/// Someone looks, until this is dropped.
 #[derive(Debug)]
 pub(super) struct Viewer {
     feed: Arc<LiveUpdates>,
@@ -116,7 +116,7 @@ impl LiveUpdates {
                 () = self.publish_while_seen(&site, &mut viewers, past) => {}
                 () = look_up(&site, &told) => {}
             }
-            // Nobody shall be shown what is old by then.
+            // No one shall be shown what is old by then.
             let number = self.pictures.borrow().number;
             self.pictures.send_replace(Arc::new(ViewState {
                 number,
@@ -161,7 +161,7 @@ impl LiveUpdates {
     }
 }
 
-/// The games that somebody watches; none if nobody looks at anything.
+/// The games that someone watches; none if no one looks at anything.
 fn watched(viewers: &mut watch::Receiver<Viewers>) -> Option<BTreeSet<String>> {
     let viewers = viewers.borrow_and_update();
     (viewers.count > 0).then(|| viewers.games.keys().cloned().collect())
@@ -232,7 +232,7 @@ async fn look_up(site: &AppState, told: &watch::Sender<History>) {
         }
         tokio::time::sleep(BEAT).await;
         let change = changes.changed();
-        // The sender lives in the chronicle.
+        // The sender lives in the event log.
         let _ = match again {
             Some(at) => timeout_at(at, change).await,
             None => Ok(change.await),

@@ -7,7 +7,7 @@
 //! * `site`: what the addresses share; `routes`: the addresses
 //! * `health`: what probes and monitoring systems ask for
 //! * `assets`: the files of the pages; `steer`: what an operator tells the bot
-//! * `feed`: what is new, put together once for everybody; `view`: its pieces; `sse`: the stream
+//! * `feed`: what is new, put together once for everyone; `view`: its pieces; `sse`: the stream
 //!   of them to one page
 //! * `queries`: games that are over; `replay`: a game played again; `notes`: challenges and events of
 //!   before; `view`: what the pages are told

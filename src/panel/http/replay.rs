@@ -13,7 +13,7 @@ pub(super) struct ReplayStep {
     pub(super) uci: String,
     pub(super) san: String,
     pub(super) fen: String,
-    /// The landing square of a capture and every neighbour that lost a man.
+    /// The landing square of a capture and every neighbour that lost a piece.
     pub(super) blast: Vec<String>,
     /// The square of a king in check.
     pub(super) check: Option<String>,

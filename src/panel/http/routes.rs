@@ -24,7 +24,7 @@ pub(super) fn router(site: AppState) -> Router {
         .with_state(site)
 }
 
-/// For everybody who reaches the port, from other machines too: nothing that tells of the games.
+/// For everyone who reaches the port, from other machines too: nothing that tells of the games.
 fn open() -> Router<AppState> {
     Router::new()
         .route("/assets/board/{file}", get(assets::board))
@@ -35,7 +35,7 @@ fn open() -> Router<AppState> {
         .route("/readyz", get(health::readyz))
 }
 
-/// To look at: for everybody on this machine, and from elsewhere with the password.
+/// To look at: for everyone on this machine, and from elsewhere with the password.
 fn guarded() -> Router<AppState> {
     Router::new()
         .route("/", get(assets::live))

@@ -19,13 +19,13 @@ use crate::panel::metrics::Metrics;
 use crate::panel::reload::Reload;
 use crate::panel::status_poller::StatusWatch;
 
-/// The pause after a failure of what the page shows, before it is begun anew.
+/// The pause after a failure of what the page shows, before it is restarted.
 const BREATH: Duration = Duration::from_secs(1);
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// Nobody can listen there.
+    /// No one can listen there.
     #[error("cannot listen at {address}: {source}")]
     Listen {
         address: SocketAddr,
@@ -69,7 +69,7 @@ pub struct Http {
 
 impl Http {
     /// Takes the port, within a runtime; none where the config wants no page. A password that cannot be read only
-    /// keeps everybody from steering, as long as nobody can come from another machine.
+    /// keeps everyone from steering, as long as no one can come from another machine.
     ///
     /// # Errors
     /// When there can be no page; says why.

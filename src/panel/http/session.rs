@@ -1,6 +1,6 @@
 //! The password of those who steer the bot over HTTP, and the sessions of those who gave it.
 //!
-//! It never reaches a log, an error or an answer. It is compared in constant time. Whoever knows it is
+//! It never reaches a log, an error or an answer. It is compared in constant time. Anyone who knows it is
 //! let in, however many guess meanwhile: it is too long to be guessed.
 
 use std::collections::VecDeque;
@@ -61,7 +61,7 @@ pub(super) enum LoginOutcome {
     Later,
 }
 
-/// The password and the sessions. Without a password nobody is ever let in.
+/// The password and the sessions. Without a password no one is ever let in.
 pub(super) struct Sessions {
     password: Option<SecretString>,
     kept: Mutex<SessionStore>,
@@ -90,7 +90,7 @@ impl fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    /// Nobody is let in.
+    /// No one is let in.
     pub(super) fn none() -> Self {
         Self {
             password: None,
@@ -137,7 +137,7 @@ impl Sessions {
         let Some(password) = &self.password else {
             return LoginOutcome::Wrong;
         };
-        // Before all else: nobody shall lock those out who know it.
+        // Before all else: no one shall lock those out who know it.
         if same(password, given) {
             return LoginOutcome::Right;
         }
@@ -154,7 +154,7 @@ impl Sessions {
         LoginOutcome::Wrong
     }
 
-    /// Begins a session for somebody who gave the password; gives back what names it.
+    /// Begins a session for someone who gave the password; gives back what names it.
     pub(super) fn begin_session(&self, now: Instant) -> Option<String> {
         use std::fmt::Write;
 

@@ -21,7 +21,7 @@ use super::auth::refusal;
 use super::live_updates::{Viewer, now};
 use super::view_state::{Section, ViewState, framed};
 
-/// After so much silence a comment is sent, so that nobody on the way gives the stream up.
+/// After so much silence a comment is sent, so that no one on the way gives the stream up.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// What a page wants to hear of.
@@ -65,7 +65,7 @@ pub(super) async fn live(
     let Some(place) = site.take_place() else {
         let text = "too many pages are open: close some, or wait";
         let refused = refusal(StatusCode::SERVICE_UNAVAILABLE, text);
-        // The place of its connection is for others: probes and whoever scrapes.
+        // The place of its connection is for others: probes and anyone who scrapes.
         return ([(header::CONNECTION, "close")], refused).into_response();
     };
     let (viewer, pictures) = site.feed().view(wanted.game.clone());

@@ -143,7 +143,7 @@ impl ViewBuilder {
         }
     }
 
-    /// The games under way and those that ended a moment ago; of those that somebody watches, all
+    /// The games under way and those that ended a moment ago; of those that someone watches, all
     /// moves and thoughts.
     pub(super) fn put_games(
         &mut self,

@@ -17,7 +17,7 @@ const THINKING: [f64; 12] = [
 ];
 /// What a game can be for us.
 const RESULTS: [&str; 4] = ["win", "draw", "loss", "none"];
-/// What a game ended as whose end nobody saw.
+/// What a game ended as whose end no one saw.
 const UNSEEN: &str = "unseen";
 /// Every word for what should not be.
 const FAULTS: [&str; 16] = [
@@ -51,7 +51,7 @@ const OVERHEAD: [f64; 12] = [
 
 /// The counters. Clones count together.
 ///
-/// Whatever can be counted is there from the start and stands at nought: a monitoring system sees a
+/// Whatever can be counted is there from the start and stands at zero: a monitoring system sees a
 /// counter grow only between two looks, so that the first of a kind, such as the first game lost on
 /// time, would otherwise go by unseen.
 #[derive(Clone, Debug)]
@@ -128,7 +128,7 @@ impl Counters {
         counted
     }
 
-    /// Sets whatever can happen to nought.
+    /// Sets whatever can happen to zero.
     fn begin(&self) {
         let over = Status::ALL.iter().filter(|status| status.is_over());
         for status in over.map(|status| status.as_str()).chain([UNSEEN]) {

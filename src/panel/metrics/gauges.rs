@@ -1,4 +1,4 @@
-//! How things are, read when somebody asks.
+//! How things are, read when someone asks.
 
 use std::fmt;
 

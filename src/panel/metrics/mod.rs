@@ -1,6 +1,6 @@
 //! What a monitoring system asks for, in the text that `OpenMetrics` lays down.
 //!
-//! What happens is counted from the bot's news by a task that nobody waits for; how things are is
+//! What happens is counted from the bot's news by a task that no one waits for; how things are is
 //! read at the scrape from what is known already. A scrape asks the bot nothing.
 //!
 //! * `counted`: what happens; `observed`: how things are; `process`: what the system says

@@ -6,7 +6,7 @@ use crate::practice::api_error::ApiError;
 
 use super::ArenaPlan;
 
-/// What somebody says at the door.
+/// What someone says at the door.
 #[derive(Clone, Debug, Default)]
 pub(in crate::practice) struct EntryRequest {
     pub(in crate::practice) password: Option<String>,
@@ -24,7 +24,7 @@ pub(in crate::practice) struct Applicant<'a> {
 }
 
 impl ArenaPlan {
-    /// What the server says of somebody before it knocks: each condition, and whether it is met.
+    /// What the server says of someone before it knocks: each condition, and whether it is met.
     pub(in crate::practice) fn verdicts(&self, who: &Applicant<'_>) -> Vec<(String, bool)> {
         let mut verdicts = Vec::new();
         if !self.bots_allowed {
@@ -39,7 +39,7 @@ impl ArenaPlan {
         verdicts
     }
 
-    /// Lets somebody in, or says why not. Who was in before need not say the password again.
+    /// Lets someone in, or says why not. Who was in before need not say the password again.
     pub(in crate::practice) fn admit(
         &self,
         who: &Applicant<'_>,

@@ -3,7 +3,7 @@
 //! * `plan`: what an arena is like
 //! * `entry`: whom it lets in
 //! * `field`: who is in it, who is paired with whom, what they scored; told the time
-//! * `host`: opens arenas and asks partners in, for whoever holds the server
+//! * `host`: opens arenas and asks partners in, for anyone who holds the server
 
 mod eligibility;
 mod plan;

@@ -1,4 +1,4 @@
-//! Arenas for whoever holds the server: opened, filled with partners, looked at.
+//! Arenas for anyone who holds the server: opened, filled with partners, looked at.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub struct ArenaReport {
     pub players: Vec<ArenaPlayer>,
 }
 
-/// Somebody who is or was in an arena.
+/// Someone who is or was in an arena.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArenaPlayer {
     /// The id of the account.

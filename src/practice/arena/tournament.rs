@@ -13,11 +13,11 @@ use super::{ArenaPlan, EntryRequest};
 
 /// So many seconds it is believed that a player is there.
 const HERE: u64 = 60;
-/// Players are paired so many seconds after somebody can be.
+/// Players are paired so many seconds after someone can be.
 const PAIRING: u64 = 2;
 /// So many seconds a player who left must wait before it comes back, for each time that it left.
 const PAUSE: u64 = 10;
-/// Nobody is paired in the last seconds: so many at least.
+/// No one is paired in the last seconds: so many at least.
 const LAST_SECONDS: u64 = 30;
 
 /// How far an arena has come.
@@ -39,7 +39,7 @@ impl ArenaStage {
     }
 }
 
-/// Somebody who is or was in it.
+/// Someone who is or was in it.
 #[derive(Clone, Debug, Default)]
 pub(in crate::practice) struct Entrant {
     /// Lives inside the server, so it is always there.
@@ -96,7 +96,7 @@ impl Tournament {
         self.players.get(user).is_some_and(|player| !player.out)
     }
 
-    /// Whether nobody is paired any more.
+    /// Whether no one is paired any more.
     pub(in crate::practice) fn is_closed(&self, now: Millis) -> bool {
         let last = LAST_SECONDS.max(u64::from(self.plan.limit / 2).min(120));
         self.stage == ArenaStage::Finished || self.ends - now < self.timing.seconds(last)
@@ -165,7 +165,7 @@ impl Tournament {
         }
     }
 
-    /// When [`Field::tick`] has something to do next.
+    /// When [`Tournament::tick`] has something to do next.
     pub(in crate::practice) fn next_due(&self) -> Option<Millis> {
         match self.stage {
             ArenaStage::Created => Some(self.begins),

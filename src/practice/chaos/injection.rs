@@ -56,9 +56,9 @@ pub enum Channel {
 /// What the whole server does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerFault {
-    /// Every socket drops, and nobody is let in for a while; then all clocks have been given time.
+    /// Every socket drops, and no one is let in for a while; then all clocks have been given time.
     Restart {
-        /// How long nobody is let in.
+        /// How long no one is let in.
         down: Duration,
         /// What each player is given.
         bonus: Duration,
@@ -80,7 +80,7 @@ pub enum ServerFault {
     ClockJump { by: Duration },
     /// The event stream announces games that are nothing new.
     Announce(Announcement),
-    /// So many games begin at once, without anybody asking the client.
+    /// So many games begin at once, without anyone asking the client.
     Burst { games: usize },
     /// A challenge that is cancelled before the client can accept becomes a game all the same.
     Ghost,

@@ -7,7 +7,7 @@ use super::{
     OpponentBehavior, ServerFault, StreamFault, Trigger,
 };
 
-/// How often a kind is drawn: usual faults, those that everybody feels, and the rarest.
+/// How often a kind is drawn: usual faults, those that everyone feels, and the rarest.
 const USUAL: u32 = 12;
 const WIDE: u32 = 5;
 const RARE: u32 = 3;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::kind::{Dice, DrawnFault, FaultKind, kinds};
 use super::{OpponentBehavior, Trigger};
 
-/// What strikes everybody comes at most so often, in seconds of Lichess: a client may open its
+/// What strikes everyone comes at most so often, in seconds of Lichess: a client may open its
 /// event stream twenty times in ten minutes.
 const WIDE_SPACING: f64 = 60.0;
 /// The most faults that a plan holds.
@@ -63,7 +63,7 @@ impl FaultMix {
         }
     }
 
-    /// How far apart things are that strike everybody.
+    /// How far apart things are that strike everyone.
     pub(super) fn spacing(&self) -> Duration {
         Duration::from_secs_f64(WIDE_SPACING) / self.speed.max(1)
     }

@@ -1,7 +1,7 @@
-//! Misbehaviour on request, for proving a client: off unless somebody asks.
+//! Misbehaviour on request, for proving a client: off unless someone asks.
 //!
-//! A [`Fault`] is what goes wrong with one request, a [`Mess`] what goes wrong on an open stream, a
-//! [`Havoc`] what the whole server does, a [`Mood`] how an opponent behaves. A [`Strike`] brings one
+//! A [`PlayerFault`] is what goes wrong with one request, a [`StreamFault`] what goes wrong on an open stream, a
+//! [`ServerFault`] what the whole server does, a [`OpponentBehavior`] how an opponent behaves. A [`Trigger`] brings one
 //! of them down at a phase of a game. Scripts come from a file, mixes from a seed; every fault is
 //! bounded, and each that strikes is counted. Nothing here decides what is right: that is `attribution`.
 

@@ -24,7 +24,7 @@ struct Inner {
     /// Gives every new game its plan.
     mix: Option<FaultMix>,
     begun: u64,
-    /// When something last struck everybody at once.
+    /// When something last struck everyone at once.
     wide: Option<Instant>,
     struck: BTreeMap<String, u64>,
 }
@@ -175,7 +175,7 @@ impl Inner {
         *self.struck.entry(name).or_default() += 1;
     }
 
-    /// What strikes everybody is spaced, or the faults of many games would add up to a server that
+    /// What strikes everyone is spaced, or the faults of many games would add up to a server that
     /// is never there.
     fn may_strike_all(&mut self, spacing: Duration) -> bool {
         let now = Instant::now();

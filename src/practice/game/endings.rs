@@ -145,7 +145,7 @@ impl ServerGame {
         self.presence[side.index()].desert(now);
     }
 
-    /// The server was away: nobody could be there, and both clocks have been given time.
+    /// The server was away: no one could be there, and both clocks have been given time.
     pub(crate) fn excuse(&mut self, bonus: Duration, now: Millis) {
         if self.is_playing() {
             self.presence
@@ -213,7 +213,7 @@ impl ServerGame {
         Some(self.clock.flag_due()? + self.setup.timing.flag_grace)
     }
 
-    /// When [`Round::tick`] has something to do next.
+    /// When [`ServerGame::tick`] has something to do next.
     pub(crate) fn next_due(&self) -> Option<Millis> {
         if !self.is_playing() {
             return None;

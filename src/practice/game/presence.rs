@@ -78,7 +78,7 @@ impl Presence {
         self.left_the_page = true;
     }
 
-    /// Nobody could be there until now.
+    /// No one could be there until now.
     pub(super) fn excuse(&mut self, now: Millis) {
         if self.away_since.is_some() {
             self.away_since = Some(now);

@@ -12,7 +12,7 @@ pub(crate) struct Played {
     pub(crate) san: String,
     /// The position after it.
     pub(crate) fen: String,
-    /// The landing square of a capture and every neighbour that lost a man.
+    /// The landing square of a capture and every neighbour that lost a piece.
     pub(crate) blast: Vec<Square>,
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct GameSpec {
 /// What the referee has to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GameChange {
-    /// A line for everybody in the game.
+    /// A line for everyone in the game.
     State(GameState),
     /// A remark of the server in the players' room.
     Remark(&'static str),
@@ -176,7 +176,7 @@ impl ServerGame {
         self.turn_since
     }
 
-    /// Who aborted, resigned or claimed; whose flag fell. Nobody where the board decided.
+    /// Who aborted, resigned or claimed; whose flag fell. No one where the board decided.
     pub(crate) fn ended_by(&self) -> Option<Color> {
         self.ended_by
     }

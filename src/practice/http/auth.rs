@@ -52,7 +52,7 @@ pub(super) async fn authenticate(
     response
 }
 
-/// Who is calling, where that may be anybody.
+/// Who is calling, where that may be anyone.
 pub(super) fn caller_of(state: &ServerState, headers: &HeaderMap) -> Option<Caller> {
     let (caller, _) = identify(state, headers, &[]).ok()?;
     Some(caller)

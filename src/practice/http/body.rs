@@ -1,5 +1,5 @@
 //! The body of a stream: lines as they come, an empty line after silence, and the faults that a
-//! test asked for. When the reader goes, the house is told.
+//! test asked for. When the reader goes, the server state is told.
 
 use std::io;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl StreamOwner {
     }
 }
 
-/// A stream that somebody reads; tells the house when it is dropped.
+/// A stream that someone reads; tells the server state when it is dropped.
 struct OpenStream {
     shared: Arc<SharedServer>,
     mailbox: Arc<Outbox>,

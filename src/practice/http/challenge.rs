@@ -1,4 +1,4 @@
-//! Challenges: the form read and checked, then handed to the house.
+//! Challenges: the form read and checked, then handed to the server state.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};

@@ -1,4 +1,4 @@
-//! Stands before everything else: writes down every call, and carries out the faults that somebody
+//! Stands before everything else: writes down every call, and carries out the faults that someone
 //! asked for.
 
 use axum::Extension;

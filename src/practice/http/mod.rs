@@ -1,4 +1,4 @@
-//! The Bot API over HTTP: reads requests, asks the house, writes what it says.
+//! The Bot API over HTTP: reads requests, asks the server state, writes what it says.
 //!
 //! Decides nothing about chess or challenges.
 

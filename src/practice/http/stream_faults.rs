@@ -157,7 +157,7 @@ impl StreamSender {
     }
 }
 
-/// The same line with fields that nobody knows.
+/// The same line with fields that no one knows.
 fn noisy(line: &str) -> Option<String> {
     let Ok(Value::Object(mut object)) = serde_json::from_str(line) else {
         return None;

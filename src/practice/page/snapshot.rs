@@ -237,7 +237,7 @@ impl ClockJson {
     }
 }
 
-/// Where every man can go, and which of these moves promote.
+/// Where every piece can go, and which of these moves promote.
 fn legal_moves(position: &Position) -> (BTreeMap<String, Vec<String>>, Vec<String>) {
     let mut legal: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut promotions = Vec::new();

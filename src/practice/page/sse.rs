@@ -55,7 +55,7 @@ pub(super) fn for_visitor(shared: Arc<SharedServer>, visitor: Arc<Visitor>) -> R
     })
 }
 
-/// The page of somebody who watches a game.
+/// The page of someone who watches a game.
 pub(super) fn for_spectator(shared: Arc<SharedServer>, id: String) -> Response {
     respond(OpenStream {
         changes: shared.watch(&id),

@@ -1,4 +1,4 @@
-//! The people at the page: each has a ticket that nobody else knows, an account, and one game or
+//! The people at the page: each has a ticket that no one else knows, an account, and one game or
 //! challenge at a time.
 
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use crate::practice::wire::Variant;
 /// Tickets that are kept; the oldest goes first.
 const MOST: usize = 256;
 
-/// Somebody at the page.
+/// Someone at the page.
 #[derive(Debug)]
 pub(super) struct Visitor {
     pub(super) user: String,
@@ -36,7 +36,7 @@ impl Visitor {
     }
 }
 
-/// Everybody at the page.
+/// Everyone at the page.
 #[derive(Debug, Default)]
 pub(super) struct Visitors(Mutex<Tickets>);
 

@@ -252,7 +252,7 @@ mod tests {
 
     const MB: u64 = 1024;
 
-    /// A report of so many games that nobody is to blame for, and so many excused ones.
+    /// A report of so many games that no one is to blame for, and so many excused ones.
     fn report(good: usize, excused: usize) -> SoakReport {
         let game = |number| GameReport {
             number,

@@ -132,7 +132,7 @@ impl SparringTask {
         });
     }
 
-    /// Games of this account that nobody plays yet.
+    /// Games of this account that no one plays yet.
     fn new_games(&self, at: &mut HashSet<String>) -> Vec<String> {
         let running: HashSet<String> = self.shared.see(|state, _| {
             state

@@ -1,4 +1,4 @@
-//! Arenas in the house: opened, joined, left, and their games begun and counted.
+//! Arenas in the server state: opened, joined, left, and their games begun and counted.
 
 use crate::practice::account::Account;
 use crate::practice::api_error::ApiError;
@@ -86,7 +86,7 @@ impl ServerState {
         Ok(())
     }
 
-    /// Arenas that somebody is not in yet are joined so often an hour and a day.
+    /// Arenas that someone is not in yet are joined so often an hour and a day.
     fn spend_first_join(&mut self, user: &str, now: Millis) -> Result<(), ApiError> {
         let account = self
             .accounts

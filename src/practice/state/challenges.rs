@@ -254,7 +254,7 @@ impl ServerState {
         }
     }
 
-    /// Somebody keeps the challenge alive from now on.
+    /// Someone keeps the challenge alive from now on.
     pub(crate) fn keep_challenge(&mut self, id: &str) {
         if let Some(challenge) = self.challenges.get_mut(id) {
             challenge.keepers += 1;
@@ -269,7 +269,7 @@ impl ServerState {
         }
     }
 
-    /// Marks what nobody keeps alive as offline, without a word to anybody, and drops the oldest.
+    /// Marks what no one keeps alive as offline, without a word to anyone, and drops the oldest.
     pub(super) fn sweep_challenges(&mut self, now: Millis) {
         let timing = self.timing;
         for challenge in self.challenges.values_mut() {

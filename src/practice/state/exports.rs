@@ -11,7 +11,7 @@ use crate::rules::Color;
 
 use super::ServerState;
 
-/// The last half-moves of a game under way, withheld so that nobody cheats with them.
+/// The last half-moves of a game under way, withheld so that no one cheats with them.
 const WITHHELD: usize = 3;
 /// Moves that a game's length is estimated by.
 const ESTIMATED_MOVES: u32 = 40;
@@ -114,7 +114,7 @@ fn player(round: &ServerGame, side: Color) -> ExportPlayer {
     }
 }
 
-/// The moves that are shown to anybody, in SAN.
+/// The moves that are shown to anyone, in SAN.
 fn shown(round: &ServerGame) -> Vec<&str> {
     let record = round.record();
     let withheld = if round.is_playing() { WITHHELD } else { 0 };

@@ -145,7 +145,7 @@ impl ServerState {
         Ok((&table.round, side))
     }
 
-    /// Does something in a game as `user`, and tells everybody what came of it.
+    /// Does something in a game as `user`, and tells everyone what came of it.
     pub(crate) fn act(
         &mut self,
         user: &str,
@@ -227,7 +227,7 @@ impl ServerState {
         })
     }
 
-    /// The side of the client in a game: the bot that does not live here, failing that whoever
+    /// The side of the client in a game: the bot that does not live here, failing that anyone who
     /// does not.
     pub(crate) fn client_side(round: &ServerGame) -> Option<Color> {
         let visits = |side: &Color| !round.seat(*side).task;

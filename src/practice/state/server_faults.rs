@@ -1,4 +1,4 @@
-//! What the whole server can do to a client besides its duty, when somebody asks for it.
+//! What the whole server can do to a client besides its duty, when someone asks for it.
 
 use std::time::Duration;
 
@@ -152,7 +152,7 @@ impl ServerState {
         self.tell(&user, &EventLine::GameStart { game });
     }
 
-    /// `from` and `user` find themselves in a game that nobody accepted.
+    /// `from` and `user` find themselves in a game that no one accepted.
     pub(crate) fn begin_unasked(
         &mut self,
         from: &str,

@@ -62,7 +62,7 @@ pub(crate) struct GameProgress {
     pub(crate) ply: usize,
 }
 
-/// Rules of the house that Lichess has and a practice ground may do without.
+/// Rules of the server state that Lichess has and a practice ground may do without.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerRules {
     /// Games that a bot may play against other bots in a day.
@@ -149,7 +149,7 @@ impl ServerState {
         self.tokens.insert(token.to_owned(), grant);
     }
 
-    /// A token nobody can guess.
+    /// A token no one can guess.
     pub(crate) fn new_token(&mut self) -> String {
         format!("lip_{}", self.letters(20))
     }
@@ -279,7 +279,7 @@ impl ServerState {
         self.tick_arenas(now);
     }
 
-    /// When [`House::tick`] has something to do next.
+    /// When [`ServerState::tick`] has something to do next.
     pub(crate) fn next_due(&self) -> Option<Millis> {
         let games = self
             .tables

@@ -1,4 +1,4 @@
-//! The house in virtual time, without a socket.
+//! The server state in virtual time, without a socket.
 
 use serde_json::Value;
 

@@ -14,7 +14,7 @@ fn at(fen: &str) -> Position {
     Position::from_fen(fen).unwrap()
 }
 
-/// The shared tables of three and four men, if they are there.
+/// The shared tables of three and four pieces, if they are there.
 fn shared() -> Option<PathBuf> {
     let shared = std::env::var_os("MEGATON_SHARED").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared")),

@@ -116,7 +116,7 @@ impl Checkpoint {
         Ok(Checkpoint { head, model, adam })
     }
 
-    /// Whether a training may go on from here; the text says why not.
+    /// Whether a training may continue from here; the text says why not.
     pub(super) fn fits(
         &self,
         hyperparameters: &Hyperparameters,

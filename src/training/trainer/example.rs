@@ -31,7 +31,7 @@ pub(super) fn sigmoid(output: f32) -> f32 {
     1.0 / (1.0 + (-output).exp())
 }
 
-/// The inputs that are on, one a man.
+/// The inputs that are on, one a piece.
 pub(super) type Inputs = ArrayVec<usize, 32>;
 
 /// One position to learn from.

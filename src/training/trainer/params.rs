@@ -9,7 +9,7 @@ use crate::engine::nnue::{Layout, QA, QB, Shape};
 pub(super) const WIDTH: usize = 32;
 /// No weight grows beyond: times an activation it must fit 16 bits once quantised.
 const LARGEST_WEIGHT: f32 = 1.98;
-/// The range in which feature weights begin. Some twenty men on the board spread a hidden unit over
+/// The range in which feature weights begin. Some twenty pieces on the board spread a hidden unit over
 /// the part of the activation that has a slope.
 const FEATURE_SPREAD: f32 = 0.1;
 /// Where feature biases begin: a little above 0, so that most units start alive.
@@ -54,7 +54,7 @@ pub(super) struct ParamRule {
     pub(super) limit: f32,
 }
 
-/// The four kinds, in the order of [`Numbers::kinds`] and of the net's file.
+/// The four kinds, in the order of [`Params::kinds`] and of the net's file.
 pub(super) const RULES: [ParamRule; 4] = [
     ParamRule {
         decays: true,
@@ -75,7 +75,7 @@ pub(super) const RULES: [ParamRule; 4] = [
 ];
 
 const _: () = {
-    // The 32 men there can be, and the bias, stay within 16 bits; so does an output weight times 1.
+    // The 32 pieces there can be, and the bias, stay within 16 bits; so does an output weight times 1.
     assert!(LARGEST_WEIGHT * QA as f32 * 33.0 < i16::MAX as f32);
     assert!(LARGEST_WEIGHT * QB as f32 * QA as f32 + 127.5 < i16::MAX as f32);
 };

@@ -4,10 +4,10 @@ use super::super::{GameResult, Sample};
 use super::dataset::Dataset;
 use crate::rules::{Color, Position, Role};
 
-/// What a man is worth, pawn to king.
+/// What a piece is worth, pawn to king.
 const VALUES: [i32; 6] = [100, 200, 230, 350, 600, 0];
 
-/// Positions of random games in which nobody is in check, with both kings.
+/// Positions of random games in which no one is in check, with both kings.
 pub(super) fn positions(seed: u64, count: usize) -> Vec<Position> {
     let mut chance = fastrand::Rng::with_seed(seed);
     let mut found = Vec::with_capacity(count);
@@ -30,7 +30,7 @@ pub(super) fn positions(seed: u64, count: usize) -> Vec<Position> {
     found
 }
 
-/// White's men less Black's, in centipawns.
+/// White's pieces less Black's, in centipawns.
 pub(super) fn material(position: &Position) -> i32 {
     let count = |side, role: Role| position.by_piece(side, role).count() as i32;
     Role::ALL

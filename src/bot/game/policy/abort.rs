@@ -1,6 +1,6 @@
 //! Games that do not begin: the opponent owes the first move.
 //!
-//! Nobody else watches over the first move of a challenge: without an abort the seat would be lost
+//! No one else watches over the first move of a challenge: without an abort the slot would be lost
 //! for a day. Arenas watch themselves, and games without a clock have time. An abort is possible
 //! while fewer than two moves were made; one that is refused means that we missed a move.
 

@@ -70,7 +70,7 @@ impl GameMachine {
         let (ply, our_turn) = (self.ply(), self.is_our_turn());
         let draws = &mut self.policies.draws;
         if draws.made > 0 && draws.last.is_none() {
-            // After a restart nobody knows when the last one was made.
+            // After a restart no one knows when the last one was made.
             draws.last = Some(ply);
         }
         let appeared = flag && !draws.flag;

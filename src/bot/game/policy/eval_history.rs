@@ -1,7 +1,7 @@
 //! What our searches said of our last moves: how often in a row the game was level, no better than
 //! level, or lost.
 //!
-//! A move that was not searched says nothing about a draw, and it breaks a row of lost ones: nobody
+//! A move that was not searched says nothing about a draw, and it breaks a row of lost ones: no one
 //! resigns on a guess. A ply counts once, however often its move was chosen anew.
 
 use std::time::Instant;
@@ -51,7 +51,7 @@ impl EvalHistory {
 }
 
 impl GameMachine {
-    /// What our searches said so far, for whoever takes this game up again.
+    /// What our searches said so far, for anyone who takes this game up again.
     pub fn eval_history(&self) -> EvalHistory {
         self.policies.eval_history
     }

@@ -43,7 +43,7 @@ use crate::rules::Color;
 /// With time added after each move, so much less of it is little.
 const INCREMENT_HELPS: u32 = 6;
 
-/// What the table remembers about all this.
+/// What the game state machine remembers about all this.
 #[derive(Debug)]
 pub(in crate::bot::game) struct Manners {
     eval_history: EvalHistory,

@@ -1,8 +1,8 @@
 //! An opponent who left: what may be claimed, and when.
 //!
-//! The server counts down and says so about every five seconds; at nought the game may be claimed
-//! while it is the opponent's turn. Whoever comes back early is not announced: the messages just
-//! stop, so news gets old. A nought heard on our turn is used once our move stands. A yes proves
+//! The server counts down and says so about every five seconds; at zero the game may be claimed
+//! while it is the opponent's turn. Anyone who comes back early is not announced: the messages just
+//! stop, so news gets old. A zero heard on our turn is used once our move stands. A yes proves
 //! nothing, and some games cannot be claimed at all: after a few in vain it is left at that.
 
 use std::time::Instant;

@@ -27,7 +27,7 @@ impl ResignPolicy {
 impl GameMachine {
     /// Our move stands: whether the game is worth going on with.
     pub(super) fn resign_if_lost(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        // A pause goes on though the game does too: the server may have asked for it, or may be about to.
+        // A pause continues though the game does too: the server may have asked for it, or may be about to.
         let before = self.policies.resigning.asked.take();
         let before = before.filter(|(_, asked)| asked.goes_on(now));
         if !self.is_given_up(now) {

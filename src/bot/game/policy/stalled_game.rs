@@ -1,7 +1,7 @@
-//! Games in which nothing happens any more: they are kept, but not on a seat of their own.
+//! Games in which nothing happens any more: they are kept, but not on a slot of their own.
 //!
 //! A game can get into a state in which it can be neither played, aborted nor resigned, and the
-//! server keeps it for weeks. Once whoever is to move should have lost on time long ago, or no abort
+//! server keeps it for weeks. Once anyone who is to move should have lost on time long ago, or no abort
 //! helps, the house is told, and told again should the game come back to life.
 
 use std::time::Instant;
@@ -32,7 +32,7 @@ impl GameMachine {
         self.policies.stalled.told
     }
 
-    /// A state was read: from now on somebody's clock runs.
+    /// A state was read: from now on someone's clock runs.
     pub(super) fn watch_progress(&mut self, glance: Glance, out: &mut Vec<GameEffect>) {
         let moved = glance.change != MoveListChange::Same;
         if moved && std::mem::take(&mut self.policies.stalled.told) {
@@ -44,7 +44,7 @@ impl GameMachine {
         });
     }
 
-    /// How long whoever is to move can take at the most.
+    /// How long anyone who is to move can take at the most.
     fn flag_falls_within(&self) -> Option<std::time::Duration> {
         let (setup, shown) = (self.setup.as_ref()?, self.shown.as_ref()?);
         if !setup.clocked || self.ply() < FIRST_PLIES {

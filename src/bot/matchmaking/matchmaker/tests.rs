@@ -31,7 +31,7 @@ fn user(name: &str) -> UserId {
     UserId::new(name)
 }
 
-/// Nobody is avoided and everything is allowed, unless said otherwise.
+/// No one is avoided and everything is allowed, unless said otherwise.
 struct Town {
     state: BotState,
     avoided: Vec<&'static str>,
@@ -64,7 +64,7 @@ impl Directory for Town {
     }
 }
 
-/// A maker with a clock, a town around it and a lobby of one seat.
+/// A maker with a clock, a town around it and a account state of one slot.
 struct World {
     matchmaker: Matchmaker,
     begun: Instant,
@@ -416,7 +416,7 @@ fn a_silent_challenge_is_withdrawn_and_rests() {
         [MatchmakingEffect::Withdraw]
     );
     assert_eq!(world.pass(Duration::from_secs(1)), []);
-    // The lobby has withdrawn it.
+    // The account state has withdrawn it.
     (world.held, world.spare) = (false, 1);
     assert_eq!(
         world.pass(Duration::from_secs(1)),
@@ -464,7 +464,7 @@ fn an_incoming_challenge_takes_the_seat_and_nobody_is_blamed() {
     let mut world = World::enabled();
     let offer = world.next_offer();
     world.handle(MatchmakingEvent::Created(Box::new(challenge("c", &offer))));
-    // The lobby withdrew it and gave the seat to somebody who came.
+    // The account state withdrew it and gave the slot to someone who came.
     (world.held, world.games) = (false, 1);
     assert_eq!(
         world.handle(MatchmakingEvent::Tick),

@@ -14,7 +14,7 @@ use crate::engine::tablebase::{Dtz, TablebaseProbe, Tablebases};
 use crate::engine::tt::TranspositionTable;
 use crate::rules::{Color, Game};
 
-/// Tables that say the same of every position of so many men at most.
+/// Tables that say the same of every position of so many pieces at most.
 #[derive(Clone, Copy, Debug)]
 struct Fake {
     men: usize,
@@ -206,7 +206,7 @@ fn tables_that_know_nothing_change_nothing() {
     }
 }
 
-/// Its `wdl` complains about castling rights and too many men.
+/// Its `wdl` complains about castling rights and too many pieces.
 #[test]
 fn nobody_asks_about_a_position_that_can_castle() {
     let castles = "r3k3/8/8/3p4/4P3/8/8/R3K2R w KQq - 0 1";
@@ -221,6 +221,6 @@ fn the_largest_tables_wait_for_depth() {
     let (_, some) = think(TAKES, 5, Some(deep(4)));
     let (_, none) = think(TAKES, 5, Some(deep(50)));
     assert!(all > some, "{all} {some}");
-    // Only those of fewer men than the largest are asked.
+    // Only those of fewer pieces than the largest are asked.
     assert!(none < all, "{none} {all}");
 }

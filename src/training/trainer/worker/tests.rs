@@ -166,7 +166,7 @@ fn each_view_and_each_output_bucket_gets_a_gradient_of_its_own() {
     let mut worker = Worker::new(shape);
     let start = sample(&Position::default(), 300, 2, false);
     worker.learn(&model, [Example::of(&start, shape, AIM)].into_iter(), 1.0);
-    // 32 men: the last bucket. Both halves of it have learned, and no other bucket.
+    // 32 pieces: the last bucket. Both halves of it have learned, and no other bucket.
     for (bucket, lanes) in worker.gradient.output_weights.chunks(2).enumerate() {
         let has_learned = lanes.iter().all(|lane| *lane != SimdLane::ZERO);
         assert_eq!(has_learned, bucket == 7);

@@ -96,7 +96,7 @@ proptest! {
                 }
             }
             if let Some(at) = world.matchmaker.next_timeout() {
-                // Whoever wakes it then gets on; it never asks to be woken for nothing.
+                // Anyone who wakes it then gets on; it never asks to be woken for nothing.
                 let until = at.saturating_duration_since(world.begun + world.passed);
                 prop_assert!(until <= Duration::from_secs(2 * 3600));
             }
