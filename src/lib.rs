@@ -1,7 +1,7 @@
 //! Megaton: a Lichess bot that plays atomic chess, and the engine inside it.
 //!
-//! The rooms of the house, highest floor first; a room may use the floors below its own only.
-//! `docs/architecture.md` is the plan.
+//! The modules are listed by layer, highest first; a module may use only the layers below its own.
+//! `docs/architecture.md` has the map and the glossary.
 
 pub mod match_runner;
 #[cfg(unix)]

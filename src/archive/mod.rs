@@ -1,19 +1,19 @@
-//! Keeps what was: every game, every challenge, every event that mattered, for good.
+//! The archive: every game, challenge and notable event, in a SQLite file of its own.
 //!
-//! Plain records in and out, apart from what the bot must not forget (`store`), so that a broken
-//! archive never costs the ledger. The room decides nothing, no game ever waits for it, and it never
-//! deletes or replaces a file that it cannot read.
+//! Plain records in and out. It is separate from the bot's state (`store`), so a broken archive never
+//! costs the quota. It makes no decisions, never blocks a game, and never deletes or replaces a file
+//! that it cannot read.
 //!
-//! * `record`: what is kept; `calendar`: its moments as dates
-//! * `disk`: the file, for anyone who writes; `reader`: the same for anyone who looks things up, by a
-//!   `filter`; `notes`: challenges and events among it
-//! * `schema`: the tables; `rows`, `packed` and `words`: how records stand in them
-//! * `stats`: what games add up to; `rating`: ours from game to game; `opponents`: against whom; `why`:
-//!   what games were lost on the clock through
-//! * `pgn`: games as other programs read and write them; `merge`: one that is known already
-//! * `clerk`: the thread at the file; `review`: what a second look found; `day`: a day in numbers
-//! * `prune`: what is let go of, a step at a time
-//! * `error`: what can be wrong, in the operator's words
+//! * `record`: the record types; `dates`: timestamps as UTC dates
+//! * `database`: the file opened for writing; `reader`: the file opened for reading, by `filter`;
+//!   `event_queries`: pages of challenges and events
+//! * `schema`: the tables and their migrations; `rows`, `move_codec`, `sql_enums`: records as columns
+//! * `stats`: totals; `rating`: our rating game by game; `opponents`: totals per opponent;
+//!   `time_loss`: why a game was lost on time
+//! * `pgn`: PGN in and out; `merge`: importing a game that is already known
+//! * `writer`: the thread that owns the file; `review`: results of the analysis; `day`: daily summary
+//! * `prune`: deletes old data in short steps
+//! * `error`: errors in the operator's words
 
 mod database;
 pub mod dates;

@@ -1,37 +1,29 @@
-//! Plays: which challenges are taken, one task a game, every move that is owed.
+//! The bot: decides which challenges to accept, runs one task per game, and delivers every move.
 //!
-//! A functional core in an imperative shell. What a game or a challenge asks for is decided by plain
-//! structs with plain functions, which know no network, no clock and no engine; the tasks feed them
-//! and carry out what they say.
+//! A functional core in an imperative shell. Plain structs with plain functions decide; they know no
+//! network, no clock and no engine. Tasks feed them events and run the effects that they return.
 //!
-//! The core:
-//! * `table`: one game, from the lines of its stream to what is to be done
-//! * `account`: challenges and slots; `challenge`: the verdict on one challenge; `lists`: who is
-//!   blocked, allowed, welcome
-//! * `clock`: the server's clock; `overhead`: what a move costs on the way to the server; `allot`:
-//!   from both to the limits of a search
-//! * `settings`: the operator's rules and the bot's own waiting times
-//! * `chat`: what is said in a game, but for its `chat_queue`, the task that says it
-//! * `shutdown`: how the bot ends; `control` and `status`: what an operator may tell and ask it
-//! * `quota`: what may be spent in a day; `guard`: when rated games pause
-//! * `matchmaking`: games that the bot looks for itself; `arena`: arenas that it joins, but for the
-//!   `steward`, who makes the calls
-//! * `missed`: games that ended while no one looked, but for the `seeker`, who looks them up
+//! Pure:
+//! * `game`: one game, from the lines of its stream to moves; its policies, clock and time budget
+//! * `account`: challenges, slots and running games; `challenge_policy`: accept or decline a challenge
+//! * `player_lists`: blocked, allowed and favoured players
+//! * `quota`: what Lichess lets a bot spend in a day; `rating_guard`: pauses rated games after losses
+//! * `matchmaking`: challenges of our own; `arena`: tournaments; `backfill`: games that ended unseen
+//! * `chat`: greetings and answers; `shutdown`: how the bot ends
+//! * `control`, `status`: what an operator can request and see; `settings`: rules and timing
 //!
-//! Between core and shell: `state`, what the bot knows beyond one game, kept in the store.
+//! Shared state: `state` (persistent, written through to `store`), `game_registry` (running games),
+//! `eval_cache` (evaluations of games left for now), `event_log` (everything that happened, in memory).
 //!
-//! The shell:
-//! * `run`: the bot from its start; `event_loop`: the task at the door; `api_queue`: the calls it makes
-//! * `account_stream`: the account's event stream; `health`: whether token and account are still good
-//! * `player`: the task of one game; `feed`: that game's stream; `voice`: what the player says
-//! * `orders`: an operator's commands carried out, `intervention` those about single games and
-//!   people, `blocked` whom they block; `alarm`: what an operator should look at;
-//!   `event_log`: the full record for those who read; `minutes`: what a player writes into it;
-//!   `registry`: the games that run; `shelf`: what was thought of those that were left; `upkeep`: alarms about what is remembered
-//! * `limited`: calls refused for the rate, written down
-//! * `archiver`: those who work for the archive, beside all this
-//! * `answer`: from the outcome of a call to what the core cares about
-//! * `report`: what those who listen are told
+//! Tasks:
+//! * `run`: start-up and exit; `event_loop`: the account's task; `api_queue`: its API calls
+//! * `event_stream`: the account's event stream, supervised; `account_check`: token and account
+//! * `game::task`: one game's task; `game::stream`: its supervised stream
+//! * `commands`: an operator's commands; `blocklist`: accounts blocked by command
+//! * `events`: the event bus; `alerts`: what needs an operator; `rate_limit_log`: 429s in the event log
+//! * `archiver`: from the event log to the archive; `background`: side tasks of the event loop
+//! * `supervisor`: restarts a task that panicked; `instance_lock`: one process per account
+//! * `call_outcome`: an API result as the core sees it
 
 pub mod arena;
 pub mod chat;

@@ -1,9 +1,8 @@
-//! The command line: what can be asked of the program, one file a command; the commands that
-//! speak to a running bot share `remote`.
+//! The command line: one file a command. Commands that talk to a running bot share `control_commands`.
 //!
-//! A command reads its arguments, puts the rooms of the library together and says what came of it
-//! on stdout; logs and complaints go to stderr. Exit status 0 is success, 1 a failure at work,
-//! 2 a command line, config or account that cannot work as it stands; a command may have more.
+//! A command reads its arguments, wires library modules together and prints results on stdout; logs and
+//! errors go to stderr. It holds no logic that another module needs. Exit status: 0 success, 1 failure,
+//! 2 a command line, config or account that cannot work; single commands may add others.
 
 mod account;
 mod account_summary;

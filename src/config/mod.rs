@@ -1,8 +1,8 @@
-//! The typed configuration: what may be set, its defaults, and its complaints.
+//! The typed configuration: settings, defaults and error messages.
 //!
-//! A config is read whole or refused with one message that names the line, the key and what would
-//! be right. It holds no secret: the token comes from a file it names or from the environment, and
-//! a token written into the TOML is refused without being repeated.
+//! A config is read whole or refused with one message that names line, key and remedy. It holds no
+//! secret: the token comes from a file that it names or from the environment, and a token in the TOML is
+//! refused without being repeated.
 
 mod diff;
 mod error;

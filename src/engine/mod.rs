@@ -1,8 +1,8 @@
-//! The engine room: thinks about a position and says what to play.
+//! The engine: searches a position and returns a move.
 //!
-//! A plain threaded library that knows the rules and nothing else: no network, no configuration
-//! file, no output. The rest of the program sees a [`Pool`] of cores, a game's lease on it
-//! ([`Engine`]), what is asked ([`Limits`]) and what came of it ([`SearchResult`]).
+//! A plain threaded library that knows only the rules: no network, no config file, no output. The rest
+//! of the program sees a [`Pool`] of cores, a game's lease on it ([`Engine`]), the request ([`Limits`])
+//! and the answer ([`SearchResult`]).
 //!
 //! ```
 //! use megaton::engine::{EngineOptions, Limits, Pool};
@@ -11,8 +11,8 @@
 //! let pool = Pool::new(&EngineOptions { hash_mb: 1, ..EngineOptions::default() });
 //! let engine = pool.lease();
 //! let game = Game::from_uci_moves("g1f3 a7a6 f3g5 a6a5").expect("a line of legal moves");
-//! let thought = engine.think(&game, Limits::nodes(1000)).wait();
-//! assert_eq!(thought.best.expect("the game continues").to_string(), "g5f7");
+//! let result = engine.think(&game, Limits::nodes(1000)).wait();
+//! assert_eq!(result.best.expect("the game continues").to_string(), "g5f7");
 //! ```
 
 pub mod bench;

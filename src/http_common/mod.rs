@@ -1,9 +1,9 @@
-//! What the pages of this program have in common: files that are embedded, and whose request it is.
+//! What both web pages share: embedded files and the check of a request's origin.
 //!
 //! It knows no game and no bot, and opens no socket.
 //!
-//! * `assets`: a folder of files inside the program
-//! * `origin`: whether a request came by this machine's own name and from no other page
+//! * `assets`: a folder of files embedded in the program
+//! * `origin`: whether a request names this machine and comes from no other page
 
 mod assets;
 mod origin;

@@ -1,7 +1,15 @@
-//! The Bot API of Lichess, typed: calls, streams, errors.
+//! A typed client for the Lichess Bot API: calls, streams, rate limits, errors.
 //!
-//! This room speaks and listens. It decides nothing, knows no chess and keeps nothing on disk; what
-//! to do about an event or an error is the caller's affair.
+//! It makes no decisions, knows no chess and stores nothing; reacting to an event or an error is the
+//! caller's job.
+//!
+//! * `endpoints`, `tournament_endpoints`: one method a call; `client`, `request`, `response`, `connect`
+//! * `rate_limiter`: lets calls out and handles a 429, by the pure `scheduler`; `endpoint_class`: which
+//!   calls share a limit; `rate_limit_log`, `call_stats`: what was refused and counted
+//! * `stream`, `line_reader`: live streams; `disconnect`: why one ended; `backoff`: when to reopen it
+//! * `event`, `game_event`, `challenge`, `player`, `arena`, `export`, `enums`, `ids`: wire types, read
+//!   by `lenient_json`; `warn_once`: unknown JSON is logged once
+//! * `error`, `error_body`: what a failed call means; `token`, `user_agent`, `timing`; `fetch`: other pages
 
 mod arena;
 mod backoff;

@@ -1,8 +1,13 @@
-//! Contests between engines: who is stronger, and by how much.
+//! Matches between engines: who is stronger, and by how much.
 //!
-//! A match plays every opening twice, colours turned round, and counts pairs; a sequential test
-//! says when enough has been played. Players are this program's own engine, in process, or any UCI
-//! program as a child process. Nothing here knows of Lichess, of a config or of a terminal.
+//! A match plays every opening twice with colours reversed and counts pairs; a sequential test (SPRT)
+//! says when enough games were played. Players are the built-in engine or any UCI program as a child
+//! process. It knows nothing of Lichess, configs or terminals.
+//!
+//! * `runner`: the plan and the workers; `referee`: one game; `player`, `players`: who plays
+//! * `internal_engine`, `uci_engine`, `uci_output`: the two kinds of players; `limit`, `spec`: their settings
+//! * `tally`, `sprt`, `score`: the statistics; `adjudication`; `opening`, `opening_generator`
+//! * `journal`, `append_file`, `record`, `pgn`: files that survive a kill; `stall_detector`: stolen time
 
 mod adjudication;
 mod append_file;

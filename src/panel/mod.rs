@@ -1,15 +1,14 @@
-//! The operator's way to a running bot: a control socket in the data folder and its other end, and a
-//! page.
+//! The operator's access to a running bot: a control socket in the data folder, its client, and a page.
 //!
-//! One line of JSON in, one line of JSON out. The panel passes on what it is told and knows nothing
-//! of games; however many clients it has and whatever they send, the bot is never slowed.
+//! One line of JSON in, one line of JSON out. The panel forwards commands and knows nothing of games;
+//! no number of clients can slow the bot.
 //!
-//! * `wire`: what goes over the socket
-//! * `server`: the bot's end; `client`: the end of a command
-//! * `reload`: the config, read again
+//! * `protocol`: the messages on the socket
+//! * `server`: the bot's end; `client`: a command's end
+//! * `reload`: rereads the config
 //! * `http`: the page
-//! * `watch`: one look at the bot a second, for anyone who wants to know how it is; `health`: what it
-//!   means; `metrics`: figures; `service`: what systemd is told; `alerts`: messages to a webhook
+//! * `status_poller`: reads the bot's status once a second for all readers; `health`: what it means;
+//!   `metrics`; `systemd`: notifications and watchdog; `alerts`: webhook messages
 
 mod alerts;
 mod client;

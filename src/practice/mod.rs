@@ -1,8 +1,12 @@
-//! A small Lichess on the loopback: the Bot API with a referee, sparring partners, and a page on
-//! which a person plays the bot.
+//! A small Lichess on the loopback: the Bot API with a referee, sparring partners, and a page on which
+//! a person plays the bot.
 //!
-//! It speaks the protocol from the server's end with types of its own, so that a client which
-//! misreads the protocol is found out. It never reaches beyond the machine unless told to.
+//! It implements the server's end of the protocol with types of its own, so a client that misreads the
+//! protocol is caught. It never reaches beyond the machine unless told to.
+//!
+//! * `server`, `shared`, `streams`, `http`: sockets; `state`: the server as plain data; `game`: the referee
+//! * `chaos`, `injector`: faults; `attribution`, `traffic_log`: who caused a bad end; `soak`: many games
+//! * `sparring_bot`: opponents; `page`: play in a browser; `arena`: tournaments; `wire`: JSON out
 
 mod account;
 mod api_error;

@@ -1,12 +1,11 @@
-//! Atomic chess as Lichess plays it: positions, moves, blasts, outcomes, notation.
+//! Atomic chess as Lichess plays it: positions, explosions, outcomes, notation.
 //!
-//! This room is a chess library that could stand alone. It has no clock, no thread and no I/O, and
-//! no input, however broken, makes it panic.
+//! A chess library that could stand alone: no clock, no thread, no I/O, and no input makes it panic.
 //!
-//! The rules in one breath: a capture removes the captured piece, the capturing piece and every
-//! non-pawn on the eight squares around the landing square. Exploding the enemy king wins; a
-//! capture whose blast holds the own king is illegal, so kings never capture. Kings may touch, and
-//! while they do, no one is in check.
+//! The rules in brief: a capture removes the captured piece, the capturing piece and every non-pawn on
+//! the eight squares around the destination. Exploding the enemy king wins; a capture that would explode
+//! one's own king is illegal, so kings never capture. Kings may touch, and while they do, neither is in
+//! check.
 
 mod attacks;
 mod bitboard;

@@ -1,12 +1,12 @@
-//! Keeps what the bot must not forget: one file of rows in the data folder.
+//! What the bot must not forget: one SQLite file in the data folder, owned by one thread.
 //!
-//! Plain rows in and out. The room decides nothing, never makes a caller wait for the disk unless it
-//! asks to, and never deletes or replaces a file that it cannot read.
+//! Plain rows in and out. It makes no decisions, makes a caller wait for the disk only on request, and
+//! never deletes or replaces a file that it cannot read.
 //!
-//! * `data`: what is kept; `moment`: times that survive a restart
-//! * `store`: the handle and the thread that writes; `disk`: the file, `lock`: the folder
-//! * `schema`: the tables, `rows`: how they are written, `load`: how they are read
-//! * `error`: what can be wrong, in the operator's words
+//! * `data`: the rows; `timestamp`: times that survive a restart
+//! * `store`: the handle and the writer thread; `disk`: the file; `lock`: the folder's lock
+//! * `schema`: the tables; `rows`: writing them; `load`: reading them
+//! * `error`: errors in the operator's words
 
 mod data;
 mod disk;

@@ -1,7 +1,6 @@
-//! The knowledge room: what need not be thought.
+//! Endgame tablebases: atomic Syzygy files, read for the engine through its trait `TablebaseProbe`.
 //!
-//! Endgame tables of the Syzygy format, read for the engine, which knows only its own trait. It
-//! decides nothing, and a file that is missing or broken costs knowledge, never a game.
+//! It makes no decisions. A missing or broken file costs knowledge, never a game.
 
 mod material;
 mod syzygy;

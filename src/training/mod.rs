@@ -1,9 +1,8 @@
-//! The training room: games the engine plays against itself, and what a net learns from them.
+//! Training data and nets: games of the engine against itself, and what a net learns from them.
 //!
-//! `selfplay` plays one game, `shard` keeps games in files that survive a kill, `folder` holds those
-//! of one process and one evaluator, `generate` runs many workers; `shuffle` turns games into
-//! `sample`s, one position each, from which `trainer` makes a net. Nothing here takes part in a game
-//! of the bot.
+//! `selfplay` plays one game, `shard` stores games in files that survive a kill, `folder` holds the files
+//! of one process and one evaluator, `generate` runs many workers; `shuffle` turns games into `sample`s,
+//! one position each, from which `trainer` makes a net. Nothing here takes part in the bot's games.
 
 mod filter;
 mod folder;

@@ -1,8 +1,8 @@
-//! The uci room: the engine for chess programs, over the Universal Chess Interface.
+//! The engine for chess programs, over the Universal Chess Interface.
 //!
-//! Reads commands, drives one [`Engine`](crate::engine::Engine) and writes what the protocol
-//! allows, nothing else. Whatever comes in, it answers or says `info string error: …`; it never
-//! panics and never leaves a `go` without its `bestmove`.
+//! Reads commands, drives one [`Engine`](crate::engine::Engine) and writes only what the protocol allows.
+//! It answers any input or says `info string error: …`; it never panics and never leaves a `go` without
+//! its `bestmove`.
 
 mod command;
 mod describe;

@@ -1,11 +1,11 @@
-//! Games as PGN, out and in: what other chess programs and Lichess itself read and write.
+//! PGN in and out, as other chess programs and Lichess read and write it.
 //!
-//! Pure: text and records. Out comes what is known; in goes only what is whole: a game with garbage
-//! in it is named with its line and left out, and the next one is read as if nothing had been.
+//! Pure: text and records. The reader accepts only whole games: it reports a broken game with its line,
+//! skips it, and continues with the next.
 //!
-//! * `write`: a record as PGN; `read`: one game of PGN as a record
-//! * `split`: a file in games, whatever stands between them
-//! * `comment`: clocks and scores in comments; `tags`: what stands above a game
+//! * `write`: record to PGN; `read`: one PGN game to a record
+//! * `split`: a file into games
+//! * `comment`: clocks and scores in comments; `tags`: the tag section
 
 mod comment;
 mod read;

@@ -1,15 +1,15 @@
-//! Who comes in: challenges, slots, and which games get a game task.
+//! The account's state: incoming challenges, slots, and which games get a game task.
 //!
-//! Pure: what happened goes in, what is to be done comes out. Games, accepted challenges and the one
-//! challenge of our own share one pool of slots. Whatever holds a slot is tied to an id and runs
-//! out, so no slot is ever lost; a game under way is played, or called off while that is possible.
+//! Pure: events in, effects out. Games, accepted challenges and our one outgoing challenge share one
+//! pool of slots. Every slot is tied to an id and expires, so none can leak. A running game is played,
+//! or aborted while that is still possible.
 //!
-//! * `state`: the account state itself, and what it does about the news; `news`: both as data
-//! * `visit`: challenges to us, from the verdict to the accepted challenge
-//! * `running`: games, which accepted challenge each belongs to, and the comparison with the server's list
-//! * `outgoing`: the one challenge of our own
-//! * `correspondence`: games of days a move, which are visited when it is our turn
-//! * `accepted`, `queue`, `seats`: what they keep
+//! * `state`: `AccountState`, which handles an `event`; `event` also has the effects
+//! * `incoming`: challenges to us, from the policy's decision to the accepted challenge
+//! * `running_games`: games, the challenge each came from, and reconciliation with the server's list
+//! * `outgoing_challenge`: our one open challenge
+//! * `correspondence`: games of days a move, visited when it is our turn
+//! * `accepted`, `challenge_queue`, `slots`: the data behind them
 
 mod accepted;
 mod challenge_queue;

@@ -1,12 +1,12 @@
-//! Those who work for the archive, beside the bot and never in its way.
+//! Background work for the archive. It never blocks the bot.
 //!
-//! What changes in the event log is on disk within half a second; while nothing is played, games that
-//! were not won are looked at again. Trouble with the file is an alarm, and the bot plays on.
+//! Every change of the event log is on disk within half a second. While no game is running, games that
+//! were not won are analysed again. If the file fails, an alert is raised and the bot plays on.
 //!
-//! * `keeping`: from the event log to the file
-//! * `caretaker`: what is too old goes; once a day its summary
-//! * `inquiry`: which move cost a game; pure
-//! * `reviewer`: searches for it in idle time
+//! * `writer`: copies the event log to the file
+//! * `maintenance`: deletes old data; writes the daily summary
+//! * `blunder_search`: which move cost the game; pure
+//! * `reviewer`: runs its searches in idle time
 
 mod blunder_search;
 mod maintenance;

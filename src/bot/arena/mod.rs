@@ -1,9 +1,9 @@
-//! Arenas: which are joined, when, and how long we say that we are still there.
+//! Arena tournaments: which to join, when, and when to leave.
 //!
-//! * `rule`: what an arena must be like, and whom it lets in
-//! * `effect`: what the calendar is told and what it wants done
-//! * `calendar`: the arenas ahead and those we are in, told the time
-//! * `steward`: the calls, and the event loop's end of all this
+//! * `eligibility`: what the operator wants of an arena, and what the arena wants of the bot
+//! * `event`: events and effects of the schedule
+//! * `schedule`: upcoming and current arenas; pure
+//! * `service`: makes the calls for the event loop
 
 mod eligibility;
 mod event;

@@ -1,11 +1,11 @@
-//! Games that ended while no one looked: found, looked up, and counted as if their end had been seen.
+//! Games that ended unseen: looked up and counted as if the bot had seen their end.
 //!
-//! What is missing is known from `state`: every game leaves a note when it begins, and the note goes
-//! when its end is counted. Nothing here plays, and nothing here is urgent.
+//! `state` marks a game when it starts and removes the mark once its end is counted; what is still
+//! marked is looked up here. None of this is urgent, and nothing here plays.
 //!
-//! * `retry_queue`: which games are looked up and when, and when that is given up
-//! * `account`: what an exported game counts as
-//! * `seeker`: the calls, one at a time
+//! * `retry_queue`: which games to look up, when, and when to give up
+//! * `result`: what an exported game counts as
+//! * `fetch`: the calls, one at a time
 
 mod fetch;
 mod result;

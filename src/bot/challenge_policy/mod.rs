@@ -1,12 +1,12 @@
-//! The verdict on a challenge: taken, declined with the one reason that helps most, or ignored.
+//! Decides on a challenge: accept it, decline it with the most helpful reason, or ignore it.
 //!
-//! Pure: the challenge, the operator's rules and what is going on go in; every objection comes out,
-//! the one that decides first. What is not told is unknown, never "no".
+//! Pure: the challenge, the operator's rules and the context go in; every violation comes out, the
+//! decisive one first. A fact that the server did not state counts as unknown, never as "no".
 //!
-//! * `rule`: every reason for which a challenge is not taken, in the order of their weight
-//! * `verdict`: all rules asked, and the answer made of their objections
-//! * `person`, `game`, `time`, `often`: the rules themselves, by what they look at
-//! * `standing`: what is going on while a challenge is judged
+//! * `verdict`: asks all rules and decides
+//! * `rule`: every reason to refuse a challenge, in order of weight
+//! * `opponent`, `variant`, `time_control`, `rate_limits`: the rules by subject
+//! * `context`: the state of the bot that a decision depends on
 
 mod context;
 mod opponent;

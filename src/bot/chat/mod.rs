@@ -1,14 +1,13 @@
-//! Talk in a game: greetings, goodbyes and answers to commands.
+//! Chat in a game: greetings, goodbyes and answers to commands.
 //!
-//! Nothing here can touch a move. What is said is decided by plain structs that know no network; the
-//! lines go over a lane of their own, which drops what it cannot carry and repeats nothing. What
-//! others say is foreign text: it is compared with a few known words and otherwise only logged, with
-//! everything escaped that is not plain text.
+//! Chat can never touch a move. Messages go through a queue of their own, which drops what it cannot
+//! send and repeats nothing. Text from others is untrusted: it is matched against a few known commands,
+//! and otherwise only logged, escaped.
 //!
-//! * `conversation`: one game, from what happens in it to what is said
-//! * `commands`: what can be asked, and the answers
-//! * `reply_limit`: how often anyone is answered
-//! * `line`: one line of ours; `queue`: which of them goes next; `chat_queue`: the task that sends them
+//! * `conversation`: one game's chat, from its events to our messages
+//! * `commands`: what a player can ask, and the answers
+//! * `reply_limit`: limits how often anyone is answered
+//! * `message`: one message; `queue`: their order; `sender`: the task that sends them
 
 mod commands;
 mod conversation;

@@ -1,15 +1,15 @@
-//! The full record of what happens, in memory: for the archive, the live page, anyone who looks.
+//! The record of everything that happens, in memory, for the archive and the operator's page.
 //!
-//! Players, the event loop and the alarms write it down here under a lock held for a copy; no one who
-//! plays ever waits for someone who reads. A reader takes what changed since it last looked, each
-//! game whole: a slow one coalesces, and nothing can overflow but the rings of challenges and events,
-//! which count what fell out.
+//! Game tasks, the event loop and alerts write to it; the lock is held only while copying, so a reader
+//! never delays a game. A reader asks for what changed since a version and gets each changed game
+//! whole: slow readers coalesce. Only the rings of challenges and events can overflow; they count what
+//! they drop.
 //!
-//! * `handle`: the handle that everyone holds
-//! * `state`: what stands behind its lock; `buffer`: lists that forget their oldest
-//! * `growing`: how a game's record follows the server's list of moves
-//! * `thinking`: what a search says on its way
-//! * `header`: from the server's words to records
+//! * `handle`: the shared handle
+//! * `state`: the data behind its lock; `ring_buffer`: lists that drop their oldest entry
+//! * `record_builder`: builds a game's record from the server's move list
+//! * `search_info`: the running search
+//! * `header`: from the server's types to records
 
 mod handle;
 mod header;

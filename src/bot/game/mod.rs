@@ -1,22 +1,27 @@
-//! One game as a pure state machine: what happened goes in, what is to be done comes out.
+//! One game: a pure state machine, and the task that drives it.
 //!
-//! The game state machine does no I/O, reads no clock and calls no engine: moments, answers and thoughts come in
-//! as data. Its one promise is the owed move: once it is our turn a legal move is sent until the
-//! server shows it or the game is over, and never two different ones on a doubt.
+//! The machine does no I/O, reads no clock and calls no engine: times, replies and search results come
+//! in as data. It guarantees one thing: once it is our turn, the bot sends a legal move until the server
+//! shows it or the game is over, and never two different moves while the first one is in doubt.
 //!
-//! * `event`: what comes in and what goes out
-//! * `play`: the game state machine itself; the lines of the game's stream
-//! * `pending`: the move we owe, from the turn's coming to the choice
-//! * `sent`: the move we have sent, until the server shows it
-//! * `ponder`: thinking on the opponent's time
-//! * `verdict`: what the answer to a sent move means
-//! * `policies`: offers, claims, and games we do not want, a file a subject
-//! * `watch`: whether something was missed while we wait
-//! * `record`: the move list and the board behind it
-//! * `params`: what a game state machine is told about its game
-//! * `safe`: a move without a search
-//! * `variety`: off the lines of earlier games
-//! * `summary`: what is remembered of a finished game
+//! The machine:
+//! * `machine`: `GameMachine`, which handles an input; `event`: inputs and effects
+//! * `pending_move`: the move the bot owes, from the start of our turn to its choice
+//! * `move_delivery`: the move that was sent, until the server shows it; retries
+//! * `delivery_policy`: what a reply to a sent move means: confirm, retry or look again
+//! * `move_list`: the server's move list and our board; `params`: what is known before the stream opens
+//! * `policy`: draws, resignation, takebacks, absent opponents, unwanted games
+//! * `ponder`: search on the opponent's time; `watchdog`: reopens a stream that went quiet
+//! * `fallback_move`: a legal move without a search; `opening_variety`: leaves the lines of past games
+//! * `summary`: what to remember of a finished game
+//!
+//! Its time:
+//! * `clock`: our clock as the server states it; `move_overhead`: what a move costs on the way
+//! * `time_budget`: divides the clock: how long a search may take
+//!
+//! Its task:
+//! * `task`: drives the machine; `stream`: the supervised game stream
+//! * `recorder`: writes to the event log; `chat`: the game's chat
 
 pub(in crate::bot) mod chat;
 pub(in crate::bot) mod clock;

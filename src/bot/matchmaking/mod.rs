@@ -1,13 +1,12 @@
-//! Games that the bot looks for itself: whom it challenges, to what, and how often.
+//! Matchmaking: whom the bot challenges, to what, and how often. Off unless the operator enables it.
 //!
-//! A pure core that is told the time and what happened, and a shell that makes the calls. One
-//! challenge of ours is open at a time; it is always withdrawn when it is given up; no one is asked
-//! again soon who said no. Off unless the operator turns it on.
+//! A pure core and a shell that makes the calls. At most one challenge of ours is open; the bot always
+//! withdraws a challenge it gives up, and leaves an opponent who declined alone for a while.
 //!
-//! * `matchmaker`: one attempt after the other; `choice`: how one begins; `outcome`: what becomes of it
-//! * `bots`: who is there, who fits, who comes first; `rest`: who is left in peace, and how long
-//! * `offer`: what is asked of whom; `order`: what the operator asks for by command
-//! * `calls`: the calls; `service`: the core, the calls and the account state joined together
+//! * `matchmaker`: one attempt after another; `opponent_selection`: how one starts; `outcome`: how it ends
+//! * `online_bots`: who is online and fits; `cooldown`: who is left alone, and for how long
+//! * `challenge_request`: what to ask for; `manual_challenge`: what the operator asks for
+//! * `event`: events and effects; `calls`: the API calls; `service`: joins them for the event loop
 
 mod calls;
 mod challenge_request;

@@ -1,11 +1,11 @@
-//! Who is blocked, allowed, welcome: names in the config, in files, and at addresses.
+//! Blocked, allowed and favoured players: names in the config, in files, and at URLs.
 //!
-//! The lists that a challenge is judged by are in memory; no challenge ever waits for a file or for
-//! the network. What could not be read keeps the names it had.
+//! The policy reads the lists from memory, so no challenge waits for a file or the network. A source
+//! that cannot be read keeps its last names.
 //!
-//! * `names`: the lists themselves, and how a text is read as one; pure
-//! * `kept`: the last good copy of an address's names, on disk
-//! * `refresher`: the task that reads files and addresses now and then
+//! * `names`: the lists, and the parser; pure
+//! * `cache`: the last good copy of a URL's names, on disk
+//! * `refresher`: the task that reads files and URLs now and then
 
 mod cache;
 mod names;

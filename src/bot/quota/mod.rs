@@ -1,11 +1,11 @@
-//! The quota: what the server lets a bot spend in a day, and what has been spent.
+//! The daily quota: what Lichess lets a bot spend in a day, and what it has spent.
 //!
-//! Pure: moments come in as data, and every change of what must be kept goes out as data. It never
-//! grants more than a limit within any 24 hours, whatever the clock does.
+//! Pure: timestamps come in as data, and every change to persist goes out as data. It never grants more
+//! than a limit within any 24 hours, whatever the clock does.
 //!
-//! * `book`: games and credits, granted, spent and given back
-//! * `learned`: what the server's answers teach; `terms`: rules, permissions, prices
-//! * `timing`: when outgoing games may begin so that the day's share lasts
+//! * `usage`: games and credits granted, spent and returned
+//! * `observed_limits`: what the server's replies reveal about its limits; `rules`: rules, permits, prices
+//! * `pace`: spreads outgoing games over the day
 //! * `forecast`: how long the budget lasts
 
 mod forecast;

@@ -1,14 +1,14 @@
-//! What the bot knows beyond one game: in memory, and written through to the store.
+//! What the bot knows beyond one game: kept in memory, written through to the store.
 //!
-//! One handle for everyone. Nothing here waits for a disk unless its caller asks for that, and no
-//! answer needs more than a look into memory.
+//! One shared handle. A call waits for the disk only if the caller asks for it; every answer comes from
+//! memory.
 //!
-//! * `handle`: the handle, cool-downs, notes, single games
-//! * `costs`: what the last moves cost
-//! * `open`: games whose end is still to be counted
-//! * `opponents`: opponents, encounters, results
-//! * `timeline`: what happened, in order and by key
-//! * `spending`: the quota's calls, on disk before what they spend is spent
+//! * `bot_state`: the handle; cooldowns, notes, single games
+//! * `latency_history`: what the last moves cost
+//! * `unfinished_games`: games whose end is still to be counted
+//! * `opponents`: opponents, interactions, results
+//! * `indexed_queue`: events in order and by key
+//! * `durable_write`: quota use, on disk before the call that spends it
 
 mod bot_state;
 mod durable_write;

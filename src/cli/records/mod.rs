@@ -1,9 +1,9 @@
-//! The commands that look into the archive, or add to it: one file a command.
+//! Commands that read the archive or add to it, one file a command.
 //!
-//! * `games`, `game`, `stats`: what was played; `challenges` and `events`: what happened beside;
-//!   `export` and `import`: as PGN; `backup` and `prune`
-//! * `place`: where the archive is; `wanted`: which games are meant, and of when
-//! * `listed`: lists in every form; `table`, `chart` and `board`: how things are drawn on a terminal
+//! * `games`, `game`, `stats`: games; `challenges`, `events`: everything else; `export`, `import`: PGN;
+//!   `backup`, `prune`
+//! * `place`: where the archive is; `filters`: which games a command is about
+//! * `listing`: lists as table, JSON or CSV; `table`, `chart`, `board`: drawing on a terminal
 
 pub(super) mod backup;
 mod board;

@@ -1,7 +1,6 @@
-//! The settings themselves, one struct a section, and the one place of their defaults.
+//! The settings, one struct a section, and the one place of their defaults.
 //!
-//! Plain data with public fields: anyone who is handed a section reads it, no one writes it back.
-//! Ranges are in `keys`, next to the words that explain them. A file here is one subject.
+//! Plain data with public fields. Ranges are in `keys`, next to their descriptions.
 
 mod alerts;
 mod archive;

@@ -1,7 +1,7 @@
-//! Values that are written as a text and mean more: names, hours, time controls, templates.
+//! Values written as text: names, hours, time controls, templates.
 //!
-//! Each is parsed once, when the config loads, and says in words what is wrong with a text. None
-//! reads a file, a clock or the network.
+//! Each is parsed once, when the config loads, and reports what is wrong with a text. None reads a file,
+//! a clock or the network.
 
 mod arena_id;
 mod entry;

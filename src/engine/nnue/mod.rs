@@ -1,8 +1,9 @@
-//! The learned evaluation: a small net over pieces on squares, one hidden layer, both sides' views.
+//! The neural evaluation (NNUE): a small net over pieces on squares, one hidden layer, both sides' views.
 //!
-//! `features` says which inputs are on, `network` is the file and its numbers, `inference` computes
-//! an evaluation from scratch, `accumulator` from that of a near position, with the loops of `simd`. Everything is in integers, so that every path gives the same value.
-//! It judges quiet positions with both kings on the board, as the classical evaluation does.
+//! `features` selects the inputs, `network` is the file and its parameters, `inference` evaluates from
+//! scratch, `accumulator` incrementally, with the loops in `simd`. All arithmetic is in integers, so
+//! every path gives the same value. It evaluates quiet positions with both kings on the board, as the
+//! classical evaluation does.
 
 mod accumulator;
 pub mod features;

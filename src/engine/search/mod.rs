@@ -1,10 +1,10 @@
-//! The search: what one thread does from a task to its answer.
+//! The search of one thread, from a task to its answer.
 //!
-//! `root` deepens iteratively, `node` searches one position, `pruning` holds the techniques that
-//! cut a node short, `quiescence` plays out the blasts, `judge` keeps
-//! the evaluation, `tables` and `root_tables` ask endgame tables, `control` knows when to stop,
-//! `team` joins the threads of one search. With one thread and no clock the same task gives the same answer and node count every time; with more
-//! the order in which they meet in the table decides.
+//! `root` deepens iteratively, `node` searches one position, `pruning` holds the techniques that cut a
+//! node short, `quiescence` resolves captures, `thread_evaluator` keeps the evaluation, `tablebase` and
+//! `root_tablebase` probe endgame tables, `control` decides when to stop, `team` joins the threads of
+//! one search. With one thread and no clock the same task always gives the same answer and node count;
+//! with more, the order of their transposition table accesses decides.
 
 mod control;
 mod node;

@@ -1,10 +1,10 @@
-//! Messages to a webhook when something is wrong, and when it is well again.
+//! Webhook messages when something goes wrong and when it is resolved.
 //!
-//! They never hold anyone up: few wait, the rest are counted; an address that hangs costs its own
-//! task alone. The address is a secret and is shown nowhere.
+//! They never delay the bot: a short queue, the rest only counted; an address that hangs blocks only its
+//! own task. The address is a secret and is never shown.
 //!
-//! * `rules`: what is worth a message; `limit`: how many there may be; both pure
-//! * `address`: where they go; `post`: how they get there
+//! * `rules`: what deserves a message; `limit`: how many; both pure
+//! * `address`: where to send; `webhook`: how
 
 mod address;
 mod limit;

@@ -1,11 +1,11 @@
-//! Whether the bot lives, and whether it would take a game: with reasons.
+//! Whether the bot is alive and ready for games, with reasons.
 //!
-//! Alive is a matter of the process: who is not should be started anew. Ready is a matter of the
-//! world too: a bot without a network is alive and not ready, and a new start would not help it.
+//! Alive is about the process: one that is not alive should be restarted. Ready is about the world too:
+//! a bot without a network is alive but not ready, and a restart would not help.
 //!
-//! * `judge`: what the evidence means; pure
-//! * `selftest`: the engine asked for a move that it must find
-//! * `disk`: how much room there is
+//! * `checks`: what the inputs mean; pure
+//! * `selftest`: a move that the engine must find
+//! * `disk_space`: free space
 
 mod checks;
 mod disk_space;

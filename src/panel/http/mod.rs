@@ -1,16 +1,16 @@
-//! The operator's page and what else is asked over HTTP.
+//! The operator's page, probes and metrics over HTTP.
 //!
-//! It listens to the bot and is told nothing that the bot would have to wait for. Whatever comes in,
-//! however much of it and from whomever, costs the games nothing.
+//! It subscribes to the bot; the bot never waits for it. Whatever comes in, from whomever, costs the
+//! games nothing.
 //!
-//! * `door`: the listener and its limits; `gate`: who may ask; `key`: the password and sessions
-//! * `site`: what the addresses share; `routes`: the addresses
-//! * `health`: what probes and monitoring systems ask for
-//! * `assets`: the files of the pages; `steer`: what an operator tells the bot
-//! * `feed`: what is new, put together once for everyone; `view`: its pieces; `sse`: the stream
-//!   of them to one page
-//! * `queries`: games that are over; `replay`: a game played again; `notes`: challenges and events of
-//!   before; `view`: what the pages are told
+//! * `listener`: connections and their limits; `auth`: who may ask; `session`: password and sessions
+//! * `app_state`: what all routes share; `routes`: the routes
+//! * `health`: probes and metrics
+//! * `assets`: the pages' files; `commands`: the operator's commands
+//! * `live_updates`: builds each update once for all pages; `view_state`: its sections; `sse`: the stream
+//!   to one page
+//! * `game_queries`: finished games; `replay`: a game replayed; `history`: past challenges and events;
+//!   `dto`: what the pages receive
 
 mod app_state;
 mod assets;

@@ -1,9 +1,9 @@
-//! What a monitoring system asks for, in the text that `OpenMetrics` lays down.
+//! Metrics in the OpenMetrics text format.
 //!
-//! What happens is counted from the bot's news by a task that no one waits for; how things are is
-//! read at the scrape from what is known already. A scrape asks the bot nothing.
+//! A task counts events from the event bus; gauges are read at the scrape from what is known already. A
+//! scrape asks the bot nothing.
 //!
-//! * `counted`: what happens; `observed`: how things are; `process`: what the system says
+//! * `counters`: events; `gauges`: current values; `process`: the process as the system sees it
 
 mod counters;
 mod gauges;

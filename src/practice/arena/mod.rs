@@ -1,9 +1,9 @@
-//! Arenas: tournaments in which players who are there are paired again and again until it is over.
+//! Arenas of the practice server: players are paired again and again until time is up.
 //!
-//! * `plan`: what an arena is like
-//! * `entry`: whom it lets in
-//! * `field`: who is in it, who is paired with whom, what they scored; told the time
-//! * `host`: opens arenas and asks partners in, for anyone who holds the server
+//! * `plan`: an arena's settings
+//! * `eligibility`: who may join
+//! * `tournament`: players, pairings and scores; pure
+//! * `report`: opens arenas and shows their standings to the server's owner
 
 mod eligibility;
 mod plan;

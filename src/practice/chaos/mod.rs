@@ -1,9 +1,9 @@
-//! Misbehaviour on request, for proving a client: off unless someone asks.
+//! Faults on request, to test a client: off by default.
 //!
-//! A [`PlayerFault`] is what goes wrong with one request, a [`StreamFault`] what goes wrong on an open stream, a
-//! [`ServerFault`] what the whole server does, a [`OpponentBehavior`] how an opponent behaves. A [`Trigger`] brings one
-//! of them down at a phase of a game. Scripts come from a file, mixes from a seed; every fault is
-//! bounded, and each that strikes is counted. Nothing here decides what is right: that is `attribution`.
+//! A [`Fault`] hits one request, a [`StreamFault`] an open stream, a [`ServerFault`] the whole server; an
+//! [`OpponentBehavior`] is an opponent's. A [`Trigger`] injects one of them at a phase of a game. Scripts
+//! come from a file, mixes from a seed; every fault is bounded and counted. Whether the client reacted
+//! well is decided by `attribution`, not here.
 
 mod fault;
 mod file;

@@ -1,7 +1,7 @@
-//! The referee: one game between two accounts, from the first move to its end.
+//! The referee of the practice server: one game between two accounts.
 //!
-//! Pure: it is told the time, and what it has to say it leaves in a list. It knows no stream, no
-//! request and no other game.
+//! Pure: the time comes in as data, announcements go out as a list. It knows no stream, no request and
+//! no other game.
 
 mod endings;
 mod first_move;

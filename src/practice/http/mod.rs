@@ -1,6 +1,6 @@
-//! The Bot API over HTTP: reads requests, asks the server state, writes what it says.
+//! The Bot API over HTTP: parses requests, calls the server state, writes responses.
 //!
-//! Decides nothing about chess or challenges.
+//! It decides nothing about chess or challenges.
 
 mod account;
 mod arena;

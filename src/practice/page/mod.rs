@@ -1,7 +1,7 @@
-//! The page on which a person plays the bot: its files, its own small API, and the visitors.
+//! The page on which a person plays the bot: its files, its small API, and its visitors.
 //!
-//! It answers only pages that this server itself has sent: what comes from another origin, or by
-//! another name than this machine's, is refused.
+//! It answers only pages served by this server: a request from another origin, or by another host name,
+//! is refused.
 
 mod assets;
 mod origin;

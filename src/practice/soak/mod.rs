@@ -1,8 +1,6 @@
-//! A soak: thousands of games in a hurry between a bot and the partners, under random faults, and
-//! what came of them.
+//! A soak test: thousands of fast games between a bot and the sparring partners, under random faults.
 //!
-//! Server and partners live here; the bot is put on by anyone who soaks one. Nothing leaves the
-//! loopback.
+//! Server and partners live here; the caller supplies the bot. Nothing leaves the loopback.
 
 mod memory;
 mod run;

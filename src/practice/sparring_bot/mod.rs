@@ -1,6 +1,6 @@
-//! Sparring partners that live inside the server: they accept what they can play, and move.
+//! Sparring partners inside the practice server: they accept challenges and move.
 //!
-//! They act through the server state like everyone else, so the referee judges their moves too.
+//! They act through the server state like any client, so the referee judges their moves too.
 
 mod kind;
 mod move_chooser;

@@ -1,7 +1,7 @@
-//! The whole server as plain data: accounts, challenges, games, and what is to be told to whom.
+//! The whole practice server as plain data: accounts, challenges, games, and outgoing events.
 //!
-//! Pure: every call gets the time as data, and what has to go out lies in an outbox afterwards. It
-//! opens no socket and starts no task; `shared` does.
+//! Pure: every call gets the time as data, and outgoing events are left in an outbox. It opens no socket
+//! and starts no task; `shared` does.
 
 mod arena_views;
 mod arenas;

@@ -1,7 +1,7 @@
-//! What the server says, field for field as Lichess says it.
+//! The server's JSON, field for field as Lichess writes it.
 //!
-//! These types are the server's own and can only be written, never read: the client has its own, so
-//! that one mistake cannot cancel out on both sides.
+//! These types belong to the server and can only be serialised: the client has its own, so one mistake
+//! cannot cancel out on both ends.
 
 mod arena;
 mod challenge;

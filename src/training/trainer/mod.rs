@@ -1,8 +1,8 @@
-//! The trainer: from samples to a net, on the processor, with the standard library's threads.
+//! The trainer: from samples to a net, on the CPU, with the standard library's threads.
 //!
-//! It is compiled with the feature `train` only: the bot never needs it. `dataset` holds the samples,
-//! `example` turns one into inputs and a target, `worker` computes a thread's share of a batch's
-//! gradient, `adam` steps, `course` goes through the epochs, `export` makes whole numbers of it.
+//! Compiled only with the feature `train`; the bot never needs it. `dataset` holds the samples, `example`
+//! turns one into inputs and a target, `worker` computes a thread's share of a batch's gradient, `adam`
+//! applies it, `train_loop` runs the epochs, `export` quantises the net.
 
 mod adam;
 mod atomic_file;

@@ -1,17 +1,17 @@
-//! Everything on a game but its moves: offers and how they are answered, absent opponents, games
-//! that never begin, games that are lost, and games of another kind.
+//! Everything about a game except its moves: draw offers, resignation, takebacks, absent opponents,
+//! games that never start, and games the bot does not play.
 //!
-//! None of this can delay or change an owed move. Each subject has its file, its memory and its part
-//! in the three moments below: a state was read, a request was answered, a timer went off.
+//! A policy can never delay or change a pending move. Each has its file, its state, and its part in
+//! three steps: a state was read, a request was answered, a timer fired.
 //!
-//! * `eval_history`: what our searches said of our last moves
-//! * `draw`, `takeback`: what the opponent proposes, and our own offers of a draw
-//! * `resign`: games that are lost
-//! * `absence`: an opponent who left, and what may be claimed
-//! * `first_move`: an opponent who never begins, and games called off
-//! * `stalled`: games in which nothing happens any more
-//! * `refusal`: games of another kind
-//! * `insist`: a request that got lost is made again, a few times
+//! * `eval_history`: evaluations of our last moves
+//! * `draw`, `takeback`: the opponent's offers, and our own draw offers
+//! * `resign`: resigning lost games
+//! * `opponent_gone`: claiming a win or draw from an absent opponent
+//! * `abort`: opponents who never make their first move
+//! * `stalled_game`: games in which nothing happens any more
+//! * `unsupported_game`: games of another variant
+//! * `retry`: repeats a request that was lost, a few times
 
 mod abort;
 mod draw;
