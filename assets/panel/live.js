@@ -62,10 +62,10 @@ function arrange() {
 function idleText() {
   if (!status) return "Waiting for the first word of the bot.";
   const states = {
-    connecting: "It has not reached the server yet.",
+    connecting: "It is not connected to the server yet.",
     playing: "It takes challenges.",
     paused: "It is paused and takes nothing new.",
-    alarmed: "It takes nothing new: see the alarms.",
+    alarmed: "It accepts no new games: see the alerts.",
     draining: "It is ending.",
   };
   const looks = status.matchmaking?.enabled ? ` Looking for a game: ${status.matchmaking.doing}.` : "";

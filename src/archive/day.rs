@@ -140,12 +140,12 @@ impl fmt::Display for Day {
             }
         }
         if let Some(lag) = self.lag {
-            write!(f, "; longest way of a move {lag} ms")?;
+            write!(f, "; longest move overhead {lag} ms")?;
         }
         for (count, what) in [
             (self.flagged, "lost on the clock"),
-            (self.streams, "losses of streams"),
-            (self.limited, "refusals for the rate"),
+            (self.streams, "stream disconnects"),
+            (self.limited, "rate limit refusals"),
             (self.alarms, "alarms"),
             (self.declined, "challenges declined"),
         ] {

@@ -11,7 +11,7 @@ use thiserror::Error;
 /// Why games cannot be kept or looked up.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ArchiveError {
-    #[error("there is no archive {}: a bot that runs with this config makes it", .0.display())]
+    #[error("there is no archive {}: a bot that runs with this config creates it", .0.display())]
     Missing(PathBuf),
     /// The file was written by a later program.
     #[error(
@@ -27,8 +27,7 @@ pub enum ArchiveError {
     },
     /// The file is of an earlier format, and only a bot that runs may change it.
     #[error(
-        "{} is of an earlier format ({found} of {known}): it is brought up to date when the bot \
-         runs, or by `megaton import`",
+        "{} is of an earlier format ({found} of {known}): it is migrated when the bot runs, or by `megaton import`",
         path.display()
     )]
     Older {
@@ -39,8 +38,7 @@ pub enum ArchiveError {
     },
     /// The file cannot be read.
     #[error(
-        "{} is damaged or no archive of this program ({reason}): put a backup back, or move it and \
-         {}-wal away to begin a new one",
+        "{} is damaged or not an archive of this program ({reason}): restore a backup, or move it and {}-wal away to start a new one",
         path.display(),
         path.display()
     )]

@@ -270,10 +270,10 @@ impl ArchiveReader {
             reason,
         };
         if to.exists() {
-            return Err(failed("there is such a file already".to_owned()));
+            return Err(failed("the file exists already".to_owned()));
         }
         let Some(name) = partial.to_str() else {
-            return Err(failed("its name is no text".to_owned()));
+            return Err(failed("its name is not valid UTF-8".to_owned()));
         };
         // A backup that was cut off; SQLite writes to no file that holds anything.
         if partial.exists() {

@@ -131,12 +131,7 @@ impl<'g> FinalMoments<'g> {
         self.absence()
             .or_else(|| self.trouble())
             .or_else(|| self.clocks())
-            .unwrap_or_else(|| {
-                (
-                    Cause::Unknown,
-                    "nothing out of order is on record".to_owned(),
-                )
-            })
+            .unwrap_or_else(|| (Cause::Unknown, "nothing unusual on record".to_owned()))
     }
 
     /// What can be told from when things were seen.
@@ -177,12 +172,12 @@ impl<'g> FinalMoments<'g> {
     /// What the clocks tell.
     fn clocks(&self) -> Option<(Cause, String)> {
         if self.ours.is_empty() {
-            return Some((Cause::NoStart, "we made no move at all".to_owned()));
+            return Some((Cause::NoStart, "we made no move".to_owned()));
         }
         let clock = self.clock?;
         if clock <= SCRAMBLE {
             let lag = self.ours.iter().filter_map(|made| made.lag).max();
-            let lag = lag.map(|lag| format!("; a move cost up to {lag} ms beside thinking"));
+            let lag = lag.map(|lag| format!("; move overhead up to {lag} ms"));
             return Some((
                 Cause::Scramble,
                 format!(
@@ -198,7 +193,7 @@ impl<'g> FinalMoments<'g> {
                 return Some((
                     Cause::Delivery,
                     format!(
-                        "{} s were on our clock, but the move was seen {} s before the end",
+                        "our clock had {} s, but the move was seen {} s before the end",
                         tenths(clock),
                         tenths(had)
                     ),

@@ -73,7 +73,7 @@ impl Writer {
         async move {
             let gone = || ArchiveError::Failed {
                 path,
-                reason: "its thread has ended".to_owned(),
+                reason: "its thread has exited".to_owned(),
             };
             if !handed_in {
                 return Err(gone());

@@ -42,8 +42,7 @@ pub fn findings(report: &AccountReport, now: SystemTime) -> Vec<Finding> {
     match &report.token {
         Ok(Some(info)) => found.extend(of_token(info, now)),
         Ok(None) => {
-            let text = "the server no longer knows the token: it was revoked or has ended; make a \
-                        new one and start again";
+            let text = "token revoked or expired: create a new one and restart the bot";
             found.push((AlertKind::Token, Some(text.to_owned())));
         }
         Err(error) if error.is_unauthorized() => found.push(refused(error)),
@@ -60,17 +59,17 @@ pub fn findings(report: &AccountReport, now: SystemTime) -> Vec<Finding> {
 /// The alarm for a call that the server refuses to this token or account.
 pub(super) fn refused(error: &Error) -> Finding {
     if error.is_unauthorized() {
-        let text = format!("the server does not accept the token ({error}): make a new one");
+        let text = format!("the server rejects the token ({error}): create a new one");
         return (AlertKind::Token, Some(text));
     }
-    let text = format!("the server does not let the account in ({error})");
+    let text = format!("the server denies access to the account ({error})");
     (AlertKind::Scopes, Some(text))
 }
 
 fn of_token(info: &TokenInfo, now: SystemTime) -> [Finding; 3] {
     let scopes = (!info.allows(PLAY)).then(|| {
         format!(
-            "the token no longer allows {PLAY}: make a new one with it, or nothing can be played"
+            "the token lost the scope {PLAY}: create a new one with it; the bot cannot play without"
         )
     });
     let ends = info.expires.and_then(|end| ending(end, now));
@@ -92,7 +91,7 @@ fn ending(end: SystemTime, now: SystemTime) -> Option<String> {
         days => format!("{days} days"),
     };
     Some(format!(
-        "the token ends within {within}: make a new one in time and start again with it"
+        "the token expires within {within}: create a new one and restart the bot with it"
     ))
 }
 
@@ -103,10 +102,10 @@ fn of_account(account: &Account) -> [Finding; 2] {
     } else if account.is_bot() {
         None
     } else {
-        Some(format!("{name} is no bot account any more"))
+        Some(format!("{name} is no longer a bot account"))
     };
     let marked = account.tos_violation.then(|| {
-        format!("the account {name} is marked for breaking the terms of service: ask Lichess")
+        format!("the account {name} is flagged for a terms of service violation: contact Lichess")
     });
     [(AlertKind::Closed, closed), (AlertKind::Marked, marked)]
 }
@@ -221,8 +220,7 @@ impl AccountCheck {
         }
         self.barred_until = Some(now + self.minute * BARRED);
         let text = format!(
-            "the server forbids calls of the kind {} ({times} times in a row), though token and \
-             account look good: see what the website says about the account",
+            "the server refuses {} calls ({times} in a row) although token and account look fine: check the account on the website",
             scope.as_str()
         );
         Some((AlertKind::Barred, Some(text)))

@@ -131,7 +131,7 @@ impl Alerts {
         if self.lock().remove(&kind).is_none() {
             return false;
         }
-        tracing::info!(alarm = kind.as_str(), "the alarm is over");
+        tracing::info!(alarm = kind.as_str(), "alert resolved");
         self.listeners.tell(BotEvent::AlarmOver { kind });
         self.changed.notify_one();
         true

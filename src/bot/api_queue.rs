@@ -21,7 +21,7 @@ const REFUSALS_AT_ONCE: usize = 2;
 /// Refusals that may wait. Beyond, the oldest is not sent, a bot's first: its challenge lapses.
 const MOST_REFUSALS: usize = 256;
 /// What the archive says of one that was not sent.
-const UNSENT: &str = "no refusal was sent: too many waited";
+const UNSENT: &str = "no decline sent: too many were queued";
 /// How long a slot stays taken by a challenge that was gone when it was accepted. In a storm of
 /// challenges that are taken back, those behind it are heard to be gone meanwhile, and no acceptance
 /// is spent on them.
@@ -56,7 +56,7 @@ impl ApiQueue {
     /// Takes in a call.
     pub(super) fn take(&mut self, effect: AccountEffect) {
         if let Some(dropped) = self.line.push(effect) {
-            tracing::warn!(challenge = %dropped.id, "too many refusals wait: one is not sent");
+            tracing::warn!(challenge = %dropped.id, "decline queue full: one decline dropped");
             self.listeners.event_log().unsent(&dropped, UNSENT);
         }
     }
@@ -191,7 +191,7 @@ async fn decline(client: Client, listeners: EventBus, refusal: Decline) -> Accou
         Err(Error::Gone { .. }) => listeners.event_log().gone(&refusal),
         Err(error) => {
             tracing::debug!(challenge = %id, %error, "cannot decline");
-            let trouble = format!("the refusal did not arrive: {error}");
+            let trouble = format!("the decline failed: {error}");
             listeners.event_log().unsent(&refusal, &trouble);
         }
     }
@@ -199,10 +199,10 @@ async fn decline(client: Client, listeners: EventBus, refusal: Decline) -> Accou
 }
 
 async fn cancel(client: Client, id: ChallengeId) -> AccountEvent {
-    tracing::debug!(challenge = %id, "taking back our challenge");
+    tracing::debug!(challenge = %id, "withdrawing our challenge");
     let outcome = client.cancel(&id).await;
     if let Err(error) = &outcome {
-        tracing::debug!(challenge = %id, %error, "cannot take back our challenge");
+        tracing::debug!(challenge = %id, %error, "cannot withdraw our challenge");
     }
     let answer = outcome.into();
     AccountEvent::Canceled { id, answer }
@@ -213,7 +213,7 @@ async fn abort(client: Client, game: GameId) -> AccountEvent {
     if let Err(error) = &outcome
         && !error.is_rate_limited()
     {
-        tracing::warn!(%game, %error, "cannot call off the game, so it is played");
+        tracing::warn!(%game, %error, "cannot abort the game; playing it");
     }
     let answer = outcome.into();
     AccountEvent::Aborted { game, answer }

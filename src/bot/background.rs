@@ -35,14 +35,14 @@ pub(super) fn start(
     if let Some(troubles) = context.state.store().troubles() {
         let alarms = context.alarms.clone();
         let minding = move || mind_store(alarms.clone(), troubles.clone());
-        tasks.spawn(restart_on_panic("the alarm of the memory", pause, minding));
+        tasks.spawn(restart_on_panic("alerts of the bot state", pause, minding));
     }
     let (alarms, troubles) = (
         context.alarms.clone(),
         context.listeners.event_log().troubles(),
     );
     let minding = move || mind_archive(alarms.clone(), troubles.clone());
-    tasks.spawn(restart_on_panic("the alarm of the archive", pause, minding));
+    tasks.spawn(restart_on_panic("alerts of the archive", pause, minding));
     tasks
 }
 
@@ -57,7 +57,7 @@ async fn keep_lists(
         let life = AssertUnwindSafe(keeper.run(&mut rules, &lists)).catch_unwind();
         let Err(panic) = life.await else { return };
         let reason = panic_message(panic.as_ref());
-        tracing::error!(reason, "the keeper of the lists failed and begins anew");
+        tracing::error!(reason, "list refresher panicked; restarting");
         revival.wait().await;
     }
 }
@@ -88,7 +88,7 @@ async fn mind_store(alarms: Alerts, mut troubles: watch::Receiver<Option<StoreEr
         let trouble = troubles.borrow_and_update().clone();
         match trouble {
             Some(error) => {
-                let text = format!("what must be remembered is in memory only: {error}");
+                let text = format!("state is kept in memory only: {error}");
                 alarms.raise(AlertKind::Store, text);
             }
             None => {

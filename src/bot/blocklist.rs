@@ -20,13 +20,15 @@ pub(super) struct Blocklist(BTreeSet<UserId>);
 /// What there is to say against a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BlocklistError {
-    #[error("that is no account name: 2 to 30 letters, digits, _ and -")]
+    #[error("not an account name: use 2 to 30 letters, digits, _ and -")]
     NoName,
-    #[error("it is blocked already")]
+    #[error("already blocked")]
     Already,
-    #[error("it is not blocked by command; lists of the config are changed there")]
+    #[error("not blocked by command; edit the config to change its lists")]
     NotBlocked,
-    #[error("{MOST} are blocked by command: keep a list in a file, see [challenge] block")]
+    #[error(
+        "{MOST} accounts are blocked by command already: use a list in a file, see [challenge] block"
+    )]
     TooMany,
 }
 

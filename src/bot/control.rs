@@ -87,10 +87,10 @@ impl Reply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Disconnected {
     /// Too many commands wait.
-    #[error("the bot has many commands to answer: try again in a moment")]
+    #[error("the bot is busy with other commands: try again in a moment")]
     Busy,
     /// The bot has ended.
-    #[error("the bot has ended")]
+    #[error("the bot has exited")]
     Gone,
     /// There was no answer in time.
     #[error("the bot does not answer")]

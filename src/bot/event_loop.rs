@@ -111,7 +111,7 @@ impl EventLoop {
     /// Another in the place of one that failed. What that one thought of challenges and slots is
     /// gone, and is asked of the server again; anyone who plays stays seated and notices nothing.
     pub(super) fn anew(mut self, lists: &ListSources, account: &Account, reason: &str) -> Self {
-        tracing::error!(reason, "the porter failed and begins anew");
+        tracing::error!(reason, "event loop panicked; restarting");
         let reason = reason.to_owned();
         self.context
             .listeners
@@ -308,7 +308,7 @@ impl EventLoop {
             ShutdownStep::Wait => false,
             ShutdownStep::CallOff(games) => {
                 for game in games {
-                    tracing::info!(%game, "calling off a game that has hardly begun");
+                    tracing::info!(%game, "aborting a game that has barely started");
                     self.api_queue.take(AccountEffect::Abort(game));
                 }
                 self.api_queue.start();
@@ -318,7 +318,7 @@ impl EventLoop {
                 let left: Vec<String> = self.game_tasks.keys().map(ToString::to_string).collect();
                 if !left.is_empty() {
                     let games = left.join(" ");
-                    tracing::warn!(games, "left under way, to be taken up at the next start");
+                    tracing::warn!(games, "left in progress; the next start resumes it");
                 }
                 true
             }
@@ -528,7 +528,7 @@ impl EventLoop {
         let (task, ending) = match left {
             Ok((task, ending)) => (*task, Some(ending.as_ref())),
             Err(error) => {
-                tracing::error!(%error, "the task of a game ended by itself");
+                tracing::error!(%error, "a game task ended unexpectedly");
                 (error.id(), None)
             }
         };

@@ -217,12 +217,12 @@ impl AccountStream {
         if !was_open {
             let said = matches!(&loss, Disconnect::Unopened(error) if error.is_rate_limited());
             if !said {
-                tracing::warn!(%loss, ?wait, asking, "the event stream does not open");
+                tracing::warn!(%loss, ?wait, asking, "cannot open the event stream");
             }
             return AccountStreamEvent::Unopened(loss);
         }
         self.lost += 1;
-        tracing::warn!(%loss, ?wait, "the event stream is lost");
+        tracing::warn!(%loss, ?wait, "event stream lost");
         AccountStreamEvent::Lost(loss)
     }
 
@@ -276,8 +276,7 @@ impl AccountStream {
         }
         let stolen = self.short_lives >= STOLEN_AFTER;
         if stolen {
-            let text = "the event stream is taken away again and again: another program uses this \
-                        account; stop one of them";
+            let text = "another program keeps taking over the event stream of this account: stop one of them";
             self.alarms.raise(AlertKind::Stolen, text);
         }
         stolen

@@ -34,7 +34,7 @@ mod linux {
             let name = format!("megaton {account} {server}");
             let name = &name.as_bytes()[..name.len().min(LONGEST)];
             let unseen = |error| {
-                tracing::debug!(%error, "cannot see who else plays as this account");
+                tracing::debug!(%error, "cannot check whether another process plays as this account");
                 Ok(Self { _name: None })
             };
             let address = match SocketAddr::from_abstract_name(name) {

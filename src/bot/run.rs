@@ -55,13 +55,13 @@ pub struct Shutdown {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BotError {
     /// The server does not accept the token.
-    #[error("the server does not accept the token: {0}")]
+    #[error("the server rejects the token: {0}")]
     Unauthorized(String),
     /// The token or the account may not do this.
-    #[error("the token is not enough to play (it needs the scope bot:play): {0}")]
+    #[error("the token cannot play (it needs the scope bot:play): {0}")]
     Forbidden(String),
     /// The account is a person's.
-    #[error("{0} is no bot account: upgrade it first (this cannot be undone)")]
+    #[error("{0} is not a bot account: upgrade it first (this cannot be undone)")]
     NotABot(String),
     /// The account is closed.
     #[error("the account {0} is closed")]
@@ -214,10 +214,10 @@ async fn wait_for_drain(
                 Reply::done("reloaded")
             }
             Command::Drain => {
-                order.answer(Reply::done("ends: it had not begun to play"));
+                order.answer(Reply::done("stopped before it began to play"));
                 return;
             }
-            _ => Reply::refused("it has not reached the server yet"),
+            _ => Reply::refused("not connected to the server yet"),
         };
         order.answer(reply);
     }

@@ -55,7 +55,7 @@ pub struct Status {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BotPhase {
-    /// It has not reached the server yet.
+    /// It is not connected to the server yet.
     #[default]
     Connecting,
     /// It takes challenges and plays.
@@ -72,11 +72,11 @@ impl BotPhase {
     /// The state in words.
     pub fn describe(self) -> &'static str {
         match self {
-            Self::Connecting => "has not reached the server yet",
+            Self::Connecting => "is not connected to the server yet",
             Self::Playing => "takes challenges",
-            Self::Paused => "is paused: takes nothing new",
-            Self::Alarmed => "takes nothing new: see the alarms",
-            Self::Draining => "is ending: finishes its games",
+            Self::Paused => "is paused: accepts no new games",
+            Self::Alarmed => "accepts no new games: see the alerts",
+            Self::Draining => "is shutting down: finishing its games",
         }
     }
 }

@@ -63,7 +63,7 @@ pub(crate) async fn restart_on_panic<F: Future<Output = ()>>(
             Ok(()) => return,
             Err(panic) => {
                 let reason = panic_message(panic.as_ref());
-                tracing::error!(what, reason, "it failed and begins anew");
+                tracing::error!(what, reason, "task panicked; restarting");
             }
         }
         revival.wait().await;

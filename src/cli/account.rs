@@ -50,29 +50,26 @@ pub(super) fn trouble(url: &str, error: &Error) -> String {
             reason,
             ..
         } => {
-            format!("cannot reach {url}: {reason}; `megaton run` would wait and try again")
+            format!("cannot reach {url}: {reason}; `megaton run` would wait and retry")
         }
         Error::Transient { .. } => {
-            format!("{url} is out of order ({error}); `megaton run` would wait and try again")
+            format!("{url} is failing ({error}); `megaton run` would wait and retry")
         }
         Error::RateLimited { wait, .. } => {
             let wait = wait.map_or(60, |wait| wait.as_secs().max(1));
-            format!(
-                "{url} has had too many requests from here ({error}); leave it alone for {wait} s"
-            )
+            format!("{url} rate-limits this address ({error}); wait {wait} s before trying again")
         }
         Error::Refused { status: 401, .. } => unknown_token(url),
-        Error::Refused { .. } => format!("{url} does not let this token: {error}"),
+        Error::Refused { .. } => format!("{url} denies access to this token: {error}"),
         Error::Gone { .. } | Error::Protocol { .. } => {
-            format!("{url} does not answer as Lichess does ({error}); is [lichess] url right?")
+            format!("{url} does not respond like Lichess ({error}); is [lichess] url right?")
         }
     }
 }
 
 fn unknown_token(url: &str) -> String {
     format!(
-        "{url} does not know the token: mistyped, revoked, or another server's; \
-         make a new one at {url}/account/oauth/token"
+        "{url} does not know the token: mistyped, revoked, or of another server; create a new one at {url}/account/oauth/token"
     )
 }
 

@@ -11,7 +11,7 @@ use megaton::tablebase::Syzygy;
 pub(super) const PLAY_SCOPE: &str = "bot:play";
 /// Scopes that are of use beside it, and what for.
 const USEFUL_SCOPES: [(&str, &str); 2] = [
-    ("challenge:read", "to list the challenges that wait"),
+    ("challenge:read", "to list pending challenges"),
     ("challenge:write", "to challenge others"),
 ];
 /// Less than this left of a token's life is worth a warning.
@@ -28,10 +28,10 @@ pub(super) fn accepts(challenge: &Challenge) -> Vec<String> {
         lines.extend(welcomes("bots", bots));
     }
     if lines.is_empty() {
-        return vec!["nothing: [challenge] accepts neither humans nor bots".to_owned()];
+        return vec!["no challenges: [challenge] accepts neither humans nor bots".to_owned()];
     }
     lines.push(format!(
-        "up to {} at a time{}",
+        "up to {} games at a time{}",
         challenge.concurrency,
         lists(challenge)
     ));
@@ -42,7 +42,7 @@ fn welcomes(who: &str, rules: &Visitors) -> Option<String> {
     let modes = either(rules.rated, "rated", rules.casual, "casual");
     let modes = modes.filter(|_| rules.accept)?;
     Some(format!(
-        "{modes} atomic against {who}; {} s on the clock, {} s added a move",
+        "{modes} atomic against {who}; initial time {} s, increment {} s",
         span(rules.min_base, rules.max_base),
         span(rules.min_increment, rules.max_increment),
     ))
@@ -88,9 +88,7 @@ pub(super) fn server(url: &str) -> Vec<String> {
         .iter()
         .any(|start| host.starts_with(start));
     if !host.is_empty() && !here {
-        lines.push(
-            "WARNING: http:// shows the token to everyone on the way; use https://".to_owned(),
-        );
+        lines.push("WARNING: http:// sends the token unencrypted; use https://".to_owned());
     }
     lines
 }
@@ -123,11 +121,11 @@ pub(super) fn engine(engine: &Engine, evaluator: &Evaluator) -> String {
     let limits: Vec<String> = limits.into_iter().flatten().collect();
     let limited = match limits.as_slice() {
         [] => String::new(),
-        limits => format!("; each move limited to {}, for tests", limits.join(", ")),
+        limits => format!("; each move limited to {} (for tests)", limits.join(", ")),
     };
     let evaluation = evaluator.id();
     format!(
-        "{} MB table, {cores}, evaluation {evaluation}{limited}",
+        "{} MB hash, {cores}, evaluation {evaluation}{limited}",
         engine.hash
     )
 }
@@ -135,22 +133,20 @@ pub(super) fn engine(engine: &Engine, evaluator: &Evaluator) -> String {
 /// Whose token it is and what it allows; `wanted` are the scopes that the config asks for.
 pub(super) fn token(token: &TokenInfo, wanted: &[(&str, &str)], now: SystemTime) -> Vec<String> {
     let mut lines = vec![format!(
-        "of {}, allows {}",
+        "belongs to {}, scopes: {}",
         token.user,
         token.scopes.join(" ")
     )];
     for (scope, what_for) in USEFUL_SCOPES {
         if !token.allows(scope) {
             lines.push(format!(
-                "lacks {scope}, of use {what_for}; not needed to play"
+                "lacks {scope}, useful {what_for}; not needed to play"
             ));
         }
     }
     for (scope, what_for) in wanted {
         if !token.allows(scope) {
-            lines.push(format!(
-                "WARNING: lacks {scope}, which is wanted {what_for}"
-            ));
+            lines.push(format!("WARNING: lacks {scope}, needed {what_for}"));
         }
     }
     let Some(end) = token.expires else {
@@ -159,12 +155,12 @@ pub(super) fn token(token: &TokenInfo, wanted: &[(&str, &str)], now: SystemTime)
     match end.duration_since(now) {
         Ok(left) if left < ENDS_SOON => {
             lines.push(format!(
-                "WARNING: ends in {}: make a new one in time",
+                "WARNING: expires in {}: create a new one in time",
                 days(left)
             ));
         }
-        Ok(left) => lines.push(format!("ends in {}", days(left))),
-        Err(_) => lines.push("WARNING: has ended".to_owned()),
+        Ok(left) => lines.push(format!("expires in {}", days(left))),
+        Err(_) => lines.push("WARNING: expired".to_owned()),
     }
     lines
 }
@@ -183,7 +179,8 @@ pub(super) fn account(account: &Account) -> Vec<String> {
     let mut lines = vec![format!("{}, title {title}, {rating}", account.username)];
     if account.is_bot() && account.bio.as_deref().unwrap_or_default().trim().is_empty() {
         lines.push(
-            "its profile is empty: Lichess wants a bot's to say what it is and whose".to_owned(),
+            "its profile is empty: Lichess asks bots to state what they are and who runs them"
+                .to_owned(),
         );
     }
     lines
@@ -198,8 +195,7 @@ pub(super) fn obstacle(url: &str, token: Option<&TokenInfo>, account: &Account) 
             scopes => scopes.join(" "),
         };
         return Some(format!(
-            "the token lacks the scope {PLAY_SCOPE} (it has: {have}); make a new token with it \
-             at {url}/account/oauth/token/create?scopes[]={PLAY_SCOPE}"
+            "the token lacks the scope {PLAY_SCOPE} (it has: {have}); create a new token with it at {url}/account/oauth/token/create?scopes[]={PLAY_SCOPE}"
         ));
     }
     if account.disabled {
@@ -207,12 +203,12 @@ pub(super) fn obstacle(url: &str, token: Option<&TokenInfo>, account: &Account) 
     }
     if account.tos_violation {
         return Some(format!(
-            "the account {name} is marked for breaking the terms of service; ask {url}/contact"
+            "the account {name} is flagged for a terms of service violation; see {url}/contact"
         ));
     }
     if !account.is_bot() {
         return Some(format!(
-            "{name} is not a bot account; turn it into one, for good, with \
+            "{name} is not a bot account; upgrade it, permanently, with \
              `megaton upgrade-account`"
         ));
     }
@@ -347,7 +343,7 @@ mod tests {
             token(&ending(9), &[], now + Duration::from_secs(60))
                 .pop()
                 .unwrap(),
-            "WARNING: has ended"
+            "WARNING: expired"
         );
     }
 

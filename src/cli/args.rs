@@ -24,20 +24,20 @@ First steps:
   megaton practice              play against it in your browser, no account needed
   megaton practice --games 2 --headless
                                 two whole games against the built-in partners
-  megaton init                  a few questions, and a config to go on from
-  megaton check                 is the token good, is the account a bot, what would it accept?
+  megaton init                  answer a few questions and write a starter config
+  megaton check                 verify token, account and config
   megaton run                   play on Lichess until Ctrl-C (once: finish the games; twice: now)
-  megaton status                how is the bot that runs with this config?
+  megaton status                show the status of the running bot
 
-The settings are in config.toml, if there is one (see config.example.toml); the API token is in
-the variable LICHESS_BOT_TOKEN or in the file that `token_file` names.
+Settings are read from config.toml if present (see config.example.toml); the API token from the
+variable LICHESS_BOT_TOKEN or from the file named by `token_file`.
 
-Exit status: 0 done, 1 failed at work (or the answer is no), 2 wrong command line, config, token or account.";
+Exit status: 0 success, 1 failure (or the answer is no), 2 invalid command line, config, token or account.";
 
-/// A Lichess bot that plays atomic chess, with its own engine inside.
+/// An atomic chess bot for Lichess, with its own engine inside.
 ///
-/// In atomic chess a capture explodes: the capturing and the captured piece are gone, and so is every
-/// piece on the eight squares around, pawns excepted. Anyone who blows up the king wins.
+/// In atomic chess a capture explodes: the capturing piece, the captured piece and every piece on
+/// the eight surrounding squares, pawns excepted, are removed. Exploding the enemy king wins.
 #[derive(Debug, Parser)]
 #[command(name = "megaton", version, after_help = EXAMPLES)]
 struct Cli {

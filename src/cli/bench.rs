@@ -10,12 +10,12 @@ use megaton::engine::{EngineOptions, Evaluator, bench, suite};
 use super::failure::Failure;
 use super::setup::EvalArgs;
 
-/// Search fixed positions: a fingerprint and a speed
+/// Search fixed positions: node count and speed
 ///
-/// The number of nodes is the same on every machine as long as the search is the same; the speed
-/// is this machine's. With --suite it solves the positions of an EPD file instead and counts how
-/// often the move it settles on is the right one. With more than one thread the nodes differ from
-/// run to run; the time to a depth says what the threads are worth.
+/// The node count is the same on every machine as long as the search is unchanged; the speed is
+/// this machine's. With --suite, solve the positions of an EPD file and count how often the engine
+/// settles on the right move. With several threads the node count varies between runs; the time to
+/// a depth shows what the threads are worth.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton bench
@@ -23,24 +23,24 @@ use super::setup::EvalArgs;
   megaton bench 14 --threads 4 --hash 256
   megaton bench --suite atomic-tactics.epd --nodes 100000")]
 pub(super) struct Args {
-    /// Depth in plies [default: the fingerprint's]
+    /// Depth in plies [default: that of the standard bench]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100))]
     depth: Option<u32>,
     /// Solve the positions of this EPD file (operation c0 holds the right move)
     #[arg(long, value_name = "FILE", conflicts_with = "depth")]
     suite: Option<PathBuf>,
-    /// Nodes a position of the suite
+    /// Nodes per suite position
     #[arg(long, value_name = "N", default_value_t = 100_000, requires = "suite")]
     nodes: u64,
-    /// Threads that search together
+    /// Search threads
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "suite", value_parser = clap::value_parser!(u8).range(1..=64))]
     threads: u8,
-    /// Megabytes of table
+    /// Hash size in MB
     #[arg(long, value_name = "MB", default_value_t = bench::HASH_MB as u32, conflicts_with = "suite", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     hash: u32,
     #[command(flatten)]
     eval: EvalArgs,
-    /// Compute a net with these instructions: plain, avx2 or avx512 [default: the best there are]
+    /// Evaluate the net with these instructions: plain, avx2 or avx512 [default: best available]
     #[arg(long, hide_short_help = true)]
     simd: Option<Simd>,
 }

@@ -15,11 +15,11 @@ use super::failure::Failure;
 use super::setup::{ConfigArgs, evaluator, tables};
 use super::{account_summary, features_summary, paths, runtime};
 
-/// Check config, data folder, token and account, and say what would happen
+/// Check config, data folder, token and account, and show what the bot would do
 ///
-/// Reads the config and what it names, asks Lichess whose token it is and what it may do, and says
-/// which games would be accepted and looked for. Changes nothing. Status 2 if anything keeps the bot
-/// from playing.
+/// Reads the config and the files it names, asks Lichess what the token and account may do, and
+/// lists which games the bot would accept and seek. Changes nothing. Exits with status 2 if
+/// anything would keep the bot from playing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton check
@@ -27,7 +27,7 @@ use super::{account_summary, features_summary, paths, runtime};
 pub(super) struct Args {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Read the config alone, ask no one
+    /// Check the config only; contact no server
     #[arg(long)]
     offline: bool,
 }
@@ -40,7 +40,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
 /// Says what would happen with a config that was read from this file.
 pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Result<(), Failure> {
     let came_from = path.map_or_else(
-        || "every default, no config.toml here".to_owned(),
+        || "built-in defaults (no config.toml here)".to_owned(),
         |path| format!("{}, good", path.display()),
     );
     say("config", &came_from)?;
@@ -51,10 +51,10 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
         &account_summary::engine(&config.engine, &evaluator),
     )?;
     say_all(
-        "tables",
+        "tablebase",
         &account_summary::tables(tables(&config.engine)?.as_deref()),
     )?;
-    say_all("keeps", &paths::keeps(config)?)?;
+    say_all("data", &paths::keeps(config)?)?;
     say_all("accepts", &account_summary::accepts(&config.challenge))?;
     let mut lists = lists(config);
     if !offline {
@@ -67,7 +67,7 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
     // Offline, an address is no one's fault.
     read.retain(|(list, _)| !offline || list.starts_with("file:"));
     say_all("lists", &account_summary::lists_read(&read))?;
-    say_all("looks", &features_summary::looks(config))?;
+    say_all("matchmaking", &features_summary::looks(config))?;
     say_all("arenas", &features_summary::arenas(&config.arena))?;
     say_all("chat", &features_summary::chat(&config.chat, "Megaton"))?;
     say("page", &page(&config.panel))?;
@@ -93,10 +93,10 @@ fn page(panel: &Panel) -> String {
         return "none: [panel] listen is empty".to_owned();
     };
     match panel.token_file.as_deref().map(check_password) {
-        None => format!("http://{address}, to look at only: [panel] token_file names no password"),
-        Some(Ok(())) => format!("http://{address}, to steer with the password"),
+        None => format!("http://{address}, read-only: [panel] token_file names no password"),
+        Some(Ok(())) => format!("http://{address}, full control with the password"),
         Some(Err(error)) => {
-            format!("WARNING: http://{address}, to look at only: [panel] token_file: {error}")
+            format!("WARNING: http://{address}, read-only: [panel] token_file: {error}")
         }
     }
 }
@@ -104,8 +104,8 @@ fn page(panel: &Panel) -> String {
 /// Where messages go.
 fn alerts(webhook: Option<&Address>) -> String {
     match webhook {
-        Some(address) => format!("told to a webhook at {}", address.host()),
-        None => "told to no webhook: [alerts] webhook_file names none".to_owned(),
+        Some(address) => format!("webhook at {}", address.host()),
+        None => "disabled: no webhook_file set in [alerts]".to_owned(),
     }
 }
 
@@ -118,12 +118,12 @@ async fn online(client: &Client, config: &Config) -> Result<(), Failure> {
             "token",
             &account_summary::token(token, &wanted, SystemTime::now()),
         )?,
-        None => say("token", "good; what it allows, this server does not tell")?,
+        None => say("token", "valid; this server does not report token scopes")?,
     }
     say_all("account", &account_summary::account(&account))?;
     say(
         "website",
-        "cannot be asked: see that Preferences, Privacy lets other players challenge it always",
+        "cannot be checked here: set Preferences, Privacy, so that other players may always challenge it",
     )?;
     if let Some(obstacle) = account_summary::obstacle(url, token.as_ref(), &account) {
         return Err(Failure::setup(obstacle));
@@ -140,6 +140,6 @@ fn say_all(about: &str, lines: &[String]) -> Result<(), Failure> {
 
 /// One line of the result: what it is about, and what there is to say.
 fn say(about: &str, what: &str) -> Result<(), Failure> {
-    writeln!(io::stdout().lock(), "{about:<8} {what}")?;
+    writeln!(io::stdout().lock(), "{about:<11} {what}")?;
     Ok(())
 }

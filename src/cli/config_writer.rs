@@ -50,8 +50,7 @@ impl ConfigDraft {
     /// The config as a text.
     pub(super) fn text(&self) -> String {
         let mut text = String::from(
-            "# Megaton's settings. What is not here is as usual: config.example.toml lists every \
-             key.\n",
+            "# Megaton's settings. Keys not listed here have their defaults: see config.example.toml.\n",
         );
         let mut say = |line: &str| {
             let _ = writeln!(text, "{line}");

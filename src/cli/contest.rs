@@ -24,7 +24,7 @@ const GAMES_OF_A_TEST: usize = 10_000;
 /// Between two lines of progress where there is no terminal.
 const TOLD_EVERY: Duration = Duration::from_secs(20);
 
-/// Play two engines against each other, and say how much stronger A is
+/// Play two engines against each other and measure the difference in strength
 ///
 /// A player is `self`, this program's own engine in process (`self:hash=32,evalfile=a.net`; also
 /// nodes and overhead), or `cmd:PROGRAM ARGUMENTS`, any UCI program that plays atomic. Every
@@ -42,57 +42,58 @@ const TOLD_EVERY: Duration = Duration::from_secs(20);
   megaton match self 'cmd:./megaton uci' --nodes 2000 --games 40 --openings balanced.epd \\
       --journal data/match.jsonl --pgn games.pgn")]
 pub(super) struct Args {
-    /// The first player: how much stronger is it?
+    /// First player: how much stronger is it?
     #[arg(value_name = "A")]
     first: String,
-    /// The second player
+    /// Second player
     #[arg(value_name = "B")]
     second: String,
-    /// An option of A, such as Hash=64; again for more
+    /// UCI option of A, such as Hash=64; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     a_option: Vec<String>,
-    /// An option of B
+    /// UCI option of B; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     b_option: Vec<String>,
-    /// Positions to begin from: EPD or FEN, one a line
+    /// Opening positions: EPD or FEN, one a line
     #[arg(long, value_name = "FILE")]
     openings: PathBuf,
     #[command(flatten)]
     limit: Limit,
-    /// No further iteration once so many nodes are passed; --nodes is then the ceiling
+    /// Start no new iteration after this many nodes; --nodes then is the hard limit
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     soft_nodes: Option<u64>,
-    /// Games to play at most [default: 200; with --sprt 10000, or as many as there are openings for]
+    /// Maximum number of games [default: 200; with --sprt 10000, or as many as there are openings]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     games: Option<u32>,
-    /// End as soon as the difference is known to be one of these rather than the other
+    /// Stop as soon as the SPRT accepts one of these two Elo differences
     #[arg(long, value_name = "ELO0,ELO1", allow_hyphen_values = true)]
     sprt: Option<Sprt>,
-    /// Games at the same time
+    /// Games to run in parallel
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     concurrency: u16,
-    /// Draws the order of the openings
+    /// Seed for the order of openings
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// End games on which both scores have agreed for long [default: between two `self` only]
+    /// Adjudicate games on which both scores have agreed for long [default: only between two
+    /// `self`]
     #[arg(long, value_name = "WHEN")]
     adjudicate: Option<Adjudicate>,
-    /// A game is drawn after so many half-moves
+    /// Adjudicate a draw after this many half-moves
     #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u16).range(1..=600))]
     longest_game: u16,
     /// Milliseconds past the clock before a game is lost on time
     #[arg(long, value_name = "MS", default_value_t = 50)]
     margin: u64,
-    /// Seconds that an answer may be overdue before its player is given up
+    /// Seconds an answer may be overdue before the player forfeits
     #[arg(long, value_name = "S", default_value_t = 30)]
     watchdog: u64,
-    /// Leave out pairs that this player forfeited by a fault of its program
+    /// Leave out pairs that this player forfeited through a fault of its program
     #[arg(long, value_name = "WHO")]
     drop_forfeits: Option<Drop>,
-    /// Write games down here as they end; a match that was cut off continues from it
+    /// Journal of finished games; an interrupted match resumes from it
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
-    /// Write the games here in the end, with scores
+    /// Write the games with scores as PGN at the end
     #[arg(long, value_name = "FILE")]
     pgn: Option<PathBuf>,
 }
@@ -101,16 +102,16 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Limit {
-    /// Positions a move
+    /// Nodes per move
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     nodes: Option<u64>,
-    /// A clock in seconds: base+increment
+    /// Clock in seconds: base+increment
     #[arg(long, value_name = "S+S", value_parser = MoveLimit::parse_clock)]
     tc: Option<MoveLimit>,
-    /// Seconds a move
+    /// Seconds per move
     #[arg(long, value_name = "S", value_parser = MoveLimit::parse_movetime)]
     movetime: Option<MoveLimit>,
-    /// Plies a move
+    /// Depth in plies per move
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     depth: Option<u32>,
 }
@@ -131,14 +132,17 @@ enum Drop {
 impl Limit {
     fn allowance(&self, soft: Option<u64>) -> Result<MoveLimit, Failure> {
         if soft.is_some() && self.nodes.is_none() {
-            return Err(Failure::setup("--soft-nodes needs --nodes as its ceiling"));
+            return Err(Failure::setup(
+                "--soft-nodes needs --nodes as the hard limit",
+            ));
         }
         let nodes = self.nodes.map(|hard| MoveLimit::Nodes { soft, hard });
         let depth = self.depth.map(MoveLimit::Depth);
         let asked = [nodes, self.tc, self.movetime, depth];
         let limit = asked.into_iter().flatten().next();
-        limit
-            .ok_or_else(|| Failure::setup("one of --nodes, --tc, --movetime and --depth is needed"))
+        limit.ok_or_else(|| {
+            Failure::setup("one of --nodes, --tc, --movetime or --depth is required")
+        })
     }
 }
 

@@ -16,7 +16,7 @@ use super::prompt::confirm;
 use super::setup::BotArgs;
 use super::status_summary;
 
-/// Say how a running bot is: games, seats, streams, budget, alarms
+/// Show a running bot's status: games, slots, streams, budget, alerts
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton status
@@ -26,16 +26,16 @@ use super::status_summary;
 pub(super) struct Status {
     #[command(flatten)]
     bot: BotArgs,
-    /// As one JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Again and again, every so many seconds, until Ctrl-C or until the bot ends
+    /// Repeat every SECONDS until Ctrl-C or until the bot ends
     #[arg(short, long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2",
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     watch: Option<u64>,
 }
 
-/// Let a running bot take nothing new; its games continue
+/// Pause: accept no new challenges; games in progress continue
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton pause
@@ -45,7 +45,7 @@ pub(super) struct Pause {
     bot: BotArgs,
 }
 
-/// Let a paused bot take challenges again
+/// Resume accepting challenges
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton resume")]
@@ -54,27 +54,27 @@ pub(super) struct Resume {
     bot: BotArgs,
 }
 
-/// Let a running bot finish its games and end, as SIGTERM does
+/// Finish all games and exit, as SIGTERM does
 ///
-/// It takes nothing new and plays its games for [shutdown] drain at most; then games that have
-/// hardly begun are called off and the others are left, to be taken up at the next start. Asks first
-/// on a terminal.
+/// The bot accepts nothing new and plays its games for at most [shutdown] drain; then it aborts
+/// games that have barely started and leaves the others, to be resumed at the next start. Asks for
+/// confirmation on a terminal.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton drain
   megaton drain --yes")]
 pub(super) struct Drain {
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     yes: bool,
     #[command(flatten)]
     bot: BotArgs,
 }
 
-/// Let a running bot read its config again, as SIGHUP does
+/// Reread the config, as SIGHUP does
 ///
-/// Says what changed, and what of it needs a restart. Games under way keep the rules they began
-/// with. A config that is wrong is named and changes nothing.
+/// Reports what changed and what needs a restart. Games in progress keep their rules. An invalid
+/// config is reported and changes nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton reload")]
@@ -83,36 +83,36 @@ pub(super) struct Reload {
     bot: BotArgs,
 }
 
-/// Let a running bot challenge someone
+/// Make a running bot challenge a player
 ///
-/// It does so as soon as it has a seat, if the day's budget allows it. Where nothing comes of it,
-/// `megaton events` says why.
+/// The bot sends it as soon as a slot is free, if the day's budget allows it. If nothing comes of
+/// it, `megaton events` says why.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton challenge SomeBot
   megaton challenge SomeBot blitz
   megaton challenge SomeBot 3+2 --casual --color white")]
 pub(super) struct Challenge {
-    /// The account
+    /// Account to challenge
     #[arg(value_name = "USER")]
     user: String,
-    /// A profile of the config, or minutes+seconds [default: the first profile]
+    /// Profile of the config, or minutes+seconds [default: the first profile]
     #[arg(value_name = "PROFILE|M+S")]
     what: Option<String>,
-    /// A rated game, whatever the profile says
+    /// Rated, whatever the profile says
     #[arg(long)]
     rated: bool,
-    /// A casual game, whatever the profile says
+    /// Casual, whatever the profile says
     #[arg(long, conflicts_with = "rated")]
     casual: bool,
-    /// The colour of the bot
+    /// The bot's colour
     #[arg(long, value_name = "COLOR")]
     color: Option<Color>,
     #[command(flatten)]
     bot: BotArgs,
 }
 
-/// Let a running bot challenge its last opponent again, colours turned round
+/// Challenge the last opponent again, with colours reversed
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton rechallenge")]
@@ -121,36 +121,36 @@ pub(super) struct Rechallenge {
     bot: BotArgs,
 }
 
-/// Let a running bot look for games, or no longer
+/// Turn matchmaking on or off
 ///
-/// It stays so until the config is read again.
+/// Lasts until the config is reloaded.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton matchmaking on
   megaton matchmaking off")]
 pub(super) struct Matchmaking {
-    /// Look for games or not
+    /// on or off
     switch: Switch,
     #[command(flatten)]
     bot: BotArgs,
 }
 
-/// Let a running bot say something in a game
+/// Send a chat message in a game
 ///
-/// To the opponent, or to those who watch. It takes its turn on the bot's chat, which can be lost
-/// without harm; what became of it is told.
+/// To the opponent, or to the spectators. It is queued with the bot's own messages; the reply says
+/// whether it was sent.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton say q7ZxVt2B \"Good luck!\"
   megaton say q7ZxVt2B \"The bot restarts after this game\" --spectators")]
 pub(super) struct Say {
-    /// The eight letters of the game's address
+    /// Game id: the eight letters in its URL
     #[arg(value_name = "GAME")]
     game: String,
-    /// What to say, in 140 characters at most
+    /// Message, at most 140 characters
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     text: String,
-    /// To those who watch instead of to the opponent
+    /// Send to the spectators instead of the opponent
     #[arg(long)]
     spectators: bool,
     #[command(flatten)]
@@ -184,7 +184,7 @@ impl Status {
         let answer = ask(&self.bot, &Request::Status {})?;
         let status = answer
             .status
-            .ok_or_else(|| Failure::failed("the bot answers without its status"))?;
+            .ok_or_else(|| Failure::failed("the bot's response has no status"))?;
         let mut out = io::stdout().lock();
         if self.watch.is_some() && out.is_terminal() {
             // To the upper left corner of an empty screen.
@@ -217,7 +217,7 @@ impl Resume {
 
 impl Drain {
     pub(super) fn execute(&self) -> Result<(), Failure> {
-        confirm("End the bot after its games?", self.yes)?;
+        confirm("Shut the bot down after its games?", self.yes)?;
         tell(&self.bot, &Request::Drain {})
     }
 }
@@ -278,7 +278,7 @@ pub(super) fn tell(bot: &BotArgs, request: &Request) -> Result<(), Failure> {
 /// The bot's answer; a refusal is a failure.
 fn ask(bot: &BotArgs, request: &Request) -> Result<Response, Failure> {
     let socket = bot.socket()?.ok_or_else(|| {
-        Failure::setup("the config gives the bot no control socket: see [data] folder and socket")
+        Failure::setup("the config disables the control socket: see [data] folder and socket")
     })?;
     let answer = panel::ask(&socket, request).map_err(|error| Failure::Failed(error.into()))?;
     if answer.ok {

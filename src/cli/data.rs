@@ -8,7 +8,7 @@ use megaton::training::{Filter, ShardError, ShuffleOptions, find_shards, shuffle
 
 use super::failure::Failure;
 
-/// Look at games made for training, and make samples from them
+/// Inspect training games and make samples from them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton data stats data/gen0
@@ -21,20 +21,20 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Task {
-    /// Count: games, results, plies, positions to learn from, scores
+    /// Count games, results, plies, usable positions and scores
     Stats(Places),
-    /// Play every game again by the rules; the first flaw is named with its file and byte
+    /// Replay every game by the rules; report the first error with file and byte
     Verify(Places),
-    /// Make samples for `megaton train`: filtered, each position once, in random order
+    /// Make samples for `megaton train`: filtered, deduplicated, in random order
     ///
-    /// Left out are positions in check, before a capture or a promotion, with an explosion at hand,
-    /// or with a score beyond the limit. It takes about 70 bytes of memory a position.
+    /// Leaves out positions in check, before a capture or promotion, with a threatened explosion,
+    /// or with a score beyond the limit. Needs about 70 bytes of memory per position.
     Shuffle(Shuffle),
 }
 
 #[derive(Debug, clap::Args)]
 struct Places {
-    /// Files of games, or folders with such files
+    /// Game files, or folders of them
     #[arg(required = true, value_name = "PLACE")]
     places: Vec<PathBuf>,
 }
@@ -43,22 +43,22 @@ struct Places {
 struct Shuffle {
     #[command(flatten)]
     places: Places,
-    /// The file to write
+    /// Output file
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// The greatest score that counts, in centipawns
+    /// Largest absolute score to keep, in centipawns
     #[arg(long, value_name = "CP", default_value_t = 2500, value_parser = clap::value_parser!(i16).range(1..))]
     most: i16,
-    /// The first ply of a game that counts, from 0
+    /// First ply of a game to use, from 0
     #[arg(long, value_name = "N", default_value_t = 0)]
     from_ply: usize,
-    /// Of a hundred games, how many are kept apart for validation
+    /// Percentage of games set aside for validation
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(0..=50))]
     validation: u64,
-    /// Keep a position as often as it comes
+    /// Keep duplicate positions
     #[arg(long)]
     keep_duplicates: bool,
-    /// Where chance starts
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
@@ -72,7 +72,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
             .and_then(|shards| verify(&shards))
             .map(|verified| {
                 format!(
-                    "{} games with {} plies are sound; {} bytes of cut tails\n",
+                    "{} games with {} plies are valid; {} bytes of truncated tails\n",
                     verified.games, verified.plies, verified.tails
                 )
             }),
@@ -105,7 +105,7 @@ fn make_samples(args: &Shuffle) -> Result<String, ShardError> {
     bar.finish_and_clear();
     let made = made?;
     Ok(format!(
-        "{} samples ({} for validation) from {} games; {} positions came twice\n",
+        "{} samples ({} for validation) from {} games; {} duplicates dropped\n",
         made.samples, made.validation, made.games, made.duplicates
     ))
 }

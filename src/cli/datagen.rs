@@ -18,7 +18,7 @@ use super::setup::EvalArgs;
 /// Between two lines of progress where there is no terminal.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
 
-/// Play games for training: the engine against itself
+/// Generate training games: the engine plays itself
 ///
 /// Every game begins with some random moves and depends on the seed and its number only, so the
 /// files are the same on every machine and with any number of threads. Stop it whenever you like,
@@ -31,31 +31,31 @@ const TOLD_EVERY: Duration = Duration::from_secs(60);
   megaton datagen --out data/gen1 --seed 2 --minutes 30
   megaton data stats data/gen1")]
 pub(super) struct Args {
-    /// The folder for the games, made if need be
+    /// Output folder, created if missing
     #[arg(long, value_name = "FOLDER")]
     out: PathBuf,
-    /// Where chance starts; another seed gives other games
+    /// Random seed; another seed gives other games
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Positions searched for a move, before the last iteration ends (at most eight times as many)
+    /// Nodes to search for each move before the last iteration ends (at most eight times as many)
     #[arg(long, value_name = "N", default_value_t = 1500, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     nodes: u64,
-    /// Games at the same time [default: one a core]
+    /// Games to run in parallel [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     threads: Option<u16>,
-    /// Use only what other programs leave of the cores
+    /// Run at background priority, on idle cores only
     #[arg(long)]
     background: bool,
-    /// Games a file
+    /// Games per file
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     shard_games: u64,
-    /// Stop at so many games of this seed, those of earlier runs included
+    /// Stop after this many games of this seed, earlier runs included
     #[arg(long, value_name = "N")]
     games: Option<u64>,
-    /// Stop at so many positions to learn from of this seed, those of earlier runs included
+    /// Stop after this many usable positions of this seed, earlier runs included
     #[arg(long, value_name = "N")]
     positions: Option<u64>,
-    /// Stop after so long
+    /// Stop after this time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     minutes: Option<u64>,
     #[command(flatten)]
@@ -96,7 +96,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
             teller.end();
             made
         });
-        let made = games.await.map_err(|_| anyhow!("a game broke off"))?;
+        let made = games.await.map_err(|_| anyhow!("a game failed"))?;
         made.map_err(|error| Failure::failed(error.to_string()))
     })?;
     writeln!(io::stdout().lock(), "{}", summary(made))?;
@@ -107,10 +107,10 @@ fn summary(made: Progress) -> String {
     let seconds = made.time.as_secs_f64().max(0.001);
     let before = match made.found_positions {
         0 => String::new(),
-        found => format!(" ({found} more were there)"),
+        found => format!(" ({found} existing)"),
     };
     format!(
-        "{} games ({} more were there), {} plies, {} positions to learn from{before}, {:.0} of these a second",
+        "{} games ({} existing), {} plies, {} usable positions{before}, {:.0} usable positions/s",
         made.games,
         made.found,
         made.plies,

@@ -18,7 +18,7 @@ use super::setup::ConfigArgs;
 /// More than this is no challenge.
 const LONGEST: u64 = 1 << 20;
 
-/// Say what would be done about a challenge, which rule decides, and what else speaks against it
+/// Show what the bot would do about a challenge, and which rules speak against it
 ///
 /// Reads a line of the event stream, or a challenge alone as the API shows it. It is judged by the
 /// config, its lists (of addresses the copies kept from earlier runs) and our rating if it is told,
@@ -34,7 +34,7 @@ pub(super) struct Args {
     config: ConfigArgs,
     /// File with the challenge as JSON, or - for stdin
     file: PathBuf,
-    /// Our rating in atomic, for rules about the difference [default: unknown]
+    /// Our atomic rating, for rules about the rating difference [default: unknown]
     #[arg(long, value_name = "POINTS")]
     rating: Option<i32>,
 }
@@ -72,7 +72,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     show(&asked, &verdict)?;
     for (list, state) in keeper.state() {
         if let Err(reason) = state {
-            note(&format!("a list cannot be read: {list}: {reason}"))?;
+            note(&format!("cannot read a list: {list}: {reason}"))?;
         }
     }
     if verdict.decision == Decision::Accept {
@@ -103,7 +103,7 @@ fn read(file: &Path) -> io::Result<String> {
     };
     source.take(LONGEST + 1).read_to_string(&mut text)?;
     if text.len() as u64 > LONGEST {
-        return Err(io::Error::other("longer than any challenge"));
+        return Err(io::Error::other("too long for a challenge"));
     }
     Ok(text)
 }
@@ -112,18 +112,19 @@ fn read(file: &Path) -> io::Result<String> {
 fn understand(text: &str) -> Result<ChallengeArgs, String> {
     let text = text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
-        return Err("empty, where a challenge should be".to_owned());
+        return Err("empty: expected a challenge".to_owned());
     }
-    let value: Value = serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| format!("invalid JSON: {error}"))?;
     let Value::Object(object) = &value else {
-        return Err("no challenge: an object {…} is wanted".to_owned());
+        return Err("not a challenge: expected an object {…}".to_owned());
     };
     let read = match (object.get("type"), object.get("challenge")) {
         (Some(Value::String(_)), _) => return event(text),
         (_, Some(inner @ Value::Object(_))) => Challenge::from_json(&inner.to_string()),
         _ => Challenge::from_json(text),
     };
-    let read = read.map_err(|mismatch| format!("no challenge: {mismatch}"))?;
+    let read = read.map_err(|mismatch| format!("not a challenge: {mismatch}"))?;
     Ok(ChallengeArgs {
         challenge: read.value,
         compat: None,
@@ -132,18 +133,18 @@ fn understand(text: &str) -> Result<ChallengeArgs, String> {
 }
 
 fn event(text: &str) -> Result<ChallengeArgs, String> {
-    let read = Event::from_line(text).map_err(|mismatch| format!("no event: {mismatch}"))?;
+    let read = Event::from_line(text).map_err(|mismatch| format!("not an event: {mismatch}"))?;
     let (challenge, compat) = match read.value {
         Event::Challenge { challenge, compat } => (challenge, compat),
         Event::ChallengeCanceled(challenge) | Event::ChallengeDeclined(challenge) => {
             (challenge, None)
         }
         Event::GameStart(_) | Event::GameFinish(_) => {
-            return Err("an event about a game, and no challenge".to_owned());
+            return Err("an event about a game, not a challenge".to_owned());
         }
         Event::Unknown { kind } => {
             let kind: String = kind.chars().filter(|c| !c.is_control()).take(40).collect();
-            return Err(format!("an event of the unknown type \"{kind}\""));
+            return Err(format!("an event of unknown type \"{kind}\""));
         }
     };
     Ok(ChallengeArgs {
@@ -177,7 +178,7 @@ fn show(asked: &ChallengeArgs, verdict: &PolicyVerdict) -> io::Result<()> {
         writeln!(out, "{word:<8} {objection}")?;
     }
     for mismatch in &asked.dropped {
-        writeln!(out, "note     left out: {mismatch}")?;
+        writeln!(out, "note     ignored: {mismatch}")?;
     }
     out.flush()
 }
@@ -213,9 +214,9 @@ fn time(time: TimeControl) -> String {
         TimeControl::Clock { limit, increment } => {
             format!("{} s + {} s", limit.as_secs(), increment.as_secs())
         }
-        TimeControl::Correspondence { days } => format!("{days} days a move"),
-        TimeControl::Unlimited => "without a limit of time".to_owned(),
-        TimeControl::Unknown => "with an unknown way of timing".to_owned(),
+        TimeControl::Correspondence { days } => format!("{days} days per move"),
+        TimeControl::Unlimited => "unlimited".to_owned(),
+        TimeControl::Unknown => "unknown time control".to_owned(),
     }
 }
 

@@ -10,7 +10,7 @@ pub(super) fn looks(config: &Config) -> Vec<String> {
         enabled, profile, ..
     } = &config.matchmaking;
     if !enabled {
-        return vec!["for no games: [matchmaking] enabled = false".to_owned()];
+        return vec!["matchmaking off: [matchmaking] enabled = false".to_owned()];
     }
     let mut lines: Vec<String> = profile.iter().map(one_profile).collect();
     lines.push(budget(config));
@@ -25,7 +25,7 @@ fn one_profile(profile: &Profile) -> String {
         hours => format!(", hours {hours} UTC"),
     };
     format!(
-        "for {}: {rated} {}, {} + {} s, against {} to {} and within {} points{hours}",
+        "{}: {rated} {}, {} + {} s, opponents rated {} to {} within {} points{hours}",
         profile.name,
         speed_of(base, increment).as_str(),
         base.as_secs(),
@@ -47,11 +47,11 @@ fn budget(config: &Config) -> String {
     let round = search.idle.max(search.spacing) + shortest.min().unwrap_or_default();
     let possible = 86_400 / round.as_secs().max(1);
     let text = format!(
-        "at most {share} games a day of its own ({} allowed, {} percent kept for challengers)",
+        "at most {share} outgoing games a day ({} allowed, {} percent reserved for incoming)",
         limits.bot_games, limits.incoming_share
     );
     if possible > u64::from(share) {
-        format!("{text}; the pace could reach {possible}, so they are spread over the day")
+        format!("{text}; spread over the day, since {possible} would be possible")
     } else {
         text
     }
@@ -63,8 +63,7 @@ pub(super) fn arenas(arena: &Arena) -> Vec<String> {
     if arena.auto {
         let rated = if arena.rated_only { "rated " } else { "" };
         lines.push(format!(
-            "joins {rated}atomic arenas for bots: {} to {} s on the clock, {} to {} s added a \
-             move, hours {} UTC, {} at a time",
+            "joins {rated}atomic arenas for bots: initial time {} to {} s, increment {} to {} s, hours {} UTC, {} at a time",
             arena.min_base.as_secs(),
             arena.max_base.as_secs(),
             arena.min_increment.as_secs(),
@@ -111,7 +110,7 @@ pub(super) fn chat(chat: &Chat, me: &str) -> Vec<String> {
         (true, true) => "to humans and bots",
         (true, false) => "to humans",
         (false, true) => "to bots",
-        (false, false) => return vec!["greets nobody".to_owned()],
+        (false, false) => return vec!["no greetings".to_owned()],
     };
     let lines = [&chat.greeting, &chat.goodbye];
     let said = lines.iter().filter(|line| !line.is_empty());
@@ -119,7 +118,7 @@ pub(super) fn chat(chat: &Chat, me: &str) -> Vec<String> {
         .map(|line| format!("\"{}\"", Template(line).fill(&words)))
         .collect();
     if said.is_empty() {
-        return vec!["greets nobody".to_owned()];
+        return vec!["no greetings".to_owned()];
     }
     vec![format!("{whom}: {}", said.join(" and "))]
 }
@@ -175,6 +174,6 @@ mod tests {
             humans: false,
             ..Chat::default()
         };
-        assert_eq!(chat(&quiet, "Megaton"), ["greets nobody"]);
+        assert_eq!(chat(&quiet, "Megaton"), ["no greetings"]);
     }
 }

@@ -11,91 +11,91 @@ use super::prompt::confirm;
 use super::setup::BotArgs;
 use super::team_commands;
 
-/// Let a running bot take its challenge back
+/// Withdraw the bot's challenge
 ///
-/// The one that is out, and those that wait to go out; with an ID only if it is that one. `megaton
+/// Withdraws the open challenge and those waiting to be sent; with an ID only that one. `megaton
 /// status` shows it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton cancel
   megaton cancel q7ZxVt2B")]
 pub(super) struct Cancel {
-    /// The challenge [default: whatever is out or waits]
+    /// Challenge id [default: the open challenge and all that wait]
     #[arg(value_name = "ID")]
     challenge: Option<String>,
     #[command(flatten)]
     bot: BotArgs,
 }
 
-/// Let a running bot call a game off
+/// Abort a game
 ///
-/// Lichess lets a game be aborted until both sides have moved. Asks first on a terminal.
+/// Lichess allows it until both sides have moved. Asks for confirmation on a terminal.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton abort q7ZxVt2B
   megaton abort q7ZxVt2B --yes")]
 pub(super) struct Abort {
-    /// The eight letters of the game's address
+    /// Game id: the eight letters in its URL
     #[arg(value_name = "GAME")]
     game: String,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     yes: bool,
     #[command(flatten)]
     bot: BotArgs,
 }
 
-/// Let a running bot resign a game
+/// Resign a game
 ///
-/// The game is lost, and so are the rating points. Asks first on a terminal.
+/// The game and its rating points are lost. Asks for confirmation on a terminal.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton resign q7ZxVt2B
   megaton resign q7ZxVt2B --yes")]
 pub(super) struct Resign {
-    /// The eight letters of the game's address
+    /// Game id: the eight letters in its URL
     #[arg(value_name = "GAME")]
     game: String,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     yes: bool,
     #[command(flatten)]
     bot: BotArgs,
 }
 
-/// Let a running bot decline whatever an account wants, for good
+/// Block an account: decline all its challenges
 ///
-/// It is remembered across restarts, beside the lists of the config, and `megaton status` shows it.
-/// A game under way continues. `megaton unblock` undoes it.
+/// Remembered across restarts, in addition to the config's lists; `megaton status` shows it. A game
+/// in progress continues. `megaton unblock` undoes it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton block SomeBot
   megaton block SomeBot --config /etc/megaton/config.toml")]
 pub(super) struct Block {
-    /// The account
+    /// Account to block
     #[arg(value_name = "USER")]
     user: String,
     #[command(flatten)]
     bot: BotArgs,
 }
 
-/// Let a running bot judge an account by the config again
+/// Unblock an account
 ///
-/// Undoes `megaton block`; what the lists of the config say stays.
+/// Undoes `megaton block`; the config's lists still apply.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton unblock SomeBot")]
 pub(super) struct Unblock {
-    /// The account
+    /// Account to unblock
     #[arg(value_name = "USER")]
     user: String,
     #[command(flatten)]
     bot: BotArgs,
 }
 
-/// Let a running bot join an arena, as `megaton tournament join` does
+/// Join an arena, as `megaton tournament join` does
 ///
-/// It is joined shortly before it begins, if it is atomic and lets bots play.
+/// The bot joins shortly before the start if the arena is atomic and admits bots.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton join aBcD1234
@@ -115,7 +115,7 @@ impl Cancel {
 impl Abort {
     pub(super) fn execute(&self) -> Result<(), Failure> {
         let game = self.game.clone();
-        confirm(&format!("Call game {game} off?"), self.yes)?;
+        confirm(&format!("Abort game {game}?"), self.yes)?;
         tell(&self.bot, &Request::Abort { game })
     }
 }
@@ -123,7 +123,7 @@ impl Abort {
 impl Resign {
     pub(super) fn execute(&self) -> Result<(), Failure> {
         let game = self.game.clone();
-        confirm(&format!("Resign game {game}? It is lost then."), self.yes)?;
+        confirm(&format!("Resign game {game}? This loses it."), self.yes)?;
         tell(&self.bot, &Request::Resign { game })
     }
 }

@@ -7,24 +7,24 @@ use megaton::panel::{self, HealthReport, Request};
 use super::failure::Failure;
 use super::setup::BotArgs;
 
-/// Say whether a running bot is alive, or ready for games
+/// Check whether a running bot is alive, or ready for games
 ///
-/// Alive: it answers, and its engine finds a move that it must find; a bot that is not should be
-/// started anew. Ready: it also hears the server, takes new games and can write to its disk. Status
-/// 0 is yes, 1 is no, 2 a config that cannot be read.
+/// Alive: the bot answers and its engine solves a test position; otherwise restart it. Ready: it
+/// also receives events, accepts games and can write to its disk. Exit status: 0 yes, 1 no, 2
+/// unreadable config.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton healthcheck
   megaton healthcheck --ready
   megaton healthcheck --json | jq .checks")]
 pub(super) struct Args {
-    /// Ask whether it would take a game, not only whether it lives
+    /// Check readiness, not only liveness
     #[arg(long)]
     ready: bool,
-    /// Say all that was looked at, as one JSON object
+    /// Print every check as one JSON object
     #[arg(long)]
     json: bool,
-    /// Say nothing, answer by the status alone
+    /// Print nothing; answer by exit status only
     #[arg(short, long, conflicts_with = "json")]
     quiet: bool,
     #[command(flatten)]
@@ -49,9 +49,10 @@ impl Args {
     }
 
     fn report(&self) -> Result<HealthReport, Failure> {
-        let socket = self.bot.socket()?.ok_or_else(|| {
-            Failure::setup("the config gives the bot no control socket: see [data]")
-        })?;
+        let socket = self
+            .bot
+            .socket()?
+            .ok_or_else(|| Failure::setup("the config disables the control socket: see [data]"))?;
         let answer = panel::ask(&socket, &Request::Health {});
         let answer = answer.map_err(|error| Failure::Failed(error.into()))?;
         answer.health.ok_or_else(|| Failure::failed(answer.text))

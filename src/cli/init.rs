@@ -23,7 +23,7 @@ const TOKEN_FILE: &str = "token.txt";
 const TOKEN_PAGE: &str = "/account/oauth/token/create?scopes[]=bot:play&scopes[]=challenge:read\
                           &scopes[]=challenge:write&description=Megaton";
 
-/// Write a config after a few questions, and see what it would do
+/// Ask a few questions and write a starter config
 ///
 /// Asks for the server, the token, how you can be reached and whom to play; flags answer beforehand,
 /// and without a terminal, or with --yes, the rest are the defaults. Writes config.toml and, where a
@@ -36,34 +36,34 @@ const TOKEN_PAGE: &str = "/account/oauth/token/create?scopes[]=bot:play&scopes[]
   megaton init --folder ~/atomic --contact you@example.org --token-file /run/secrets/token --yes
   megaton init --yes --opponents bots --modes casual --games 2 --offline")]
 pub(super) struct Args {
-    /// Where the files go
+    /// Folder for the files
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
-    /// The address of the server [default: Lichess]
+    /// Server URL [default: Lichess]
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// How Lichess' people reach you: a mail address or a link
+    /// How Lichess staff can reach you: an email address or a link
     #[arg(long, value_name = "TEXT")]
     contact: Option<String>,
-    /// A file that holds the token already
+    /// File that already holds the token
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Whom to play [default: all]
+    /// Opponents to play [default: all]
     #[arg(long, value_name = "WHO")]
     opponents: Option<Opponents>,
-    /// What to play [default: both]
+    /// Modes to play [default: both]
     #[arg(long, value_name = "WHICH")]
     modes: Option<Modes>,
-    /// Games at the same time [default: 8]
+    /// Concurrent games [default: 8]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=100))]
     games: Option<u8>,
-    /// Challenge other bots by itself
+    /// Also challenge other bots
     #[arg(long)]
     matchmaking: bool,
-    /// Ask nothing: what no flag says is as usual
+    /// Ask nothing; use defaults for everything not given as a flag
     #[arg(short, long)]
     yes: bool,
-    /// Do not ask the server about the token
+    /// Do not verify the token with the server
     #[arg(long)]
     offline: bool,
 }
@@ -72,7 +72,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     let path = args.folder.join("config.toml");
     if is_there(&path) {
         return Err(Failure::setup(format!(
-            "{} is there already: change it by hand, or move it away",
+            "{} exists already: edit it, or move it away",
             path.display()
         )));
     }
@@ -91,7 +91,10 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     if let Some(token) = typed {
         let file = args.folder.join(TOKEN_FILE);
         write_new(&file, &format!("{token}\n"), Rights::Owner)?;
-        say(&format!("wrote    {}, for your eyes only", file.display()))?;
+        say(&format!(
+            "wrote    {}, readable only by you",
+            file.display()
+        ))?;
         draft.token_file = Some(TOKEN_FILE.into());
     }
     write_new(&path, &draft.text(), Rights::Usual)?;
@@ -100,7 +103,7 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
     let lacks = config.lichess.token_file.is_none() && !is_in_the_variable();
     if lacks {
         say(&format!(
-            "token    none yet: make one at {}{TOKEN_PAGE}\n         and name its file with \
+            "token    none yet: create one at {}{TOKEN_PAGE}\n         and name its file with \
              [lichess] token_file, or set {TOKEN_VARIABLE}",
             draft.url()
         ))?;
@@ -130,13 +133,13 @@ impl Args {
 
     /// Asks for what no flag says.
     fn ask(&self, draft: &mut ConfigDraft) -> Result<(), Failure> {
-        prompt::say("Enter takes what stands in brackets.\n")?;
+        prompt::say("Press Enter for the default in brackets.\n")?;
         if self.url.is_none() {
             draft.url = answer("Server [https://lichess.org]: ", |text| Ok(text.to_owned()))?;
         }
         if self.contact.is_none() {
             draft.contact = answer(
-                "How can Lichess' people reach you, a mail address or link [nobody can]: ",
+                "How can Lichess staff reach you, an email address or link [none]: ",
                 |text| Ok(text.to_owned()),
             )?;
         }
@@ -145,18 +148,18 @@ impl Args {
             draft.opponents = given.unwrap_or_default();
         }
         if self.modes.is_none() {
-            let given = answer("Play rated games, casual ones or both [both]: ", choice)?;
+            let given = answer("Play rated, casual or both [both]: ", choice)?;
             draft.modes = given.unwrap_or_default();
         }
         if self.games.is_none() {
-            draft.games = answer("Games at the same time [8]: ", |text| {
+            draft.games = answer("Concurrent games [8]: ", |text| {
                 let count = text.parse().ok().filter(|count| (1..=100).contains(count));
                 count.ok_or_else(|| "a number from 1 to 100".to_owned())
             })?;
         }
         if !self.matchmaking {
             let given = answer(
-                "Challenge other bots by itself, yes or no [no]: ",
+                "Challenge other bots too, yes or no [no]: ",
                 |text| match text.to_ascii_lowercase().as_str() {
                     "y" | "yes" => Ok(true),
                     "n" | "no" => Ok(false),
@@ -174,11 +177,11 @@ impl Args {
             return Ok(None);
         }
         prompt::say(&format!(
-            "A token for the bot's account is made at\n  {}{TOKEN_PAGE}\n",
+            "Create a token for the bot's account at\n  {}{TOKEN_PAGE}\n",
             draft.url()
         ))?;
         loop {
-            let typed = prompt::secret("Token, which is not shown [later]: ")?;
+            let typed = prompt::secret("Token (hidden) [later]: ")?;
             if typed.is_empty() {
                 return Ok(None);
             }
@@ -199,7 +202,7 @@ fn answer<T>(prompt: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<O
         }
         match read(&typed) {
             Ok(value) => return Ok(Some(value)),
-            Err(wanted) => prompt::say(&format!("That has to be {wanted}.\n"))?,
+            Err(wanted) => prompt::say(&format!("Expected {wanted}.\n"))?,
         }
     }
 }
@@ -222,16 +225,16 @@ fn token_there(folder: &Path) -> Result<Option<PathBuf>, Failure> {
     let read = Token::choose(None, Some(&file));
     read.map_err(|error| {
         Failure::setup(format!(
-            "{error}; put the token into it, move it away, or name another file with --token-file"
+            "{error}; write the token into it, move it away, or use --token-file"
         ))
     })?;
     let rank = if is_in_the_variable() {
-        format!("; {TOKEN_VARIABLE} comes before it")
+        format!("; {TOKEN_VARIABLE} takes precedence")
     } else {
         String::new()
     };
     say(&format!(
-        "token    {} is there already and used as it is{rank}",
+        "token    using the existing {}{rank}",
         file.display()
     ))?;
     Ok(Some(TOKEN_FILE.into()))
@@ -253,7 +256,7 @@ fn proven(draft: &ConfigDraft) -> Result<(), Failure> {
     let parsed = Config::parse(&draft.text());
     parsed
         .map(drop)
-        .map_err(|fault| Failure::setup(format!("that cannot be written into a config: {fault}")))
+        .map_err(|fault| Failure::setup(format!("invalid setting: {fault}")))
 }
 
 /// Who may read a file.
@@ -292,7 +295,7 @@ fn next_steps(path: &Path) -> String {
         format!(" --config {}", path.display())
     };
     format!(
-        "next     megaton upgrade-account{config}   (once, if the account is no bot's yet)\n         \
+        "next     megaton upgrade-account{config}   (once, if the account is not a bot yet)\n         \
          megaton run{config}"
     )
 }

@@ -12,18 +12,18 @@ use clap_complete::Shell;
 use super::args;
 use super::failure::Failure;
 
-/// Print the completions of a shell
+/// Print shell completions
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton completions bash > ~/.local/share/bash-completion/completions/megaton
   megaton completions zsh > ~/.zfunc/_megaton
   megaton completions fish > ~/.config/fish/completions/megaton.fish")]
 pub(super) struct Completions {
-    /// Whose
+    /// Shell
     shell: Shell,
 }
 
-/// Print the manual page, of the program or of one command
+/// Print a manual page, of the program or of one command
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton man | man -l -
@@ -31,9 +31,9 @@ pub(super) struct Completions {
   megaton man tournament join | man -l -
   megaton man --out ~/.local/share/man/man1")]
 pub(super) struct Man {
-    /// The command, and one of its own after it [default: the program as a whole]
+    /// Command, and subcommand if any [default: the whole program]
     command: Vec<String>,
-    /// Write every page into this folder instead
+    /// Write all pages into this folder instead
     #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
     out: Option<PathBuf>,
 }
@@ -59,7 +59,7 @@ impl Man {
         for name in &self.command {
             page = page.find_subcommand(name).ok_or_else(|| {
                 let words = self.command.join(" ");
-                Failure::setup(format!("there is no command {words}"))
+                Failure::setup(format!("no such command: {words}"))
             })?;
         }
         let text = render(page.clone())?;

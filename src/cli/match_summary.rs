@@ -10,7 +10,7 @@ use megaton::match_runner::{Forfeits, Match, MatchReport, MatchScore, Sprt, Tall
 pub(super) fn line(contest: &Match, standing: &MatchScore) -> String {
     let tally = &standing.tally;
     let Some(elo) = elo(tally) else {
-        return "no pair is complete yet".to_owned();
+        return "no complete pair yet".to_owned();
     };
     let mut line = format!("{} games  {}  Elo {elo}", tally.games(), counts(tally));
     if let (Some(sprt), Some(ratio)) = (&contest.sprt, standing.ratio) {
@@ -64,13 +64,13 @@ pub(super) fn write(
         writeln!(out, "forfeits {name} {}", faults(forfeits))?;
     }
     if standing.dropped > 0 {
-        writeln!(out, "left out   {} pairs with a forfeit", standing.dropped)?;
+        writeln!(out, "dropped    {} pairs with a forfeit", standing.dropped)?;
     }
     if standing.still_games > 0 {
         let (games, worst) = (standing.still_games, standing.stillest_ms);
         writeln!(
             out,
-            "machine    stood still in {games} games, for {worst} ms in one at most: on no clock"
+            "machine    stalled in {games} games, at most {worst} ms in one; not charged to a clock"
         )?;
     }
     for (name, speed) in ["A", "B"].iter().zip(&standing.speed) {

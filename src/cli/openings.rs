@@ -12,31 +12,31 @@ use megaton::match_runner::{GeneratorOptions, generate};
 use super::contest::failure;
 use super::failure::Failure;
 
-/// Make openings: random lines of six to eight half-moves that the engine finds level
+/// Generate balanced openings: random lines of six to eight half-moves
 ///
-/// The same seed makes the same file, whatever the threads; a run that was cut off continues where it
-/// stopped, and a greater count adds to the file. About one line in ten is level enough.
+/// The same seed gives the same file with any number of threads; an interrupted run resumes, and a
+/// larger count extends the file. About one line in ten is balanced enough.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton openings --count 20000 --seed 1 --out data/openings.epd
   megaton openings --count 500 --seed 7 --nodes 50000 --most 80 --out data/quiet.epd")]
 pub(super) struct Args {
-    /// Openings in the file
+    /// Number of openings
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     count: usize,
-    /// Where chance starts
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// The file
+    /// Output file
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Nodes of the last look at a line
+    /// Nodes for the final evaluation of a line
     #[arg(long, value_name = "N", default_value_t = 8_000)]
     nodes: u64,
-    /// The greatest score, in centipawns, for either side
+    /// Largest absolute score, in centipawns
     #[arg(long, value_name = "CP", default_value_t = 120, value_parser = clap::value_parser!(i32).range(1..))]
     most: i32,
-    /// Who judges: classical, or the file of a net
+    /// Evaluation to use: classical, or a net file
     #[arg(
         long,
         alias = "evalfile",
@@ -44,7 +44,7 @@ pub(super) struct Args {
         default_value = "classical"
     )]
     eval_file: PathBuf,
-    /// Lines judged at the same time [default: every core]
+    /// Lines to evaluate in parallel [default: every core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }

@@ -10,11 +10,11 @@ use megaton::panel::{Health, Http, HttpSources, Reloader, SelfTest, StatusWatch}
 pub(super) async fn serve(config: Config, sources: HttpSources) {
     match Http::open(&config.panel) {
         Ok(Some(http)) => {
-            tracing::info!(url = http.url(), "the page is open");
+            tracing::info!(url = http.url(), "operator's page open");
             http.serve(sources).await;
         }
         Ok(None) => {}
-        Err(error) => tracing::warn!("the bot plays on without its page: {error}"),
+        Err(error) => tracing::warn!("the bot runs without its page: {error}"),
     }
     std::future::pending::<()>().await;
 }
@@ -30,7 +30,7 @@ pub(super) fn open_for_practice(config: &config::Panel) -> Option<Http> {
     for wanted in [config, &anywhere] {
         match Http::open(wanted) {
             Ok(http) => return http,
-            Err(error) => tracing::debug!("no page there: {error}"),
+            Err(error) => tracing::debug!("cannot open the page: {error}"),
         }
     }
     None

@@ -31,12 +31,12 @@ pub(super) fn secret(prompt: &str) -> Result<String, Failure> {
         Some(last) if last == interrupt => {
             // Only now what the key would have done at once.
             kill_process(getpid(), Signal::INT).map_err(io::Error::from)?;
-            return Err(Failure::failed("nothing was done"));
+            return Err(Failure::failed("nothing done"));
         }
-        _ => return Err(Failure::failed("the answer is missing: stdin has ended")),
+        _ => return Err(Failure::failed("no answer: stdin is closed")),
     }
     let text = String::from_utf8(typed);
-    let text = text.map_err(|_| Failure::failed("what was typed is no text in UTF-8"))?;
+    let text = text.map_err(|_| Failure::failed("the input is not valid UTF-8"))?;
     Ok(text.trim().to_owned())
 }
 

@@ -12,7 +12,7 @@ pub(super) fn keeps(config: &Config) -> Result<Vec<String>, Failure> {
     let mut lines = Vec::new();
     match config.data.home(&config.lichess) {
         None => lines.push(
-            "nothing: without [data] folder it begins anew at each start, the day's games too"
+            "nothing: without [data] folder every start begins with empty state and quota"
                 .to_owned(),
         ),
         Some(home) => lines.push(memory(&home)?),
@@ -30,20 +30,20 @@ fn memory(folder: &Path) -> Result<String, Failure> {
     let ground = ground.unwrap_or(Path::new("."));
     if !ground.is_dir() {
         return Err(Failure::setup(format!(
-            "[data] folder: {} is no folder",
+            "[data] folder: {} is not a folder",
             ground.display()
         )));
     }
     if !may_write(ground) {
         return Err(Failure::setup(format!(
-            "[data] folder: {shown} cannot be written: {} is not for this user to write in",
+            "[data] folder: {shown} is not writable: this user cannot write to {}",
             ground.display()
         )));
     }
     Ok(if there {
-        format!("what it must remember in {shown}")
+        format!("state in {shown}")
     } else {
-        format!("what it must remember in {shown}, which it makes when it runs")
+        format!("state in {shown}, created at the first run")
     })
 }
 
@@ -64,14 +64,14 @@ fn socket(config: &Config) -> String {
     use megaton::panel::{Panel, PanelError};
 
     let Some(path) = config.data.socket_path(&config.lichess) else {
-        return "no control socket: `megaton status` and its like will not reach it".to_owned();
+        return "no control socket: `megaton status` and other control commands cannot reach the bot".to_owned();
     };
     match Panel::check(&path) {
         Ok(()) => format!("the control socket {}", path.display()),
         Err(PanelError::InUse(_)) => {
             "a bot runs with this config already: see `megaton status`".to_owned()
         }
-        Err(error) => format!("WARNING: it could not be told anything: {error}"),
+        Err(error) => format!("WARNING: the bot could not be controlled: {error}"),
     }
 }
 

@@ -7,9 +7,9 @@ use megaton::rules::Position;
 
 use super::failure::Failure;
 
-/// Count legal move paths to a depth
+/// Count leaf nodes of the legal move tree to a depth
 ///
-/// The usual check of a move generator, and its speed. From the start position the numbers are 20,
+/// The standard test of a move generator, and a measure of its speed. From the start position: 20,
 /// 400, 8902, 197326, 4864979, 118926425, …
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -20,10 +20,10 @@ pub(super) struct Args {
     /// Depth in plies
     #[arg(value_parser = clap::value_parser!(u32).range(..=50))]
     depth: u32,
-    /// Position to start from [default: the start position]
+    /// Start position as FEN [default: the initial position]
     #[arg(long)]
     fen: Option<String>,
-    /// Show the count behind each move
+    /// Print the count of each root move
     #[arg(long)]
     divide: bool,
 }

@@ -35,18 +35,18 @@ const BOT: &str = "Megaton";
 const PAUSE: Duration = Duration::from_secs(3);
 const PACE: Duration = Duration::from_millis(600);
 
-/// Play against it here, without an account
+/// Play against the bot locally, without an account
 ///
-/// Starts a small Lichess on this machine's loopback and the bot on it, and prints the address of a
-/// page where you play it. Meanwhile it spars with built-in partners, one line a move. Ctrl-C ends
-/// it at once, or with --headless after the games under way.
+/// Starts a small Lichess on this machine's loopback with the bot on it, and prints the URL of a
+/// page where you can play it. Meanwhile the bot spars with built-in partners, one line per move.
+/// Ctrl-C stops at once, or with --headless after the current games.
 ///
-/// With --games it plays so many games and says what came of them; with --headless too it then
-/// ends: status 0 if every game was played to its end and nothing was illegal, lost on time or
-/// abandoned, else 1.
+/// With --games, play that many games and report the results; with --headless as well, exit
+/// afterwards: status 0 if every game finished without an illegal move, a loss on time or an
+/// abandoned game, else 1.
 ///
-/// Any other client of the Bot API can play here as well: --guest opens an account for it, and its
-/// server address is the one printed.
+/// Any other Bot API client can play here too: --guest opens an account for it; its server URL is
+/// the one printed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton practice
@@ -58,32 +58,32 @@ pub(super) struct Args {
     /// Let the bot play this many games against the built-in partners
     #[arg(long, value_name = "N")]
     games: Option<usize>,
-    /// Only play the games, print a summary and end
+    /// Play only the games, print a summary and exit
     #[arg(long, requires = "games")]
     headless: bool,
-    /// The port of the page and of the Bot API; 0 picks a free one [default: 8642, headless: 0]
+    /// Port of the page and the Bot API; 0 picks a free one [default: 8642, headless: 0]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
-    /// A partner: random, greedy or engine; again for more, who then take turns
-    /// [default: greedy, random]
+    /// Sparring partner: random, greedy or engine; repeatable, they take turns [default: greedy,
+    /// random]
     #[arg(long, value_name = "WHO")]
     partner: Vec<Partner>,
-    /// Nodes that an engine partner searches for each move
+    /// Nodes per move of an engine partner
     #[arg(long, value_name = "N", default_value_t = 5_000)]
     nodes: u64,
-    /// The time control of sparring games: seconds+increment [default: 60+1, with --games: 30+0]
+    /// Time control of sparring games: seconds+increment [default: 60+1, with --games: 30+0]
     #[arg(long, value_name = "S+S", value_parser = parse_time)]
     tc: Option<TimeControl>,
-    /// Games to play at the same time
+    /// Concurrent games
     #[arg(long, value_name = "N", default_value_t = 1)]
     concurrency: usize,
-    /// No games against the partners, only the page and guests
+    /// No sparring games; only the page and guests
     #[arg(long, conflicts_with = "games")]
     no_sparring: bool,
-    /// What goes wrong: a file with one [[fault]] table for each
+    /// Fault script: a file with one [[fault]] table per fault
     #[arg(long, value_name = "FILE")]
     faults: Option<PathBuf>,
-    /// Opens an account for another client; its token is printed if none is given
+    /// Open an account for another client; prints its token if you give none
     #[arg(long, value_name = "NAME[=TOKEN]")]
     guest: Vec<String>,
     #[command(flatten)]
@@ -96,7 +96,9 @@ pub(super) fn parse_time(text: &str) -> Result<TimeControl, String> {
     let time = TimeControl::parse(text)
         .ok_or("write seconds+increment as Lichess offers it, such as 30+0, 60+1 or 180+2")?;
     if time.speed() == Speed::UltraBullet {
-        return Err("Lichess lets no bot play so short a game; 30+0 is the shortest".to_owned());
+        return Err(
+            "Lichess does not let bots play such short games; 30+0 is the shortest".to_owned(),
+        );
     }
     Ok(time)
 }
@@ -129,7 +131,7 @@ async fn start(args: &Args) -> Result<ServerHandle, Failure> {
     };
     let server = Server::start(options).await.map_err(|error| {
         Failure::setup(format!(
-            "cannot listen on port {port} ({error}); --port 0 takes a free one"
+            "cannot listen on port {port} ({error}); --port 0 picks a free one"
         ))
     })?;
     if let Some(file) = &args.faults {
@@ -155,7 +157,7 @@ async fn start(args: &Args) -> Result<ServerHandle, Failure> {
 fn read_script(file: &Path) -> Result<FaultScript, Failure> {
     let name = file.display();
     let text = std::fs::read_to_string(file)
-        .map_err(|error| Failure::setup(format!("cannot read the faults {name}: {error}")))?;
+        .map_err(|error| Failure::setup(format!("cannot read the fault script {name}: {error}")))?;
     FaultScript::parse(&text, 1).map_err(|error| Failure::setup(format!("{name}: {error}")))
 }
 
@@ -195,7 +197,7 @@ async fn practise(
     tokio::select! {
         () = looking_on => Ok(()),
         ended = &mut bot => {
-            let ended = ended.map_err(|error| Failure::failed(format!("the bot broke: {error}")))?;
+            let ended = ended.map_err(|error| Failure::failed(format!("the bot failed: {error}")))?;
             ended.map_err(|error| Failure::failed(error.to_string()))
         }
         outcome = sparring(args, server, signals) => outcome,
@@ -254,7 +256,7 @@ async fn look_on(config: &Config, control: ControlHandle, event_log: EventLog, s
         return;
     };
     // A terminal that is gone is noticed where games are told.
-    let _ = writeln!(io::stdout(), "See what its operator sees at {}", http.url());
+    let _ = writeln!(io::stdout(), "Operator's page: {}", http.url());
     http.serve(page::sources(&control, event_log, server)).await;
 }
 
@@ -334,9 +336,7 @@ fn conclude(report: &ScheduleReport, headless: bool) -> Result<(), Failure> {
     write!(out, "\n{report}")?;
     out.flush()?;
     if headless && !report.is_clean() {
-        return Err(Failure::failed(
-            "not every game was played cleanly to its end",
-        ));
+        return Err(Failure::failed("not every game finished cleanly"));
     }
     Ok(())
 }

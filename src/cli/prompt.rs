@@ -18,7 +18,7 @@ pub(super) fn confirm(question: &str, sure: bool) -> Result<(), Failure> {
     if is_yes(&answer) {
         Ok(())
     } else {
-        Err(Failure::failed("nothing was done"))
+        Err(Failure::failed("nothing done"))
     }
 }
 
@@ -27,7 +27,7 @@ pub(super) fn line(prompt: &str) -> Result<String, Failure> {
     say(prompt)?;
     let mut typed = String::new();
     if io::stdin().lock().read_line(&mut typed)? == 0 {
-        return Err(Failure::failed("the answer is missing: stdin has ended"));
+        return Err(Failure::failed("no answer: stdin is closed"));
     }
     Ok(typed.trim().to_owned())
 }

@@ -17,15 +17,15 @@ use super::services::Services;
 use super::setup::{ConfigArgs, LogArgs, evaluator, tables};
 use super::{account, account_summary, logging, malloc, runtime};
 
-/// Play on Lichess until told to stop
+/// Play on Lichess until stopped
 ///
-/// Answers challenges as the config says and plays every accepted game. Games that were under way
-/// when the program ended, however it ended, are taken up again. Without a network it waits and
-/// tries again; only a config, token or account that cannot work ends it at once (status 2).
+/// Answers challenges by the config's rules and plays every accepted game. Games that were in
+/// progress when the program ended, however it ended, are resumed. Without a network the bot waits
+/// and retries; only a config, token or account that cannot work ends it at once (status 2).
 ///
-/// The first Ctrl-C (or SIGTERM) takes no new games and ends after the last one, or when [shutdown]
-/// drain has passed; the second ends at once. SIGHUP reads the config again. Meanwhile `megaton
-/// status` and its like speak to it, if they are given the same config.
+/// The first Ctrl-C (or SIGTERM) accepts no new games and exits after the last one, or when
+/// [shutdown] drain has passed; the second exits at once. SIGHUP rereads the config. `megaton
+/// status` and the other control commands talk to the running bot if they get the same config.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton run
@@ -134,7 +134,7 @@ async fn archiver(config: &Config, event_log: &EventLog, pool: &Pool) -> Option<
     let rules = ArchiveRules::from(&config.archive);
     let archiver = Archiver::start(&home.join(FILE_NAME), event_log, pool, &rules).await;
     if let Err(error) = &archiver {
-        tracing::error!(%error, "nothing is archived: no thread for it");
+        tracing::error!(%error, "nothing is archived: cannot start the thread");
     }
     archiver.ok()
 }
@@ -165,9 +165,9 @@ fn introduce(config: &Config, path: Option<&Path>, pool: &Pool) {
 fn cannot_play(error: &BotError, url: &str) -> Failure {
     let remedy = match error {
         BotError::Unauthorized(_) | BotError::Forbidden(_) => {
-            format!("; make a new token at {url}/account/oauth/token")
+            format!("; create a new token at {url}/account/oauth/token")
         }
-        BotError::NotABot(_) => "; `megaton upgrade-account` does it".to_owned(),
+        BotError::NotABot(_) => "; use `megaton upgrade-account`".to_owned(),
         BotError::Closed(_) | BotError::Taken { .. } => String::new(),
     };
     Failure::setup(format!("{error}{remedy}"))

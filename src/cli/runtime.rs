@@ -37,7 +37,7 @@ pub(super) fn listen() -> Result<Shutdown, Failure> {
         let name = signals.next().await;
         tracing::info!(
             signal = name,
-            "finishing the games under way; once more to leave now"
+            "finishing the games in progress; press again to exit now"
         );
         told.drain.cancel();
         let name = signals.next().await;

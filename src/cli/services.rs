@@ -58,7 +58,7 @@ impl Notifier {
     pub(super) async fn finish(self, error: Option<&BotError>) {
         if let Some(error) = error {
             self.alerter
-                .say("ended", format!("the bot has ended: {error}"));
+                .say("ended", format!("the bot has exited: {error}"));
         }
         self.alerter.end();
         let patience = match error {
@@ -66,7 +66,7 @@ impl Notifier {
             None => OTHER_MESSAGES,
         };
         if tokio::time::timeout(patience, self.ringing).await.is_err() {
-            tracing::warn!("the webhook is too slow for the last message");
+            tracing::warn!("webhook too slow: last message not sent");
         }
     }
 }
@@ -136,7 +136,7 @@ impl Services {
         parts.spawn(page::serve(self.config, sources));
         while let Some(ended) = parts.join_next().await {
             if let Err(error) = ended {
-                tracing::error!(%error, "a part beside the bot failed and is gone until the next start");
+                tracing::error!(%error, "a service failed and stays off until the next start");
             }
         }
         std::future::pending::<()>().await;
@@ -148,7 +148,7 @@ async fn reload_at(mut hangups: Hangups, reload: Reload) {
     loop {
         hangups.next().await;
         if let Ok(said) = reload.now("SIGHUP").await {
-            tracing::info!(said, "SIGHUP: the config is read again");
+            tracing::info!(said, "SIGHUP: reloading the config");
         }
     }
 }
@@ -167,7 +167,7 @@ async fn socket(config: Config, sources: HttpSources) {
             } = sources;
             panel.serve(control, reload, health).await;
         }
-        Some(Err(error)) => tracing::warn!("the bot cannot be told anything: {error}"),
+        Some(Err(error)) => tracing::warn!("the bot cannot be controlled: {error}"),
         None => {}
     }
 }

@@ -19,7 +19,7 @@ const USUAL_CONFIG: &str = "config.toml";
 /// Where the settings come from.
 #[derive(Debug, Args)]
 pub(super) struct ConfigArgs {
-    /// Config file [default: config.toml if there is one, else every default]
+    /// Config file [default: config.toml if present, else built-in defaults]
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -41,7 +41,7 @@ impl ConfigArgs {
         if let Some(machine) = memory().filter(|machine| config.engine.hash > *machine) {
             let hash = config.engine.hash;
             return Err(Failure::setup(format!(
-                "{}: [engine] hash: {hash} megabytes are more than the {machine} of this machine",
+                "{}: [engine] hash: {hash} MB exceeds this machine's {machine} MB",
                 path.display()
             )));
         }
@@ -55,7 +55,7 @@ impl ConfigArgs {
 pub(super) struct BotArgs {
     #[command(flatten)]
     config: ConfigArgs,
-    /// The bot's control socket, whatever the config says
+    /// Control socket of the bot, instead of the config's
     #[arg(long, value_name = "PATH", conflicts_with = "config")]
     socket: Option<PathBuf>,
 }
@@ -104,8 +104,7 @@ fn memory() -> Option<usize> {
 /// What judges positions.
 #[derive(Debug, Args)]
 pub(super) struct EvalArgs {
-    /// Judge positions by the net in this file, or by the `classical` evaluation [default: the net
-    /// in the program]
+    /// Evaluate with this net file, or with the `classical` evaluation [default: the built-in net]
     #[arg(long, value_name = "FILE")]
     eval_file: Option<PathBuf>,
 }
@@ -122,8 +121,7 @@ pub(super) fn evaluator(engine: &Engine) -> Result<Evaluator, Failure> {
     let named = Evaluator::named(engine.eval_file.as_deref().unwrap_or(Path::new("")));
     named.map_err(|error| {
         Failure::setup(format!(
-            "[engine] eval_file: {error}; \"\" is the program's own net, \"classical\" the \
-             evaluation without one"
+            "[engine] eval_file: {error}; \"\" is the built-in net, \"classical\" the evaluation without a net"
         ))
     })
 }
@@ -142,10 +140,10 @@ pub(super) fn tables(engine: &Engine) -> Result<Option<Arc<Syzygy>>, Failure> {
 /// How it logs, over the config.
 #[derive(Debug, Args)]
 pub(super) struct LogArgs {
-    /// How much to log: off, error, warn, info, debug or trace
+    /// Log level: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", value_parser = parse_level)]
     log_level: Option<Level>,
-    /// Log as text, or as one JSON object a line
+    /// Log format: text, or one JSON object per line
     #[arg(long, value_name = "text|json", value_parser = parse_format)]
     log_format: Option<Format>,
 }

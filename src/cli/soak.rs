@@ -28,13 +28,13 @@ const LEAST_CALL: Duration = Duration::from_millis(150);
 /// And no opening of a game's stream, of which more follow.
 const LEAST_OPENING: Duration = Duration::from_millis(100);
 
-/// Prove the bot against a server where everything goes wrong
+/// Stress-test the bot against a server on which everything goes wrong
 ///
 /// Plays short games against built-in partners on a small Lichess in this process, at many times
-/// the usual speed, while requests are lost, streams break, limits strike and the server restarts.
-/// Says what happened and ends with status 1 if any game was lost through the bot: on time, by an
-/// illegal move, by leaving or by giving up; each with its story. The same seed draws the same
-/// faults.
+/// normal speed, while requests are lost, streams break, rate limits strike and the server
+/// restarts. Reports what happened and exits with status 1 if any game was lost through the bot: on
+/// time, by an illegal move, by leaving or by resigning; each with its history. The same seed draws
+/// the same faults.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton soak
@@ -42,28 +42,28 @@ const LEAST_OPENING: Duration = Duration::from_millis(100);
   megaton soak --games 500 --faults silence,lose-reply,restart
   megaton soak --list-faults")]
 pub(super) struct Args {
-    /// Games to play
+    /// Number of games
     #[arg(long, value_name = "N", default_value_t = 200)]
     games: usize,
-    /// Kinds of faults: all, none, or names with commas between
+    /// Fault kinds: all, none, or a comma-separated list
     #[arg(long, value_name = "LIST", default_value = "all")]
     faults: String,
-    /// Where chance starts
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Games at the same time
+    /// Concurrent games
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=64))]
     concurrency: u16,
-    /// How many times as fast as Lichess everything runs
+    /// Speed factor over Lichess
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100))]
     speed: u32,
-    /// Nodes that the bot searches for each move
+    /// Nodes the bot searches per move
     #[arg(long, value_name = "N", default_value_t = 200)]
     nodes: u64,
-    /// The time control before it is sped up: seconds+increment
+    /// Time control before the speed-up: seconds+increment
     #[arg(long, value_name = "S+S", default_value = "180+2", value_parser = super::practice::parse_time)]
     tc: TimeControl,
-    /// Only say which kinds of faults there are
+    /// List the fault kinds and exit
     #[arg(long)]
     list_faults: bool,
     #[command(flatten)]

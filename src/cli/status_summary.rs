@@ -14,16 +14,16 @@ pub(super) fn lines(status: &Status) -> Vec<String> {
         status.version,
         span(status.uptime)
     )];
-    let mut say = |about: &str, what: String| lines.push(format!("{about:<9} {what}"));
+    let mut say = |about: &str, what: String| lines.push(format!("{about:<11} {what}"));
     say("stream", stream(&status.stream));
-    say("seats", seats(status));
+    say("slots", seats(status));
     for game in &status.games {
         say("game", one_game(game));
     }
     if let Some(ledger) = &status.quota {
-        say("today", spent(ledger));
+        say("quota", spent(ledger));
     }
-    say("looking", looking(status));
+    say("matchmaking", looking(status));
     if !status.blocked.is_empty() {
         say(
             "blocked",
@@ -37,12 +37,12 @@ pub(super) fn lines(status: &Status) -> Vec<String> {
         say(about, what);
     }
     if let Some(overhead) = status.overhead {
-        say("overhead", format!("{overhead} ms a move, as learned"));
+        say("overhead", format!("{overhead} ms per move, measured"));
     }
     for alarm in &status.alarms {
         let since = span(alarm.since);
         say(
-            "ALARM",
+            "ALERT",
             format!("{}: {} (for {since})", alarm.kind, alarm.text),
         );
     }
@@ -52,12 +52,12 @@ pub(super) fn lines(status: &Status) -> Vec<String> {
 fn stream(stream: &EventStreamStatus) -> String {
     let lost = match stream.lost {
         0 => String::new(),
-        1 => "; lost once".to_owned(),
-        times => format!("; lost {times} times"),
+        1 => "; 1 reconnect".to_owned(),
+        times => format!("; {times} reconnects"),
     };
     let openings = match stream.openings {
         0 | 1 => String::new(),
-        many => format!("; opened {many} times in ten minutes"),
+        many => format!("; {many} openings in ten minutes"),
     };
     match stream.heard_ago {
         Some(ago) => format!("open, heard {} s ago{lost}{openings}", ago / 1000),
@@ -69,8 +69,8 @@ fn stream(stream: &EventStreamStatus) -> String {
 fn game_stream(stream: &GameStreamStatus) -> String {
     let again = match stream.reopened {
         0 => String::new(),
-        1 => ", opened again once".to_owned(),
-        times => format!(", opened again {times} times"),
+        1 => ", 1 reconnect".to_owned(),
+        times => format!(", {times} reconnects"),
     };
     let since = span(stream.since / 1000);
     match stream.heard_ago {
@@ -89,7 +89,7 @@ fn seats(status: &Status) -> String {
         "{} of {} taken{}{}",
         seats.taken,
         seats.all,
-        more(seats.for_humans, "kept for humans"),
+        more(seats.for_humans, "reserved for humans"),
         more(status.waiting, "waiting")
     )
 }
@@ -103,10 +103,10 @@ fn one_game(game: &GameStatus) -> String {
     let score = game.score.as_deref().map(|score| format!("  {score}"));
     let stream = game_stream(&game.stream);
     if game.us.is_none() && game.opponent.is_empty() {
-        return format!("{} not seen yet; {stream}", game.id);
+        return format!("{} not loaded yet; {stream}", game.id);
     }
     format!(
-        "{} {us} against {}, ply {}{clocks}{}, moved {} s ago; {stream}",
+        "{} {us} against {}, ply {}{clocks}{}, last move {} s ago; {stream}",
         game.id,
         game.opponent,
         game.ply,
@@ -124,7 +124,7 @@ fn clock(left: Option<u64>) -> String {
 
 fn spent(ledger: &LedgerStatus) -> String {
     format!(
-        "{} of {} games against bots, {} of {} challenge credits; {}",
+        "{} of {} bot games, {} of {} challenge credits; {}",
         ledger.bot_games,
         ledger.bot_games_limit,
         ledger.credits,
@@ -135,9 +135,9 @@ fn spent(ledger: &LedgerStatus) -> String {
 
 fn looking(status: &Status) -> String {
     let state = if status.matchmaking.enabled {
-        "for games"
+        "on"
     } else {
-        "for none, unless told to"
+        "off"
     };
     let open = status.matchmaking.challenge.as_deref();
     let open = open.map(|id| format!(" ({id})")).unwrap_or_default();
@@ -151,7 +151,7 @@ fn looking(status: &Status) -> String {
 fn sources(sources: &SourcesStatus) -> Vec<(&'static str, String)> {
     let mut lines = vec![
         ("net", sources.net.clone()),
-        ("tables", tables(sources.tables.as_ref())),
+        ("tablebase", tables(sources.tables.as_ref())),
     ];
     lines.extend(sources.lists.iter().map(|list| ("list", names(list))));
     lines
@@ -168,7 +168,7 @@ fn tables(tables: Option<&TableFiles>) -> String {
         faulty,
         faults,
     } = tables;
-    let found = format!("{outcomes} WDL and {distances} DTZ tables, up to {most_men} men");
+    let found = format!("{outcomes} WDL and {distances} DTZ tables, up to {most_men} pieces");
     if *faulty == 0 {
         return found;
     }
@@ -179,7 +179,7 @@ fn tables(tables: Option<&TableFiles>) -> String {
         ""
     };
     let told = faults.join("; ");
-    format!("{found}; {faulty} CANNOT BE USED{among}: {told}")
+    format!("{found}; {faulty} UNUSABLE{among}: {told}")
 }
 
 fn names(list: &NameList) -> String {
@@ -260,12 +260,12 @@ mod tests {
             lines(&status),
             [
                 "Megaton takes challenges; version 1.2.3, up 1 d 1 h",
-                "stream    open, heard 2 s ago; lost once; opened 2 times in ten minutes",
-                "seats     1 of 8 taken, 2 kept for humans",
-                "game      q7ZxVt2B white against Nuke, ply 24  2:31 : -  cp 35, moved 3 s ago; \
-                 stream open for 1 min, heard 4 s ago, opened again 2 times",
-                "looking   for none, unless told to",
-                "ALARM     stolen: stop one of them (for 1 min)",
+                "stream      open, heard 2 s ago; 1 reconnect; 2 openings in ten minutes",
+                "slots       1 of 8 taken, 2 reserved for humans",
+                "game        q7ZxVt2B white against Nuke, ply 24  2:31 : -  cp 35, last move 3 s ago; \
+                 stream open for 1 min, heard 4 s ago, 2 reconnects",
+                "matchmaking off",
+                "ALERT       stolen: stop one of them (for 1 min)",
             ]
         );
     }
@@ -331,7 +331,7 @@ mod tests {
             }),
             ..Status::default()
         };
-        let today = "today     12 of 100 games against bots, 30 of 200 challenge credits; \
+        let today = "quota       12 of 100 bot games, 30 of 200 challenge credits; \
                      lasts the day";
         let told = lines(&status);
         assert!(told.iter().any(|line| line == today), "{told:?}");
@@ -341,9 +341,9 @@ mod tests {
     fn a_bot_without_network_says_so() {
         let said = lines(&Status::default());
         assert!(
-            said[0].contains("has not reached the server yet"),
+            said[0].contains("is not connected to the server yet"),
             "{said:?}"
         );
-        assert_eq!(said[1], "stream    not open");
+        assert_eq!(said[1], "stream      not open");
     }
 }

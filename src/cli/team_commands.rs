@@ -18,10 +18,10 @@ use super::setup::BotArgs;
 use super::setup::ConfigArgs;
 use super::{account, runtime};
 
-/// Let a running bot join an arena, or leave it
+/// Make a running bot join or leave an arena
 ///
-/// It is joined shortly before it begins, if it is atomic and lets bots play. What is joined by rule
-/// stands in [arena] of the config.
+/// The bot joins shortly before the start if the arena is atomic and admits bots. Arenas to join by
+/// rule are set in [arena] of the config.
 #[cfg(unix)]
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -36,11 +36,11 @@ pub(super) struct Tournament {
 #[cfg(unix)]
 #[derive(Subcommand)]
 enum Play {
-    /// Join it when it is about to begin
+    /// Join the arena shortly before it starts
     Join(Joining),
-    /// Leave it, or do not join it after all
+    /// Leave the arena, or cancel a planned join
     Leave {
-        /// The eight letters of its address
+        /// Arena id: the eight letters in its URL
         #[arg(value_name = "ARENA")]
         arena: String,
         #[command(flatten)]
@@ -52,22 +52,22 @@ enum Play {
 #[cfg(unix)]
 #[derive(Args)]
 pub(super) struct Joining {
-    /// The eight letters of its address
+    /// Arena id: the eight letters in its URL
     #[arg(value_name = "ARENA")]
     arena: String,
-    /// The password that it asks for
+    /// Entry password
     #[arg(long, value_name = "WORD")]
     password: Option<String>,
-    /// The team to play for
+    /// Team to play for
     #[arg(long, value_name = "TEAM")]
     team: Option<String>,
     #[command(flatten)]
     bot: BotArgs,
 }
 
-/// Join a team with the bot's account, or leave it
+/// Make the bot's account join or leave a team
 ///
-/// Needs a token with the scope team:write. The customary team of bots is lichess-bots.
+/// Needs a token with the scope team:write. Most bots are in lichess-bots.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton team join lichess-bots
@@ -80,23 +80,23 @@ pub(super) struct Team {
 
 #[derive(Subcommand)]
 enum Membership {
-    /// Join it, or ask to
+    /// Join a team, or apply to it
     Join {
-        /// Its name in the address
+        /// Team id, as in its URL
         #[arg(value_name = "TEAM")]
         team: String,
-        /// What to tell the leaders, where they decide: 30 characters or more
+        /// Message to the team leaders, if they decide: 30 characters or more
         #[arg(long, value_name = "TEXT")]
         message: Option<String>,
-        /// The password that it asks for
+        /// Entry password
         #[arg(long, value_name = "WORD")]
         password: Option<String>,
         #[command(flatten)]
         config: ConfigArgs,
     },
-    /// Leave it
+    /// Leave a team
     Leave {
-        /// Its name in the address
+        /// Team id, as in its URL
         #[arg(value_name = "TEAM")]
         team: String,
         #[command(flatten)]
@@ -136,7 +136,7 @@ fn checked(arena: String) -> Result<String, Failure> {
         return Ok(arena);
     }
     Err(Failure::setup(format!(
-        "{arena:?} is no arena: give the eight letters and digits at the end of its address"
+        "{arena:?} is not an arena id: use the eight letters and digits at the end of its URL"
     )))
 }
 
@@ -162,7 +162,7 @@ impl Team {
         })?;
         outcome.map_err(|error| Failure::failed(refusal(team, &config.lichess.url, &error)))?;
         let done = match self.what {
-            Membership::Join { .. } => "joined, or asked to join where its leaders decide",
+            Membership::Join { .. } => "joined, or applied where its leaders decide",
             Membership::Leave { .. } => "left",
         };
         writeln!(io::stdout().lock(), "{team}: {done}")?;
@@ -176,11 +176,10 @@ fn refusal(team: &str, url: &str, error: &megaton::lichess::Error) -> String {
 
     match error {
         Error::Refused { status: 403, body } => format!(
-            "{team} does not take the account ({}): wrong password, message too short, or a token \
-             without the scope team:write",
+            "{team} refuses the account ({}): wrong password, message too short, or a token without the scope team:write",
             body.message
         ),
-        Error::Gone { .. } => format!("{url} knows no team {team:?}: give its name in the address"),
+        Error::Gone { .. } => format!("{url} has no team {team:?}: use its id from the URL"),
         Error::Refused { status: 400, body } => format!("{team}: {}", body.message),
         error => account::trouble(url, error),
     }

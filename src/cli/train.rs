@@ -27,58 +27,59 @@ use super::failure::Failure;
   megaton train data/gen0.samples=0.5 data/gen1.samples --out data/nets/net1.net --lambda 0.5
   megaton train data/gen1.samples --out data/nets/wide.net --hidden 128 --epochs 20 --resume")]
 pub(super) struct Args {
-    /// Files of samples; FILE=0.5 takes another random half of a file in every epoch, FILE=2 all twice
+    /// Sample files; FILE=0.5 uses another random half of a file in each epoch, FILE=2 all of it
+    /// twice
     #[arg(required = true, value_name = "FILE[=WEIGHT]")]
     files: Vec<Source>,
-    /// Where the net goes; its curve and checkpoint go beside it
+    /// Output net; its loss curve and checkpoint are written beside it
     #[arg(long, value_name = "NET")]
     out: PathBuf,
-    /// Hidden units for each side's view: a multiple of 32, up to 512
+    /// Hidden units per view: a multiple of 32, up to 512
     #[arg(long, value_name = "N", default_value_t = 64)]
     hidden: usize,
-    /// Output buckets, by the number of pieces: 1 to 32
+    /// Output buckets, by number of pieces: 1 to 32
     #[arg(long, value_name = "N", default_value_t = 8)]
     buckets: usize,
-    /// How the inputs are split by where the own king stands
+    /// Input buckets by the position of the own king
     #[arg(long, value_name = "LAYOUT", default_value = "plain")]
     layout: Split,
-    /// How much a game's result counts in the target, from 0 to 1; the rest is the score
+    /// Weight of the game result in the target, from 0 to 1; the rest is the score
     #[arg(long, value_name = "SHARE", default_value_t = 0.3)]
     lambda: f32,
-    /// What an output of 1 is in centipawns
+    /// Centipawns of an output of 1
     #[arg(long, value_name = "CP", default_value_t = 400)]
     scale: u32,
-    /// What the samples' scores are divided by to become expected results [default: --scale]
+    /// Divisor that turns sample scores into expected results [default: --scale]
     #[arg(long, value_name = "CP")]
     score_scale: Option<f32>,
-    /// How often the samples are gone through
+    /// Epochs
     #[arg(long, value_name = "N", default_value_t = 10)]
     epochs: u32,
-    /// Samples a step
+    /// Samples per step
     #[arg(long, value_name = "N", default_value_t = 16_384)]
     batch: usize,
-    /// The highest learning rate
+    /// Peak learning rate
     #[arg(long, value_name = "RATE", default_value_t = 1e-3)]
     lr: f32,
-    /// The learning rate at the end
+    /// Final learning rate
     #[arg(long, value_name = "RATE", default_value_t = 2e-5)]
     last_lr: f32,
-    /// Where chance starts
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Threads [default: one a core]
+    /// Threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
-    /// Go on from the checkpoint beside the net, if there is one
+    /// Resume from the checkpoint beside the net, if there is one
     #[arg(long)]
     resume: bool,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Split {
-    /// Not at all
+    /// One bucket
     Plain,
-    /// In four: corner of the back rank, its middle, off it, beside the enemy king
+    /// Four buckets: corner of the back rank, its middle, off it, beside the enemy king
     Kings,
 }
 
@@ -176,8 +177,7 @@ fn introduce(
     let (epochs, lambda) = (recipe.epochs, recipe.lambda);
     writeln!(
         out,
-        "net {shape}, lambda {lambda}, {epochs} epochs of {size} samples, {threads} threads, \
-         samples take {memory} MiB",
+        "net {shape}, lambda {lambda}, {epochs} epochs of {size} samples, {threads} threads, {memory} MiB of samples",
     )?;
     Ok(())
 }
@@ -198,7 +198,7 @@ fn conclude(out: &mut impl Write, net: &Path, fidelity: &Fidelity) -> Result<(),
         100.0 * clipped,
     )?;
     let curve = curve_path(net);
-    writeln!(out, "the curve is in {}", curve.display())?;
+    writeln!(out, "loss curve: {}", curve.display())?;
     Ok(())
 }
 
@@ -225,7 +225,7 @@ impl TrainProgress {
     fn tell(&mut self, told: TrainEvent<'_>) {
         match told {
             TrainEvent::Resumed(curve) => {
-                self.say(&format!("goes on after epoch {}", curve.len()));
+                self.say(&format!("resuming after epoch {}", curve.len()));
                 self.take(curve);
                 self.bar.set_position(done(curve));
                 self.bar.reset_eta();

@@ -3,10 +3,10 @@
 use super::failure::Failure;
 use super::setup::EvalArgs;
 
-/// Be an engine for chess programs (UCI)
+/// Run as a UCI engine for chess programs
 ///
-/// Speaks the Universal Chess Interface on stdin and stdout, for boards, match runners and
-/// analysis. The variant is always atomic; `UCI_Variant` is offered for programs that insist.
+/// Speaks the Universal Chess Interface on stdin and stdout, for GUIs, match runners and analysis.
+/// The variant is always atomic; `UCI_Variant` is offered for programs that require it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton uci

@@ -9,10 +9,10 @@ use super::failure::Failure;
 use super::setup::ConfigArgs;
 use super::{account_summary, runtime};
 
-/// Turn the token's account into a bot account, for good
+/// Turn the token's account into a bot account, permanently
 ///
-/// Lichess lets only bot accounts play by engine. The step cannot be undone, and the account must
-/// never have played a game. It asks for the account's name before anything happens.
+/// Lichess lets only bot accounts play with an engine. The upgrade cannot be undone, and the
+/// account must never have played a game. Asks you to type the account's name first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton upgrade-account
@@ -20,7 +20,7 @@ use super::{account_summary, runtime};
 pub(super) struct Args {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }

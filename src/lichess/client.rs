@@ -222,7 +222,7 @@ impl Client {
             self.0.agent.forget_name();
             tracing::warn!(
                 status = 401,
-                "the server refuses our name in the user agent: going without it"
+                "the server refuses the user agent with our name: sending none"
             );
         }
         Ok(response)
@@ -366,7 +366,7 @@ impl Client {
     pub(super) fn complain(&self, mismatch: &JsonMismatch) {
         if self.0.warnings.is_new(format!("answer {mismatch}")) {
             let (path, reason) = (&mismatch.path, &mismatch.reason);
-            tracing::warn!(%path, %reason, "a field of an answer does not fit and is left out");
+            tracing::warn!(%path, %reason, "ignoring a malformed field of a response");
         }
     }
 }

@@ -68,7 +68,7 @@ fn roots() -> RootCertStore {
         .into_iter()
         .find(|name| std::env::var_os(name).is_some());
     if let (Some(variable), Some(error)) = (named, native.errors.first()) {
-        tracing::warn!(variable, %error, "root certificates cannot be read where they are said to be");
+        tracing::warn!(variable, %error, "cannot read the configured root certificates");
     }
     let (trusted, unreadable) = store.add_parsable_certificates(native.certs);
     if trusted == 0 {
@@ -76,7 +76,7 @@ fn roots() -> RootCertStore {
         store.add_parsable_certificates(embedded);
         tracing::debug!(
             roots = store.len(),
-            "the system has no root certificates: embedded ones"
+            "no system root certificates: using the embedded ones"
         );
     } else {
         tracing::debug!(

@@ -61,9 +61,9 @@ pub(super) fn judge(
         return Err(Error::classify(status, headers, &body.bytes));
     }
     let problem = if error::is_html(headers, &body.bytes) {
-        "a web page where an answer should be"
+        "a web page instead of JSON"
     } else if !body.whole && !is_command {
-        "the answer broke off or is too long"
+        "the response broke off or is too long"
     } else {
         return Ok(body.bytes.into());
     };

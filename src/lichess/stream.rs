@@ -154,19 +154,19 @@ impl<T: Record> Records<T> {
         match read::<T>(record.get()) {
             Ok(read) => {
                 for mismatch in &read.dropped {
-                    self.complain(mismatch, "a field does not fit and is left out");
+                    self.complain(mismatch, "ignoring a malformed field");
                 }
                 if let Some(kind) = read.value.unknown_kind() {
                     let mismatch = JsonMismatch {
                         path: "type".into(),
                         reason: excerpt(kind, EXCERPT_CHARS),
                     };
-                    self.complain(&mismatch, "an unknown kind of record is ignored");
+                    self.complain(&mismatch, "ignoring an unknown record type");
                 }
                 Some(read.value)
             }
             Err(mismatch) => {
-                self.complain(&mismatch, "a record does not fit and is skipped");
+                self.complain(&mismatch, "skipping a malformed record");
                 None
             }
         }

@@ -19,10 +19,10 @@ const LONGEST_ANSWER: u64 = 4 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum Unreachable {
     /// There is no socket.
-    #[error("no bot runs there: there is no socket {}", .0.display())]
+    #[error("no bot is running: socket {} does not exist", .0.display())]
     Nobody(PathBuf),
     /// No one listens at the socket.
-    #[error("no bot runs there any more: nobody listens at {}", .0.display())]
+    #[error("no bot is running any more: nothing listens at {}", .0.display())]
     Left(PathBuf),
     /// The socket is someone else's.
     #[error("the socket {} belongs to another user: use the account that runs the bot", .0.display())]
@@ -30,7 +30,7 @@ pub enum Unreachable {
     /// The bot took too long.
     #[error("the bot at {} does not answer", .0.display())]
     Silent(PathBuf),
-    #[error("cannot speak to the bot at {}: {source}", path.display())]
+    #[error("cannot talk to the bot at {}: {source}", path.display())]
     Broken {
         path: PathBuf,
         /// What the system says.
@@ -78,7 +78,7 @@ fn exchange(path: &Path, request: &Request) -> io::Result<Response> {
     if answer.is_empty() {
         return Err(io::Error::new(
             io::ErrorKind::ConnectionRefused,
-            "it hung up",
+            "it closed the connection",
         ));
     }
     Ok(serde_json::from_str(&answer)?)

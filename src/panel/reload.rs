@@ -36,7 +36,7 @@ impl Reload {
     /// # Errors
     /// When the old one stays; says why.
     pub async fn now(&self, via: &'static str) -> ReloadOutcome {
-        let ended = || "the bot is ending".to_owned();
+        let ended = || "the bot is shutting down".to_owned();
         let (answer, outcome) = oneshot::channel();
         self.0
             .send(ReloadRequest { via, answer })
@@ -82,7 +82,7 @@ impl Reloader {
         while let Some(ReloadRequest { via, answer }) = self.asked.recv().await {
             let outcome = self.reload(via).await;
             if let Err(why) = &outcome {
-                tracing::error!("the config stays as it was: {why}");
+                tracing::error!("config unchanged: {why}");
                 if let Some(event_log) = &self.event_log {
                     let text = format!("reload: refused, {why} (by {via})");
                     event_log.note("operator", text, None);
@@ -95,7 +95,7 @@ impl Reloader {
 
     async fn reload(&mut self, via: &'static str) -> ReloadOutcome {
         let Some(path) = self.path.clone() else {
-            return Err("there is no config file: it was started with every default".to_owned());
+            return Err("there is no config file: the bot runs with built-in defaults".to_owned());
         };
         let read = tokio::task::spawn_blocking(move || Config::read(&path)).await;
         let config = read
@@ -108,12 +108,12 @@ impl Reloader {
         match control.ask(Command::Reload(settings), PATIENCE).await {
             Ok(Reply::Done(_)) => {}
             Ok(Reply::Refused(why)) => return Err(why),
-            Ok(Reply::Status(_)) => return Err("the bot answers something else".to_owned()),
+            Ok(Reply::Status(_)) => return Err("unexpected response from the bot".to_owned()),
             Err(unheard) => return Err(unheard.to_string()),
         }
         self.current = config;
         if changes.is_empty() {
-            return Ok("nothing has changed".to_owned());
+            return Ok("no changes".to_owned());
         }
         for change in &changes {
             tracing::info!("config: {change}");
@@ -150,10 +150,7 @@ mod tests {
         });
         let (reloader, reload) = Reloader::new(Some(path.clone()), current, control);
         let task = tokio::spawn(reloader.run());
-        assert_eq!(
-            reload.now("a test").await,
-            Ok("nothing has changed".to_owned())
-        );
+        assert_eq!(reload.now("a test").await, Ok("no changes".to_owned()));
         fs::write(&path, "[challenge]\nconcurency = 5\n").unwrap();
         let why = reload.now("a test").await.unwrap_err();
         assert!(
@@ -163,10 +160,7 @@ mod tests {
         fs::write(&path, "[challenge]\nconcurrency = 5\n").unwrap();
         let said = reload.now("a test").await;
         assert_eq!(said, Ok("[challenge] concurrency: 4 -> 5".to_owned()));
-        assert_eq!(
-            reload.now("a test").await,
-            Ok("nothing has changed".to_owned())
-        );
+        assert_eq!(reload.now("a test").await, Ok("no changes".to_owned()));
         assert_eq!(bot.await.unwrap(), [4, 5, 5]);
         drop(reload);
         task.await.unwrap();

@@ -41,7 +41,7 @@ pub enum PanelError {
         .0.as_os_str().len(), .0.display())]
     TooLong(PathBuf),
     /// Something else stands there.
-    #[error("{} is there already and no socket: move it away", .0.display())]
+    #[error("{} exists and is not a socket: move it away", .0.display())]
     NoSocket(PathBuf),
     /// Another process listens there.
     #[error("another bot listens at {}", .0.display())]
@@ -151,11 +151,11 @@ async fn serve(
     let mut input = BufReader::new(input.take(MOST_READ));
     tokio::time::timeout(CLIENT_TIME, input.read_until(b'\n', &mut line)).await??;
     let answer = if line.len() > LONGEST {
-        Response::refused(format!("a request has {LONGEST} bytes at most"))
+        Response::refused(format!("a request may have at most {LONGEST} bytes"))
     } else {
         match serde_json::from_slice::<Request>(&line) {
             Ok(request) => answer(request, control, reload, health).await,
-            Err(error) => Response::refused(format!("no request that is known: {error}")),
+            Err(error) => Response::refused(format!("unknown request: {error}")),
         }
     };
     let mut line = serde_json::to_vec(&answer)?;
@@ -183,7 +183,7 @@ pub(super) async fn answer(
     let Some(command) = request.command() else {
         return match reload.now(control.via()).await {
             Ok(text) => Response::done(text),
-            Err(why) => Response::refused(format!("the config stays as it was: {why}")),
+            Err(why) => Response::refused(format!("config unchanged: {why}")),
         };
     };
     match control.ask(command, BOT_TIME).await {
@@ -271,7 +271,7 @@ mod tests {
             let _ = client.write_all(b"{\"do\":\"status\"}\n").await;
             let mut answer = String::new();
             let _ = client.read_to_string(&mut answer).await;
-            if answer.contains("the bot has ended") {
+            if answer.contains("the bot has exited") {
                 break;
             }
         }

@@ -81,7 +81,7 @@ impl Notified {
         } else if !std::mem::replace(&mut self.hungry, true) {
             let wrong = report.checks.iter().filter(|check| !check.ok);
             let wrong: Vec<&str> = wrong.map(|check| check.text.as_str()).collect();
-            tracing::error!(reasons = wrong.join("; "), "the watchdog is not fed");
+            tracing::error!(reasons = wrong.join("; "), "watchdog not notified");
         }
         words
     }
@@ -124,7 +124,7 @@ async fn tell(words: Vec<SystemdMessage>) {
         sd_notify::notify(&states)
     });
     if let Ok(Err(error)) = told.await {
-        tracing::debug!(%error, "the service manager cannot be told anything");
+        tracing::debug!(%error, "cannot notify the service manager");
     }
 }
 

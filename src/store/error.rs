@@ -41,8 +41,7 @@ pub enum StoreError {
     },
     /// The file cannot be read.
     #[error(
-        "{} is damaged or no file of this program ({reason}): put a copy back, or move it and \
-         {}-wal away to begin with nothing remembered (today's bot games are then counted from 0)",
+        "{} is damaged or not a file of this program ({reason}): restore a copy, or move it and {}-wal away to start with empty state (today's bot games are then counted from 0)",
         path.display(),
         path.display()
     )]
@@ -51,7 +50,7 @@ pub enum StoreError {
     #[error("cannot write {}: {reason}", path.display())]
     Unwritable { path: PathBuf, reason: String },
     /// The disk takes too long.
-    #[error("the disk has not answered for {0} s")]
+    #[error("the disk has not responded for {0} s")]
     Slow(u64),
     /// The store is closed.
     #[error("the store is closed")]

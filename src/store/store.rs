@@ -295,7 +295,7 @@ impl Writer {
         let before = self.say.borrow().is_some();
         match &trouble {
             Some(error) if !before => {
-                tracing::debug!(%error, "state is kept in memory only until this is mended");
+                tracing::debug!(%error, "state is kept in memory only until this is fixed");
             }
             None if before => {
                 let dropped = std::mem::take(&mut self.desk.tray().dropped);

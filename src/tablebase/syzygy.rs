@@ -108,7 +108,7 @@ impl fmt::Display for FoundTables {
         } = self;
         write!(
             f,
-            "{outcomes} WDL and {distances} DTZ tables, up to {most_men} men"
+            "{outcomes} WDL and {distances} DTZ tables, up to {most_men} pieces"
         )
     }
 }

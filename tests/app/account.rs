@@ -72,10 +72,10 @@ fn check_says_what_would_happen() {
     let (status, out, err) = ask(&server.url, &["check"], "");
     assert_eq!((status, err.as_str()), (Some(0), ""));
     for line in [
-        "token    of megaton, allows bot:play challenge:read challenge:write",
-        "account  Megaton, title BOT, atomic 2100",
-        "accepts  rated and casual atomic against bots and humans",
-        "result   `megaton run` plays as Megaton",
+        "token       belongs to megaton, scopes: bot:play challenge:read challenge:write",
+        "account     Megaton, title BOT, atomic 2100",
+        "accepts     rated and casual atomic against bots and humans",
+        "result      `megaton run` plays as Megaton",
     ] {
         assert!(out.contains(line), "{out}");
     }
@@ -147,10 +147,9 @@ fn check_names_what_the_website_must_have_set() {
         let (status, out, err) = ask(&server.url, &["check"], "");
         assert_eq!(status, Some(0), "neither keeps it from playing: {err}");
         // The server does not tell who may challenge: it is named whatever the account is like.
-        let challenges = "website  cannot be asked: see that Preferences, Privacy lets other \
-                          players challenge it always";
+        let challenges = "website     cannot be checked here: set Preferences, Privacy, so that other players may always challenge it";
         assert!(out.contains(challenges), "{out}");
-        let empty = "account  its profile is empty";
+        let empty = "account     its profile is empty";
         assert_eq!(out.contains(empty), is_empty, "{bio}: {out}");
     }
 }
@@ -160,7 +159,7 @@ fn check_goes_on_where_the_server_does_not_test_tokens() {
     let server = Server::start(HashMap::from([("/api/account", (200, BOT.to_owned()))]));
     let (status, out, err) = ask(&server.url, &["check"], "");
     assert_eq!(status, Some(0), "{err}");
-    assert!(out.contains("token    good"), "{out}");
+    assert!(out.contains("token       valid"), "{out}");
 }
 
 #[test]

@@ -335,7 +335,7 @@ impl Bot {
     fn alarms(&self, kind: &str) -> (usize, usize) {
         let mut times = BTreeMap::new();
         for line in self.said().iter().filter(|line| line["alarm"] == kind) {
-            let is_over = line["message"] == "the alarm is over";
+            let is_over = line["message"] == "alert resolved";
             *times.entry(is_over).or_insert(0) += 1;
         }
         let count = |over| times.get(&over).copied().unwrap_or(0);

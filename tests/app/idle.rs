@@ -321,7 +321,7 @@ async fn at_midnight_a_day_is_summed_up_and_what_is_old_goes_once_nothing_is_pla
         assert!(game(&archive, played.as_str()).is_some());
     }
     until("it is said", async || {
-        log.line_with("too old for the archive, and gone").is_some()
+        log.line_with("old data deleted from the archive").is_some()
     })
     .await;
     bot.stop().await;

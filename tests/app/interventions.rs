@@ -24,7 +24,7 @@ async fn games_are_called_off_and_given_up_by_command() {
     let (code, out, err) = bot.tell(&["abort", fresh.as_str()]);
     assert_eq!(code, Some(0), "{err}");
     assert_eq!(out, format!("{fresh} is aborted\n"));
-    bot.wait_for("told by the operator");
+    bot.wait_for("operator command");
     until("it is over", async || !other.plays(&fresh).await).await;
 
     let old = other.begin().await;
@@ -53,7 +53,7 @@ async fn who_is_blocked_by_command_is_declined_until_that_is_undone() {
     assert_eq!(bot.tell(&["block", "other"]).0, Some(1), "it is already");
     assert_eq!(bot.status()["blocked"][0], "other");
     let (_, out, _) = bot.tell(&["status"]);
-    assert!(out.contains("\nblocked   other (by command)\n"), "{out}");
+    assert!(out.contains("\nblocked     other (by command)\n"), "{out}");
 
     let options = ChallengeOptions::default();
     let made = other.0.create_challenge(&UserId::new(BOT), &options).await;
@@ -122,7 +122,7 @@ async fn a_first_run_writes_a_config_that_plays() {
     assert_eq!(code, Some(0), "{said}{complaint}");
     for part in [
         "wrote    ",
-        "account  Megaton",
+        "account     Megaton",
         "against bots",
         "megaton run --config",
     ] {
@@ -177,7 +177,7 @@ async fn a_first_run_uses_the_token_that_is_there() {
     let ran = init(&[]);
     assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
     let told = format!("{named} is there already");
-    for part in [told.as_str(), "account  Megaton"] {
+    for part in [told.as_str(), "account     Megaton"] {
         assert!(ran.stdout.contains(part), "{part} in {}", ran.stdout);
     }
     assert!(!ran.stdout.contains(&token), "{}", ran.stdout);

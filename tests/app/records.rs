@@ -468,7 +468,7 @@ fn a_backup_can_be_looked_into_and_what_is_old_goes_when_told() {
     let ran = ground.run(&["backup", &copy]);
     assert_eq!(ran.status, Some(1));
     assert!(
-        ran.stderr.contains("there is such a file already"),
+        ran.stderr.contains("the file exists already"),
         "{}",
         ran.stderr
     );

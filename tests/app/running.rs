@@ -164,7 +164,7 @@ fn an_end_by_an_error_is_told_to_the_webhook_first() {
     let (status, log) = running.end();
     assert_eq!(status, Some(2), "{log}");
     let text = told.join().expect("the webhook was told");
-    assert!(text.contains("the bot has ended: "), "{text}");
+    assert!(text.contains("the bot has exited: "), "{text}");
 }
 
 #[cfg(target_os = "linux")]

@@ -65,7 +65,7 @@ impl Steered {
         lines.push(format!("content-length: {}", body.len()));
         let text = format!("{}\r\n\r\n{body}", lines.join("\r\n"));
         let answer = tokio::task::block_in_place(|| {
-            let mut stream = TcpStream::connect(self.page).expect("the page is open");
+            let mut stream = TcpStream::connect(self.page).expect("operator's page open");
             stream.set_read_timeout(Some(GUARD)).expect("a time");
             stream.write_all(text.as_bytes()).expect("it is read");
             let mut answer = String::new();
@@ -147,7 +147,7 @@ async fn every_order_over_http_is_carried_out_or_refused_with_a_reason_and_writt
     let (code, log) = steered.bot.end();
     assert_eq!(code, Some(0), "{log}");
 
-    assert!(log.contains("told over HTTP"), "{log}");
+    assert!(log.contains("command over HTTP"), "{log}");
     assert!(!log.contains(PASSWORD), "the password is in the log: {log}");
     let written = steered.written(&server);
     for order in [
@@ -198,7 +198,7 @@ async fn it_is_steered_as_a_whole(steered: &Steered) {
     .await;
     steered.done(&json!({ "do": "pause" }), "paused");
     assert_eq!(steered.status()["state"], "paused");
-    steered.done(&json!({ "do": "resume" }), "takes challenges again");
+    steered.done(&json!({ "do": "resume" }), "accepting challenges again");
     assert_eq!(steered.status()["state"], "playing");
     for on in [true, false] {
         steered.done(&json!({ "do": "matchmaking", "on": on }), "looks for ");
@@ -208,7 +208,7 @@ async fn it_is_steered_as_a_whole(steered: &Steered) {
 
 fn its_config_is_read_again(steered: &Steered) {
     let reload = json!({ "do": "reload" });
-    steered.done(&reload, "nothing has changed");
+    steered.done(&reload, "no changes");
     let good = fs::read_to_string(steered.bot.config()).expect("a config");
     steered
         .bot

@@ -193,9 +193,9 @@ async fn a_first_run_asks_and_never_shows_the_token() {
         terminal.wait_for("That has to be one of all, humans, bots.");
         terminal.answer("Play all, humans or bots [all]: ", "bots");
         terminal.answer("casual ones or both [both]: ", "casual");
-        terminal.answer("Games at the same time [8]: ", "3");
+        terminal.answer("Concurrent games [8]: ", "3");
         terminal.answer("yes or no [no]: ", "yes");
-        let prompt = "Token, which is not shown [later]: ";
+        let prompt = "Token (hidden) [later]: ";
         terminal.answer(prompt, "two words");
         terminal.wait_for("what was typed holds no token");
         terminal.answer(prompt, &token);
@@ -239,7 +239,7 @@ fn whoever_leaves_at_the_hidden_question_has_a_terminal_that_shows_again() {
         terminal.answer(prompt, "");
     }
     terminal.answer("yes or no [no]: ", "");
-    terminal.wait_for("Token, which is not shown [later]: ");
+    terminal.wait_for("Token (hidden) [later]: ");
     assert!(!terminal.echoes(), "nobody reads along");
     terminal
         .keys
@@ -287,7 +287,7 @@ async fn a_first_run_with_a_token_there_asks_for_none() {
 async fn a_bot_ends_only_after_a_yes() {
     let server = server().await;
     let mut bot = Running::start(&server, "").await;
-    let question = "End the bot after its games?";
+    let question = "Shut the bot down after its games?";
     for no in ["n", ""] {
         assert_declined(told(&bot, &["drain"], question, no));
         assert_eq!(bot.status()["state"], "playing");

@@ -90,7 +90,7 @@ fn a_server_that_an_authority_of_the_system_vouches_for_is_asked() {
     let roots = ground.roots(&authority.pem);
     let ran = ran(ground.command(&["check"]).env("SSL_CERT_FILE", roots));
     assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
-    let result = "result   `megaton run` plays as Megaton";
+    let result = "result      `megaton run` plays as Megaton";
     assert!(ran.stdout.contains(result), "{}", ran.stdout);
     assert_eq!(ground.server.asked(), ["/api/token/test", "/api/account"]);
 }

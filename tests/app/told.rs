@@ -186,7 +186,7 @@ async fn a_running_bot_does_what_it_is_told() {
         out.starts_with("Megaton takes challenges; version "),
         "{out}"
     );
-    assert!(out.contains("\nseats     0 of 8 taken\n"), "{out}");
+    assert!(out.contains("\nslots       0 of 8 taken\n"), "{out}");
 
     let other = Opponent::new(&server);
     let game = other.begin().await;
@@ -276,7 +276,7 @@ async fn at_the_end_of_a_drain_fresh_games_are_called_off_and_others_are_left() 
     let (code, log) = bot.end();
     assert_eq!(code, Some(0), "{log}");
     assert!(
-        log.contains("calling off a game that has hardly begun"),
+        log.contains("aborting a game that has barely started"),
         "{log}"
     );
     assert!(log.contains("left under way"), "{log}");
@@ -300,5 +300,5 @@ async fn a_second_signal_ends_it_at_once() {
     bot.signal(Signal::TERM);
     assert_eq!(bot.end().0, Some(0));
     assert!(other.plays(&game).await, "it can be taken up again");
-    assert!(!other.plays(&more).await, "nothing new is taken");
+    assert!(!other.plays(&more).await, "no new games accepted");
 }

@@ -189,7 +189,7 @@ async fn figures_tell_what_happens() {
         assert!(text.contains(name), "{name} in {text}");
     }
     assert_eq!(bot.tell(&["pause"]).0, Some(0));
-    until("it is paused", async || {
+    until("paused", async || {
         shows("megaton_state{state=\"paused\"} 1.0")
     })
     .await;

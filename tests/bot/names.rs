@@ -253,7 +253,7 @@ async fn what_was_read_and_what_was_not_is_told() {
     let state = keeper.state();
     assert_eq!(state.len(), 2);
     assert_eq!(state[0].0, "file:/nowhere/at/all.txt");
-    let reason = state[0].1.as_ref().expect_err("there is no such file");
+    let reason = state[0].1.as_ref().expect_err("no such file");
     assert!(reason.starts_with("No such file"), "{reason}");
     assert_eq!(state[1], (address.into(), Ok(2)));
 }
@@ -272,7 +272,7 @@ async fn how_each_list_is_can_be_seen_while_it_is_kept() {
     assert!(states.iter().all(|state| state.list == "block"));
     assert_eq!((&states[0].source, &states[0].error), (&None, &None));
     assert_eq!(states[1].source.as_deref(), Some(reader.url.as_str()));
-    let error = states[2].error.as_deref().expect("there is no such file");
+    let error = states[2].error.as_deref().expect("no such file");
     assert!(error.starts_with("No such file"), "{error}");
     assert_eq!(states[2].read, None);
 }

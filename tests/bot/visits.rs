@@ -170,7 +170,7 @@ async fn a_refusal_names_its_rule_to_those_who_listen() {
     };
     assert_eq!(
         rule.map(ChallengeRule::sentence),
-        Some("only atomic is played")
+        Some("only atomic is accepted")
     );
     bot.stop().await;
 }

@@ -202,7 +202,7 @@ impl Running {
                         }
                     }
                     Err(RecvError::Lagged(_)) => {}
-                    Err(RecvError::Closed) => panic!("the bot has ended"),
+                    Err(RecvError::Closed) => panic!("the bot has exited"),
                 }
             }
         };

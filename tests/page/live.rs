@@ -80,7 +80,7 @@ async fn who_is_declined_and_what_is_wrong_is_told_with_the_reason() {
         page.until("document.querySelector('#challenges .verdict-mark.declined')")
             .await;
         let told = page.text("#challenges li").await;
-        for word in ["Stranger", "3+2 casual standard", "only atomic is played"] {
+        for word in ["Stranger", "3+2 casual standard", "only atomic is accepted"] {
             assert!(told.contains(word), "no {word}: {told}");
         }
 

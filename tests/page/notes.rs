@@ -187,7 +187,7 @@ async fn notes_are_shown_to_nobody_without_the_password_and_an_unreadable_archiv
             assert!(page.head.contains(rule), "{path}: {}", page.head);
             let refused = ask(&house, &format!("GET /api{path}"), &[], "").await;
             assert_eq!(refused.status, 503, "{path}: {refused:?}");
-            let text = "the archive cannot be read just now: see the log";
+            let text = "the archive cannot be read right now: see the log";
             assert_eq!(refused.json()["text"], text, "{path}");
         }
         house.close().await;

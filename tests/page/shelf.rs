@@ -217,7 +217,7 @@ async fn an_archive_that_cannot_be_read_is_said_and_asked_again() {
         ] {
             let refused = ask(&house, &format!("GET {path}"), &[], "").await;
             assert_eq!(refused.status, 503, "{path}: {refused:?}");
-            let text = "the archive cannot be read just now: see the log";
+            let text = "the archive cannot be read right now: see the log";
             assert_eq!(refused.json()["text"], text, "{path}");
         }
         let mut page = news(&house).await;

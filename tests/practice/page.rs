@@ -66,7 +66,7 @@ impl Snapshots {
                 .unwrap()
                 .unwrap();
             self.text
-                .push_str(std::str::from_utf8(&chunk.expect("the page is open")).unwrap());
+                .push_str(std::str::from_utf8(&chunk.expect("operator's page open")).unwrap());
         }
     }
 

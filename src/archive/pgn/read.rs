@@ -209,7 +209,7 @@ impl RecordBuilder {
         for name in ["White", "Black"] {
             self.tags
                 .get(name)
-                .ok_or_else(|| format!("nobody is named as {name}"))?;
+                .ok_or_else(|| format!("no player is named {name}"))?;
         }
         let Some(result) = self.result else {
             return Err("cut off: no result after its moves".to_owned());
@@ -342,7 +342,7 @@ fn stray_word(text: &[u8], archiver: &RecordBuilder) -> Option<String> {
         rest.push(' ');
     }
     if in_comment || depth > 0 {
-        return Some("a comment that does not end".to_owned());
+        return Some("unterminated comment".to_owned());
     }
     let mut words = rest.split_whitespace();
     words.find(|word| !is_move_text(word)).map(str::to_owned)

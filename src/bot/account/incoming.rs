@@ -108,7 +108,7 @@ impl AccountState {
         }
     }
 
-    /// Lets someone wait for a slot. If it is our own challenge that has the slot, that goes.
+    /// Lets someone wait for a slot. If our own challenge that has the slot, that goes.
     fn wait(
         &mut self,
         challenge: Challenge,
@@ -277,7 +277,7 @@ impl AccountState {
             from,
             challenger: who.map_or_else(|| "Anonymous".to_owned(), |who| who.to_string()),
             rule: None,
-            why: "Lichess lets us not begin it now".to_owned(),
+            why: "Lichess does not allow the game now".to_owned(),
         })));
     }
 

@@ -116,7 +116,7 @@ impl AccountState {
             }
             if accepted.rated != game.rated {
                 let rated = game.rated;
-                tracing::info!(game = %game.id, rated, "the server changed what is at stake");
+                tracing::info!(game = %game.id, rated, "the server changed whether the game is rated");
             }
             GameOrigin::of(&accepted)
         } else if let Some(kind) = self.outgoing_becomes(&game) {
@@ -184,7 +184,7 @@ impl AccountState {
     }
 
     fn call_off(&mut self, game: Box<GameInfo>, now: Instant, out: &mut Vec<AccountEffect>) {
-        tracing::warn!(game = %game.id, "one game too many: calling it off");
+        tracing::warn!(game = %game.id, "no free slot: aborting the game");
         // What was called off long ago does not come back; what is remembered has an end.
         if self.excess.tried.len() >= LIST_CAP {
             self.excess.tried.clear();

@@ -90,7 +90,7 @@ impl SummaryDays {
         match self.pending(now).await {
             Ok(summary) => summary,
             Err(error) => {
-                tracing::debug!(%error, "a day waits for its summary");
+                tracing::debug!(%error, "daily summary postponed");
                 None
             }
         }
@@ -133,7 +133,7 @@ async fn sum_up(writer: &Writer, event_log: &EventLog, day: u64) -> Result<Strin
         // Some of its games may wait in memory.
         return Err(ArchiveError::Failed {
             path: writer.path().to_owned(),
-            reason: "it is in trouble".to_owned(),
+            reason: "the archive is failing".to_owned(),
         });
     }
     let (from, until) = (day * millis(DAY), (day + 1) * millis(DAY));
@@ -157,9 +157,9 @@ impl Pruner {
         match self.steps(now).await {
             Ok((0, 0, 0)) => {}
             Ok((games, details, events)) => {
-                tracing::info!(games, details, events, "too old for the archive, and gone");
+                tracing::info!(games, details, events, "old data deleted from the archive");
             }
-            Err(error) => tracing::warn!(%error, "what is too old stays in the archive"),
+            Err(error) => tracing::warn!(%error, "cannot delete old data from the archive"),
         }
     }
 

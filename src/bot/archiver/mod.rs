@@ -121,7 +121,7 @@ impl Archiver {
         drop(writer.ask(move |disk| {
             let lapsed = disk.lapse(begun.saturating_sub(millis(LAPSED)), begun);
             if let Err(error) = &lapsed {
-                tracing::debug!(%error, "challenges that have lapsed stand as waiting");
+                tracing::debug!(%error, "cannot mark expired challenges");
             }
             lapsed
         }));
@@ -133,10 +133,10 @@ impl Archiver {
         let (say_day, days) = watch::channel(None);
         let mut side_tasks = JoinSet::new();
         let say_day = Arc::new(say_day);
-        let again = anew(event_log, "the upkeep of the archive");
+        let again = anew(event_log, "archive maintenance");
         let parts = (writer.clone(), event_log.clone(), rules.clone());
         side_tasks.spawn(restart_on_panic(
-            "the archive's caretaker",
+            "archive maintenance",
             rules.revive,
             move || {
                 again();
@@ -145,18 +145,14 @@ impl Archiver {
             },
         ));
         if rules.settings.review {
-            let again = anew(event_log, "the review of games");
+            let again = anew(event_log, "game review");
             let parts = (writer.clone(), event_log.clone(), pool.clone());
             let review = rules.review.clone();
-            side_tasks.spawn(restart_on_panic(
-                "the archive's reviewer",
-                rules.revive,
-                move || {
-                    again();
-                    let (writer, event_log, pool) = parts.clone();
-                    reviewer::review(writer, event_log, pool, review.clone())
-                },
-            ));
+            side_tasks.spawn(restart_on_panic("game reviewer", rules.revive, move || {
+                again();
+                let (writer, event_log, pool) = parts.clone();
+                reviewer::review(writer, event_log, pool, review.clone())
+            }));
         }
         Ok(Self {
             stop,
@@ -177,10 +173,10 @@ impl Archiver {
         let kept = self.keeping.join_next();
         match tokio::time::timeout(FAREWELL, kept).await {
             Err(_) => {
-                tracing::error!("the archive does not answer: what it had not kept is lost");
+                tracing::error!("the archive does not respond: unsaved data is lost");
             }
             Ok(Some(Err(error))) => {
-                tracing::error!(%error, "what was not kept in the archive is lost");
+                tracing::error!(%error, "data not yet saved to the archive is lost");
             }
             Ok(_) => {}
         }
@@ -193,7 +189,7 @@ fn anew(event_log: &EventLog, what: &'static str) -> impl Fn() + Send + 'static 
     let again = AtomicBool::new(false);
     move || {
         if again.swap(true, Ordering::Relaxed) {
-            event_log.note("archive", format!("{what} failed and begins anew"), None);
+            event_log.note("archive", format!("{what} panicked; restarting"), None);
         }
     }
 }

@@ -64,7 +64,7 @@ pub(super) async fn review(writer: Writer, event_log: EventLog, pool: Pool, rule
             Ok(true) => {}
             Ok(false) => tokio::time::sleep(reviewer.rules.again).await,
             Err(error) => {
-                tracing::debug!(%error, "no game is reviewed");
+                tracing::debug!(%error, "cannot review games");
                 tokio::time::sleep(reviewer.rules.again).await;
             }
         }
@@ -93,7 +93,7 @@ impl GameAnalyzer {
         let looked = AssertUnwindSafe(self.look_at(&game)).catch_unwind().await;
         let review = looked.unwrap_or_else(|panic| {
             let reason = panic_message(panic.as_ref());
-            tracing::error!(game = game.id, reason, "the review of a game failed");
+            tracing::error!(game = game.id, reason, "game review failed");
             let mut review = blank(&game);
             review.given_up = true;
             review
@@ -107,7 +107,7 @@ impl GameAnalyzer {
             game = game.id,
             result = game.result(),
             found,
-            "a game was looked at again"
+            "game reviewed"
         );
         Ok(true)
     }

@@ -439,7 +439,7 @@ async fn an_upkeep_that_panics_is_noted_and_begins_anew() {
     });
     assert_eq!(
         noted.await.text,
-        "the upkeep of the archive failed and begins anew"
+        "archive maintenance failed and begins anew"
     );
     archiver.unwrap().finish().await;
 }

@@ -71,10 +71,10 @@ impl ArchiveWriter {
             let reason = panic_message(panic.as_ref()).to_owned();
             drop(panic);
             if last {
-                tracing::error!(reason, "the last of them are not archived");
+                tracing::error!(reason, "the latest were not archived");
                 return;
             }
-            tracing::error!(reason, "whoever keeps the archive failed and begins anew");
+            tracing::error!(reason, "archive writer panicked; restarting");
             self.event_log.set_trouble(Some(fault(&reason)));
             tokio::select! {
                 () = self.stop.cancelled() => {}
@@ -117,10 +117,10 @@ impl ArchiveWriter {
                     event_log.set_trouble(None);
                 }
                 Err(error) => {
-                    tracing::debug!(%error, waiting, "the archive is not written");
+                    tracing::debug!(%error, waiting, "cannot write to the archive");
                     event_log.set_trouble(Some(trouble(&error, waiting)));
                     if stopping {
-                        tracing::error!(%error, games = waiting, "the last of them are not archived");
+                        tracing::error!(%error, games = waiting, "the latest were not archived");
                         return;
                     }
                     tokio::select! {
@@ -141,7 +141,10 @@ impl ArchiveWriter {
     fn count_lost(&self, lost: u64) {
         let said = self.lost.swap(lost, Ordering::Relaxed);
         if lost > said {
-            tracing::error!(lost = lost - said, "not kept in the archive, for good");
+            tracing::error!(
+                lost = lost - said,
+                "permanently lost: could not be written to the archive"
+            );
         }
     }
 
@@ -176,8 +179,8 @@ fn entries(changes: Changes) -> Vec<ArchiveEntry> {
 pub(super) fn trouble(error: &ArchiveError, waiting: usize) -> String {
     let kept = match waiting {
         0 => String::new(),
-        1 => " One game waits in memory.".to_owned(),
-        games => format!(" {games} games wait in memory."),
+        1 => " One game is held in memory.".to_owned(),
+        games => format!(" {games} games are held in memory."),
     };
     format!("games are not archived: {error}.{kept} The bot plays on.")
 }
@@ -185,7 +188,7 @@ pub(super) fn trouble(error: &ArchiveError, waiting: usize) -> String {
 /// What an operator is told about a fault of our own.
 fn fault(reason: &str) -> String {
     format!(
-        "games are not archived: whoever keeps them failed ({reason}) and begins anew. The bot plays on."
+        "games are not archived: the archive writer panicked ({reason}) and restarts. The bot plays on."
     )
 }
 
@@ -193,8 +196,7 @@ fn fault(reason: &str) -> String {
 pub(super) fn slow(path: &Path) -> String {
     let path = path.display();
     format!(
-        "games are not archived yet: the disk of {path} does not answer, or a large file of an earlier \
-         format is brought up to date. The bot plays on."
+        "games are not archived yet: the disk of {path} does not respond, or a large file of an earlier format is being migrated. The bot plays on."
     )
 }
 

@@ -44,27 +44,27 @@ pub enum Ineligible {
     #[error("it is not atomic")]
     Variant,
     /// Bots may not play.
-    #[error("it is not for bots")]
+    #[error("it does not admit bots")]
     Bots,
     /// It begins from a position of its own.
-    #[error("it begins from a position of its own")]
+    #[error("it starts from a custom position")]
     Position,
     #[error("it is over")]
     Over,
     /// It wants a password that we do not have.
-    #[error("it wants a password")]
+    #[error("it needs a password")]
     Password,
     /// It wants a team that we do not name.
-    #[error("it wants a team")]
+    #[error("it needs a team")]
     Team,
     /// It is for titled players.
     #[error("it is for titled players")]
     Titled,
     /// It is for users that are named.
-    #[error("it is for users that are named")]
+    #[error("it is for invited users")]
     Listed,
     /// Our rating is outside of its window.
-    #[error("our rating is outside of its window")]
+    #[error("our rating is outside its limits")]
     Rating,
     /// We have not played enough.
     #[error("we have not played enough games")]
@@ -73,16 +73,16 @@ pub enum Ineligible {
     #[error("our account is too young")]
     Age,
     /// The server says that we may not.
-    #[error("the server says that we may not")]
+    #[error("the server says we may not join")]
     Verdict,
     /// It is casual, and only rated ones are wanted.
     #[error("it is casual")]
     Casual,
     /// Its clock is not wanted.
-    #[error("its clock is not wanted")]
+    #[error("its time control is not wanted")]
     Clock,
     /// Its time of the day is not wanted.
-    #[error("its time of the day is not wanted")]
+    #[error("it is outside the wanted hours")]
     Hours,
 }
 

@@ -258,7 +258,7 @@ impl ArenaSchedule {
     pub fn describe(&self) -> Vec<String> {
         let words = |(id, plan): (&String, &PlannedArena)| {
             let stage = match plan.stage {
-                ArenaState::Unknown => "being looked at",
+                ArenaState::Unknown => "being checked",
                 ArenaState::Ahead => "ahead",
                 ArenaState::In => "playing",
                 ArenaState::Leaving => "leaving",
@@ -473,7 +473,7 @@ impl ArenaSchedule {
             JoinOutcome::Refused(why) => {
                 plan.failures += 1;
                 plan.next = now + wait;
-                tracing::warn!(arena = id, why, "the arena does not take us");
+                tracing::warn!(arena = id, why, "the arena refuses us");
                 if plan.failures >= MOST_REFUSALS {
                     self.forget(id);
                 }
@@ -506,7 +506,7 @@ impl ArenaSchedule {
             return;
         };
         if !self.plans.contains_key(id) && self.open && !self.shut.contains(id) {
-            tracing::info!(arena = %id, "playing in an arena that was joined elsewhere");
+            tracing::info!(arena = %id, "playing in an arena joined elsewhere");
             let mut plan = PlannedArena::new(ArenaRequest::Found, JoinOptions::default(), now);
             plan.stage = ArenaState::In;
             self.plans.insert(id.clone(), plan);
@@ -523,7 +523,7 @@ impl ArenaSchedule {
         };
         let theirs = game.color.map(Side::other);
         if game.status == Some(Status::NoStart) && game.winner == theirs && theirs.is_some() {
-            tracing::error!(arena = %id, game = %game.id, "put out of the arena: no first move in time");
+            tracing::error!(arena = %id, game = %game.id, "removed from the arena: no first move in time");
             self.forget(id);
         }
     }

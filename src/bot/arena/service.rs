@@ -141,7 +141,7 @@ async fn show(client: Client, id: String) -> ArenaEvent {
     match client.arena(&id).await {
         Ok(arena) => ArenaEvent::Shown(Box::new(arena)),
         Err(error) => {
-            tracing::debug!(arena = id, %error, "cannot look at the arena");
+            tracing::debug!(arena = id, %error, "cannot fetch the arena");
             ArenaEvent::NotShown(id, matches!(error, Error::Gone { .. }))
         }
     }

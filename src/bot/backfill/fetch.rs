@@ -103,10 +103,10 @@ impl Backfill {
         match self.retry_queue.answered(&game, found, now, today) {
             NextLookup::Stay => {}
             NextLookup::Leave => {
-                tracing::warn!(%game, "cannot find out how it ended: tried again at the next start");
+                tracing::warn!(%game, "cannot look up how it ended: trying again at the next start");
             }
             NextLookup::Forget if self.state.is_open(&game) => {
-                tracing::warn!(%game, "cannot find out how it ended: it is not counted");
+                tracing::warn!(%game, "cannot look up how it ended: not counted");
                 self.state.give_game_up(&game);
             }
             NextLookup::Forget => self.rate(&game, 0, None),
@@ -147,7 +147,7 @@ impl Backfill {
     /// What a game whose end was counted did to our rating, zero if no one can say, and to theirs.
     fn rate(&self, game: &GameId, diff: i32, theirs: Option<i32>) {
         if self.state.lacks_rating(game) {
-            tracing::info!(%game, diff, "its rating change was never told: looked up");
+            tracing::info!(%game, diff, "missing rating change: looked up");
             let pause = self.state.rated(game, diff);
             let event_log = self.listeners.event_log();
             event_log.rated(game, diff, theirs);
@@ -181,7 +181,7 @@ impl Backfill {
             opponent = %ending.opponent,
             plies = ending.plies,
             fen = %ending.fen,
-            "game over while nobody looked"
+            "game ended unseen: looked up"
         );
         self.state.started(&started);
         say_tripped(&self.alarms, self.state.finished(finished));

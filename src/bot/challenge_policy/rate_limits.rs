@@ -48,7 +48,7 @@ pub(super) fn violations(
         "total_per_day",
     );
     if past.rests {
-        let detail = "rests for [game] abort_rest";
+        let detail = "cooldown of [game] abort_rest";
         out.push(Violation::new(
             ChallengeRule::NoShows,
             DeclineReason::Later,

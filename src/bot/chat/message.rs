@@ -97,16 +97,16 @@ pub enum MessageKind {
 /// Why a line of the operator's is not said.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChatError {
-    #[error("there is nothing to say")]
+    #[error("the message is empty")]
     Empty,
     /// The server would refuse it.
-    #[error("the line has {0} characters, and Lichess takes {LONGEST_LINE}")]
+    #[error("the message has {0} characters; Lichess takes at most {LONGEST_LINE}")]
     TooLong(usize),
     /// It is no line.
-    #[error("a line of chat holds no control characters")]
+    #[error("control characters are not allowed in chat")]
     NotALine,
     /// Too many lines wait already, or no one is there to say it.
-    #[error("too many lines wait to be said")]
+    #[error("the chat queue is full")]
     Full,
 }
 

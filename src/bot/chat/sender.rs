@@ -37,7 +37,7 @@ impl ChatQueue {
     /// Hands a line in; drops it if there is no room.
     pub fn hand_in(&self, line: ChatMessage) {
         if let Err(error) = self.0.try_send(line) {
-            tracing::debug!(%error, "a line of chat is dropped");
+            tracing::debug!(%error, "chat message dropped");
         }
     }
 
@@ -65,7 +65,7 @@ impl ChatTask {
     /// gone, or it waits in vain.
     pub async fn finish(mut self, most: Duration) {
         if tokio::time::timeout(most, &mut self.0).await.is_err() {
-            tracing::debug!("some last lines of chat are left unsaid");
+            tracing::debug!("chat messages left unsent at shutdown");
         }
     }
 }
@@ -85,7 +85,7 @@ async fn speak(client: Client, mut lines: mpsc::Receiver<ChatMessage>) {
             line = lines.recv(), if open => match line {
                 Some(line) => {
                     if !queue.push(line, Instant::now()) {
-                        tracing::debug!("a line of chat is dropped: too many wait");
+                        tracing::debug!("chat message dropped: queue full");
                     }
                 }
                 None => open = false,

@@ -62,25 +62,25 @@ impl EventLoop {
 
     fn pause(&mut self) -> Reply {
         if self.shutdown.has_begun() {
-            return Reply::refused("it is ending already");
+            return Reply::refused("already shutting down");
         }
         self.paused = true;
         self.take_in(AccountEvent::Pause);
-        Reply::done("paused: challenges are declined, games under way go on")
+        Reply::done("paused: challenges are declined, games in progress continue")
     }
 
     fn resume(&mut self) -> Reply {
         if self.shutdown.has_begun() {
-            return Reply::refused("it is ending, which cannot be undone: start it again");
+            return Reply::refused("shutting down, which cannot be undone: start the bot again");
         }
         self.paused = false;
         self.take_in(AccountEvent::Resume);
         if self.context.alarms.stop() {
             return Reply::done(
-                "resumed, but an alarm keeps it from taking anything: see `status`",
+                "resumed, but an alert keeps the bot from accepting games: see `status`",
             );
         }
-        Reply::done("takes challenges again")
+        Reply::done("accepting challenges again")
     }
 
     /// Takes nothing new and ends after the last game, or at the limit.
@@ -89,13 +89,13 @@ impl EventLoop {
         self.shutdown.begin(limit, Instant::now());
         self.take_in(AccountEvent::Drain);
         let games = match self.context.registry.len() {
-            0 => return Reply::done("ending: takes nothing new, and no game is under way"),
-            1 => "one game is".to_owned(),
-            games => format!("{games} games are"),
+            0 => return Reply::done("shutting down: no games in progress"),
+            1 => "one game".to_owned(),
+            games => format!("{games} games"),
         };
         let limit = limit.as_secs();
         Reply::done(format!(
-            "ending: takes nothing new; {games} under way, for {limit} s more at most"
+            "shutting down: {games} in progress, at most {limit} s more"
         ))
     }
 
@@ -123,7 +123,7 @@ impl EventLoop {
             Ok(()) => {
                 self.take_in(AccountEvent::Tick);
                 Reply::done(format!(
-                    "{} is challenged as soon as there is a seat",
+                    "challenging {} as soon as a slot is free",
                     wish.user
                 ))
             }
@@ -136,7 +136,7 @@ impl EventLoop {
             Ok(user) => {
                 self.take_in(AccountEvent::Tick);
                 Reply::done(format!(
-                    "{user} is challenged again as soon as there is a seat"
+                    "challenging {user} again as soon as a slot is free"
                 ))
             }
             Err(error) => Reply::refused(error.to_string()),
@@ -151,9 +151,9 @@ impl EventLoop {
         settings.matchmaking.enabled = on;
         self.reload(&Arc::new(settings));
         Reply::done(if on {
-            "looks for games, until the config is loaded again"
+            "matchmaking on until the config is reloaded"
         } else {
-            "looks for no games, until the config is loaded again"
+            "matchmaking off until the config is reloaded"
         })
     }
 
@@ -161,26 +161,26 @@ impl EventLoop {
         // An alarm may be on that the calendar has not heard of yet.
         if !self.context.alarms.stop() && self.arenas.join(id, entrance.clone()) {
             return Reply::done(format!(
-                "{id} is joined as soon as it is about to begin; `status` says what became of it"
+                "joining {id} shortly before it starts; `status` shows the outcome"
             ));
         }
         let why = if self.shutdown.has_begun() {
-            "it is ending"
+            "shutting down"
         } else if self.paused {
-            "it is paused"
+            "paused"
         } else {
-            "an alarm keeps it from taking anything: see `status`"
+            "an alert keeps the bot from accepting games: see `status`"
         };
-        Reply::refused(format!("{id} is not joined: {why}"))
+        Reply::refused(format!("not joining {id}: {why}"))
     }
 
     fn leave_arena(&mut self, id: &str) -> Reply {
         if self.arenas.leave(id) {
             Reply::done(format!(
-                "{id} is left; a game under way is played to its end"
+                "leaving {id}; a game in progress is played to its end"
             ))
         } else {
-            Reply::refused(format!("it has nothing to do with an arena {id}"))
+            Reply::refused(format!("no arena {id} is joined or planned"))
         }
     }
 
@@ -188,7 +188,7 @@ impl EventLoop {
     fn say(&self, game: &GameId, room: Room, text: &str) -> Result<OutcomeReceiver, Reply> {
         if !self.plays(game) {
             return Err(Reply::refused(format!(
-                "no game {game} is being played: see `status`"
+                "no game {game} in progress: see `status`"
             )));
         }
         let said = self.context.chat_queue.say(game.clone(), room, text);
@@ -257,11 +257,11 @@ impl EventLoop {
 async fn report(event_log: EventLog, order: Envelope, outcome_receiver: OutcomeReceiver) {
     let reply = match outcome_receiver.within(SPEECH).await {
         SendOutcome::Said => Reply::done("said"),
-        SendOutcome::Waits => {
-            Reply::done("it waits for its turn; it is dropped if that takes long")
+        SendOutcome::Waits => Reply::done("queued; dropped if it waits too long"),
+        SendOutcome::Refused(why) => Reply::refused(format!("not sent: {why}")),
+        SendOutcome::Dropped => {
+            Reply::refused("not sent: the chat queue is full, or the bot is shutting down")
         }
-        SendOutcome::Refused(why) => Reply::refused(format!("not said: {why}")),
-        SendOutcome::Dropped => Reply::refused("not said: too much is to be said, or the bot ends"),
     };
     note(&event_log, &order, &reply);
     order.answer(reply);
@@ -275,7 +275,7 @@ pub(in crate::bot) fn note(event_log: &EventLog, order: &Envelope, reply: &Reply
     };
     match reply {
         Reply::Done(what) => {
-            tracing::info!(command = said, via, what, "told by the operator");
+            tracing::info!(command = said, via, what, "operator command");
             event_log.note(
                 "operator",
                 format!("{said}: {what} (by {via})"),
@@ -283,7 +283,7 @@ pub(in crate::bot) fn note(event_log: &EventLog, order: &Envelope, reply: &Reply
             );
         }
         Reply::Refused(why) => {
-            tracing::info!(command = said, via, why, "told by the operator, refused");
+            tracing::info!(command = said, via, why, "operator command refused");
             event_log.note(
                 "operator",
                 format!("{said}: refused, {why} (by {via})"),

@@ -37,7 +37,7 @@ impl EventLoop {
     /// Ends a game; the order is answered once the server has.
     pub(in crate::bot) fn end(&self, order: Envelope, game: GameId, end: GameCommand) {
         if !self.plays(&game) {
-            let reply = Reply::refused(format!("no game {game} is being played: see `status`"));
+            let reply = Reply::refused(format!("no game {game} in progress: see `status`"));
             note(self.context.listeners.event_log(), &order, &reply);
             order.answer(reply);
             return;
@@ -55,20 +55,18 @@ impl EventLoop {
     pub(in crate::bot) fn cancel(&mut self, id: Option<&ChallengeId>) -> Reply {
         let ours = self.account_state.outgoing().cloned();
         if let Some(id) = id.filter(|id| ours.as_ref() != Some(id)) {
-            return Reply::refused(format!("no challenge {id} of ours is open: see `status`"));
+            return Reply::refused(format!("challenge {id} is not open: see `status`"));
         }
         let asking = self.account_state.is_asking();
         let (dropped, api_queue) = self.matchmaking.recall(&mut self.account_state);
         self.run_effects(api_queue);
         self.take_in(AccountEvent::Tick);
         match (asking, dropped) {
-            (false, 0) => Reply::refused("no challenge of ours is open or waits"),
-            (false, 1) => Reply::done("the challenge that waited is dropped"),
-            (false, many) => Reply::done(format!("{many} challenges that waited are dropped")),
-            (true, 0) => Reply::done("the challenge is being taken back"),
-            (true, _) => {
-                Reply::done("the challenge is being taken back; those that waited are dropped")
-            }
+            (false, 0) => Reply::refused("no challenge is open or queued"),
+            (false, 1) => Reply::done("queued challenge dropped"),
+            (false, many) => Reply::done(format!("{many} queued challenges dropped")),
+            (true, 0) => Reply::done("withdrawing the challenge"),
+            (true, _) => Reply::done("withdrawing the challenge; queued ones dropped"),
         }
     }
 
@@ -87,7 +85,7 @@ impl EventLoop {
         let lists = self.known_lists();
         self.take_in(AccountEvent::Lists(lists));
         Reply::done(if blocks {
-            format!("{user} is blocked: its challenges are declined; a game under way goes on")
+            format!("{user} is blocked: its challenges are declined; a game in progress continues")
         } else {
             format!("{user} is no longer blocked by command")
         })

@@ -234,7 +234,7 @@ impl EventLog {
     pub(in crate::bot) fn gone(&self, refusal: &Decline) {
         self.settle_challenge(&refusal.id, true, |it| {
             it.verdict = ChallengeVerdict::Canceled;
-            it.why = Some("it was gone before it was declined".to_owned());
+            it.why = Some("challenge was withdrawn before it could be declined".to_owned());
         });
     }
 
@@ -261,7 +261,7 @@ impl EventLog {
             ),
             AcceptOutcome::Gone => (
                 ChallengeVerdict::Canceled,
-                Some("it was gone before it was taken"),
+                Some("challenge was withdrawn before it could be accepted"),
             ),
             // Tried again, or declined, which says why.
             _ => return,
@@ -331,15 +331,15 @@ impl EventLog {
                 self.note("stream", format!("lost: {reason}"), Some(game));
             }
             BotEvent::PlayerFailed { game, reason } => {
-                let text = format!("the player failed and sits down again: {reason}");
+                let text = format!("game task panicked; restarting: {reason}");
                 self.note("engine", text, Some(game));
             }
             BotEvent::PorterFailed { reason } => {
-                let text = format!("the porter failed and begins anew: {reason}");
+                let text = format!("event loop panicked; restarting: {reason}");
                 self.note("porter", text, None);
             }
             BotEvent::EngineFailed { reason } => {
-                self.note("engine", format!("it fails its test: {reason}"), None);
+                self.note("engine", format!("self-test failed: {reason}"), None);
             }
             BotEvent::Accepted { .. }
             | BotEvent::Declined { .. }

@@ -148,7 +148,7 @@ impl GameChat {
             let rest = rules.abort_rest;
             self.state
                 .cool(&no_show_key(opponent), rest, rest, Some("never moved"));
-            tracing::info!(%opponent, no_shows, ?rest, "leaves us waiting again and again: rests");
+            tracing::info!(%opponent, no_shows, ?rest, "repeatedly never makes the first move: cooling down");
         }
     }
 }

@@ -244,7 +244,7 @@ pub enum Anomaly {
     #[error("the server's move list cannot be replayed: {0}")]
     Foreign(#[from] IllegalMove),
     /// A list lacks moves that an earlier one had, and we granted no takeback.
-    #[error("the server's move list has fallen from {known} moves to {told}: looking again")]
+    #[error("the server's move list shrank from {known} moves to {told}: reopening the stream")]
     Shrunk {
         /// How many moves we know of.
         known: usize,
@@ -259,46 +259,44 @@ pub enum Anomaly {
         theirs: Move,
     },
     /// A sent move was refused.
-    #[error("the server refuses {uci} with status {status}: {text}")]
+    #[error("the server refused {uci} with status {status}: {text}")]
     Refused {
         uci: String,
         status: u16,
         text: String,
     },
     /// A move was answered "ok", and no state shows it.
-    #[error("{uci} was accepted and is not on the list")]
+    #[error("{uci} was accepted but is not in the move list")]
     Unshown { uci: String },
     /// A sent move was refused for the rate.
-    #[error("rate limited while {uci} is owed")]
+    #[error("rate limited with {uci} still to send")]
     Limited { uci: String },
     /// The search did not answer in time.
-    #[error("the search is late: the best move so far is played")]
+    #[error("search late: playing the best move so far")]
     Late,
     /// The search came up with no playable move.
-    #[error("the search gave no playable move: a safe one is played")]
+    #[error("search found no playable move: playing a fallback")]
     NoThought,
     /// The game is not one that this program plays.
-    #[error("not a game of atomic chess from the usual position: it is given up")]
+    #[error("not atomic chess from the standard position: leaving the game")]
     NotOurs,
     /// Neither player is us.
     #[error("neither player of this game is this account")]
     NotSeated,
     /// The server knows no such game any more.
-    #[error("the server no longer opens this game")]
+    #[error("the server no longer knows this game")]
     Vanished,
     /// The clock went down by more than the time gone by.
-    #[error("{gone:?} of the clock are gone that did not go by here")]
+    #[error("the clock lost {gone:?} more than the time that passed")]
     ClockFell {
         /// How much of it.
         gone: Duration,
     },
     /// Nothing was heard although something must have happened.
-    #[error("nothing new for too long: the stream is opened anew")]
+    #[error("no news for too long: reopening the stream")]
     Stale,
     /// The game goes neither on nor over.
-    #[error(
-        "the game can be neither played on nor ended: it keeps its player and gives up its seat"
-    )]
+    #[error("the game can neither continue nor end: keeping its task, freeing its slot")]
     Standstill,
 }
 

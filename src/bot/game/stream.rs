@@ -206,7 +206,7 @@ impl SupervisedGameStream {
             }
         }
         self.registry.stream(&self.game, None);
-        tracing::debug!(%loss, ?lived, ?wait, "the game's stream is lost");
+        tracing::debug!(%loss, ?lived, ?wait, "game stream lost");
         // That it does not open again at once is the same loss.
         if !std::mem::replace(&mut self.noted, true) {
             let (game, reason) = (self.game.clone(), loss.to_string());

@@ -79,7 +79,7 @@ pub(in crate::bot) async fn play(
             }
             Err(panic) => {
                 let reason = panic_message(panic.as_ref());
-                tracing::error!(reason, "the player of this game failed and sits down again");
+                tracing::error!(reason, "game task panicked; restarting");
                 let (game, reason) = (params.game.clone(), reason.to_owned());
                 context
                     .listeners
@@ -446,7 +446,7 @@ impl GameTask {
     fn say_standstill(&self, game: GameId, stands: bool) {
         let news = AccountEvent::Standstill { game, stands };
         if let Err(error) = self.context.message_sender.try_send(news) {
-            tracing::debug!(%error, "the lobby does not hear of a standstill");
+            tracing::debug!(%error, "cannot report a stalled game");
         }
     }
 
@@ -481,9 +481,9 @@ impl GameTask {
 /// that no one can be reached is said of the event stream.
 fn log_failed(uci: &str, error: &Error) {
     if error.is_unreached() {
-        tracing::debug!(uci, %error, "the move's call failed");
+        tracing::debug!(uci, %error, "move call failed");
     } else if !error.is_rate_limited() {
-        tracing::warn!(status = error.status(), uci, %error, "the move's call failed");
+        tracing::warn!(status = error.status(), uci, %error, "move call failed");
     }
 }
 

@@ -72,7 +72,7 @@ impl MatchmakingCalls {
             ChallengeOutcome::Heard(match client.presence(&users).await {
                 Ok(seen) => MatchmakingEvent::Seen(seen),
                 Err(error) => {
-                    tracing::debug!(%error, "cannot see who is there");
+                    tracing::debug!(%error, "cannot fetch the user status");
                     MatchmakingEvent::NotSeen
                 }
             })
@@ -103,7 +103,7 @@ impl MatchmakingCalls {
         self.calls.push(Box::pin(async move {
             let found = client.challenges().await;
             if let Err(error) = &found {
-                tracing::debug!(%error, "cannot look for the challenge");
+                tracing::debug!(%error, "cannot check the challenge");
             }
             ChallengeOutcome::Heard(MatchmakingEvent::Found(
                 found.ok().map(|found| found.outgoing),
@@ -157,7 +157,7 @@ async fn fate(mut stream: Box<ChallengeStream>) -> ChallengeOutcome {
             }) => return ChallengeOutcome::Heard(MatchmakingEvent::Done(status)),
             Ok(_) => {}
             Err(loss) => {
-                tracing::debug!(%loss, "a challenge of ours is no longer kept alive");
+                tracing::debug!(%loss, "our challenge is no longer kept alive");
                 return ChallengeOutcome::Heard(MatchmakingEvent::Tick);
             }
         }

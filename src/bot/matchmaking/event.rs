@@ -46,13 +46,13 @@ pub struct MatchContext<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotCreated {
     /// No one knows: no answer, or one that cannot be understood.
-    #[error("the answer was lost, and it does not stand")]
+    #[error("no reply, and the challenge does not exist")]
     Lost,
     /// There was no slot, or it could not be written down.
-    #[error("there was no seat for it")]
+    #[error("no free slot")]
     NoSeat,
     /// Such calls pause for so long.
-    #[error("Lichess wants none for {} s", .0.as_secs())]
+    #[error("rate limited by Lichess for {} s", .0.as_secs())]
     Limited(Duration),
     /// The day's games against bots are used up, ours or theirs.
     #[error("the day's games against bots are spent, ours or theirs")]
@@ -61,10 +61,10 @@ pub enum NotCreated {
     #[error("{0}")]
     Refused(String),
     /// The token or the account may not challenge.
-    #[error("the token or the account may not challenge anybody")]
+    #[error("the token or account may not send challenges")]
     Forbidden,
     /// The token is not accepted at all: the alarm about it says when to continue.
-    #[error("the token is not accepted")]
+    #[error("the token is rejected")]
     Unauthorized,
 }
 
@@ -110,7 +110,7 @@ pub enum MatchmakingEffect {
     /// It is gone: give the slot back.
     Release,
     Rest(Cooldown),
-    /// Say that this user is not challenged, though the operator wants it, and why.
+    /// Say that this user is operator's challenge not sent, and why.
     Unasked(UserId, String),
     /// Forget the rests of this user: they have accepted, and this is the game where it has begun.
     Forgive(UserId, Option<GameId>),

@@ -37,13 +37,13 @@ pub enum ManualChallengeError {
     #[error("{0:?} is no clock for a bot on Lichess: write minutes+seconds, such as 3+2")]
     BadClock(String),
     /// Too many are waiting.
-    #[error("{MOST_ORDERS} challenges wait already")]
+    #[error("{MOST_ORDERS} challenges are queued already")]
     TooMany,
     /// There is no one to be challenged again.
-    #[error("nobody has been challenged yet")]
+    #[error("no opponent has been challenged yet")]
     Nobody,
     /// The bot takes nothing new.
-    #[error("the bot takes no new games")]
+    #[error("the bot accepts no new games")]
     Closed,
 }
 

@@ -112,7 +112,7 @@ impl Matchmaker {
         }
         let dropped = self.orders.drain(..);
         let mut out: Vec<MatchmakingEffect> = dropped
-            .map(|order| MatchmakingEffect::Unasked(order.user, "nothing new is taken".to_owned()))
+            .map(|order| MatchmakingEffect::Unasked(order.user, "no new games accepted".to_owned()))
             .collect();
         self.pair = None;
         self.withdraw(None, &mut out);

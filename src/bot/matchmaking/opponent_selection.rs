@@ -216,7 +216,7 @@ impl Matchmaker {
             self.orders.pop_front();
         }
         let Some(offer) = found.filter(|_| self.open && around.spare > 0) else {
-            tracing::debug!(by_order, "nobody is there to be challenged");
+            tracing::debug!(by_order, "no opponent available");
             if let Some(user) = ordered {
                 let known = seen.iter().any(|it| it.id == user);
                 let why = if known {
@@ -233,7 +233,7 @@ impl Matchmaker {
             && !(by_order && denied == Denied::Pace)
         {
             let (user, wait) = (&offer.to, at.since(around.moment));
-            tracing::warn!(%user, ?wait, denied = denied.as_str(), "the budget forbids a challenge");
+            tracing::warn!(%user, ?wait, denied = denied.as_str(), "daily budget does not allow a challenge");
             if by_order {
                 out.push(MatchmakingEffect::Unasked(
                     offer.to,

@@ -39,10 +39,7 @@ impl Matchmaker {
         };
         if casual {
             let profile = offer.profile.name;
-            tracing::warn!(
-                profile,
-                "the server makes this profile casual: it is left out"
-            );
+            tracing::warn!(profile, "the server makes this profile casual: skipping it");
             self.unratable.push(profile);
             self.withdraw(None, out);
         }
@@ -81,7 +78,7 @@ impl Matchmaker {
             }
             NotCreated::Refused(_) => Some(AttemptOutcome::Barred),
             NotCreated::Forbidden => {
-                tracing::error!("the token or the account may not challenge anybody");
+                tracing::error!("the token or account may not send challenges");
                 self.next = now + FORBIDDEN;
                 None
             }

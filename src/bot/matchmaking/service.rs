@@ -193,8 +193,8 @@ impl MatchmakingService {
                     state.cool(&rest.key, rest.first, rest.most, Some(rest.reason));
                 }
                 MatchmakingEffect::Unasked(user, why) => {
-                    tracing::warn!(%user, why, "not challenged, though the operator wants it");
-                    let text = format!("challenge {user}: not made, {why}");
+                    tracing::warn!(%user, why, "operator's challenge not sent");
+                    let text = format!("challenge {user}: not sent, {why}");
                     self.event_log.note("operator", text, None);
                 }
                 MatchmakingEffect::Forgive(user, game) => {

@@ -134,7 +134,7 @@ pub(super) fn label(entry: &str) -> &str {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ListParseError {
     /// Most of its lines are no names.
-    #[error("most lines are no account names (line {line}, for one)")]
+    #[error("most lines are not account names (line {line}, for example)")]
     Prose {
         /// The first such line.
         line: usize,

@@ -284,7 +284,7 @@ impl ListRefresher {
     fn recovered(&mut self, key: &str) {
         self.read.insert(key.to_owned(), Instant::now());
         if self.failing.remove(key).is_some() {
-            tracing::info!(list = label(key), "the list can be read again");
+            tracing::info!(list = label(key), "list readable again");
         }
     }
 

@@ -67,11 +67,11 @@ impl Denied {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Closed => "the server's limit is reached",
-            Self::BotGames => "the day's bot games are spent",
-            Self::KeptForIncoming => "the rest of the bot games is kept for incoming challenges",
+            Self::BotGames => "daily limit of bot games reached",
+            Self::KeptForIncoming => "the remaining bot games are reserved for incoming challenges",
             Self::Pace => "outgoing games are spread over the day",
-            Self::Credits => "the day's challenge credits are spent",
-            Self::CreditsAMinute => "the minute's challenge credits are spent",
+            Self::Credits => "daily challenge credits are spent",
+            Self::CreditsAMinute => "this minute's challenge credits are spent",
         }
     }
 }

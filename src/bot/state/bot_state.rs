@@ -137,7 +137,7 @@ impl BotState {
     /// Before the program ends: done once everything is on disk, or cannot get there.
     pub async fn settle(&self) {
         if let Err(error) = self.store.flush().await {
-            tracing::error!(%error, "what was remembered last is lost");
+            tracing::error!(%error, "the latest state changes are lost");
         }
     }
 
@@ -407,7 +407,7 @@ impl Inner {
         if now + STEERED < self.newest {
             tracing::warn!(
                 back = ?self.newest.since(now),
-                "the clock was set back: what lies ahead of it counts as of now"
+                "system clock set back: future timestamps count as now"
             );
             self.set_back(now, &mut changes);
             self.newest = now;

@@ -183,13 +183,9 @@ impl BotState {
             let before = inner.quota.most_games(now);
             changes.push(inner.quota.games_refused(wait, said, now));
             let (most, forecast) = (inner.quota.most_games(now), inner.quota.forecast(now));
-            tracing::warn!(most, "our games against bots are spent: {forecast}");
+            tracing::warn!(most, "daily limit of bot games reached: {forecast}");
             if most != before {
-                tracing::warn!(
-                    before,
-                    most,
-                    "the limit of games against bots is another now"
-                );
+                tracing::warn!(before, most, "the server's limit of bot games changed");
             }
         });
     }

@@ -8,10 +8,10 @@ use megaton::archive::dates;
 use super::place::{ArchiveArgs, now};
 use crate::cli::failure::Failure;
 
-/// Copy the archive to a file, whole and at one moment, while the bot plays on
+/// Copy the archive to a file while the bot runs
 ///
-/// The copy can be looked into (`--archive FILE`) and put back in the place of the archive while no
-/// bot runs. A file that is there already is not replaced.
+/// The copy is consistent, can be read with `--archive FILE`, and can replace the archive while no
+/// bot runs. Does not overwrite an existing file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton backup /backup/games.db
@@ -20,7 +20,7 @@ use crate::cli::failure::Failure;
 pub(in crate::cli) struct Args {
     #[command(flatten)]
     archive: ArchiveArgs,
-    /// The file to write, or a folder for it
+    /// Output file, or a folder for it
     #[arg(value_name = "PLACE")]
     to: PathBuf,
 }

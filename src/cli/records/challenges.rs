@@ -25,11 +25,11 @@ const COLUMNS: [(&str, Align); 10] = [
     ("why", Align::Left),
 ];
 
-/// List the challenges that came and went, and what became of them
+/// List challenges, sent and received, and their outcome
 ///
-/// Times are UTC. The list holds the latest challenges first. Behind the verdict stands the reason that
-/// was given with it, by us or by the other end; the rule is the one of ours that decided, and why says
-/// what it found. `megaton explain-challenge` tells what would become of one that has not come yet.
+/// Times are UTC; latest first. Beside the outcome stands the reason given, by us or by the
+/// opponent; `rule` is the one of our rules that decided, and `why` what it found. `megaton
+/// explain-challenge` judges a challenge that has not come yet.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton challenges
@@ -50,13 +50,13 @@ pub(in crate::cli) struct Args {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Which challenges")]
 struct ChallengeFilterArgs {
-    /// From this account, or to it
+    /// From or to this account
     #[arg(long, value_name = "NAME")]
     opponent: Option<String>,
-    /// Of which this became
+    /// With this outcome
     #[arg(long, value_enum)]
     verdict: Option<VerdictWord>,
-    /// That went this way
+    /// In this direction
     #[arg(long, value_enum)]
     direction: Option<DirectionWord>,
     #[command(flatten)]
@@ -65,22 +65,22 @@ struct ChallengeFilterArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum VerdictWord {
-    /// It waits, as far as is known
+    /// Still pending, as far as known
     Waiting,
-    /// A game followed
+    /// Accepted; a game followed
     Accepted,
     Declined,
-    /// Taken back, or lapsed
+    /// Withdrawn or expired
     Canceled,
-    /// The server let nothing come of it
+    /// Failed at the server
     Failed,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum DirectionWord {
-    /// To us
+    /// Received
     In,
-    /// From us
+    /// Sent
     Out,
 }
 

@@ -44,10 +44,10 @@ pub(in crate::cli) struct Args {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Which events")]
 struct EventFilterArgs {
-    /// Of this kind; several with commas between
+    /// Of this kind; separate several with commas
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     kind: Vec<String>,
-    /// About this game: its id, or its address
+    /// About this game: id or URL
     #[arg(long, value_name = "ID")]
     game: Option<String>,
     #[command(flatten)]

@@ -12,11 +12,11 @@ use super::place::ArchiveArgs;
 use crate::cli::failure::Failure;
 use crate::cli::prompt;
 
-/// Write games as PGN, the earliest first
+/// Export games as PGN, oldest first
 ///
-/// With `[Variant "Atomic"]`, clocks (`%clk`), scores as White sees them (`%eval`, with the depth) and
-/// the time that each move took (`%emt`). The losing move that a second look at a game found is
-/// marked (`$4`), with the better line as a variation.
+/// With `[Variant "Atomic"]`, clocks (`%clk`), scores from White's view (`%eval`, with depth) and
+/// the time of each move (`%emt`). The losing move found by a review is marked (`$4`), with the
+/// better line as a variation.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton export > all.pgn
@@ -27,16 +27,16 @@ pub(in crate::cli) struct Args {
     archive: ArchiveArgs,
     #[command(flatten)]
     wanted: GameFilterArgs,
-    /// These games alone: their ids or addresses
+    /// Only these games: ids or URLs
     #[arg(value_name = "ID")]
     games: Vec<String>,
-    /// The file to write, which is replaced once the new one is whole [default: stdout]
+    /// Output file, replaced once the new one is complete [default: stdout]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Moves and results only, and lines if they are asked for
+    /// Moves and results only, plus lines if requested
     #[arg(long)]
     bare: bool,
-    /// The lines that the engine expected, as variations, where another reply came
+    /// Add the engine's expected lines as variations where the reply differed
     #[arg(long)]
     lines: bool,
 }

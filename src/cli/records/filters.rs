@@ -19,13 +19,13 @@ pub(super) struct GameFilterArgs {
     /// Against this account
     #[arg(long, value_name = "NAME")]
     opponent: Option<String>,
-    /// That ended so for us
+    /// With this result for us
     #[arg(long, value_enum)]
     result: Option<ResultWord>,
-    /// That were lost on the clock, or because we left
+    /// Lost on time, or by leaving
     #[arg(long, conflicts_with_all = ["result", "ended"])]
     lost_on_time: bool,
-    /// That ended in this way: mate, variantEnd, resign, outoftime, draw, stalemate, aborted, ...
+    /// With this ending: mate, variantEnd, resign, outoftime, draw, stalemate, aborted, ...
     #[arg(long, value_name = "WAY", value_parser = parse_status)]
     ended: Vec<Status>,
     /// Of this speed: bullet, blitz, rapid, classical or correspondence
@@ -34,27 +34,27 @@ pub(super) struct GameFilterArgs {
     /// In which we had this colour
     #[arg(long, visible_alias = "colour", value_enum)]
     color: Option<ColorWord>,
-    /// With ratings at stake
+    /// Rated only
     #[arg(long, conflicts_with = "casual")]
     rated: bool,
-    /// Without
+    /// Casual only
     #[arg(long)]
     casual: bool,
-    /// Against bots
+    /// Against bots only
     #[arg(long, conflicts_with = "humans")]
     bots: bool,
-    /// Against people
+    /// Against humans only
     #[arg(long)]
     humans: bool,
     #[command(flatten)]
     span: SpanArgs,
-    /// That began with these moves, as "Nf3 f6" or "g1f3 f7f6"; six half-moves at most
+    /// Starting with these moves, as "Nf3 f6" or "g1f3 f7f6"; six half-moves at most
     #[arg(long, value_name = "MOVES")]
     opening: Option<String>,
     /// Of this arena
     #[arg(long, value_name = "ID")]
     tournament: Option<String>,
-    /// That the bot played itself: none that were imported
+    /// Played by the bot itself, not imported
     #[arg(long)]
     played: bool,
 }
@@ -62,10 +62,10 @@ pub(super) struct GameFilterArgs {
 /// From when to when.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct SpanArgs {
-    /// From then on: 2026-11-21, "2026-11-21 13:05" (UTC), or 90m, 12h, 7d, 3w ago
+    /// Since then: 2026-11-21, "2026-11-21 13:05" (UTC), or 90m, 12h, 7d, 3w ago
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// Before then
+    /// Until then
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
 }
@@ -97,9 +97,9 @@ enum ResultWord {
     Win,
     Draw,
     Loss,
-    /// Aborted, never begun, or lost sight of
+    /// Aborted, never started, or lost track of
     Void,
-    /// Not ended, as far as is known
+    /// Not finished, as far as known
     Running,
 }
 

@@ -30,9 +30,9 @@ const MARGIN: usize = 8;
 /// Centipawns by which the chances of a game are told.
 const SCALE: f64 = 400.0;
 
-/// Show one game: the board, the moves with clocks and scores, and graphs of both
+/// Show one game: board, moves with clocks and scores, and graphs
 ///
-/// The game's id is that of its address; its first signs are enough where they tell it apart.
+/// A prefix of the id is enough if it is unique.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton game q7ZxVt2B
@@ -41,16 +41,16 @@ const SCALE: f64 = 400.0;
 pub(in crate::cli) struct Args {
     #[command(flatten)]
     archive: ArchiveArgs,
-    /// The game's id, or how it begins
+    /// Game id or its beginning, or the game's URL
     #[arg(value_name = "ID")]
     id: String,
-    /// The board after so many half-moves [default: all]
+    /// Show the board after this many half-moves [default: all]
     #[arg(long, value_name = "N")]
     ply: Option<usize>,
-    /// Letters and signs of ASCII only, no colours
+    /// ASCII only, no colours
     #[arg(long)]
     ascii: bool,
-    /// All that is known of it, as JSON
+    /// Print everything known as JSON
     #[arg(long)]
     json: bool,
 }

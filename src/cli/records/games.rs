@@ -24,9 +24,9 @@ const COLUMNS: [(&str, Align); 11] = [
     ("ours", Align::Right),
 ];
 
-/// List the games that were played
+/// List games
 ///
-/// Times are UTC. The list holds the latest games first.
+/// Times are UTC; latest first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton games

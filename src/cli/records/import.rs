@@ -19,11 +19,11 @@ const AT_ONCE: usize = 200;
 /// Complaints shown; the rest is counted.
 const COMPLAINTS: u64 = 20;
 
-/// Take games from PGN files into the archive, such as an export of all games from Lichess
+/// Import games from PGN files, such as a full export from Lichess
 ///
-/// What is broken is named with its line and left out; the rest is taken. A game that is known
-/// already only gains what was missing: the same file can be read again and again. It may run beside
-/// the bot. Status 1 if anything was left out as broken.
+/// Broken games are reported with their line and skipped. A game that is already known only gains
+/// missing data, so the same file can be imported again. Safe beside a running bot. Exits with
+/// status 1 if any game was skipped as broken.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton import lichess_Megaton_2026-11-21.pgn
@@ -32,13 +32,13 @@ const COMPLAINTS: u64 = 20;
 pub(in crate::cli) struct Args {
     #[command(flatten)]
     archive: ArchiveArgs,
-    /// The files, or - for stdin
+    /// PGN files, or - for stdin
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Our account: only its games are taken [default: the one whose games are there already]
+    /// Our account: only its games are imported [default: the account already in the archive]
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
-    /// Change nothing, only say what would be taken
+    /// Change nothing; only report what would be imported
     #[arg(long)]
     dry_run: bool,
 }

@@ -42,22 +42,22 @@ impl OutputFormat {
 )]
 #[derive(Debug, clap::Args)]
 pub(super) struct ListArgs {
-    /// So many at most [default: 30]
+    /// Maximum number of rows [default: 30]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// All of them
+    /// List everything
     #[arg(long, conflicts_with = "limit")]
     all: bool,
-    /// The earliest first
+    /// Oldest first
     #[arg(long)]
     oldest: bool,
-    /// A table for people, a JSON array, or CSV with a line of names
+    /// Output format: a table, a JSON array, or CSV with a header line
     #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
     format: OutputFormat,
-    /// The same as --format json
+    /// Same as --format json
     #[arg(long, conflicts_with_all = ["format", "csv"])]
     json: bool,
-    /// The same as --format csv
+    /// Same as --format csv
     #[arg(long, conflicts_with = "format")]
     csv: bool,
 }

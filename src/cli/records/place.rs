@@ -13,7 +13,7 @@ use crate::cli::setup::ConfigArgs;
 pub(in crate::cli) struct ArchiveArgs {
     #[command(flatten)]
     config: ConfigArgs,
-    /// The archive itself, such as a backup, whatever the config says
+    /// Archive file to read, such as a backup, instead of the config's
     #[arg(long, value_name = "FILE")]
     archive: Option<PathBuf>,
 }

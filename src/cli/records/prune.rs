@@ -9,10 +9,10 @@ use super::place::{ArchiveArgs, now};
 use crate::cli::failure::Failure;
 use crate::cli::prompt;
 
-/// Let go of old games, or of what the engine thought in them
+/// Delete old games, or only the engine's analysis of them
 ///
-/// It may run beside the bot. What has gone is gone: see `megaton backup`. The bot does the same by
-/// itself, as `[archive]` of its config says.
+/// Safe beside a running bot. Deleted data cannot be recovered: see `megaton backup`. The bot
+/// prunes by itself as `[archive]` of its config says.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton prune --older-than 365d --dry-run
@@ -21,16 +21,16 @@ use crate::cli::prompt;
 pub(in crate::cli) struct Args {
     #[command(flatten)]
     archive: ArchiveArgs,
-    /// What began before: a date (2026-11-21) or so long ago (12h, 7d, 3w)
+    /// Games that started before: a date (2026-11-21) or an age (12h, 7d, 3w)
     #[arg(long, value_name = "WHEN")]
     older_than: String,
-    /// Keep the games with moves and clocks; only scores, depths and lines go
+    /// Keep games with moves and clocks; delete only scores, depths and lines
     #[arg(long)]
     details: bool,
-    /// Change nothing, only say how many it would be
+    /// Change nothing; only report the counts
     #[arg(long)]
     dry_run: bool,
-    /// Ask nothing
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }

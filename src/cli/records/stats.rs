@@ -20,9 +20,9 @@ const HEIGHT: usize = 8;
 /// Signs before it.
 const MARGIN: usize = 8;
 
-/// Add the games up: by opponent, speed, colour, opening, hour; the rating; trouble with time
+/// Summarise games: by opponent, speed, colour, opening and hour; rating; time trouble
 ///
-/// Games without a result (aborted, or running) are counted apart. Hours are UTC.
+/// Games without a result (aborted or running) are counted apart. Hours are UTC.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton stats
@@ -36,29 +36,29 @@ pub(in crate::cli) struct Args {
     archive: ArchiveArgs,
     #[command(flatten)]
     wanted: GameFilterArgs,
-    /// Only these parts
+    /// Only these sections
     #[arg(long, value_enum, value_delimiter = ',')]
     by: Vec<Part>,
-    /// So many rows of each part
+    /// Rows per section
     #[arg(long, value_name = "N", default_value_t = 12)]
     top: usize,
-    /// Tables for people, JSON, or CSV (of one part)
+    /// Output format: tables, JSON, or CSV (of one section)
     #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
     format: OutputFormat,
-    /// The same as --format json
+    /// Same as --format json
     #[arg(long, conflicts_with_all = ["format", "csv"])]
     json: bool,
-    /// The same as --format csv
+    /// Same as --format csv
     #[arg(long, conflicts_with = "format")]
     csv: bool,
-    /// Signs of ASCII only
+    /// ASCII only
     #[arg(long)]
     ascii: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// All games, by colour, by mode, against people and bots
+    /// All games, by colour, by mode, against bots and humans
     Total,
     Opponent,
     Speed,
@@ -66,11 +66,11 @@ enum Part {
     Hour,
     /// How games ended
     Ending,
-    /// Our rating, day by day
+    /// Rating by day
     Rating,
-    /// Trouble with time, and why games were lost on the clock
+    /// Time trouble, and why games were lost on time
     Time,
-    /// Streams lost, refusals, late searches
+    /// Lost streams, refused calls, late searches
     Disconnects,
 }
 

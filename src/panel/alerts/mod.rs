@@ -174,7 +174,7 @@ impl Alerts {
                     held_back,
                 };
                 if post.try_send(message).is_err() {
-                    tracing::warn!("the webhook is too slow: a message is dropped");
+                    tracing::warn!("webhook too slow: message dropped");
                 }
             }
         }

@@ -101,21 +101,21 @@ impl AlertRules {
             BotEvent::AlarmOver { kind } => Some(over(kind.as_str())),
             BotEvent::Finished { ending } => lost_on_time(ending),
             BotEvent::PlayerFailed { game, reason } => {
-                let text = format!("in game {game}: the player failed: {reason}");
+                let text = format!("game {game}: task panicked: {reason}");
                 Some(AlertMessage::new("engine", text))
             }
             BotEvent::PorterFailed { reason } => {
-                let text = format!("the porter failed: {reason}");
+                let text = format!("event loop panicked: {reason}");
                 Some(AlertMessage::new("porter", text))
             }
             BotEvent::EngineFailed { reason } => {
-                let text = format!("it fails its test: {reason}");
+                let text = format!("self-test failed: {reason}");
                 Some(AlertMessage::new("engine", text))
             }
             BotEvent::Odd { game, anomaly } => match anomaly {
                 Anomaly::Late | Anomaly::NoThought => Some(AlertMessage::new(
                     "engine",
-                    format!("in game {game}: {anomaly}"),
+                    format!("game {game}: {anomaly}"),
                 )),
                 _ => None,
             },
@@ -136,7 +136,10 @@ impl AlertRules {
         if status.stream.open {
             self.closed = None;
             if std::mem::take(&mut self.deaf) {
-                out.push(AlertMessage::over("deaf", "it can be challenged again"));
+                out.push(AlertMessage::over(
+                    "deaf",
+                    "event stream up again: challenges are received",
+                ));
             }
             return;
         }
@@ -145,7 +148,7 @@ impl AlertRules {
         if long && !self.deaf && status.state != BotPhase::Draining {
             self.deaf = true;
             let seconds = self.deaf_after.as_secs();
-            let text = format!("nobody can challenge it: no event stream for {seconds} s");
+            let text = format!("event stream down for {seconds} s: challenges are not received");
             out.push(AlertMessage::new("deaf", text));
         }
     }
@@ -156,7 +159,7 @@ impl AlertRules {
         let spent = quota.bot_games_limit > 0 && quota.bot_games >= quota.bot_games_limit;
         if spent && !self.spent {
             let limit = quota.bot_games_limit;
-            let text = format!("all {limit} games against bots of the last 24 hours are played");
+            let text = format!("all {limit} bot games of the last 24 hours are used");
             out.push(AlertMessage::new("spent", text));
         }
         self.spent = spent;
@@ -164,7 +167,7 @@ impl AlertRules {
 }
 
 fn over(alarm: &'static str) -> AlertMessage {
-    AlertMessage::over(alarm, format!("the alarm {alarm} is over"))
+    AlertMessage::over(alarm, format!("alert {alarm} resolved"))
 }
 
 fn lost_on_time(ending: &Ending) -> Option<AlertMessage> {
@@ -174,7 +177,7 @@ fn lost_on_time(ending: &Ending) -> Option<AlertMessage> {
         let Ending { game, opponent, .. } = ending;
         AlertMessage::new(
             "time",
-            format!("game {game} against {opponent} is lost on time"),
+            format!("game {game} against {opponent} lost on time"),
         )
     })
 }
@@ -239,7 +242,7 @@ mod tests {
         let told = AlertRules::of(&BotEvent::PorterFailed { reason });
         assert_eq!(
             told,
-            Some(AlertMessage::new("porter", "the porter failed: broken"))
+            Some(AlertMessage::new("porter", "event loop panicked: broken"))
         );
         let reason = "it plays a2a3".to_owned();
         let told = AlertRules::of(&BotEvent::EngineFailed { reason });

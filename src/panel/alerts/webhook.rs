@@ -72,10 +72,7 @@ impl WebhookClient {
             match sent.await {
                 Ok(()) => {
                     if std::mem::take(&mut self.failing) {
-                        tracing::info!(
-                            host = self.address.host(),
-                            "the webhook takes messages again"
-                        );
+                        tracing::info!(host = self.address.host(), "webhook works again");
                     }
                     return;
                 }
@@ -90,7 +87,7 @@ impl WebhookClient {
     fn complain(&mut self, error: &str) {
         if !std::mem::replace(&mut self.failing, true) {
             let host = self.address.host();
-            tracing::warn!(host, error, "the webhook takes no messages: they are lost");
+            tracing::warn!(host, error, "webhook failing: messages are lost");
         }
     }
 
@@ -129,8 +126,8 @@ fn line(message: &WebhookMessage) -> String {
     };
     let more = match held_back {
         0 => String::new(),
-        1 => " (one message was held back before)".to_owned(),
-        many => format!(" ({many} messages were held back before)"),
+        1 => " (1 earlier message suppressed)".to_owned(),
+        many => format!(" ({many} earlier messages suppressed)"),
     };
     let text: String = message.text.chars().take(LONGEST).collect();
     format!("{account}: [{mark}] {text}{more}")

@@ -99,7 +99,7 @@ fn taking(status: &Status) -> Check {
     let full = status.seats.taken >= status.seats.all;
     let mut text = status.state.describe().to_owned();
     if status.state == BotPhase::Playing && full {
-        text.push_str("; every seat is taken");
+        text.push_str("; every slot is taken");
     }
     check("state", status.state == BotPhase::Playing, text)
 }
@@ -128,7 +128,7 @@ fn disk(inputs: &HealthInputs) -> Check {
     let alarms = inputs.status.iter().flat_map(|status| &status.alarms);
     let unwritten = alarms.clone().any(|it| it.kind == "store");
     match inputs.room {
-        _ if unwritten => check("disk", false, "cannot be written: see the alarm"),
+        _ if unwritten => check("disk", false, "cannot be written: see the alert"),
         FreeSpace::Unknown => check("disk", true, "not known"),
         FreeSpace::Free(free) => check("disk", free >= ROOM, format!("{} MB free", free >> 20)),
         FreeSpace::Silent(asked) => {

@@ -64,7 +64,7 @@ impl DiskMonitor {
         };
         let thread = std::thread::Builder::new().name("disk".to_owned());
         if let Err(error) = thread.spawn(looking) {
-            tracing::warn!(%error, "nobody looks how much room the disk has");
+            tracing::warn!(%error, "disk space is not monitored");
         }
         monitor
     }

@@ -82,11 +82,11 @@ impl SelfTest {
         };
         known.failures += u32::from(idle);
         if idle && known.failures < ENOUGH {
-            tracing::warn!(why, "the engine fails its test, which is made again");
+            tracing::warn!(why, "engine self-test failed; trying again");
         }
         if known.failures >= ENOUGH {
             if !matches!(known.last, Some(SelfTestResult::Failed(_))) {
-                tracing::error!(why, "the engine fails its test");
+                tracing::error!(why, "engine self-test failed");
                 watch.engine_failed(why);
             }
             known.last = Some(tested);

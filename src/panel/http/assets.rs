@@ -95,7 +95,7 @@ pub(super) async fn panel(Path(name): Path<String>) -> Response {
 fn file(folder: &[Asset], name: &str) -> Response {
     match find(folder, name) {
         Some(found) => found.into_response(),
-        None => refusal(StatusCode::NOT_FOUND, "there is no such file"),
+        None => refusal(StatusCode::NOT_FOUND, "no such file"),
     }
 }
 

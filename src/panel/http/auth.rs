@@ -35,8 +35,8 @@ pub(super) async fn watch(State(site): State<AppState>, request: Request, next: 
         return refusal(StatusCode::FORBIDDEN, &format!("{stranger}{hint}"));
     }
     let answered = tokio::time::timeout(site.patience().request, next.run(request)).await;
-    let mut response = answered
-        .unwrap_or_else(|_| refusal(StatusCode::REQUEST_TIMEOUT, "the request took too long"));
+    let mut response =
+        answered.unwrap_or_else(|_| refusal(StatusCode::REQUEST_TIMEOUT, "request timed out"));
     let rules = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
@@ -74,7 +74,7 @@ pub(super) async fn guard(State(site): State<AppState>, request: Request, next: 
     let text = if site.key().is_set() {
         "show the password first"
     } else {
-        "from elsewhere this needs a password: set [panel] token_file and start the bot anew"
+        "remote access needs a password: set [panel] token_file and restart the bot"
     };
     refusal(StatusCode::UNAUTHORIZED, text)
 }
@@ -83,7 +83,7 @@ pub(super) async fn guard(State(site): State<AppState>, request: Request, next: 
 pub(super) async fn steer(State(site): State<AppState>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     if !site.key().is_set() {
-        let text = "nothing is steered from here: set [panel] token_file and start the bot anew";
+        let text = "commands are disabled here: set [panel] token_file and restart the bot";
         return refusal(StatusCode::FORBIDDEN, text);
     }
     let by_session = bearer(headers).is_none();
@@ -92,10 +92,7 @@ pub(super) async fn steer(State(site): State<AppState>, request: Request, next: 
     }
     // A browser that holds the session says where the request was made.
     if by_session && !headers.contains_key(header::ORIGIN) {
-        return refusal(
-            StatusCode::FORBIDDEN,
-            "the request does not say where it comes from",
-        );
+        return refusal(StatusCode::FORBIDDEN, "the request states no origin");
     }
     next.run(request).await
 }
@@ -109,7 +106,7 @@ pub(super) fn is_known(
     if let Some(given) = bearer(headers) {
         return match site.key().try_password(given, now) {
             LoginOutcome::Right => Ok(()),
-            LoginOutcome::Wrong => Err((StatusCode::UNAUTHORIZED, "that is not the password")),
+            LoginOutcome::Wrong => Err((StatusCode::UNAUTHORIZED, "wrong password")),
             LoginOutcome::Later => Err((
                 StatusCode::TOO_MANY_REQUESTS,
                 "too many wrong passwords: wait a minute",

@@ -61,24 +61,21 @@ pub(super) async fn login(
     };
     let now = Instant::now();
     if !site.key().is_set() {
-        return said(
-            false,
-            "nothing is steered from here: set [panel] token_file",
-        );
+        return said(false, "commands are disabled here: set [panel] token_file");
     }
     match site.key().try_password(&login.password.0, now) {
         LoginOutcome::Right => {}
         LoginOutcome::Wrong => {
-            tracing::warn!("a wrong password was given on the page");
+            tracing::warn!("wrong password on the operator's page");
             tokio::time::sleep(WRONG_PAUSE).await;
-            return said(false, "that is not the password");
+            return said(false, "wrong password");
         }
         LoginOutcome::Later => return said(false, "too many wrong passwords: wait a minute"),
     }
     let Some(session) = site.key().begin_session(now) else {
         return said(false, "the system has no random numbers");
     };
-    tracing::info!("somebody may steer on the page from now on");
+    tracing::info!("login on the operator's page");
     let secure = headers
         .get(header::ORIGIN)
         .is_some_and(|origin| origin.as_bytes().starts_with(b"https:"));
@@ -107,7 +104,7 @@ pub(super) async fn control(
         Err((status, text)) => return refusal(status, &text),
     };
     if !matches!(request, Request::Status {}) {
-        tracing::info!(?request, "told over HTTP");
+        tracing::info!(?request, "command over HTTP");
     }
     let sources = site.sources();
     let control = sources.control.by("HTTP");
@@ -121,13 +118,13 @@ fn read<T: for<'de> Deserialize<'de>>(
 ) -> Result<T, (StatusCode, String)> {
     let kind = headers.get(header::CONTENT_TYPE);
     if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json")) {
-        let text = "a request is JSON: content-type: application/json";
+        let text = "requests must be JSON: content-type: application/json";
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, text.to_owned()));
     }
     serde_json::from_slice(body).map_err(|error| {
         // What was sent is not repeated: it may hold the password.
         let place = format!("line {}, column {}", error.line(), error.column());
-        let text = format!("no request that is known ({place})");
+        let text = format!("unknown request ({place})");
         (StatusCode::BAD_REQUEST, text)
     })
 }

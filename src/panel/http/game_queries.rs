@@ -359,7 +359,7 @@ async fn everybody(site: &AppState) -> Result<Vec<Opponent>, ArchiveError> {
 
 /// The archive is there, and what is wanted from it cannot be had.
 pub(super) fn unreadable() -> Response {
-    let text = "the archive cannot be read just now: see the log";
+    let text = "the archive cannot be read right now: see the log";
     refusal(StatusCode::SERVICE_UNAVAILABLE, text)
 }
 
@@ -388,7 +388,7 @@ pub(super) async fn game(State(site): State<AppState>, Path(id): Path<String>) -
     };
     match found {
         Ok(Some(answer)) => answer,
-        Ok(None) => refusal(StatusCode::NOT_FOUND, "no such game is known here"),
+        Ok(None) => refusal(StatusCode::NOT_FOUND, "no such game"),
         Err(_) => unreadable(),
     }
 }

@@ -39,13 +39,10 @@ pub(super) async fn readyz(State(site): State<AppState>) -> Response {
 
 pub(super) async fn metrics(State(site): State<AppState>) -> Response {
     let Some(metrics) = &site.sources().metrics else {
-        return refusal(StatusCode::NOT_FOUND, "there are no figures here");
+        return refusal(StatusCode::NOT_FOUND, "metrics are disabled");
     };
     match metrics.text() {
         Ok(text) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response(),
-        Err(_) => refusal(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "the figures cannot be written",
-        ),
+        Err(_) => refusal(StatusCode::INTERNAL_SERVER_ERROR, "cannot write metrics"),
     }
 }

@@ -110,7 +110,7 @@ impl Listener {
                         service,
                     );
                 if let Err(error) = serving.await {
-                    tracing::trace!(%error, "a connection of the page is lost");
+                    tracing::trace!(%error, "page connection lost");
                 }
                 drop(place);
             });

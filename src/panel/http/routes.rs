@@ -61,5 +61,5 @@ fn steering() -> Router<AppState> {
 }
 
 async fn nothing() -> Response {
-    refusal(StatusCode::NOT_FOUND, "there is nothing here")
+    refusal(StatusCode::NOT_FOUND, "not found")
 }

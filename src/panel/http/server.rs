@@ -81,7 +81,7 @@ impl Http {
             None => Sessions::none(),
             Some(Ok(key)) => key,
             Some(Err(error)) if address.ip().is_loopback() => {
-                tracing::warn!("nothing can be steered on the page: {error}");
+                tracing::warn!("commands on the page are disabled: {error}");
                 Sessions::none()
             }
             Some(Err(error)) => return Err(error.into()),

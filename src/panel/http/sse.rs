@@ -63,7 +63,7 @@ pub(super) async fn live(
     Query(wanted): Query<Subscription>,
 ) -> Response {
     let Some(place) = site.take_place() else {
-        let text = "too many pages are open: close some, or wait";
+        let text = "too many open pages: close some or wait";
         let refused = refusal(StatusCode::SERVICE_UNAVAILABLE, text);
         // The place of its connection is for others: probes and anyone who scrapes.
         return ([(header::CONNECTION, "close")], refused).into_response();

@@ -81,47 +81,39 @@ impl Counters {
             missed: Counter::default(),
         };
         let it = &counted;
-        registry.register(
-            "games",
-            "Games that ended, by result for us",
-            it.games.clone(),
-        );
+        registry.register("games", "Finished games by result", it.games.clone());
         registry.register(
             "challenges",
-            "Challenges to us, by answer",
+            "Incoming challenges by answer",
             it.challenges.clone(),
         );
         registry.register("alarms", "Alarms raised", it.alarms.clone());
         registry.register(
             "faults",
-            "What should not happen in a game, or to the engine",
+            "Unexpected conditions in games or engine",
             it.faults.clone(),
         );
         registry.register_with_unit(
             "think",
-            "Time thought about own moves",
+            "Thinking time of own moves",
             Unit::Seconds,
             it.thinking.clone(),
         );
         registry.register_with_unit(
             "overhead",
-            "What own moves cost on the clock beside thinking",
+            "Clock time of own moves beyond thinking",
             Unit::Seconds,
             it.overhead.clone(),
         );
-        registry.register(
-            "nodes",
-            "Positions searched for own moves",
-            it.nodes.clone(),
-        );
+        registry.register("nodes", "Nodes searched for own moves", it.nodes.clone());
         registry.register(
             "game_streams_lost",
-            "Streams of games lost",
+            "Game stream disconnects",
             it.streams.clone(),
         );
         registry.register(
             "news_missed",
-            "News that were not counted",
+            "Events dropped by the metrics listener",
             it.missed.clone(),
         );
         counted.begin();

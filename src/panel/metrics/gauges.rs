@@ -29,46 +29,36 @@ impl Collector for Gauges {
             pool,
         } = &self.0;
         let version = [("version", env!("CARGO_PKG_VERSION"))].to_vec();
-        gauges(out, "build", "The program that runs", vec![(version, 1.0)])?;
+        gauges(out, "build", "Program version", vec![(version, 1.0)])?;
         let report = health.report();
         monitor(
             out,
             "ready",
-            "Whether it would take a game",
+            "Whether the bot is ready for games",
             f64::from(u8::from(report.ready)),
         )?;
         monitor(
             out,
             "alive",
-            "Whether it should be left running",
+            "Whether the bot is alive",
             f64::from(u8::from(report.alive)),
         )?;
         let checks = report.checks.iter();
         let checks = checks.map(|it| (vec![("check", it.name.as_str())], truth(it.ok)));
-        gauges(
-            out,
-            "check_ok",
-            "What readiness is made of",
-            checks.collect(),
-        )?;
+        gauges(out, "check_ok", "Readiness by check", checks.collect())?;
         perhaps(
             out,
             "disk_free_bytes",
-            "Room where it keeps its things",
+            "Free space of the data folder",
             health.free().map(|free| free as f64),
         )?;
         let age = watch.age().as_secs_f64();
-        monitor(
-            out,
-            "answer_age_seconds",
-            "Since the bot last said how it is",
-            age,
-        )?;
+        monitor(out, "answer_age_seconds", "Time since the last status", age)?;
         let fill = f64::from(pool.table_fill()) / 1000.0;
-        let help = "Part of the transposition table that the last search wrote";
+        let help = "Fraction of the transposition table written by the last search";
         monitor(out, "table_fill_ratio", help, fill)?;
         let searching = pool.searching() as f64;
-        let help = "Searches under way, of games and of reviews";
+        let help = "Running searches, for games and reviews";
         monitor(out, "searches_running", help, searching)?;
         requests(out, &client.stats())?;
         match watch.status() {
@@ -88,25 +78,20 @@ fn told(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
         (BotPhase::Draining, "draining"),
     ];
     let rows = words.map(|(state, word)| (vec![("state", word)], truth(state == status.state)));
-    gauges(out, "state", "What it is about", rows.to_vec())?;
-    monitor(
-        out,
-        "uptime_seconds",
-        "Since it began",
-        status.uptime as f64,
-    )?;
+    gauges(out, "state", "State of the bot", rows.to_vec())?;
+    monitor(out, "uptime_seconds", "Uptime", status.uptime as f64)?;
     stream(out, status)?;
     seats(out, status)?;
     if let Some(spent) = &status.quota {
         quota(out, spent)?;
     }
     let overhead = status.overhead.map(|millis| millis as f64 / 1e3);
-    let help = "Held back on the clock for the way to the server, as learned";
+    let help = "Move overhead, measured";
     perhaps(out, "overhead_learned_seconds", help, overhead)?;
     let rating = status.rating.map(f64::from);
-    perhaps(out, "rating", "Our rating in atomic", rating)?;
+    perhaps(out, "rating", "Atomic rating", rating)?;
     let ago = status.accepted_ago.map(|seconds| seconds as f64);
-    let help = "Since a challenge was accepted";
+    let help = "Time since the last accepted challenge";
     perhaps(out, "accepted_age_seconds", help, ago)?;
     monitor(
         out,
@@ -116,36 +101,36 @@ fn told(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     )?;
     let alarms = status.alarms.iter();
     let alarms = alarms.map(|alarm| (vec![("kind", alarm.kind.as_str())], 1.0));
-    gauges(out, "alarm", "Alarms that are on", alarms.collect())
+    gauges(out, "alarm", "Active alerts", alarms.collect())
 }
 
 /// How many games there are, and how many more there could be.
 fn seats(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     let seats = &status.seats;
-    monitor(out, "seats", "Seats for games", seats.all as f64)?;
+    monitor(out, "seats", "Game slots", seats.all as f64)?;
     monitor(out, "seats_taken", "Seats taken", seats.taken as f64)?;
     monitor(
         out,
         "seats_for_humans",
-        "Seats only humans get",
+        "Slots reserved for humans",
         seats.for_humans as f64,
     )?;
     monitor(
         out,
         "games_running",
-        "Games under way",
+        "Games in progress",
         status.games.len() as f64,
     )?;
     monitor(
         out,
         "games_parked",
-        "Games of days a move",
+        "Correspondence games",
         status.correspondence as f64,
     )?;
     monitor(
         out,
         "challenges_waiting",
-        "Challenges that wait for a seat",
+        "Challenges waiting for a slot",
         status.waiting as f64,
     )
 }
@@ -159,7 +144,7 @@ fn quota(out: &mut DescriptorEncoder<'_>, quota: &LedgerStatus) -> fmt::Result {
     gauges(
         out,
         "ledger_spent",
-        "Spent in the last 24 hours",
+        "Quota used in the last 24 hours",
         spent.to_vec(),
     )?;
     let limits = [
@@ -172,7 +157,7 @@ fn quota(out: &mut DescriptorEncoder<'_>, quota: &LedgerStatus) -> fmt::Result {
     gauges(
         out,
         "ledger_limit",
-        "What the server allows in 24 hours",
+        "Quota of the server per 24 hours",
         limits.to_vec(),
     )
 }
@@ -182,25 +167,20 @@ fn stream(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     monitor(
         out,
         "event_stream_open",
-        "Whether it can be challenged",
+        "Whether the event stream is open",
         truth(stream.open),
     )?;
     let ago = stream.heard_ago.map(|millis| millis as f64 / 1e3);
-    let help = "Since anything came over the event stream";
+    let help = "Time since the last line of the event stream";
     perhaps(out, "event_stream_age_seconds", help, ago)?;
-    let help = "Event streams lost";
+    let help = "Event stream disconnects";
     let encoder = out.encode_descriptor("event_streams_lost", help, None, MetricType::Counter)?;
     ConstCounter::new(stream.lost).encode(encoder)?;
     let games = status.games.iter();
     let open = games.clone().filter(|game| game.stream.open).count();
-    monitor(
-        out,
-        "game_streams_open",
-        "Streams of games that are open",
-        open as f64,
-    )?;
+    monitor(out, "game_streams_open", "Open game streams", open as f64)?;
     let again: u64 = games.map(|game| game.stream.reopened).sum();
-    let help = "Reopenings of the streams of the games under way";
+    let help = "Reopened streams of the games in progress";
     monitor(out, "game_streams_reopened", help, again as f64)
 }
 
@@ -216,12 +196,12 @@ fn requests(out: &mut DescriptorEncoder<'_>, tally: &CallStats) -> fmt::Result {
     counters(
         out,
         "requests",
-        "Calls to the server, by kind and end",
+        "API calls by kind and result",
         ended.collect(),
     )?;
     let rows = EndpointClass::ALL.into_iter();
     let rows = rows.map(|scope| (vec![("kind", scope.as_str())], tally.held(scope)));
-    let help = "Calls kept back so that no limit is overdrawn";
+    let help = "API calls delayed by the rate limiter";
     counters(out, "requests_held", help, rows.collect())
 }
 

@@ -31,7 +31,7 @@ impl Collector for Process {
             ),
             (
                 "process_resident_memory_max_bytes",
-                "Most memory that was in use",
+                "Peak memory in use",
                 kilobytes("VmHWM:"),
             ),
             ("process_threads", "Threads", number(&status, "Threads:")),
@@ -45,7 +45,7 @@ impl Collector for Process {
         let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
         if let Some(seconds) = processor_seconds(&stat) {
             let name = "process_cpu_seconds";
-            let help = "Processor time used";
+            let help = "CPU time used";
             let encoder = out.encode_descriptor(name, help, None, MetricType::Counter)?;
             ConstCounter::new(seconds).encode(encoder)?;
         }

@@ -75,7 +75,7 @@ fn an_order_that_comes_to_nothing_says_why_and_one_without_a_seat_waits() {
         world.pass(MINUTE),
         [MatchmakingEffect::Look(vec![someone()])]
     );
-    let spent = unasked("the day's bot games are spent");
+    let spent = unasked("daily limit of bot games reached");
     assert_eq!(world.handle(seen(true)), [spent]);
     world.town.barred = Some((later, Denied::Pace));
     world.matchmaker.order(order()).unwrap();
@@ -95,6 +95,6 @@ fn an_order_that_comes_to_nothing_says_why_and_one_without_a_seat_waits() {
     );
     world.town.barred = None;
     world.matchmaker.order(order()).unwrap();
-    let dropped = unasked("nothing new is taken");
+    let dropped = unasked("no new games accepted");
     assert_eq!(world.matchmaker.set_open(false), [dropped]);
 }
