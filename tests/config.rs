@@ -78,12 +78,12 @@ fn default_of(section: &Section, key: &Key) -> String {
 }
 
 #[test]
-fn the_readme_lists_every_key_with_its_default() {
-    let readme = include_str!("../README.md");
-    let mut rows = readme.lines();
+fn the_configuration_page_lists_every_key_with_its_default() {
+    let page = include_str!("../docs/configuration.md");
+    let mut rows = page.lines();
     for section in SECTIONS {
         let title = format!("`{}`", section.title());
-        assert!(readme.contains(&title), "README.md lacks {title}");
+        assert!(page.contains(&title), "docs/configuration.md lacks {title}");
         // The keys for bots are those for humans, and stand there once.
         if section.path == "challenge.bots" {
             continue;
@@ -92,7 +92,7 @@ fn the_readme_lists_every_key_with_its_default() {
             let row = format!("| `{}` | `{}` | ", key.name, default_of(section, key));
             assert!(
                 rows.any(|line| line.contains(&row)),
-                "README.md lacks, in its order: {row}"
+                "docs/configuration.md lacks, in its order: {row}"
             );
         }
     }
