@@ -87,7 +87,7 @@ export class Actions {
 
   #declined(reason) {
     this.say.classList.add("banner");
-    this.#tell(reason ?? "No reason was given.", "No game this time");
+    this.#tell(reason ?? "No reason given.", "Challenge declined");
     this.deeds.append(button("Choose again", this.does.again, "primary"));
   }
 

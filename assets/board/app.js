@@ -55,15 +55,15 @@ async function attempt(deed, otherwise) {
 }
 
 async function move(uci) {
-  if (!(await attempt(() => sendMove(ticket, uci), "That move did not count"))) game.undo();
+  if (!(await attempt(() => sendMove(ticket, uci), "The move was not accepted"))) game.undo();
 }
 
 const game = new Game({
   move,
   resign: () => attempt(() => command(ticket, "resign"), "You are still playing"),
-  abort: () => attempt(() => command(ticket, "abort"), "The game goes on"),
+  abort: () => attempt(() => command(ticket, "abort"), "The game continues"),
   draw: (answer) => attempt(() => command(ticket, `draw/${answer}`), "The offer did not go through"),
-  rematch: () => attempt(() => command(ticket, "rematch"), "There was no rematch"),
+  rematch: () => attempt(() => command(ticket, "rematch"), "No rematch"),
   again: () => start.open(),
 });
 
@@ -96,7 +96,7 @@ function follow(path, watching) {
       if (over && watching) stream.close();
     },
     onLost() {
-      connection.textContent = "The connection is lost. Trying to reach the server again …";
+      connection.textContent = "Connection lost. Reconnecting …";
       connection.hidden = false;
     },
     onBack() {
@@ -108,7 +108,7 @@ function follow(path, watching) {
       if (over) return;
       game.clear();
       find("open-start").hidden = false;
-      start.open("That game is no longer on the server.");
+      start.open("The server no longer has this game.");
     },
   });
 }

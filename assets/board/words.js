@@ -53,13 +53,13 @@ export function endReason({ status, winner, moves }) {
     case "resign":
       return loser ? `${loser} resigned` : "Resignation";
     case "outoftime":
-      return loser ? `${loser} ran out of time` : "Time ran out, but nobody could win: a draw";
+      return loser ? `${loser} ran out of time` : "Time ran out without winning material: a draw";
     case "timeout":
       return loser ? `${loser} left the game` : "A player left: a draw";
     case "noStart":
-      return loser ? `${loser} did not make a first move` : "The game never began";
+      return loser ? `${loser} did not make a first move` : "The game never started";
     case "aborted":
-      return "Nobody loses anything";
+      return "No result";
     case "stalemate":
       return "Stalemate";
     case "insufficientMaterialClaim":
@@ -67,7 +67,7 @@ export function endReason({ status, winner, moves }) {
     case "draw":
       return moves ? drawReason(moves) : "Draw";
     case "cheat":
-      return "Ended for foul play";
+      return "Ended for cheating";
     default:
       return winner ? "The game is decided" : "The game has ended";
   }

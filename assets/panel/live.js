@@ -53,22 +53,22 @@ function arrange() {
     idle = make("div", "idle-card");
     const logo = make("img");
     Object.assign(logo, { src: "/assets/board/logo.svg", alt: "", width: 96, height: 96 });
-    idle.append(logo, make("h2", "", "No game is under way"), make("p", "idle-text"));
+    idle.append(logo, make("h2", "", "No game in progress"), make("p", "idle-text"));
     games.append(idle);
   }
   idle.querySelector(".idle-text").textContent = idleText();
 }
 
 function idleText() {
-  if (!status) return "Waiting for the first word of the bot.";
+  if (!status) return "Waiting for the bot's status.";
   const states = {
-    connecting: "It is not connected to the server yet.",
-    playing: "It takes challenges.",
-    paused: "It is paused and takes nothing new.",
-    alarmed: "It accepts no new games: see the alerts.",
-    draining: "It is ending.",
+    connecting: "Not connected to the server yet.",
+    playing: "Accepting challenges.",
+    paused: "Paused: no new games.",
+    alarmed: "No new games: see the alerts.",
+    draining: "Shutting down.",
   };
-  const looks = status.matchmaking?.enabled ? ` Looking for a game: ${status.matchmaking.doing}.` : "";
+  const looks = status.matchmaking?.enabled ? ` Matchmaking: ${status.matchmaking.doing}.` : "";
   return (states[status.state] ?? "") + looks.replace(/\.\.$/, ".");
 }
 
@@ -141,13 +141,13 @@ function sourceRows({ net, tables, lists }) {
 }
 
 function tableRow(tables) {
-  if (!tables) return row("Endgame tables", "none");
+  if (!tables) return row("Tablebase", "none");
   const { outcomes, distances, most_men: men, faulty, faults } = tables;
-  const found = `${outcomes} WDL, ${distances} DTZ, up to ${men} men`;
-  if (faulty === 0) return row("Endgame tables", found, "good");
+  const found = `${outcomes} WDL, ${distances} DTZ, up to ${men} pieces`;
+  if (faulty === 0) return row("Tablebase", found, "good");
   // Where one is bad, those that lead to it are of no use either.
   const among = faulty > faults.length ? ", among them" : "";
-  return row("Endgame tables", `${found}; ${faulty} cannot be used${among}: ${faults.join("; ")}`, "bad");
+  return row("Tablebase", `${found}; ${faulty} cannot be used${among}: ${faults.join("; ")}`, "bad");
 }
 
 /** One list, whose names may be in the config, in files and at addresses. */
@@ -160,7 +160,7 @@ function listRow(name, places) {
   if (read.length > 0) said.push(`read ${ago(0, Math.max(...read) * 1000)}`);
   const failed = kept.filter((place) => place.error !== null);
   if (failed.length > 0) said.push(...failed.map((place) => `${place.source}: ${place.error}`));
-  else if (unread) said.push("not all of it read yet");
+  else if (unread) said.push("not fully read yet");
   return row(name, said.join(", "), failed.length > 0 ? "bad" : unread ? "worn" : "good");
 }
 
@@ -174,21 +174,21 @@ function showHealth() {
       stream.open ? `open, heard ${heard === null ? "nothing yet" : ago(0, heard)}` : "NOT OPEN",
       stream.open && !quiet ? "good" : state === "connecting" ? "" : "bad",
     ),
-    row("Lost", stream.lost === 0 ? "never" : `${stream.lost} times`, stream.lost > 0 ? "worn" : "good"),
+    row("Reconnects", stream.lost === 0 ? "none" : String(stream.lost), stream.lost > 0 ? "worn" : "good"),
   ];
   const broken = running.filter((game) => !game.stream.open).length;
   if (running.length > 0) {
     const open = running.length - broken;
     rows.push(row("Game streams", `${open} of ${running.length} open`, broken > 0 ? "bad" : "good"));
   }
-  rows.push(row("Seats", `${seats.taken} of ${seats.all} taken${seats.for_humans ? `, ${seats.for_humans} for humans` : ""}`));
-  if (waiting > 0) rows.push(row("Waiting", `${waiting} challenge${waiting === 1 ? "" : "s"} for a seat`));
-  if (parked > 0) rows.push(row("Games of days", String(parked)));
-  rows.push(row("Held back a move", overhead === null ? "not learned yet" : `${overhead} ms`));
-  rows.push(row("Looks for games", matchmaking.enabled ? matchmaking.doing || "yes" : "no"));
+  rows.push(row("Slots", `${seats.taken} of ${seats.all}${seats.for_humans ? `, ${seats.for_humans} reserved for humans` : ""}`));
+  if (waiting > 0) rows.push(row("Queued challenges", String(waiting)));
+  if (parked > 0) rows.push(row("Correspondence games", String(parked)));
+  rows.push(row("Move overhead", overhead === null ? "not measured yet" : `${overhead} ms`));
+  rows.push(row("Matchmaking", matchmaking.enabled ? matchmaking.doing || "on" : "off"));
   for (const arena of arenas ?? []) rows.push(row("Arena", arena));
   if (sources) rows.push(...sourceRows(sources));
-  rows.push(row("Running for", span(uptime * 1000)));
+  rows.push(row("Uptime", span(uptime * 1000)));
   renew(find("health"), ...rows);
 }
 
@@ -206,13 +206,13 @@ function meter(name, spent, limit) {
 function showBudget() {
   const { ledger } = status;
   if (!ledger) {
-    renew(find("budget"), make("p", "soft", "Not known before the server is reached."));
+    renew(find("budget"), make("p", "soft", "Unknown until the server is reached."));
     return;
   }
   const endless = ledger.bot_games_limit > 1_000_000;
   const host = find("budget");
   const fresh = [
-    endless ? make("p", "soft", `Games against bots: ${ledger.bot_games}, without a limit here`) : meter("Games against bots", ledger.bot_games, ledger.bot_games_limit),
+    endless ? make("p", "soft", `Bot games: ${ledger.bot_games}, unlimited here`) : meter("Bot games", ledger.bot_games, ledger.bot_games_limit),
     meter("Challenge credits", ledger.credits, ledger.credits_limit),
     make("p", "soft", ledger.forecast),
   ];
@@ -247,7 +247,7 @@ function showChallenges(list) {
     const why = challenge.why ?? challenge.reason;
     return make("li", "", head, make("p", "soft", why ? `${terms} – ${why}` : terms));
   });
-  renew(find("challenges"), ...(items.length > 0 ? items : [make("li", "soft", "None so far.")]));
+  renew(find("challenges"), ...(items.length > 0 ? items : [make("li", "soft", "None yet.")]));
 }
 
 function stamp(at) {
@@ -262,12 +262,12 @@ function showLog(list) {
     if (event.game) text.append(" ", link(`/game/${event.game}`, "", event.game));
     return make("li", "", make("p", "feed-head", make("span", `kind ${event.kind}`, event.kind), stamp(event.at)), text);
   });
-  renew(find("log"), ...(items.length > 0 ? items : [make("li", "soft", "Nothing worth a line yet.")]));
+  renew(find("log"), ...(items.length > 0 ? items : [make("li", "soft", "No events yet.")]));
 }
 
 function showRecent(list) {
   const host = find("recent");
-  if (list.length === 0) renew(host, make("p", "soft", "Games that are over will stand here."));
+  if (list.length === 0) renew(host, make("p", "soft", "No finished games yet."));
   else replace(host, gameTable(list, news.now()));
 }
 
@@ -279,7 +279,7 @@ function age() {
 function showRating(points) {
   const host = find("rating");
   if (points.length < 2) {
-    renew(host, make("p", "soft", "Rated games will draw a line here."));
+    renew(host, make("p", "soft", "No rated games yet."));
     return;
   }
   host.querySelector("p")?.remove();

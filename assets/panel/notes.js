@@ -3,9 +3,9 @@
 import { exact, link, make } from "./format.js";
 
 /** What became of a challenge, in the words of the pages. */
-export const VERDICTS = { waiting: "waits", accepted: "accepted", declined: "declined", canceled: "taken back", failed: "failed" };
+export const VERDICTS = { waiting: "pending", accepted: "accepted", declined: "declined", canceled: "withdrawn", failed: "failed" };
 
-const WAYS = { in: "to us", out: "from us" };
+const WAYS = { in: "received", out: "sent" };
 
 function cell(className, ...content) {
   const made = make("td", className, ...content);
@@ -61,7 +61,7 @@ function challengeRow(challenge) {
 
 /** A table of challenges, the newest first. */
 export function challengeTable(challenges) {
-  const heads = [["mark", "Verdict"], ["who", "Opponent"], ["way", "Way"], ["terms", "Terms"], ["why", "Reason, or the game"], ["when", "When"]];
+  const heads = [["mark", "Outcome"], ["who", "Opponent"], ["way", "Direction"], ["terms", "Terms"], ["why", "Reason or game"], ["when", "When"]];
   return table("challenges-table", heads, challenges.map(challengeRow));
 }
 
@@ -77,6 +77,6 @@ function eventRow(event) {
 
 /** A table of events, the newest first. */
 export function eventTable(events) {
-  const heads = [["mark", "Kind"], ["why", "What happened"], ["when", "When"]];
+  const heads = [["mark", "Kind"], ["why", "Event"], ["when", "When"]];
   return table("events-table", heads, events.map(eventRow));
 }

@@ -72,7 +72,7 @@ function show() {
     return order.down ? -way : way;
   });
   const table = make("table", "opponents-table", make("thead", "", make("tr", "", ...heads())), make("tbody", "", ...list.map(row)));
-  const none = make("p", "soft", all.length > 0 ? "Nobody fits." : "Nobody yet.");
+  const none = make("p", "soft", all.length > 0 ? "No match." : "None yet.");
   const more = all.length >= MOST ? make("p", "soft", `The ${MOST} met most often; others are found among the games.`) : "";
   find("opponents").replaceChildren(list.length > 0 ? table : none, more);
 }

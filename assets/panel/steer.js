@@ -55,7 +55,7 @@ export function confirmed(question, verb) {
       resolve(meant);
     };
     const yes = button(verb, "danger", () => close(true));
-    const no = button("Leave it", "quiet", () => close(false));
+    const no = button("Cancel", "quiet", () => close(false));
     dialog.append(make("p", "", question), make("div", "desk-buttons", yes, no));
     dialog.addEventListener("cancel", () => resolve(false));
     dialog.addEventListener("close", () => dialog.remove());
@@ -72,7 +72,7 @@ export class Desk {
   constructor(shell) {
     this.shell = shell;
     this.dialog = make("dialog", "desk");
-    this.dialog.setAttribute("aria-label", "Steer the bot");
+    this.dialog.setAttribute("aria-label", "Control the bot");
     this.said = make("p", "desk-said");
     this.said.setAttribute("role", "status");
     document.body.append(this.dialog);
@@ -116,7 +116,7 @@ export class Desk {
     this.#filled = this.#allowed();
     const close = button("Close", "quiet", () => this.dialog.close());
     const content = steers ? this.#verbs() : [steerable ? this.#password() : closed()];
-    this.dialog.replaceChildren(make("header", "desk-head", make("h2", "", "Steer the bot"), close), ...content, this.said);
+    this.dialog.replaceChildren(make("header", "desk-head", make("h2", "", "Control the bot"), close), ...content, this.said);
   }
 
   #password() {
@@ -125,7 +125,7 @@ export class Desk {
       this.say(answer.text, answer.ok);
       if (answer.ok) this.shell.refresh();
     };
-    return form("Show that you may", "Come in", [field("password", "Password", { type: "password", required: true })], (given) => given, login);
+    return form("Log in", "Log in", [field("password", "Password", { type: "password", required: true })], (given) => given, login);
   }
 
   #verbs() {
@@ -135,7 +135,7 @@ export class Desk {
       button(text, "danger", async () => (await confirmed(question, text)) && act(order));
     const row = (title, ...buttons) => make("section", "desk-row", make("h3", "", title), make("div", "desk-buttons", ...buttons));
     const rated = (given) => ({ ...given, ...(given.rated ? { rated: given.rated === "yes" } : {}) });
-    const leave = button("Lock the desk", "quiet", async () => {
+    const leave = button("Log out", "quiet", async () => {
       await post("/api/logout", {});
       this.say("");
       this.shell.refresh();
@@ -155,12 +155,12 @@ export class Desk {
         (given) => ({ do: "challenge", ...rated(given) }),
         act,
       ),
-      form("Join an arena", "Join", [field("arena", "Its eight letters", { required: true, maxLength: 8 }), field("password", "Password", { type: "password" }), field("team", "Team")], (given) => ({ do: "join", ...given }), act),
+      form("Join an arena", "Join", [field("arena", "Arena id", { required: true, maxLength: 8 }), field("password", "Password", { type: "password" }), field("team", "Team")], (given) => ({ do: "join", ...given }), act),
       form("Block an account", "Block", [field("user", "Account", { required: true, maxLength: 30 })], (given) => ({ do: "block", ...given }), async (order, done) => {
-        if (await confirmed(`No challenge of ${order.user} is accepted any more.`, "Block")) act(order, done);
+        if (await confirmed(`All challenges of ${order.user} will be declined.`, "Block")) act(order, done);
       }),
       form("Unblock an account", "Unblock", [field("user", "Account", { required: true, maxLength: 30 })], (given) => ({ do: "unblock", ...given }), act),
-      row("The bot", simple("Reload the config", { do: "reload" }), asked("Drain", "It takes nothing new, finishes its games and ends. This cannot be undone from here.", { do: "drain" }), leave),
+      row("The bot", simple("Reload the config", { do: "reload" }), asked("Drain", "The bot accepts no new games, finishes its games and exits. This cannot be undone from here.", { do: "drain" }), leave),
     ];
   }
 }
@@ -169,11 +169,11 @@ function closed() {
   return make(
     "p",
     "",
-    "Nothing is steered from this page: put a password of 16 characters or more into a file, name it in ",
+    "Commands are disabled on this page: put a password of 16 characters or more into a file, name it in ",
     make("code", "", "[panel] token_file"),
-    " and start the bot anew. Meanwhile ",
+    " and restart the bot. Meanwhile ",
     make("code", "", "megaton status"),
-    " and its like do it in a terminal.",
+    " and the other commands work in a terminal.",
   );
 }
 
@@ -196,7 +196,7 @@ export function gameDeeds(host, game, shell) {
   const asked = (text, question, order) => button(text, "small danger", async () => (await confirmed(question, text)) && act(order));
   const say = button("Say", "small", async () => {
     const dialog = make("dialog", "desk ask");
-    const line = form(`To ${opponent}`, "Say it", [field("text", "A line of chat", { required: true, maxLength: 140 })], (given) => ({ do: "say", game: game.id, ...given }), (order) => {
+    const line = form(`To ${opponent}`, "Send", [field("text", "Chat message", { required: true, maxLength: 140 })], (given) => ({ do: "say", game: game.id, ...given }), (order) => {
       dialog.close();
       act(order);
     });

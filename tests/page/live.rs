@@ -45,7 +45,7 @@ async fn a_rated_game_brings_blasts_its_lag_a_smaller_budget_and_a_line_of_the_r
         let watching = async {
             page.until("window.blastsSeen > 0").await;
             page.until(&counted(".card .fact", "lag")).await;
-            page.until(&counted("#health .health-row", "Held back a move"))
+            page.until(&counted("#health .health-row", "Move overhead"))
                 .await;
             let games = "document.querySelector('#budget [aria-label=\"Games against bots\"]')";
             page.until(&format!("{games}?.getAttribute('aria-valuenow') > 0"))

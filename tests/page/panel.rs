@@ -71,12 +71,8 @@ async fn its_sources_are_shown(page: &Visitor<'_>) {
              && row.querySelector('dd').textContent.startsWith('{text}'))"
         )
     };
-    page.until(&row(
-        "Endgame tables",
-        ".good",
-        "35 WDL, 34 DTZ, up to 4 men",
-    ))
-    .await;
+    page.until(&row("Tablebase", ".good", "35 WDL, 34 DTZ, up to 4 men"))
+        .await;
     page.until(&row("Net", "", "")).await;
     page.until(&row("Block list", ".good", "1 name")).await;
     let missing = "1 name, file:/nowhere/at/all.txt: No such file";

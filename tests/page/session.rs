@@ -25,7 +25,7 @@ const PACE: Duration = Duration::from_millis(400);
 /// The open desk has its verbs.
 const VERBS: &str = "document.querySelector('.desk[open] .desk-row')";
 /// The open desk asks for the password.
-const ASKED: &str = "[...document.querySelectorAll('.desk[open] button')].some((it) => it.textContent === 'Come in')";
+const ASKED: &str = "[...document.querySelectorAll('.desk[open] button')].some((it) => it.textContent === 'Log in')";
 /// Presses the button that gives a running game up, if there is one.
 const RESIGN: &str = "(() => {
     const deeds = [...document.querySelectorAll('.card:not(.over) .card-deeds button')];
@@ -66,9 +66,9 @@ pub(super) async fn comes_in(page: &Visitor<'_>) {
 
 /// Shows the password on the open desk.
 async fn shows_password(page: &Visitor<'_>) {
-    let field = Locator::XPath("//form[button='Come in']//input");
+    let field = Locator::XPath("//form[button='Log in']//input");
     types_password(page, field).await;
-    press(page, "//form[button='Come in']/button").await;
+    press(page, "//form[button='Log in']/button").await;
     page.until(VERBS).await;
 }
 
@@ -276,11 +276,11 @@ async fn what_cannot_be_undone_is_asked_about_and_left_if_it_is_not_meant() {
         run(&page, COUNT_ORDERS).await;
         comes_in(&page).await;
         press(&page, "//dialog//button[text()='Drain']").await;
-        answers(&page, "Leave it").await;
+        answers(&page, "Cancel").await;
         press(&page, "//dialog//button[text()='Close']").await;
         let thinking_again = async {
             page.until(RESIGN).await;
-            answers(&page, "Leave it").await;
+            answers(&page, "Cancel").await;
             assert_eq!(page.look("window.ordersGiven").await, json!(0));
             press(&page, "//header//button[contains(., 'Steer')]").await;
             press(&page, "//dialog//button[text()='Pause']").await;
