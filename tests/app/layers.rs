@@ -1,7 +1,7 @@
-//! The floors: a room uses the rooms below its own, never one above or beside it.
+//! The layers: a module uses the modules below its own, never one above or beside it.
 //!
-//! No spelling of a path slips by: `crate::room`, `crate::{room, …}`, `megaton::room` in the binary,
-//! and `super::super::room`.
+//! No spelling of a path slips by: `crate::module`, `crate::{module, …}`, `megaton::module` in the binary,
+//! and `super::super::module`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use super::words::{spelled_paths, words};
 
-/// The rooms with their floors; a higher number may use a lower one.
-const FLOORS: [(&str, u8); 16] = [
+/// The modules with their layers; a higher number may use a lower one.
+const LAYERS: [(&str, u8); 16] = [
     ("cli", 6),
     ("match_runner", 5),
     ("practice", 5),
@@ -29,7 +29,7 @@ const FLOORS: [(&str, u8); 16] = [
     ("rules", 1),
 ];
 
-/// What a room must not know of the world outside: name and forbidden beginnings of paths.
+/// What a module must not know of the world outside: name and forbidden beginnings of paths.
 const BANS: [(&str, &[&str]); 3] = [
     (
         "rules",
@@ -51,7 +51,7 @@ const BANS: [(&str, &[&str]); 3] = [
     ("lichess", &["axum", "clap", "toml"]),
 ];
 
-/// What the practice server may take from the client's room: ids and enumerations, so that one
+/// What the practice server may take from the client's module: ids and enumerations, so that one
 /// mistake in a wire type cannot cancel out on both sides.
 const SHARED_WITH_PRACTICE: [&str; 12] = [
     "BySide",
@@ -68,11 +68,11 @@ const SHARED_WITH_PRACTICE: [&str; 12] = [
     "UserId",
 ];
 
-fn floor(room: &str) -> Option<u8> {
-    FLOORS
+fn layer(module: &str) -> Option<u8> {
+    LAYERS
         .iter()
-        .find(|(name, _)| *name == room)
-        .map(|(_, floor)| *floor)
+        .find(|(name, _)| *name == module)
+        .map(|(_, layer)| *layer)
 }
 
 /// Every Rust file under a folder.
@@ -93,13 +93,13 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What is wrong with the walls of one file, each as one sentence.
+/// What is wrong with the boundaries of one file, each as one sentence.
 fn faults(file: &str, text: &str) -> BTreeSet<String> {
     let parts: Vec<&str> = file.split('/').collect();
-    let room = parts[0];
+    let module = parts[0];
     let mut faults = BTreeSet::new();
-    let Some(own) = floor(room) else {
-        faults.insert(format!("{file}: the room {room} is on no floor"));
+    let Some(own) = layer(module) else {
+        faults.insert(format!("{file}: the module {module} is on no layer"));
         return faults;
     };
     let depth = parts.len() - usize::from(file.ends_with("/mod.rs"));
@@ -109,10 +109,10 @@ fn faults(file: &str, text: &str) -> BTreeSet<String> {
             // Tests may lean on the world outside.
             let bans = BANS
                 .iter()
-                .filter(|(name, _)| *name == room && !path.in_tests);
+                .filter(|(name, _)| *name == module && !path.in_tests);
             for ban in bans.flat_map(|(_, bans)| *bans) {
                 if spelled == *ban || spelled.starts_with(&format!("{ban}::")) {
-                    faults.insert(format!("{file}: {room} must not know {spelled}"));
+                    faults.insert(format!("{file}: {module} must not know {spelled}"));
                 }
             }
             continue;
@@ -120,21 +120,21 @@ fn faults(file: &str, text: &str) -> BTreeSet<String> {
         let Some(other) = path.parts.first() else {
             continue;
         };
-        if other == room {
+        if other == module {
             continue;
         }
-        match floor(other) {
+        match layer(other) {
             Some(below) if below < own => {}
             Some(_) => {
                 faults.insert(format!(
-                    "{file}: {room} reaches up or beside it to {spelled}"
+                    "{file}: {module} reaches up or beside it to {spelled}"
                 ));
             }
             None => {
-                faults.insert(format!("{file}: {spelled} is no room"));
+                faults.insert(format!("{file}: {spelled} is no module"));
             }
         }
-        if room == "practice" && other == "lichess" {
+        if module == "practice" && other == "lichess" {
             let name = path.parts.get(1).map_or("", String::as_str);
             if !SHARED_WITH_PRACTICE.contains(&name) {
                 faults.insert(format!(
@@ -147,7 +147,7 @@ fn faults(file: &str, text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn no_room_reaches_above_its_floor() {
+fn no_module_reaches_above_its_layer() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut faults_found = BTreeSet::new();
     let mut files = 0;

@@ -27,6 +27,7 @@ mod python;
 mod records;
 mod running;
 mod server;
+mod size;
 mod soak;
 mod state;
 mod steered;

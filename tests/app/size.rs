@@ -1,0 +1,204 @@
+//! The size of the source by module, and its names: upper bounds that only ever go down, the words of
+//! the glossary instead of metaphors, and no name for many types.
+//!
+//! A line of code is a line that is neither blank nor a comment and belongs to no test.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Most lines of code by module: what was measured, and five percent.
+const MOST_LINES: [(&str, usize); 17] = [
+    ("archive", 4380),
+    ("bot", 17_020),
+    ("cli", 7280),
+    ("config", 2640),
+    ("engine", 6180),
+    ("http_common", 140),
+    ("lichess", 4450),
+    ("match_runner", 2370),
+    ("panel", 4650),
+    ("practice", 10_730),
+    ("rules", 3140),
+    ("sqlite", 60),
+    ("store", 1320),
+    ("tablebase", 430),
+    ("training", 2720),
+    ("uci", 820),
+    (".", 190),
+];
+/// Most files in the bot, tests included.
+const MOST_BOT_FILES: usize = 138;
+/// A name may belong to so many types.
+const MOST_TYPES_OF_A_NAME: usize = 3;
+/// Names that every command or every handle has: they are never met outside their file.
+const COMMON_TYPES: [&str; 4] = ["Args", "Error", "Inner", "Output"];
+/// Metaphors that were names of files once.
+const OLD_NAMES: [&str; 33] = [
+    "beside",
+    "blow",
+    "chronicle",
+    "closing",
+    "crew",
+    "desk",
+    "doorbell",
+    "envoy",
+    "errands",
+    "feed",
+    "hall",
+    "havoc",
+    "lobby",
+    "manner",
+    "manners",
+    "mess",
+    "minutes",
+    "mint",
+    "mischief",
+    "misbehave",
+    "outlook",
+    "porter",
+    "revival",
+    "roll",
+    "scribe",
+    "shelf",
+    "sole",
+    "steward",
+    "stock",
+    "upkeep",
+    "voice",
+    "knowledge",
+    "contest",
+];
+
+fn source() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+/// All source files, as paths below `src`.
+fn files() -> Vec<(String, PathBuf)> {
+    let mut found = Vec::new();
+    let mut folders = vec![source()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder of the source") {
+            let path = entry.expect("an entry of the source").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(source()).expect("below src");
+                found.push((name.to_string_lossy().replace('\\', "/"), path.clone()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn is_test_file(name: &str) -> bool {
+    name.split('/')
+        .any(|part| part == "tests" || part == "tests.rs")
+}
+
+/// How many lines of code a file has, up to its test module.
+fn code_lines(text: &str) -> usize {
+    let mut count = 0;
+    let mut before = "";
+    for line in text.lines().map(str::trim) {
+        if before.starts_with("#[cfg(") && before.contains("test") && line.starts_with("mod ") {
+            // The attribute was counted.
+            return if line.ends_with('{') {
+                count - 1
+            } else {
+                count
+            };
+        }
+        if !line.is_empty() && !line.starts_with("//") {
+            count += 1;
+            before = line;
+        }
+    }
+    count
+}
+
+#[test]
+fn modules_keep_within_their_size() {
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    for (name, path) in files().iter().filter(|(name, _)| !is_test_file(name)) {
+        let module = name.split_once('/').map_or(".", |(module, _)| module);
+        let text = fs::read_to_string(path).expect("source is text");
+        *lines.entry(module.to_owned()).or_default() += code_lines(&text);
+    }
+    let bounds: BTreeMap<&str, usize> = MOST_LINES.into_iter().collect();
+    for (module, count) in &lines {
+        let most = bounds.get(module.as_str()).copied().unwrap_or_default();
+        assert!(
+            *count <= most,
+            "src/{module} has {count} lines of code, {most} at most"
+        );
+    }
+    let bot = files()
+        .iter()
+        .filter(|(name, _)| name.starts_with("bot/"))
+        .count();
+    assert!(
+        bot <= MOST_BOT_FILES,
+        "src/bot has {bot} files, {MOST_BOT_FILES} at most"
+    );
+}
+
+#[test]
+fn lines_are_counted_as_they_are_meant() {
+    let text = "//! Head.\n\nuse a::b;\n// why\nfn f() {\n    g(); // why\n}\n\n#[cfg(test)]\nmod tests {\n    fn t() {}\n}\n";
+    assert_eq!(code_lines(text), 4);
+}
+
+#[test]
+fn no_file_has_a_metaphor_for_a_name() {
+    for (name, _) in files() {
+        let old = name
+            .split('/')
+            .map(|part| part.trim_end_matches(".rs"))
+            .find(|part| OLD_NAMES.contains(part));
+        assert_eq!(
+            old, None,
+            "src/{name}: see the glossary in docs/architecture.md"
+        );
+    }
+}
+
+#[test]
+fn a_name_belongs_to_few_types() {
+    let mut types: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (name, path) in files().iter().filter(|(name, _)| !is_test_file(name)) {
+        let text = fs::read_to_string(path).expect("source is text");
+        for line in text.lines().map(str::trim_start) {
+            let line = match line.strip_prefix("pub") {
+                Some(rest) => rest.split_once(' ').map_or("", |(_, rest)| rest),
+                None => line,
+            };
+            for kind in ["struct ", "enum ", "trait "] {
+                let Some(rest) = line.strip_prefix(kind) else {
+                    continue;
+                };
+                let end = rest
+                    .find(|c: char| !c.is_alphanumeric())
+                    .unwrap_or(rest.len());
+                types
+                    .entry(rest[..end].to_owned())
+                    .or_default()
+                    .insert(name.clone());
+            }
+        }
+    }
+    for (name, places) in types {
+        assert!(
+            places.len() <= MOST_TYPES_OF_A_NAME || COMMON_TYPES.contains(&name.as_str()),
+            "{name} is {} types: {places:?}",
+            places.len()
+        );
+    }
+}
+
+#[test]
+fn the_source_lies_where_it_is_looked_for() {
+    assert!(files().len() > 100 && Path::new(&source()).is_dir());
+}
