@@ -121,7 +121,7 @@ impl Alerts {
         on.insert(kind, alarm);
         drop(on);
         tracing::error!(alarm = kind.as_str(), "{text}");
-        self.listeners.tell(BotEvent::Alarm { kind, text });
+        self.listeners.publish(BotEvent::Alarm { kind, text });
         self.changed.notify_one();
         true
     }
@@ -132,7 +132,7 @@ impl Alerts {
             return false;
         }
         tracing::info!(alarm = kind.as_str(), "alert resolved");
-        self.listeners.tell(BotEvent::AlarmOver { kind });
+        self.listeners.publish(BotEvent::AlarmOver { kind });
         self.changed.notify_one();
         true
     }

@@ -146,7 +146,7 @@ impl AcceptContext {
             OpponentKind::Human => (Asking::Accept, self.client.accept(&id).await),
         };
         match &outcome {
-            Ok(()) => self.listeners.tell(BotEvent::Accepted {
+            Ok(()) => self.listeners.publish(BotEvent::Accepted {
                 challenge: id.clone(),
             }),
             Err(error) => {
@@ -182,7 +182,7 @@ async fn decline(client: Client, listeners: EventBus, refusal: Decline) -> Accou
     match outcome {
         Ok(()) => {
             listeners.event_log().declined(&refusal);
-            listeners.tell(BotEvent::Declined {
+            listeners.publish(BotEvent::Declined {
                 challenge: id.clone(),
                 reason: *reason,
                 rule: refusal.rule,

@@ -115,7 +115,7 @@ impl EventLoop {
         let reason = reason.to_owned();
         self.context
             .listeners
-            .tell(BotEvent::PorterFailed { reason });
+            .publish(BotEvent::EventLoopFailed { reason });
         self.account_stream.start_over();
         let (context, account_stream, commands) =
             (self.context, self.account_stream, self.commands);
@@ -354,7 +354,7 @@ impl EventLoop {
                 // Should one of them be true all the same, the next look at the token says so.
                 self.context.alarms.clear(AlertKind::Token);
                 self.context.alarms.clear(AlertKind::Scopes);
-                self.context.listeners.tell(BotEvent::Online);
+                self.context.listeners.publish(BotEvent::Online);
                 Ok(Some(AccountEvent::Opened))
             }
             AccountStreamEvent::Line(event) => {
@@ -367,7 +367,7 @@ impl EventLoop {
             AccountStreamEvent::Away => Ok(Some(AccountEvent::Away)),
             AccountStreamEvent::Lost(loss) => {
                 let reason = loss.to_string();
-                self.context.listeners.tell(BotEvent::Offline { reason });
+                self.context.listeners.publish(BotEvent::Offline { reason });
                 Ok(None)
             }
             AccountStreamEvent::Unopened(loss) => {

@@ -62,13 +62,13 @@ pub enum BotEvent {
     /// What an own move cost on the clock beside our thinking.
     Overhead { cost: Duration },
     /// Something in a game is not as it should be; the game continues.
-    Odd { game: GameId, anomaly: Anomaly },
+    AnomalySeen { game: GameId, anomaly: Anomaly },
     /// The stream of a game, which was open, is lost.
     StreamLost { game: GameId, reason: String },
     /// The game task of a game failed, and sits down again.
-    PlayerFailed { game: GameId, reason: String },
+    GameTaskFailed { game: GameId, reason: String },
     /// The task that answers the door failed, and restarts; games continue.
-    PorterFailed { reason: String },
+    EventLoopFailed { reason: String },
     /// The engine fails its test.
     EngineFailed {
         /// What it did instead.
@@ -104,7 +104,7 @@ impl EventBus {
     }
 
     /// Tells anyone who is there; never waits.
-    pub(super) fn tell(&self, event: BotEvent) {
+    pub(super) fn publish(&self, event: BotEvent) {
         self.event_log.handle(&event);
         // No one listening is no error.
         let _ = self.news.send(event);

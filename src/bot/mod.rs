@@ -82,9 +82,7 @@ pub use game_registry::GameRegistry;
 pub use player_lists::{
     ListParseError, ListRefresher, ListSources, ListState, PlayerLists, read_names,
 };
-pub use quota::{
-    Budget, ChallengeTarget, Denied, Forecast, Permit, Quota, QuotaRules as LedgerRules,
-};
+pub use quota::{Budget, ChallengeTarget, Denied, Forecast, Permit, Quota, QuotaRules};
 pub use rating_guard::{GuardUpdate, Pause, RatingGuard, RatingGuardRules};
 pub use run::{BotError, BotOptions, Shutdown, run, run_commanded};
 pub use settings::{BotTiming, SearchLimits, Settings};
@@ -94,6 +92,6 @@ pub use state::{
 };
 pub use status::{
     AlertStatus, BotPhase, EventStreamStatus, GameStatus, GameStreamStatus, MatchmakingStatus,
-    NameList, QuotaStatus as LedgerStatus, SlotStatus, SourcesStatus, Status, TableFiles,
+    NameList, QuotaStatus, SlotStatus, SourcesStatus, Status, TableFiles,
 };
 pub(crate) use supervisor::restart_on_panic;

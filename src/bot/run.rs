@@ -117,7 +117,7 @@ async fn tell_failures(mut failures: watch::Receiver<Option<String>>, listeners:
     while failures.changed().await.is_ok() {
         let reason = failures.borrow_and_update().clone();
         if let Some(reason) = reason {
-            listeners.tell(BotEvent::EngineFailed { reason });
+            listeners.publish(BotEvent::EngineFailed { reason });
         }
     }
     // No one is left to say so.

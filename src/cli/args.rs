@@ -15,7 +15,7 @@ use super::healthcheck;
 #[cfg(feature = "train")]
 use super::train;
 use super::{
-    bench, check, contest, data, datagen, explain, init, manpage, openings, perft, practice,
+    bench, check, data, datagen, engine_match, explain, init, manpage, openings, perft, practice,
     records, run, soak, team_commands, uci, upgrade,
 };
 
@@ -102,7 +102,7 @@ enum Command {
     Train(train::Args),
     Uci(uci::Args),
     Bench(bench::Args),
-    Match(contest::Args),
+    Match(engine_match::Args),
     Openings(openings::Args),
     Datagen(datagen::Args),
     Data(data::Args),
@@ -187,7 +187,7 @@ impl Command {
             Self::Train(args) => train::execute(&args),
             Self::Uci(args) => uci::execute(&args),
             Self::Bench(args) => bench::execute(&args),
-            Self::Match(args) => contest::execute(&args),
+            Self::Match(args) => engine_match::execute(&args),
             Self::Openings(args) => openings::execute(&args),
             Self::Datagen(args) => datagen::execute(&args),
             Self::Data(args) => data::execute(&args),

@@ -10,11 +10,11 @@ mod args;
 mod bench;
 mod check;
 mod config_writer;
-mod contest;
 #[cfg(unix)]
 mod control_commands;
 mod data;
 mod datagen;
+mod engine_match;
 mod explain;
 mod failure;
 mod features_summary;

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use megaton::engine::Evaluator;
 use megaton::match_runner::{GeneratorOptions, generate};
 
-use super::contest::failure;
+use super::engine_match::failure;
 use super::failure::Failure;
 
 /// Generate balanced openings: random lines of six to eight half-moves

@@ -1,7 +1,7 @@
 //! The status of a running bot in lines for a person. Pure.
 
 use megaton::bot::{
-    EventStreamStatus, GameStatus, GameStreamStatus, LedgerStatus, NameList, SourcesStatus, Status,
+    EventStreamStatus, GameStatus, GameStreamStatus, NameList, QuotaStatus, SourcesStatus, Status,
     TableFiles,
 };
 
@@ -122,7 +122,7 @@ fn clock(left: Option<u64>) -> String {
     )
 }
 
-fn spent(ledger: &LedgerStatus) -> String {
+fn spent(ledger: &QuotaStatus) -> String {
     format!(
         "{} of {} bot games, {} of {} challenge credits; {}",
         ledger.bot_games,
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn what_is_left_of_the_day_is_told() {
         let status = Status {
-            quota: Some(LedgerStatus {
+            quota: Some(QuotaStatus {
                 bot_games: 12,
                 bot_games_limit: 100,
                 credits: 30,

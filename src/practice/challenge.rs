@@ -43,7 +43,7 @@ impl ChallengeState {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Challenge {
+pub(crate) struct ServerChallenge {
     pub(crate) id: String,
     pub(crate) challenger: String,
     pub(crate) dest: String,
@@ -58,7 +58,7 @@ pub(crate) struct Challenge {
     pub(crate) keepers: u32,
 }
 
-impl Challenge {
+impl ServerChallenge {
     /// Whether `user` is one of the two.
     pub(crate) fn concerns(&self, user: &str) -> bool {
         self.challenger == user || self.dest == user

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use megaton::bot::game::CallOutcome;
-use megaton::bot::{AcceptOutcome, AccountEvent, LedgerRules, Settings, StateRules};
+use megaton::bot::{AcceptOutcome, AccountEvent, QuotaRules, Settings, StateRules};
 use megaton::lichess::{
     Challenge, ChallengeId, DeclineReason, Event, GameId, GameInfo, Side, UserId,
 };
@@ -371,9 +371,9 @@ fn a_short_pause_of_acceptances_is_waited_out_and_a_long_one_is_not() {
 fn the_last_game_of_the_day_is_given_to_one_bot_only() {
     let mut door = Door::new(4);
     door.state.set_rules(StateRules {
-        quota: LedgerRules {
+        quota: QuotaRules {
             bot_games: 1,
-            ..LedgerRules::default()
+            ..QuotaRules::default()
         },
         ..StateRules::default()
     });

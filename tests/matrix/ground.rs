@@ -452,7 +452,7 @@ async fn doubled(mut news: broadcast::Receiver<BotEvent>, over: CancellationToke
                 let alone = seated.insert(game.clone());
                 doubled.extend((!alone).then_some(game));
             }
-            Ok(BotEvent::PlayerFailed { game, .. }) => {
+            Ok(BotEvent::GameTaskFailed { game, .. }) => {
                 seated.remove(&game);
             }
             Ok(BotEvent::Finished { ending }) => {

@@ -185,7 +185,7 @@ impl Backfill {
         );
         self.state.started(&started);
         say_tripped(&self.alarms, self.state.finished(finished));
-        self.listeners.tell(BotEvent::Finished {
+        self.listeners.publish(BotEvent::Finished {
             ending: Arc::new(ending),
         });
     }

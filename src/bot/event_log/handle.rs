@@ -330,11 +330,11 @@ impl EventLog {
             BotEvent::StreamLost { game, reason } => {
                 self.note("stream", format!("lost: {reason}"), Some(game));
             }
-            BotEvent::PlayerFailed { game, reason } => {
+            BotEvent::GameTaskFailed { game, reason } => {
                 let text = format!("game task panicked; restarting: {reason}");
                 self.note("engine", text, Some(game));
             }
-            BotEvent::PorterFailed { reason } => {
+            BotEvent::EventLoopFailed { reason } => {
                 let text = format!("event loop panicked; restarting: {reason}");
                 self.note("porter", text, None);
             }
@@ -346,7 +346,7 @@ impl EventLog {
             | BotEvent::Joined { .. }
             | BotEvent::Moved { .. }
             | BotEvent::Overhead { .. }
-            | BotEvent::Odd { .. }
+            | BotEvent::AnomalySeen { .. }
             | BotEvent::Finished { .. } => {}
         }
     }

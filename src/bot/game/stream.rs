@@ -210,7 +210,8 @@ impl SupervisedGameStream {
         // That it does not open again at once is the same loss.
         if !std::mem::replace(&mut self.noted, true) {
             let (game, reason) = (self.game.clone(), loss.to_string());
-            self.listeners.tell(BotEvent::StreamLost { game, reason });
+            self.listeners
+                .publish(BotEvent::StreamLost { game, reason });
         }
         self.phase = Phase::Waiting {
             until: Instant::now() + wait,

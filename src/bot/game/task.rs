@@ -83,7 +83,7 @@ pub(in crate::bot) async fn play(
                 let (game, reason) = (params.game.clone(), reason.to_owned());
                 context
                     .listeners
-                    .tell(BotEvent::PlayerFailed { game, reason });
+                    .publish(BotEvent::GameTaskFailed { game, reason });
                 unconfirmed = task.machine.unconfirmed();
                 context
                     .eval_cache
@@ -298,7 +298,7 @@ impl GameTask {
                     self.context.estimator.learn(cost);
                     self.context.state.move_cost(cost);
                     self.recorder.cost(cost);
-                    self.context.listeners.tell(BotEvent::Overhead { cost });
+                    self.context.listeners.publish(BotEvent::Overhead { cost });
                 }
                 GameEffect::Remember(deed) => self.chat.remember(&self.machine, deed),
                 GameEffect::Tell(notification) => self.tell(notification),
@@ -309,7 +309,9 @@ impl GameTask {
                     }
                     self.recorder.anomaly(&anomaly);
                     let game = self.machine.params().game.clone();
-                    self.context.listeners.tell(BotEvent::Odd { game, anomaly });
+                    self.context
+                        .listeners
+                        .publish(BotEvent::AnomalySeen { game, anomaly });
                 }
                 GameEffect::Finish(ending) => return Some(self.finish(ending)),
             }
@@ -420,7 +422,7 @@ impl GameTask {
                 tracing::debug!(%opponent, ?us, ply, "joined");
                 self.chat.introduce(&self.machine);
                 self.context.registry.join(&game, &opponent, us, ply);
-                self.context.listeners.tell(BotEvent::Joined {
+                self.context.listeners.publish(BotEvent::Joined {
                     game,
                     opponent,
                     us,
@@ -434,7 +436,7 @@ impl GameTask {
                 self.context.registry.moved(&game, &moved);
                 self.recorder.moved(&moved, self.machine.ply());
                 tracing::debug!(ply = moved.ply, played = %moved.played, ours = moved.ours, "moved");
-                self.context.listeners.tell(BotEvent::Moved {
+                self.context.listeners.publish(BotEvent::Moved {
                     game,
                     moved: Arc::from(moved),
                 });
@@ -470,7 +472,7 @@ impl GameTask {
         if let Some(game) = self.machine.summary(&ending, state.now()) {
             say_tripped(&self.context.alarms, state.finished(game));
         }
-        self.context.listeners.tell(BotEvent::Finished {
+        self.context.listeners.publish(BotEvent::Finished {
             ending: Arc::new(ending.clone()),
         });
         ending

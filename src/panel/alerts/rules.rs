@@ -100,11 +100,11 @@ impl AlertRules {
             BotEvent::Alarm { kind, text } => Some(AlertMessage::new(kind.as_str(), text.as_str())),
             BotEvent::AlarmOver { kind } => Some(over(kind.as_str())),
             BotEvent::Finished { ending } => lost_on_time(ending),
-            BotEvent::PlayerFailed { game, reason } => {
+            BotEvent::GameTaskFailed { game, reason } => {
                 let text = format!("game {game}: task panicked: {reason}");
                 Some(AlertMessage::new("engine", text))
             }
-            BotEvent::PorterFailed { reason } => {
+            BotEvent::EventLoopFailed { reason } => {
                 let text = format!("event loop panicked: {reason}");
                 Some(AlertMessage::new("porter", text))
             }
@@ -112,7 +112,7 @@ impl AlertRules {
                 let text = format!("self-test failed: {reason}");
                 Some(AlertMessage::new("engine", text))
             }
-            BotEvent::Odd { game, anomaly } => match anomaly {
+            BotEvent::AnomalySeen { game, anomaly } => match anomaly {
                 Anomaly::Late | Anomaly::NoThought => Some(AlertMessage::new(
                     "engine",
                     format!("game {game}: {anomaly}"),
@@ -185,7 +185,7 @@ fn lost_on_time(ending: &Ending) -> Option<AlertMessage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bot::{AlertStatus, EventStreamStatus, LedgerStatus};
+    use crate::bot::{AlertStatus, EventStreamStatus, QuotaStatus};
     use crate::lichess::{GameId, Side};
 
     const DEAF: Duration = Duration::from_secs(120);
@@ -228,18 +228,18 @@ mod tests {
         assert_eq!(told, Some(AlertMessage::new("token", "revoked")));
         assert!(AlertRules::of(&BotEvent::AlarmOver { kind }).unwrap().over);
         let game = GameId::new("q7ZxVt2B");
-        let odd = |anomaly| BotEvent::Odd {
+        let odd = |anomaly| BotEvent::AnomalySeen {
             game: game.clone(),
             anomaly,
         };
         assert_eq!(AlertRules::of(&odd(Anomaly::Late)).unwrap().kind, "engine");
         assert_eq!(AlertRules::of(&odd(Anomaly::Stale)), None);
         let reason = "broken".to_owned();
-        let told = AlertRules::of(&BotEvent::PlayerFailed { game, reason });
+        let told = AlertRules::of(&BotEvent::GameTaskFailed { game, reason });
         let text = "in game q7ZxVt2B: the player failed: broken";
         assert_eq!(told, Some(AlertMessage::new("engine", text)));
         let reason = "broken".to_owned();
-        let told = AlertRules::of(&BotEvent::PorterFailed { reason });
+        let told = AlertRules::of(&BotEvent::EventLoopFailed { reason });
         assert_eq!(
             told,
             Some(AlertMessage::new("porter", "event loop panicked: broken"))
@@ -306,10 +306,10 @@ mod tests {
         let now = Instant::now();
         let mut rules = AlertRules::new(DEAF);
         let with = |games| Status {
-            quota: Some(LedgerStatus {
+            quota: Some(QuotaStatus {
                 bot_games: games,
                 bot_games_limit: 100,
-                ..LedgerStatus::default()
+                ..QuotaStatus::default()
             }),
             stream: EventStreamStatus {
                 open: true,

@@ -150,9 +150,9 @@ impl Counters {
                 }
             }
             BotEvent::Overhead { cost } => self.overhead.observe(cost.as_secs_f64()),
-            BotEvent::Odd { anomaly, .. } => one(&self.faults, [("kind", kind(anomaly))]),
-            BotEvent::PlayerFailed { .. } => one(&self.faults, [("kind", PLAYER)]),
-            BotEvent::PorterFailed { .. } => one(&self.faults, [("kind", PORTER)]),
+            BotEvent::AnomalySeen { anomaly, .. } => one(&self.faults, [("kind", kind(anomaly))]),
+            BotEvent::GameTaskFailed { .. } => one(&self.faults, [("kind", PLAYER)]),
+            BotEvent::EventLoopFailed { .. } => one(&self.faults, [("kind", PORTER)]),
             BotEvent::EngineFailed { .. } => one(&self.faults, [("kind", ENGINE)]),
             BotEvent::StreamLost { .. } => {
                 self.streams.inc();
@@ -290,7 +290,7 @@ mod tests {
         }
         for anomaly in [Anomaly::Late, Anomaly::NoThought, Anomaly::Stale] {
             let game = GameId::new("q7ZxVt2B");
-            counted.count(&BotEvent::Odd { game, anomaly });
+            counted.count(&BotEvent::AnomalySeen { game, anomaly });
         }
         let lines = text(&registry).lines().count();
         assert_eq!(lines, before.lines().count(), "none came into being");
@@ -310,11 +310,11 @@ mod tests {
                 game: game.clone(),
                 reason: reason.clone(),
             },
-            BotEvent::PlayerFailed {
+            BotEvent::GameTaskFailed {
                 game,
                 reason: reason.clone(),
             },
-            BotEvent::PorterFailed {
+            BotEvent::EventLoopFailed {
                 reason: reason.clone(),
             },
             BotEvent::EngineFailed { reason },

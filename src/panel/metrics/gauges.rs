@@ -9,7 +9,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
 use super::MetricSources;
-use crate::bot::{BotPhase, LedgerStatus, Status};
+use crate::bot::{BotPhase, QuotaStatus, Status};
 use crate::lichess::{CallResult, CallStats, EndpointClass};
 
 /// Where it is read from.
@@ -136,7 +136,7 @@ fn seats(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
 }
 
 /// What the day has cost at the server.
-fn quota(out: &mut DescriptorEncoder<'_>, quota: &LedgerStatus) -> fmt::Result {
+fn quota(out: &mut DescriptorEncoder<'_>, quota: &QuotaStatus) -> fmt::Result {
     let spent = [
         (vec![("what", "bot_games")], f64::from(quota.bot_games)),
         (vec![("what", "credits")], f64::from(quota.credits)),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::practice::challenge::{Challenge, ChallengeState};
+use crate::practice::challenge::{ChallengeState, ServerChallenge};
 use crate::practice::game::{Played, PlayerSide, ServerGame, color_name};
 use crate::practice::game_settings::{Status, TimeControl};
 use crate::practice::state::ServerState;
@@ -154,7 +154,7 @@ impl Snapshot {
     }
 
     /// A challenge that is no game yet, or will never be one.
-    pub(super) fn of_challenge(state: &ServerState, challenge: &Challenge) -> Self {
+    pub(super) fn of_challenge(state: &ServerState, challenge: &ServerChallenge) -> Self {
         let start = Position::default();
         let (phase, reason) = match challenge.standing {
             ChallengeState::Declined(reason) => (PagePhase::Declined, Some(reason.text.to_owned())),

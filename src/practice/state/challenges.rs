@@ -2,7 +2,7 @@
 
 use crate::practice::account::Account;
 use crate::practice::api_error::ApiError;
-use crate::practice::challenge::{Challenge, ChallengeRequest, ChallengeState, Reason};
+use crate::practice::challenge::{ChallengeRequest, ChallengeState, Reason, ServerChallenge};
 use crate::practice::event::Event;
 use crate::practice::game_settings::{RatedCheck, Speed};
 use crate::practice::time::Millis;
@@ -27,7 +27,7 @@ impl ServerState {
         } else {
             Color::Black
         };
-        let challenge = Challenge {
+        let challenge = ServerChallenge {
             id: self.letters(8),
             challenger: challenger.to_owned(),
             dest: dest.to_owned(),
@@ -284,7 +284,7 @@ impl ServerState {
         });
     }
 
-    pub(crate) fn pending(&self, id: &str) -> Option<&Challenge> {
+    pub(crate) fn pending(&self, id: &str) -> Option<&ServerChallenge> {
         self.challenges.get(id)
     }
 

@@ -1,7 +1,7 @@
 //! Games: begun, changed, ended, and told to those who play them.
 
 use crate::practice::api_error::ApiError;
-use crate::practice::challenge::Challenge;
+use crate::practice::challenge::ServerChallenge;
 use crate::practice::chaos::GamePhase;
 use crate::practice::event::Event;
 use crate::practice::game::{GameChange, GameSpec, PlayerSide, Refusal, ServerGame};
@@ -34,7 +34,7 @@ pub(super) struct NewGame {
 }
 
 impl ServerState {
-    pub(super) fn start_game(&mut self, challenge: &Challenge, now: Millis) {
+    pub(super) fn start_game(&mut self, challenge: &ServerChallenge, now: Millis) {
         let users = match challenge.color {
             Color::White => [&challenge.challenger, &challenge.dest],
             Color::Black => [&challenge.dest, &challenge.challenger],

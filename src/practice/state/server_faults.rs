@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::practice::account::AccountKind;
-use crate::practice::challenge::{Challenge, ChallengeRequest, ChallengeState};
+use crate::practice::challenge::{ChallengeRequest, ChallengeState, ServerChallenge};
 use crate::practice::chaos::Announcement;
 use crate::practice::game_settings::{ColorWish, GameSettings};
 use crate::practice::time::Millis;
@@ -160,7 +160,7 @@ impl ServerState {
         terms: GameSettings,
         now: Millis,
     ) -> String {
-        let challenge = Challenge {
+        let challenge = ServerChallenge {
             id: self.letters(8),
             challenger: from.to_owned(),
             dest: user.to_owned(),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::practice::account::{Account, AccountKind, Grant, is_name};
 use crate::practice::api_error::ApiError;
 use crate::practice::arena::Tournament;
-use crate::practice::challenge::{Challenge, ChallengeState};
+use crate::practice::challenge::{ChallengeState, ServerChallenge};
 use crate::practice::chaos::GamePhase;
 use crate::practice::event::Event;
 use crate::practice::time::{Millis, Timing, Window};
@@ -81,7 +81,7 @@ pub(crate) struct ServerState {
     pub(super) random: fastrand::Rng,
     pub(super) accounts: HashMap<String, Account>,
     pub(super) tokens: HashMap<String, Grant>,
-    pub(super) challenges: BTreeMap<String, Challenge>,
+    pub(super) challenges: BTreeMap<String, ServerChallenge>,
     /// Ids of challenges declined or taken back, oldest first.
     pub(super) closed: VecDeque<String>,
     pub(super) tables: HashMap<String, GameEntry>,

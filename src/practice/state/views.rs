@@ -1,7 +1,7 @@
 //! How accounts, challenges and games look in JSON.
 
 use crate::practice::account::Account;
-use crate::practice::challenge::{Challenge, ChallengeState};
+use crate::practice::challenge::{ChallengeState, ServerChallenge};
 use crate::practice::game::{ServerGame, color_name};
 use crate::practice::game_settings::TimeControl;
 use crate::practice::time::Millis;
@@ -47,7 +47,7 @@ impl ServerState {
 
     pub(crate) fn challenge_json(
         &self,
-        challenge: &Challenge,
+        challenge: &ServerChallenge,
         direction: Option<Direction>,
         now: Millis,
     ) -> ChallengeJson {
