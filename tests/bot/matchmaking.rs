@@ -189,7 +189,7 @@ async fn whom_nobody_can_challenge_is_on_record_with_the_reason() {
         });
         let told = bot.control.ask(wish, PATIENCE).await;
         assert!(matches!(told, Ok(Reply::Done(_))), "{told:?}");
-        let text = format!("challenge {}: not made, {why}", user.to_lowercase());
+        let text = format!("challenge {}: not sent, {why}", user.to_lowercase());
         let on_record = || {
             let events = event_log.events(1000);
             events.iter().any(|it| it.text.starts_with(&text))

@@ -283,9 +283,6 @@ mod tests {
             DeclineReason::TooSlow,
             "60 s, at most 30",
         );
-        assert_eq!(
-            told.to_string(),
-            "too much time at the start (60 s, at most 30)"
-        );
+        assert_eq!(told.to_string(), "initial time too long (60 s, at most 30)");
     }
 }

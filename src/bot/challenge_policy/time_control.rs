@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::rule::{ChallengeRule, Violation};
 use super::variant::RuleScope;
-use crate::config::{TimeRule, Visitors, estimate, speed_of};
-use crate::lichess::{DeclineReason, Speed, TimeControl};
+use crate::config::{TimeRule, Visitors};
+use crate::lichess::{DeclineReason, Speed, TimeControl, estimate, speed_of};
 
 /// The shortest game, by estimated duration, that the server lets a bot play.
 const LEAST_DURATION: Duration = Duration::from_secs(30);

@@ -1,9 +1,9 @@
 //! What is asked of whom. Plain data.
 
-use std::time::Duration;
-
 use crate::config::Profile;
-use crate::lichess::{ChallengeOptions, ColorChoice, Speed, TimeControl, UserId, Variant};
+use crate::lichess::{
+    ChallengeOptions, ColorChoice, Speed, TimeControl, UserId, Variant, speed_of,
+};
 
 use crate::bot::quota::ChallengeTarget;
 
@@ -65,20 +65,10 @@ impl ChallengeRequest {
     }
 }
 
-/// The speed class of a clock, as the server counts: forty moves long.
-pub fn speed_of(base: Duration, increment: Duration) -> Speed {
-    match base.as_secs() + 40 * increment.as_secs() {
-        0..30 => Speed::UltraBullet,
-        30..180 => Speed::Bullet,
-        180..480 => Speed::Blitz,
-        480..1500 => Speed::Rapid,
-        1500..21_600 => Speed::Classical,
-        _ => Speed::Correspondence,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
