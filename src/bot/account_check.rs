@@ -1,7 +1,7 @@
-//! Whether the token and the account are still good: looked at once a day, and when in doubt.
+//! Checks token and account: once a day, and when a call is refused.
 //!
-//! What the answers mean is pure; the looking is a future that the event loop polls. Nothing is asked
-//! more often than once a minute, and what cannot be found out is left as it is.
+//! Judging the replies is pure; the event loop polls the check as a future. It runs at most once a minute,
+//! and a failed check changes nothing.
 
 use std::time::{Duration, Instant, SystemTime};
 

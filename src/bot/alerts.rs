@@ -1,7 +1,7 @@
-//! What an operator should look at: said once when it begins, once when it is over.
+//! Alerts: what an operator should look at, reported once when raised and once when cleared.
 //!
-//! A handle that everyone may hold; raising costs a look into a small map and never waits. What is
-//! done about an alarm is the event loop's affair: some kinds stop the bot from taking anything new.
+//! A shared handle; raising an alert takes one map lookup and never waits. The event loop reacts: some
+//! kinds stop the bot from accepting games.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

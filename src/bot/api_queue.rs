@@ -1,7 +1,7 @@
-//! The calls that the account state asks for: which goes first, how many at once, what came of each.
+//! The account's API calls: their order, how many run at once, and their outcome.
 //!
-//! Nothing is decided here and no move passes through: moves have a lane of their own. What a slot
-//! depends on never waits for a refusal, and people hear of theirs before bots do.
+//! It makes no decisions, and no move passes through it: moves have a connection of their own. A call that
+//! a slot depends on never waits for a decline, and declines to humans go before those to bots.
 
 use std::collections::VecDeque;
 use std::time::Duration;

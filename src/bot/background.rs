@@ -1,9 +1,7 @@
-//! What runs beside the event loop: the lists are kept fresh, and alarms are raised about what is
-//! remembered: a file that cannot be written, and rests of the rating guard, those of an earlier run
-//! too.
+//! Side tasks of the event loop: refreshing the player lists, and alerts about state that cannot be
+//! written or about rated games that are paused, since an earlier run too.
 //!
-//! It raises and clears; what is kept and who may be played is decided elsewhere. Each part that
-//! fails restarts by itself.
+//! It only raises and clears alerts. Each task that panics is restarted by itself.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Accounts that the operator blocked by command, kept across restarts.
 //!
-//! They are a note in what the bot remembers: the config is the operator's own file, which no
-//! command writes to. The set is small; anyone who keeps long lists keeps them in files.
+//! They are stored as a note in the bot's state: no command writes to the operator's config. The set is
+//! small; long lists belong in files.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! From the outcome of a call to what a game or the account state cares about.
+//! Turns the result of an API call into what a game or the account cares about.
 
 use super::game::CallOutcome;
 use crate::lichess::Error;

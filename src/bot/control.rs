@@ -1,7 +1,7 @@
-//! What an operator may tell a running bot, and how it answers.
+//! The operator's commands to a running bot, and its replies.
 //!
-//! Plain data and a bounded channel. Anyone who commands can neither hold the bot up nor reach into it:
-//! a command that finds the channel full is refused at once.
+//! Plain data and a bounded channel. A client can neither block the bot nor reach into it: a command that
+//! finds the channel full is refused at once.
 
 use std::sync::Arc;
 use std::time::Duration;

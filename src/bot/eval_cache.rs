@@ -1,7 +1,7 @@
-//! What was thought of games that no one sits at, until someone sits down again.
+//! Evaluations of games that have no task right now, until a task joins them again.
 //!
-//! A game of days a move is left after each of our moves: without this its rows of level or lost
-//! moves would never grow longer than one. Never on disk: a new program thinks anew.
+//! A correspondence game is left after each of our moves; without this, its streak of level or lost moves
+//! would never exceed one. Never on disk.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,6 @@
-//! The task at the door: events come in, the account state is asked, and what it says is carried out.
+//! The account's task: receives events, asks the account state, and runs the effects it returns.
 //!
-//! It answers the door and nothing else; no game waits for it and it waits for no game.
+//! It never waits for a game, and no game waits for it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

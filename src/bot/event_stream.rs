@@ -1,10 +1,10 @@
-//! The account's event stream, kept open for good.
+//! The account's event stream, kept open.
 //!
-//! Every kind of loss is the same event: the stream is reopened under the rules of
-//! [`EventBackoff`], which never overdraw the server's budget of openings. While a server is out of
-//! order small calls ask whether it is well again; the stream is opened as soon as it is, and hardly
-//! before. Where only the stream is away, what it would tell is asked for by hand meanwhile: a game
-//! whose clock runs and a challenge that waits are not left alone. A token that is no longer accepted is an alarm and asked about slowly; it may be put right.
+//! Every kind of loss is the same event: the stream is reopened by the rules of [`EventBackoff`], which
+//! stay within the server's budget of openings. While the server is failing, cheap calls probe it, and the
+//! stream is reopened as soon as it recovers. While only the stream is down, its news is polled, so that
+//! running clocks and pending challenges are not ignored. A rejected token raises an alert and is retried
+//! slowly: it may be restored.
 
 use std::time::{Duration, Instant};
 

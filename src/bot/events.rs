@@ -1,7 +1,7 @@
-//! What the bot tells those who listen: a terminal, a page, an archive.
+//! The event bus: what happens to the bot, for terminal, page, metrics and archive.
 //!
-//! A listener can never hold the bot up: the channel has an end, and anyone who reads too slowly loses
-//! the oldest news.
+//! A subscriber can never block the bot: the channel is bounded, and a slow subscriber loses the oldest
+//! events.
 
 use std::sync::Arc;
 use std::time::Duration;

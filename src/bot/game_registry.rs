@@ -1,7 +1,7 @@
-//! The registry of running games, for anyone who asks how things are.
+//! The registry of running games, for status and page.
 //!
-//! A player writes its line when a move stands; a reader copies them. The lock is held for a copy and
-//! no longer: nothing on the way of a move waits here.
+//! A game task updates its entry after each move; a reader copies them. The lock is held only while
+//! copying: nothing on the way of a move waits here.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

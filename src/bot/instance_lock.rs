@@ -1,9 +1,9 @@
-//! One process a machine and account: a second one would take the event stream away from the first.
+//! One process per account on a machine: a second one would take over the event stream.
 //!
-//! The data folder has a lock of its own; this one holds whatever the folders are, and anyone who runs
-//! them. It is a name in the kernel and no file: it goes with its process, however that ends. A
-//! container with a network of its own has names of its own; there, and across machines, a stolen
-//! event stream tells. Systems without such names have the lock of the folder alone.
+//! The data folder has a lock of its own; this one holds whatever the folders and users are. It is an
+//! abstract socket name, not a file, so it disappears with its process. Containers with a network namespace
+//! have their own names; there, and across machines, only a stolen event stream shows it. Other systems
+//! have the folder's lock alone.
 
 #[cfg(not(target_os = "linux"))]
 pub(super) use elsewhere::Sole;

@@ -1,7 +1,7 @@
-//! Writes down what the server refuses for the rate: calls of every kind, anyone who made them.
+//! Writes calls refused with 429 to the event log.
 //!
-//! The first refusal is written at once. While they continue they are added up, and told ever more
-//! seldom, so that no storm of them drives out what else happened. No one who calls waits for it.
+//! The first refusal is written at once; further ones are summed up ever more rarely, so a storm of them
+//! does not crowd out other events. No caller waits for it.
 
 use std::time::Duration;
 

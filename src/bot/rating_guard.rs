@@ -1,7 +1,7 @@
-//! The rating guard: after an abnormal run of losses no rated games for a while.
+//! The rating guard: pauses rated games after an abnormal run of losses.
 //!
-//! Pure. It counts rated games only, against one opponent and against all, and it says so once when
-//! it steps in; what it forbids is up to those who ask [`RatingGuard::rest`].
+//! Pure. It counts rated games only, per opponent and overall, and reports once when it triggers; callers
+//! ask [`RatingGuard::rest`] whether rated games are paused.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! The bot from its start: what it is made of, who we are, and what keeps it from playing at all.
+//! Starts the bot: its parts, its identity, and the errors that keep it from playing at all.
 //!
-//! Whatever time may heal is waited for here; only what cannot work ends the bot.
+//! Whatever may pass is waited for here; only what cannot work ends the bot.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;

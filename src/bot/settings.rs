@@ -1,6 +1,6 @@
-//! What the bot is told about itself: the operator's rules and its own waiting times.
+//! The bot's settings: the operator's rules and the bot's own timing.
 //!
-//! Plain data. Nothing here reads a clock or a file; a test hands in a [`BotTiming`] scaled down.
+//! Plain data. Nothing here reads a clock or a file; tests pass a scaled-down [`BotTiming`].
 
 use std::time::Duration;
 

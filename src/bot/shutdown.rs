@@ -1,7 +1,7 @@
-//! How the bot ends: games under way are played on for a while, what has hardly begun is called off,
-//! and the rest is left on the server, to be taken up at the next start.
+//! How the bot shuts down: games in progress go on for a while, then games that have barely started are
+//! aborted and the rest is left on the server, to be resumed at the next start.
 //!
-//! Pure: moments come in as data.
+//! Pure: time comes in as data.
 
 use std::time::{Duration, Instant};
 

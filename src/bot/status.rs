@@ -1,6 +1,6 @@
-//! How things are with a running bot: plain data, for `megaton status` and anyone else who asks.
+//! The status of a running bot: plain data, for `megaton status` and other readers.
 //!
-//! Fields are only ever added; a reader that does not know one leaves it out. No secret stands here.
+//! Fields are only ever added; readers ignore unknown ones. It holds no secret.
 
 use serde::{Deserialize, Serialize};
 

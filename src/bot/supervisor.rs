@@ -1,4 +1,4 @@
-//! What is done about a task that panicked: it is restarted, slower and slower while that continues.
+//! Restarts a task that panicked, with growing pauses while it keeps panicking.
 
 use std::any::Any;
 use std::future::Future;

@@ -1,7 +1,7 @@
-//! The closed vocabularies of the protocol, each with a place for the word we do not know yet.
+//! The enumerations of the protocol, each with a variant for unknown words, and speeds of clocks.
 //!
-//! A word is matched without regard to letter case (decline reasons are sent in camel case and come
-//! back in lower case). An unknown word is never an error.
+//! Matching ignores case (decline reasons are sent in camel case and come back in lower case). An unknown
+//! word is never an error.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,7 +1,7 @@
-//! Accepted challenges: challenges taken whose game has not begun.
+//! Accepted challenges whose game has not started.
 //!
-//! Each is tied to an id and runs out. Before it does, the server's list of running games is asked
-//! for once, so that a game whose announcement was missed still finds its accepted challenge.
+//! Each is tied to an id and expires. Before it does, the bot asks once for the list of running games, so a
+//! game whose announcement was missed still finds its challenge.
 
 use std::time::Instant;
 

@@ -1,9 +1,9 @@
-//! Challenges that found every slot taken and wait a moment for one.
+//! Challenges that found no free slot and wait a moment for one.
 //!
-//! The end of a game and the next challenge come on two streams, in either order: who asks while
-//! the last move is still on its way must not be sent off. It is a moment and not a waiting list:
-//! no one is kept longer than a person would look at the screen, and anyone who gets no slot is told
-//! so. People go before bots, and a bot that waits for a slot never holds up a person behind it.
+//! The end of a game and the next challenge come on two streams, in either order: a challenge that arrives
+//! while the last move is still on its way must not be declined. It is a moment and not a waiting list: no
+//! one waits longer than a human would look at the screen. Humans go before bots, and a waiting bot never
+//! holds up a human behind it.
 
 use std::time::Instant;
 

@@ -1,9 +1,8 @@
-//! Correspondence games: days a move, or no clock at all.
+//! Correspondence games: days per move, or no clock at all.
 //!
-//! They take no slot and wait most of their life. The list of running games, asked for now and then,
-//! tells where it is our turn; those are visited, the nearest deadline first and few at a time: a
-//! player sits down, moves, and leaves. A game that is said to be over is visited once more, to see
-//! how it ended.
+//! They take no slot and wait most of the time. The polled list of running games shows where it is our turn;
+//! those are visited, nearest deadline first and a few at a time: a game task joins, moves, and leaves. A
+//! game reported as over is visited once more, to see how it ended.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What the account state is told and what it wants done.
+//! Events and effects of the account state.
 //!
 //! Data only.
 

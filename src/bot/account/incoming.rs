@@ -1,4 +1,4 @@
-//! Challenges to us, from the verdict to the accepted challenge.
+//! Incoming challenges, from the policy's decision to the accepted challenge.
 
 use std::time::Instant;
 

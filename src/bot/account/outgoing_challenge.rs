@@ -1,8 +1,8 @@
-//! The one challenge of our own.
+//! Our one outgoing challenge.
 //!
-//! It holds a slot from before it is sent until its game begins or it is known to be gone. Anyone who
-//! comes to us goes before anyone who we went to: when an incoming challenge would be taken but for
-//! this slot, ours is taken back first, and only then is the other accepted.
+//! It holds a slot from before it is sent until its game starts or it is known to be gone. Incoming
+//! challenges take precedence: if only this slot is missing for one, ours is withdrawn first, and only then
+//! is the other accepted.
 
 use std::time::Instant;
 

@@ -1,9 +1,8 @@
-//! Games: which get a game task, which accepted challenge each belongs to, and the comparison with the server's
-//! list.
+//! Running games: which get a game task, which accepted challenge each belongs to, and reconciliation with
+//! the server's list.
 //!
-//! A game is started exactly once, however often it is announced. One that came about without our
-//! doing and finds no slot is called off while that is possible, else played; what ran before this
-//! program began is played in any case.
+//! A game is started exactly once, however often it is announced. One that the bot did not ask for and that
+//! finds no slot is aborted while possible, else played; games from before the start are always played.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;

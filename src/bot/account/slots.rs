@@ -1,6 +1,6 @@
-//! Slots: how many there are, who may have them, and who has them.
+//! Slots: how many there are, who may take them, and who holds them.
 //!
-//! Data and counting only. A game of days a move takes no slot: it is parked.
+//! Data and counting only. Correspondence games take no slot.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,6 @@
-//! The account state itself, and what it does about the news.
+//! The account state: handles an event at a given time and returns effects, in order.
 //!
-//! It is told the time and whatever happened, and says what is to be done, in order. It has no
-//! socket, no clock and no task, so lists of events test it.
+//! It has no socket, no clock and no task, so lists of events test it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

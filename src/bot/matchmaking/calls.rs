@@ -1,7 +1,7 @@
-//! The calls of matchmaking: each is made once, and what came of it is told.
+//! The API calls of matchmaking: each is made once, and its outcome is reported.
 //!
-//! Nothing is decided here and nothing is repeated. A challenge is kept alive by its stream until
-//! its fate is known; the stream is given up when it breaks, and the event stream tells the rest.
+//! It decides nothing and repeats nothing. Our challenge is kept alive by its stream; when that breaks, the
+//! event stream reports the rest.
 
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};

@@ -1,4 +1,4 @@
-//! What is asked of whom. Plain data.
+//! A challenge to send: to whom, and on what terms. Plain data.
 
 use crate::config::Profile;
 use crate::lichess::{

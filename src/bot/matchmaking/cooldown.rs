@@ -1,8 +1,8 @@
-//! Who is left in peace, and how long: what is learned from a refusal.
+//! Cooldowns: who is left alone and for how long, learned from declines.
 //!
-//! A rest is for one opponent and, where the reason says so, only for some speeds or for rated or
-//! casual games: who finds a game too fast may like a slower one. Pure: the memory keeps the rests,
-//! doubles those that repeat themselves, and lets none be forgotten by a restart.
+//! A cooldown is for one opponent and, if the reason says so, only for some speeds or for rated or casual
+//! games: who finds a game too fast may like a slower one. Pure: the bot's state stores cooldowns and doubles
+//! those that repeat.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What matchmaking is told and what it wants done. Data only.
+//! Events and effects of matchmaking. Data only.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
-//! What the operator asks for by command: one challenge to one user.
+//! A challenge that the operator requests: one challenge to one user.
 //!
-//! An order passes over hours, ratings, idleness, cool-downs and what spreads our games over the day;
-//! it never passes over slots, the budget of the day or the limits of the server.
+//! It overrides hours, ratings, idle time, cooldowns and pacing; never slots, the daily quota or the
+//! server's limits.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
-//! One attempt after the other: the rules of looking for a game.
+//! The matchmaking rules: one attempt after another.
 //!
-//! Pure: it is told what happened and says what is to be done. One attempt is under way at a time,
-//! and each ends in a game, in a refusal that is learned from, or in a challenge withdrawn. It never
-//! repeats a creation whose answer was lost, and never asks while anyone waits to come in.
+//! Pure: events in, effects out. One attempt runs at a time and ends in a game, in a decline to learn from,
+//! or in a withdrawn challenge. It never repeats a challenge whose reply was lost, and never starts while an
+//! incoming challenge waits.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! The bots that are online: who fits a profile, and who comes first.
+//! The bots that are online: which fit a profile, and in which order.
 //!
-//! Few bots play atomic. The list is asked for rarely, and anyone who was played rests until the others
-//! have had their share.
+//! Few bots play atomic. The list is fetched rarely, and an opponent just played waits until the others had
+//! their share.
 
 use std::time::{Duration, Instant};
 

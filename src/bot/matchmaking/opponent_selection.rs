@@ -1,4 +1,4 @@
-//! How an attempt begins: whether it is time, who is asked for what, and who is there.
+//! How an attempt starts: whether it is time, which profile, and which opponent.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What becomes of an attempt: a game, a refusal that is learned from, or a challenge withdrawn.
+//! How an attempt ends: a game, a decline to learn from, or a withdrawn challenge.
 
 use std::time::Duration;
 

@@ -1,7 +1,6 @@
-//! Matchmaking at work: the rules, the calls, the account state's slot and the budget joined together.
+//! Joins matchmaking's rules and calls with the account's slot and the quota, for the event loop.
 //!
-//! The event loop tells it what happens and carries out what the account state wants done because of it. It
-//! never waits for anything but its own calls.
+//! It waits for nothing but its own calls.
 
 use std::sync::Arc;
 use std::time::Instant;
