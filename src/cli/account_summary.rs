@@ -287,12 +287,12 @@ mod tests {
         assert_eq!(
             accepts(&config),
             [
-                "rated atomic against bots; 0 to 1800 s on the clock, 60 s added a move",
-                "up to 4 at a time, one entry on the block list"
+                "rated atomic against bots; initial time 0 to 1800 s, increment 60 s",
+                "up to 4 games at a time, one entry on the block list"
             ]
         );
         config.bots.accept = false;
-        assert!(accepts(&config)[0].starts_with("nothing: "));
+        assert!(accepts(&config)[0].starts_with("no challenges: "));
     }
 
     #[test]
@@ -378,6 +378,8 @@ mod tests {
             "256 MB hash, 3 cores, evaluation classical"
         );
         settings.nodes = std::num::NonZeroU64::new(9);
-        assert!(engine(&settings, &classical).ends_with("each move limited to 9 nodes, for tests"));
+        assert!(
+            engine(&settings, &classical).ends_with("each move limited to 9 nodes (for tests)")
+        );
     }
 }

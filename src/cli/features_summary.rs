@@ -9,7 +9,7 @@ pub(super) fn looks(config: &Config) -> Vec<String> {
         enabled, profile, ..
     } = &config.matchmaking;
     if !enabled {
-        return vec!["matchmaking off: [matchmaking] enabled = false".to_owned()];
+        return vec!["off: [matchmaking] enabled = false".to_owned()];
     }
     let mut lines: Vec<String> = profile.iter().map(one_profile).collect();
     lines.push(budget(config));
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn what_is_off_is_said_in_a_line() {
         let config = Config::default();
-        assert!(looks(&config)[0].starts_with("matchmaking off"));
+        assert!(looks(&config)[0].starts_with("off: "));
         assert_eq!(arenas(&config.arena), ["joins none"]);
         assert!(scopes(&config).is_empty());
     }
@@ -143,7 +143,10 @@ mod tests {
             said[0],
             "blitz: rated blitz, 180 + 2 s, opponents rated 0 to 4000 within 600 points"
         );
-        assert!(said[1].starts_with("at most 50 games a day"), "{said:?}");
+        assert!(
+            said[1].starts_with("at most 50 outgoing games a day"),
+            "{said:?}"
+        );
         assert!(said[1].contains("154 would be possible"), "{said:?}");
         config.matchmaking.idle = std::time::Duration::from_secs(3600);
         assert!(!looks(&config)[1].contains("would be possible"));

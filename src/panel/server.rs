@@ -244,7 +244,7 @@ mod tests {
             assert!(answer.contains("unknown request"), "{answer}");
         }
         let long = vec![b'x'; LONGEST + 10];
-        assert!(asked(&path, &long).await.contains("4096 bytes at most"));
+        assert!(asked(&path, &long).await.contains("at most 4096 bytes"));
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -106,16 +106,10 @@ fn check_names_what_keeps_the_bot_from_playing() {
             "does not know the token",
         ),
         (with(good(), refusal(403, "Missing scope")), "Missing scope"),
-        (
-            with((429, limited.clone()), good()),
-            "leave it alone for 77 s",
-        ),
-        (with(good(), (429, limited)), "leave it alone for 77 s"),
-        (
-            with((502, page.clone()), good()),
-            "out of order (status 502",
-        ),
-        (with(good(), (503, page)), "out of order (status 503"),
+        (with((429, limited.clone()), good()), "wait 77 s"),
+        (with(good(), (429, limited)), "wait 77 s"),
+        (with((502, page.clone()), good()), "failing (status 502"),
+        (with(good(), (503, page)), "failing (status 503"),
         (
             with(good(), (404, "no".to_owned())),
             "is [lichess] url right?",

@@ -127,7 +127,7 @@ async fn a_token_that_is_refused_while_it_runs_is_an_alarm_until_it_is_taken_aga
         .await;
     assert_eq!(bot.state().await, BotPhase::Alarmed);
     let join = Command::JoinArena("aBcD1234".to_owned(), JoinOptions::default());
-    let why = "aBcD1234 is not joined: an alert keeps the bot from accepting games: see `status`";
+    let why = "not joining aBcD1234: an alert keeps the bot from accepting games: see `status`";
     let told = bot.control.ask(join, GUARD).await;
     assert_eq!(told, Ok(Reply::refused(why)));
     bot.wait_for(|event| is_over(event, AlertKind::Token)).await;

@@ -71,7 +71,7 @@ async fn an_arena_is_joined_with_password_and_team_played_in_and_left() {
 
     let (code, _, err) = bot.tell(&["tournament", "join", "summer"]);
     assert_eq!(code, Some(2));
-    assert!(err.contains("\"summer\" is no arena"), "{err}");
+    assert!(err.contains("\"summer\" is not an arena id"), "{err}");
     let (code, _, err) = bot.tell(&["tournament", "leave", &id]);
     assert_eq!(code, Some(1));
     assert!(err.contains("is joined or planned"), "{err}");
@@ -87,7 +87,7 @@ async fn an_arena_is_joined_with_password_and_team_played_in_and_left() {
     ];
     let (code, out, err) = bot.tell(&join);
     assert_eq!(code, Some(0), "{err}");
-    assert!(out.contains(&format!("{id} is joined")), "{out}");
+    assert!(out.contains(&format!("joining {id}")), "{out}");
     let games = tokio::time::timeout(GUARD, server.arena_games(&id, 1)).await;
     let games = games.expect("a game of the arena ends");
     assert!(games.iter().all(GameReport::is_clean), "{games:?}");
@@ -142,7 +142,7 @@ async fn a_team_is_joined_and_left_without_a_running_bot() {
     assert!(said.contains("team:write"), "{said}");
     let (code, said) = team(&server, &member, &["join", "nobodys-team"]);
     assert_eq!(code, Some(1));
-    assert!(said.contains("knows no team \"nobodys-team\""), "{said}");
+    assert!(said.contains("has no team \"nobodys-team\""), "{said}");
     let (code, said) = team(&server, &member, &["join", "bombers"]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.starts_with("bombers: joined"), "{said}");

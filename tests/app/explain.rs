@@ -59,11 +59,11 @@ fn every_objection_is_told_with_status_1() {
     );
     assert_eq!(
         lines[3],
-        "also     too much time at the start (180 s, max_base = 60)"
+        "also     initial time too long (180 s, max_base = 60)"
     );
     assert_eq!(
         lines[4],
-        "also     rated games are not played (rated = false)"
+        "also     rated games are not accepted (rated = false)"
     );
     assert!(lines[5].contains("nowhere.txt: No such file"), "{lines:?}");
 }
@@ -91,7 +91,7 @@ fn stdin_is_read_and_what_is_no_challenge_ends_with_status_2() {
     assert_eq!(status, Some(2));
     assert_eq!(
         said,
-        "megaton: stdin: no JSON: key must be a string at line 2 column 2\n"
+        "megaton: stdin: invalid JSON: key must be a string at line 2 column 2\n"
     );
     let missing = megaton(&["explain-challenge", "/nowhere/at/all.json"]);
     assert_eq!(missing.status, Some(2));

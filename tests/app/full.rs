@@ -100,7 +100,7 @@ fn a_folder_that_cannot_be_written_is_said_before_anything_is_begun() {
     let script = r#"mount -t tmpfs -o ro none "$1" && exec "$2" "$3" --config "$4""#;
     for (verb, said) in [
         ("run", "cannot use the data folder"),
-        ("check", "cannot be written"),
+        ("check", "is not writable"),
     ] {
         let output = Command::new("unshare")
             .args([flags, "sh", "-c", script, "sh"])

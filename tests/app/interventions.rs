@@ -13,7 +13,7 @@ async fn games_are_called_off_and_given_up_by_command() {
     let mut bot = Running::start(&server, "").await;
     let (code, _, err) = bot.tell(&["abort", "nosuch12"]);
     assert_eq!(code, Some(1));
-    assert!(err.contains("no game nosuch12 is being played"), "{err}");
+    assert!(err.contains("no game nosuch12 in progress"), "{err}");
 
     let other = Opponent::new(&server);
     let fresh = other.begin().await;
@@ -133,7 +133,7 @@ async fn a_first_run_writes_a_config_that_plays() {
     assert!(!text.contains(&token) && !said.contains(&token));
     let (code, _, complaint) = init(&[]);
     assert_eq!(code, Some(2), "it is there already");
-    assert!(complaint.contains("is there already"), "{complaint}");
+    assert!(complaint.contains("exists already"), "{complaint}");
     fs::remove_file(folder.path().join("new/config.toml")).expect("it was there");
     let (code, _, complaint) = init(&["--contact", "é"]);
     assert_eq!(code, Some(2));
@@ -176,7 +176,7 @@ async fn a_first_run_uses_the_token_that_is_there() {
     fs::write(&file, &content).expect("a file");
     let ran = init(&[]);
     assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
-    let told = format!("{named} is there already");
+    let told = format!("using the existing {named}");
     for part in [told.as_str(), "account     Megaton"] {
         assert!(ran.stdout.contains(part), "{part} in {}", ran.stdout);
     }

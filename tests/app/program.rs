@@ -125,8 +125,7 @@ fn a_wrong_config_ends_every_command_with_one_clear_line() {
 fn check_looks_at_every_file_that_the_config_names() {
     let ran = check_config("[panel]\ntoken_file = \"no.txt\"\n");
     assert_eq!(ran.status, Some(0), "{}", ran.stderr);
-    let warning =
-        "WARNING: http://127.0.0.1:8650, to look at only: [panel] token_file: cannot read";
+    let warning = "WARNING: http://127.0.0.1:8650, read-only: [panel] token_file: cannot read";
     assert!(ran.stdout.contains(warning), "{}", ran.stdout);
     for (text, key) in [
         ("[engine]\neval_file = \"no.net\"\n", "[engine] eval_file: "),
@@ -175,7 +174,7 @@ fn a_table_that_no_memory_holds_is_refused() {
     assert_eq!(ran.status, Some(2), "{}", ran.stdout);
     assert!(
         ran.stderr
-            .contains("[engine] hash: 65536 megabytes are more than"),
+            .contains("[engine] hash: 65536 MB exceeds this machine's"),
         "{}",
         ran.stderr
     );

@@ -509,7 +509,8 @@ fn an_archive_that_cannot_be_used_is_named_and_stays() {
         let ran = megaton(&[command, &["--archive", &file]].concat());
         assert_eq!(ran.status, Some(2), "{command:?}");
         assert!(
-            ran.stderr.contains("broken.db is damaged or no archive"),
+            ran.stderr
+                .contains("broken.db is damaged or not an archive"),
             "{}",
             ran.stderr
         );

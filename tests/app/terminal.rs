@@ -169,7 +169,7 @@ fn told(bot: &Running, arguments: &[&str], question: &str, answer: &str) -> (Opt
 #[track_caller]
 fn assert_declined((status, shown): (Option<i32>, String)) {
     assert_eq!(status, Some(1), "{shown}");
-    assert!(shown.contains("megaton: nothing was done"), "{shown}");
+    assert!(shown.contains("megaton: nothing done"), "{shown}");
 }
 
 #[track_caller]
@@ -190,7 +190,7 @@ async fn a_first_run_asks_and_never_shows_the_token() {
         let echoed = terminal.wait_for("Play all, humans or bots [all]: ");
         assert!(echoed.contains("me@example.org"), "typed in the open");
         terminal.type_line("cats");
-        terminal.wait_for("That has to be one of all, humans, bots.");
+        terminal.wait_for("Expected one of all, humans, bots.");
         terminal.answer("Play all, humans or bots [all]: ", "bots");
         terminal.answer("casual or both [both]: ", "casual");
         terminal.answer("Concurrent games [8]: ", "3");
@@ -267,7 +267,7 @@ async fn a_first_run_with_a_token_there_asks_for_none() {
     let (status, shown) = tokio::task::block_in_place(|| {
         let mut init = command(&["init", "--url", server.url()]);
         let mut terminal = Terminal::start(init.current_dir(folder.path()));
-        terminal.wait_for("./token.txt is there already");
+        terminal.wait_for("using the existing ./token.txt");
         for usual in ["[none]: ", "[all]: ", "[both]: ", "[8]: ", "[no]: "] {
             terminal.answer(usual, "");
         }
@@ -292,7 +292,7 @@ async fn a_bot_ends_only_after_a_yes() {
         assert_declined(told(&bot, &["drain"], question, no));
         assert_eq!(bot.status()["state"], "playing");
     }
-    assert_done(told(&bot, &["drain"], question, "y"), "ending: ");
+    assert_done(told(&bot, &["drain"], question, "y"), "shutting down: ");
     assert_eq!(bot.end().0, Some(0));
 }
 

@@ -222,7 +222,7 @@ async fn a_running_bot_does_what_it_is_told() {
 
     other.0.abort(&game).await.expect("it may be aborted");
     let (_, out, _) = bot.tell(&["drain"]);
-    assert!(out.starts_with("ending: "), "{out}");
+    assert!(out.starts_with("shutting down: "), "{out}");
     let (code, log) = bot.end();
     assert_eq!(code, Some(0), "{log}");
     let (code, _, err) = bot.tell(&["status"]);

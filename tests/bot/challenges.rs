@@ -211,7 +211,7 @@ fn every_objection_is_told_and_not_only_the_first() {
     );
     assert_eq!(
         verdict.violations[1].to_string(),
-        "too much time at the start (3600 s, max_base = 1800)"
+        "initial time too long (3600 s, max_base = 1800)"
     );
 }
 

@@ -246,7 +246,7 @@ mod tests {
         );
         let reason = "it plays a2a3".to_owned();
         let told = AlertRules::of(&BotEvent::EngineFailed { reason });
-        let text = "it fails its test: it plays a2a3";
+        let text = "self-test failed: it plays a2a3";
         assert_eq!(told, Some(AlertMessage::new("engine", text)));
     }
 
