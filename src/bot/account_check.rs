@@ -1,7 +1,7 @@
-//! Whether the token and the account are still good: looked at once a day, and when in doubt.
+//! Checks whether the token and the account are still valid: once a day, and when in doubt.
 //!
-//! What the answers mean is pure; the looking is a future that the event loop polls. Nothing is asked
-//! more often than once a minute, and what cannot be found out is left as it is.
+//! Interpreting the answers is pure; the check itself is a future that the event loop polls. It
+//! never asks more often than once a minute, and an alert it cannot verify stays unchanged.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,32 +11,31 @@ use super::alerts::{AlertKind, Alerts};
 use crate::lichess::{Account, Client, Error, TokenInfo};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// Minutes between two looks when all is well.
+/// Minutes between two checks when all is well.
 const USUAL: u32 = 24 * 60;
-/// Most minutes between two looks while something is wrong, or doubted again and again.
+/// Maximum minutes between two checks while a problem or repeated doubt lasts.
 const LONGEST: u32 = 10;
-/// Calls of one kind forbidden in a row that are no accident.
+/// Consecutive forbidden calls of one kind from which on it is no accident.
 const MOST_FORBIDDEN: u32 = 3;
-/// Minutes after which a server that forbade them is tried again.
+/// Minutes before trying again calls that the server forbade.
 const BARRED: u32 = 60;
-/// Days before the end of a token on which it is spoken of.
+/// Days before the token expires on which to warn.
 const WARNINGS: [u64; 3] = [1, 7, 30];
-/// The scope without which nothing works.
+/// The scope required to play.
 const PLAY: &str = "bot:play";
 
-/// What was found out.
 #[derive(Debug)]
 pub struct AccountReport {
     /// The token; `None` within if the server does not know it.
     pub token: Result<Option<TokenInfo>, Error>,
-    /// The account; none if it was not asked for.
+    /// The account; `None` if the check did not ask for it.
     pub account: Option<Result<Account, Error>>,
 }
 
-/// A kind of alarm, and what is wrong; nothing if that is well.
+/// An alert kind and the problem; `None` if there is none.
 pub type Finding = (AlertKind, Option<String>);
 
-/// What a checkup means. What it says nothing of is left as it was.
+/// What a check means. Kinds it cannot judge stay as they were.
 pub fn findings(report: &AccountReport, now: SystemTime) -> Vec<Finding> {
     let mut found = Vec::new();
     match &report.token {
@@ -56,7 +55,7 @@ pub fn findings(report: &AccountReport, now: SystemTime) -> Vec<Finding> {
     found
 }
 
-/// The alarm for a call that the server refuses to this token or account.
+/// The alert for a call that the server refuses to this token or account.
 pub(super) fn refused(error: &Error) -> Finding {
     if error.is_unauthorized() {
         let text = format!("the server rejects the token ({error}): create a new one");
@@ -80,7 +79,7 @@ fn of_token(info: &TokenInfo, now: SystemTime) -> [Finding; 3] {
     ]
 }
 
-/// The warning for a token that ends; the same text for all looks between two warnings.
+/// The warning for an expiring token; all checks between two warnings give the same text.
 fn ending(end: SystemTime, now: SystemTime) -> Option<String> {
     let left = end.duration_since(now).unwrap_or_default();
     let days = WARNINGS
@@ -110,22 +109,22 @@ fn of_account(account: &Account) -> [Finding; 2] {
     [(AlertKind::Closed, closed), (AlertKind::Marked, marked)]
 }
 
-/// Looks after the token and the account.
+/// Periodic check of token and account.
 pub(super) struct AccountCheck {
     client: Client,
     alarms: Alerts,
     looked: Option<Instant>,
     next: Instant,
-    /// From one look to the next while something is wrong or doubted.
+    /// From one check to the next while a problem or doubt lasts.
     pause: Duration,
     minute: Duration,
     looking: Option<BoxFuture<'static, AccountReport>>,
-    /// Until when nothing is tried that the server forbade.
+    /// Do not retry calls that the server forbade before this.
     barred_until: Option<Instant>,
 }
 
 impl AccountCheck {
-    /// The account is known already; the token is looked at first.
+    /// The caller has just fetched the account, so the first check covers only the token.
     pub(super) fn new(client: Client, alarms: Alerts, account: &Account) -> Self {
         let minute = client.timing().minute;
         let health = Self {
@@ -144,7 +143,7 @@ impl AccountCheck {
         health
     }
 
-    /// A look that is over. May be dropped at any await without losing anything.
+    /// Completes with the next finished check. Cancellation safe.
     pub(super) async fn look(&mut self) {
         loop {
             if let Some(looking) = &mut self.looking {
@@ -199,11 +198,11 @@ impl AccountCheck {
             self.minute * USUAL
         };
         self.next = Instant::now() + wait;
-        // A doubt that proved wrong is not followed by another look at once.
+        // After a false alarm, do not check again at once.
         self.pause = (self.pause * 2).min(self.minute * LONGEST);
     }
 
-    /// Calls that are forbidden although nothing else is wrong: said, and left alone for a while.
+    /// Calls forbidden although nothing else is wrong: raise an alert and wait before trying again.
     fn barred(&mut self, now: Instant) -> Option<Finding> {
         match self.barred_until {
             Some(until) if until > now => return None,
@@ -265,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_ends_is_spoken_of_thirty_seven_and_one_days_before() {
+    fn token_expiry_warnings_come_thirty_seven_and_one_days_before() {
         let said = |left| {
             let raised = raised(&token(PLAY, Some(left)));
             raised.into_iter().map(|(_, text)| text).collect::<String>()
@@ -280,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_without_the_scope_or_unknown_is_an_alarm() {
+    fn a_token_unknown_or_without_the_scope_raises_an_alert() {
         assert_eq!(raised(&token("msg:write", None))[0].0, AlertKind::Scopes);
         let unknown = AccountReport {
             token: Ok(None),
@@ -299,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_found_out_changes_nothing() {
+    fn a_failed_check_changes_nothing() {
         let offline = || Error::Transient {
             reached: true,
             status: None,
@@ -313,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_or_marked_account_is_an_alarm_and_a_good_one_ends_it() {
+    fn a_closed_or_marked_account_raises_an_alert_and_a_good_one_clears_it() {
         let account = |title: Option<&str>, disabled, tos_violation| Account {
             id: UserId::new("megaton"),
             username: "Megaton".to_owned(),

@@ -1,7 +1,7 @@
-//! What was thought of games that no one sits at, until someone sits down again.
+//! Evaluation histories of games without a running task, kept for the next one.
 //!
-//! A game of days a move is left after each of our moves: without this its rows of level or lost
-//! moves would never grow longer than one. Never on disk: a new program thinks anew.
+//! A correspondence game's task ends after each of the bot's moves: without the cache its streaks
+//! of level or lost moves would never exceed one. In memory only: a new process starts afresh.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,15 +9,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::game::EvalHistory;
 use crate::lichess::GameId;
 
-/// Games kept; what ended while no one sat there is dropped with the rest beyond it.
+/// Maximum games; reaching it clears the cache, which drops games that ended without a task.
 const MOST: usize = 1000;
 
-/// Opinions by game. Clones share them.
+/// Evaluation histories by game. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EvalCache(Arc<Mutex<BTreeMap<GameId, EvalHistory>>>);
 
 impl EvalCache {
-    /// The game is left.
+    /// Stores the history when a game task ends.
     pub(super) fn put(&self, game: &GameId, opinion: EvalHistory) {
         let mut kept = self.lock();
         if kept.len() >= MOST {
@@ -26,7 +26,7 @@ impl EvalCache {
         kept.insert(game.clone(), opinion);
     }
 
-    /// Someone sits down at the game; one never left has no opinion yet.
+    /// Takes the history for a new game task; empty for an unknown game.
     pub(super) fn take(&self, game: &GameId) -> EvalHistory {
         self.lock().remove(game).unwrap_or_default()
     }
