@@ -88,7 +88,7 @@ mod tests {
         })
         .await;
         let pauses = lives.windows(2).map(|pair| pair[1] - pair[0]);
-        // However late a busy machine is, none is shorter than this.
+        // However late a busy machine is, no pause is shorter than this.
         for (pause, least) in pauses.zip([1, 2, 4].map(|times| FIRST * times)) {
             assert!(pause >= least, "{pause:?} instead of {least:?}");
         }

@@ -1,4 +1,4 @@
-//! What is asked of whom. Plain data.
+//! A challenge to be sent: opponent and terms. Plain data.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::lichess::{ChallengeOptions, ColorChoice, Speed, TimeControl, UserId, 
 
 use crate::bot::quota::ChallengeTarget;
 
-/// Who wants a challenge.
+/// Origin of a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Initiator {
     /// The rules of the config.
@@ -16,26 +16,23 @@ pub enum Initiator {
     Operator,
 }
 
-/// A challenge to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChallengeRequest {
     pub to: UserId,
-    /// What kind of account that is.
+    /// The opponent's kind.
     pub target: ChallengeTarget,
-    /// What is asked for.
     pub profile: Profile,
-    /// The colour we want.
+    /// The bot's colour.
     pub color: ColorChoice,
     pub origin: Initiator,
 }
 
 impl ChallengeRequest {
-    /// The speed of the game.
     pub fn speed(&self) -> Speed {
         speed_of(self.profile.base, self.profile.increment)
     }
 
-    /// The words of the call.
+    /// The API call's options.
     pub fn options(&self) -> ChallengeOptions {
         ChallengeOptions {
             rated: self.profile.rated,
@@ -50,7 +47,7 @@ impl ChallengeRequest {
         }
     }
 
-    /// The same with the colours turned round; a colour left to the server stays so.
+    /// The same with colours reversed; a random colour stays random.
     #[must_use]
     pub fn turned(&self) -> Self {
         let color = match self.color {
@@ -65,7 +62,7 @@ impl ChallengeRequest {
     }
 }
 
-/// The speed class of a clock, as the server counts: forty moves long.
+/// The speed class of a clock, as the server computes it: for forty moves.
 pub fn speed_of(base: Duration, increment: Duration) -> Speed {
     match base.as_secs() + 40 * increment.as_secs() {
         0..30 => Speed::UltraBullet,
@@ -82,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn speeds_are_those_of_the_server() {
+    fn speed_classes_are_those_of_the_server() {
         let speed =
             |base, increment| speed_of(Duration::from_secs(base), Duration::from_secs(increment));
         for (base, increment, expected) in [
@@ -103,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_says_what_the_profile_says() {
+    fn a_challenge_request_matches_its_profile() {
         let offer = ChallengeRequest {
             to: UserId::new("nukeengine"),
             target: ChallengeTarget::Human,

@@ -1,4 +1,4 @@
-//! Matchmaking, told the time: attempts from the list to the game, and everything between.
+//! Tests of matchmaking in virtual time: attempts from the list to the game.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,7 +31,7 @@ fn user(name: &str) -> UserId {
     UserId::new(name)
 }
 
-/// No one is avoided and everything is allowed, unless said otherwise.
+/// Avoids no one and allows everything, unless set otherwise.
 struct Town {
     state: BotState,
     avoided: Vec<&'static str>,
@@ -64,7 +64,7 @@ impl Directory for Town {
     }
 }
 
-/// A maker with a clock, a town around it and a account state of one slot.
+/// A matchmaker with a clock, a directory and an account state of one slot.
 struct World {
     matchmaker: Matchmaker,
     begun: Instant,
@@ -159,7 +159,7 @@ impl World {
         self.handle(MatchmakingEvent::Tick)
     }
 
-    /// What comes of the answer to a look-up; nothing if something else is to be done.
+    /// The effects after the answer to a look-up; `None` if the effects ask for something else.
     fn answer(&mut self, effects: &[MatchmakingEffect]) -> Option<Vec<MatchmakingEffect>> {
         Some(match effects {
             [MatchmakingEffect::List] => {
@@ -182,7 +182,7 @@ impl World {
         })
     }
 
-    /// Answers look-ups until something else is to be done; says what, if anything.
+    /// Answers look-ups until another effect is due; returns it, if any.
     fn until_something(&mut self, mut effects: Vec<MatchmakingEffect>) -> Vec<MatchmakingEffect> {
         while let Some(next) = self.answer(&effects) {
             effects = next;
@@ -320,7 +320,7 @@ fn after_an_idle_while_the_nearest_is_challenged_with_white() {
 }
 
 #[test]
-fn nobody_is_asked_who_is_away_avoided_or_not_to_be_rated() {
+fn no_bot_that_is_away_avoided_or_not_to_be_rated_is_challenged() {
     let mut world = World::enabled();
     world.offline = vec!["near"];
     assert_eq!(world.next_offer().to, user("far"));
@@ -331,7 +331,7 @@ fn nobody_is_asked_who_is_away_avoided_or_not_to_be_rated() {
 }
 
 #[test]
-fn it_waits_while_games_run_or_no_seat_is_spare() {
+fn it_waits_while_games_run_or_no_slot_is_spare() {
     let mut world = World::enabled();
     world.games = 1;
     assert!(!world.offers_within(MINUTE * 30));
@@ -355,7 +355,7 @@ fn it_waits_while_games_run_or_no_seat_is_spare() {
 }
 
 #[test]
-fn a_refusal_moves_on_to_the_next_after_the_spacing() {
+fn after_a_decline_the_next_bot_is_challenged_after_the_spacing() {
     let mut world = World::enabled();
     let first = world.next_offer();
     let asked = world.passed;
@@ -366,7 +366,7 @@ fn a_refusal_moves_on_to_the_next_after_the_spacing() {
 }
 
 #[test]
-fn when_all_have_said_no_nobody_is_asked_until_a_rest_is_over() {
+fn when_all_have_declined_no_one_is_challenged_until_a_cooldown_ends() {
     let mut world = World::enabled();
     for _ in 0..3 {
         let offer = world.next_offer();
@@ -402,7 +402,7 @@ fn too_fast_is_answered_with_a_slower_profile() {
 }
 
 #[test]
-fn a_silent_challenge_is_withdrawn_and_rests() {
+fn a_challenge_without_an_answer_is_withdrawn_and_starts_a_cooldown() {
     let mut world = World::enabled();
     let offer = world.next_offer();
     let created = MatchmakingEvent::Created(Box::new(challenge("c", &offer)));
@@ -446,7 +446,7 @@ fn an_opponent_is_met_with_both_colours_and_then_left_to_others() {
     world.games = 1;
     assert!(!world.offers_within(MINUTE * 10), "one game at a time");
     world.games = 0;
-    // The second game does not wait for an idle while.
+    // The second game does not wait for the idle time.
     let over = world.handle(MatchmakingEvent::GameOver);
     let effects = world.until_something(over);
     let [MatchmakingEffect::Create(second)] = effects.as_slice() else {
@@ -460,17 +460,17 @@ fn an_opponent_is_met_with_both_colours_and_then_left_to_others() {
 }
 
 #[test]
-fn an_incoming_challenge_takes_the_seat_and_nobody_is_blamed() {
+fn an_incoming_challenge_takes_the_slot_and_starts_no_cooldown() {
     let mut world = World::enabled();
     let offer = world.next_offer();
     world.handle(MatchmakingEvent::Created(Box::new(challenge("c", &offer))));
-    // The account state withdrew it and gave the slot to someone who came.
+    // The account state withdrew it and gave the slot to an incoming challenge.
     (world.held, world.games) = (false, 1);
     assert_eq!(
         world.handle(MatchmakingEvent::Tick),
         [MatchmakingEffect::Release]
     );
-    assert_eq!(world.rests_kept, 0, "no rest is earned");
+    assert_eq!(world.rests_kept, 0, "no cooldown starts");
     (world.games, world.spare) = (0, 1);
     assert_eq!(world.next_offer().to, offer.to);
 }
@@ -520,7 +520,7 @@ fn a_lost_answer_is_looked_for_and_never_repeated() {
 }
 
 #[test]
-fn limits_are_waited_for_and_told_to_who_keeps_them() {
+fn limits_are_waited_for_and_reported_to_the_quota() {
     let hour = MINUTE * 60;
     let mut world = World::enabled();
     world.next_offer();
@@ -528,7 +528,7 @@ fn limits_are_waited_for_and_told_to_who_keeps_them() {
     assert_eq!(world.handle(limited), [MatchmakingEffect::Release]);
     assert!(!world.offers_within(MINUTE * 59));
     let offer = world.next_offer();
-    // The memory has been told whose day it was.
+    // The bot state has recorded whose daily limit is spent.
     world.town.avoided = vec!["near", "far"];
     let spent = MatchmakingEvent::NotCreated(NotCreated::DaySpent);
     assert_eq!(world.handle(spent), [MatchmakingEffect::Release]);
@@ -561,7 +561,7 @@ fn a_profile_that_the_server_makes_casual_is_left_out() {
 }
 
 #[test]
-fn whoever_closes_it_withdraws_what_is_open() {
+fn closing_withdraws_the_open_challenge() {
     let mut world = World::enabled();
     let offer = world.next_offer();
     world.handle(MatchmakingEvent::Created(Box::new(challenge("c", &offer))));
