@@ -1,7 +1,7 @@
-//! What stands behind the event log's lock: games that run, games that ended, challenges, events.
+//! The data behind the event log's lock: running games, ended games, challenges, events.
 //!
-//! Plain data with plain functions; moments come in as data. Everything here is short: game tasks write
-//! while they hold the lock.
+//! Plain data with plain functions; the current time is an argument. Everything here is short: game
+//! tasks write while they hold the lock.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -19,24 +19,23 @@ use crate::bot::game::{Ending, MovePlayed};
 use crate::lichess::{GameState, Side};
 use crate::rules::Game;
 
-/// Challenges and events at hand.
+/// Challenges and events in memory.
 const RING: usize = 1024;
-/// Ended games that stay at hand in any case.
+/// Ended games always kept in memory.
 pub(super) const RECENT: usize = 32;
 /// Ended games that may wait for the archive.
 pub(super) const MOST_WAITING: usize = 1000;
-/// Games that continue while no one sits at them.
+/// Games in progress without a game task.
 const MOST_AWAY: usize = 1000;
 
 /// A running game, for a page or a terminal.
 #[derive(Clone, Debug, Serialize)]
 pub struct LiveGame {
-    /// The game so far.
     #[serde(serialize_with = "whole")]
     pub record: Arc<GameRecord>,
-    /// The clocks as last stated; that of the side to move runs since then.
+    /// The last reported clocks; that of the side to move has run since then.
     pub clocks: Clocks,
-    /// The search under way; where no one looked when it began, nothing.
+    /// The running search; `None` without a reader when it began.
     pub thinking: Option<SearchInfo>,
 }
 
@@ -44,14 +43,14 @@ pub struct LiveGame {
 pub struct Clocks {
     pub white: Option<Millis>,
     pub black: Option<Millis>,
-    /// When the server stated them.
+    /// When the server reported them.
     pub stated: Millis,
 }
 
-/// What changed since someone last looked.
+/// Changes since a version.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// Everything up to this version is in here or was before.
+    /// Includes everything up to this version since the requested one.
     pub version: u64,
     /// Games that changed, each whole.
     pub games: Vec<Arc<GameRecord>>,
@@ -59,7 +58,7 @@ pub struct Changes {
     pub challenges: Vec<Arc<ChallengeRecord>>,
     /// New events, oldest first.
     pub events: Vec<Arc<EventRecord>>,
-    /// How many games, challenges and events were forgotten before anyone kept them, in all.
+    /// Games, challenges and events dropped before they were archived, in total.
     pub lost: u64,
 }
 
@@ -69,7 +68,7 @@ impl Changes {
     }
 }
 
-/// A game and when it last changed.
+/// A game and the version of its last change.
 #[derive(Debug)]
 struct LoggedGame {
     record: Arc<GameRecord>,
@@ -79,17 +78,17 @@ struct LoggedGame {
     seated: bool,
 }
 
-/// What stands behind the lock.
+/// The data behind the lock.
 #[derive(Debug)]
 pub(super) struct LogState {
     pub(super) version: u64,
     games: BTreeMap<String, LoggedGame>,
     ended: VecDeque<LoggedGame>,
-    /// Games that had not ended when the program did, as the archive has them.
+    /// Games from the archive that had not ended when the process did.
     known: HashMap<String, GameRecord>,
     pub(super) challenges: RingBuffer<ChallengeRecord>,
     pub(super) events: RingBuffer<EventRecord>,
-    /// Whether someone keeps what ended.
+    /// Whether an archive stores ended games.
     archived: bool,
     settled: u64,
     lost: u64,
@@ -112,19 +111,20 @@ impl Default for LogState {
 }
 
 impl LogState {
-    /// The version that a change under way makes.
+    /// The version that the current change creates.
     pub(super) fn next(&self) -> u64 {
         self.version + 1
     }
 
-    /// Someone keeps what ended, and says what is safe; this is what it knows of games under way.
+    /// Connects an archive, which reports what it has stored; `unfinished` are its games in
+    /// progress.
     pub(super) fn archive(&mut self, unfinished: Vec<GameRecord>) {
         self.archived = true;
         let known = unfinished.into_iter().map(|game| (game.id.clone(), game));
         self.known.extend(known);
     }
 
-    /// The stream of a game is open: this is what it says.
+    /// A game stream opened with this header.
     pub(super) fn opened(
         &mut self,
         Header(header): Header,
@@ -161,7 +161,7 @@ impl LogState {
         page.revision = revision;
     }
 
-    /// The page of a game, a fresh one if there is none; an ended one is opened again.
+    /// The entry of a game, created if missing; an ended game is reopened.
     fn page(&mut self, id: &str, known: Option<&GameRecord>, now: Millis) -> &mut LoggedGame {
         let back = self.ended.iter().position(|page| page.record.id == id);
         let back = back.and_then(|place| self.ended.remove(place));
@@ -179,7 +179,7 @@ impl LogState {
         })
     }
 
-    /// How a game came about: the challenge it grew out of has its id.
+    /// The origin of a game: the challenge it came from has the same id.
     fn origin(&self, header: &GameRecord) -> Origin {
         if header.origin != Origin::Unknown {
             return header.origin;
@@ -201,7 +201,7 @@ impl LogState {
         }
     }
 
-    /// A state was read: clocks, and moves that were taken back or never told.
+    /// Records a game state: clocks, and moves taken back or missed.
     pub(super) fn stated(&mut self, id: &str, game: &Game, state: &GameState, now: Millis) {
         let revision = self.next();
         let Some(page) = self.games.get_mut(id) else {
@@ -215,7 +215,7 @@ impl LogState {
         }
     }
 
-    /// A game is over. One whose end no one told continues as far as anyone knows.
+    /// Records the end of a game. Without a reported end it counts as in progress.
     pub(super) fn over(&mut self, ending: &Ending, now: Millis) {
         let revision = self.next();
         let id = ending.game.as_str();
@@ -235,7 +235,7 @@ impl LogState {
         self.end(page);
     }
 
-    /// A game that ended while no one looked. What was known of its moves stays.
+    /// Records a game that ended unseen. Known details of its moves stay.
     pub(super) fn missed(&mut self, mut record: GameRecord, game: &Game) {
         let revision = self.next();
         let known = self.known.remove(&record.id);
@@ -266,7 +266,7 @@ impl LogState {
         self.forget();
     }
 
-    /// Forgets ended games that are safe elsewhere, and the oldest of too many that are not.
+    /// Drops ended games that are archived, and the oldest if too many are not.
     fn forget(&mut self) {
         let most = if self.archived { MOST_WAITING } else { RECENT };
         while self.ended.len() > RECENT {
@@ -280,8 +280,8 @@ impl LogState {
         }
     }
 
-    /// What the game did to our rating, and to theirs where that is known. It is told on another
-    /// stream, before the end or after.
+    /// Records the rating changes, the opponent's if known. They come on another stream, before or
+    /// after the game's end.
     pub(super) fn rated(&mut self, id: &str, ours: i32, theirs: Option<i32>) {
         let revision = self.next();
         let ended = self.ended.iter_mut().rev();
@@ -299,7 +299,7 @@ impl LogState {
         }
     }
 
-    /// No one sits at a game any more; it may be taken up again.
+    /// The game task ended; another may start later.
     pub(super) fn leave(&mut self, id: &str) {
         if let Some(page) = self.games.get_mut(id) {
             page.seated = false;
@@ -314,7 +314,7 @@ impl LogState {
         }
     }
 
-    /// The games at which someone sits, those that began first in front.
+    /// Games with a task, oldest start first.
     pub(super) fn running(&self) -> Vec<LiveGame> {
         let seated = self.games.values().filter(|page| page.seated);
         let mut games: Vec<LiveGame> = seated.map(live).collect();
@@ -322,7 +322,7 @@ impl LogState {
         games
     }
 
-    /// The desks of these games: read without the lock.
+    /// The search info slots of these games: read them without the lock.
     pub(super) fn desks(&self) -> Vec<(String, SearchInfoSlot)> {
         let seated = self.games.iter().filter(|(_, page)| page.seated);
         seated
@@ -330,20 +330,20 @@ impl LogState {
             .collect()
     }
 
-    /// Games that ended, the latest first, as far as they are at hand.
+    /// Ended games in memory, the latest first.
     pub(super) fn recent(&self) -> Vec<Arc<GameRecord>> {
         let ended = self.ended.iter().rev();
         ended.map(|page| Arc::clone(&page.record)).collect()
     }
 
-    /// A game, running or ended lately.
+    /// A running or recently ended game.
     pub(super) fn game(&self, id: &str) -> Option<Arc<GameRecord>> {
         let ended = || self.ended.iter().find(|page| page.record.id == id);
         let page = self.games.get(id).or_else(ended)?;
         Some(Arc::clone(&page.record))
     }
 
-    /// What changed after a version.
+    /// Changes after a version.
     pub(super) fn since(&self, version: u64) -> Changes {
         let pages = self.games.values().chain(self.ended.iter());
         let changed = pages.filter(|page| page.revision > version);
@@ -356,7 +356,7 @@ impl LogState {
         }
     }
 
-    /// Everything up to this version is safe elsewhere.
+    /// Everything up to this version is archived.
     pub(super) fn settle(&mut self, version: u64) {
         self.settled = self.settled.max(version);
         self.challenges.settle(version);
