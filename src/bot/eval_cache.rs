@@ -18,12 +18,12 @@ pub(super) struct EvalCache(Arc<Mutex<BTreeMap<GameId, EvalHistory>>>);
 
 impl EvalCache {
     /// Stores the history when a game task ends.
-    pub(super) fn put(&self, game: &GameId, opinion: EvalHistory) {
+    pub(super) fn put(&self, game: &GameId, history: EvalHistory) {
         let mut kept = self.lock();
         if kept.len() >= MOST {
             kept.clear();
         }
-        kept.insert(game.clone(), opinion);
+        kept.insert(game.clone(), history);
     }
 
     /// Takes the history for a new game task; empty for an unknown game.
@@ -42,13 +42,13 @@ mod tests {
 
     #[test]
     fn games_that_ended_elsewhere_do_not_pile_up() {
-        let shelf = EvalCache::default();
+        let cache = EvalCache::default();
         for number in 0..3 * MOST {
-            shelf.put(&GameId::new(number.to_string()), EvalHistory::default());
+            cache.put(&GameId::new(number.to_string()), EvalHistory::default());
         }
-        assert!(shelf.lock().len() <= MOST);
+        assert!(cache.lock().len() <= MOST);
         let last = GameId::new((3 * MOST - 1).to_string());
-        assert_eq!(shelf.take(&last), EvalHistory::default());
-        assert!(!shelf.lock().contains_key(&last), "taken once");
+        assert_eq!(cache.take(&last), EvalHistory::default());
+        assert!(!cache.lock().contains_key(&last), "taken once");
     }
 }

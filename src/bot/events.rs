@@ -22,7 +22,9 @@ pub enum BotEvent {
     /// The event stream is open: the bot can receive challenges.
     Online,
     /// The open event stream disconnected.
-    Offline { reason: String },
+    Offline {
+        reason: String,
+    },
     /// A problem that needs the operator.
     Alarm {
         kind: AlertKind,
@@ -33,7 +35,9 @@ pub enum BotEvent {
     AlarmOver {
         kind: AlertKind,
     },
-    Accepted { challenge: ChallengeId },
+    Accepted {
+        challenge: ChallengeId,
+    },
     Declined {
         challenge: ChallengeId,
         /// The reason sent to the challenger.
@@ -55,21 +59,36 @@ pub enum BotEvent {
         moved: Arc<MovePlayed>,
     },
     /// What the bot's move cost on the clock beyond its thinking time.
-    Overhead { cost: Duration },
+    Overhead {
+        cost: Duration,
+    },
     /// An anomaly in a game; the game continues.
-    AnomalySeen { game: GameId, anomaly: Anomaly },
+    AnomalySeen {
+        game: GameId,
+        anomaly: Anomaly,
+    },
     /// A game's open stream disconnected.
-    StreamLost { game: GameId, reason: String },
+    StreamLost {
+        game: GameId,
+        reason: String,
+    },
     /// A game task panicked and restarts.
-    GameTaskFailed { game: GameId, reason: String },
+    GameTaskFailed {
+        game: GameId,
+        reason: String,
+    },
     /// The event loop panicked and restarts; games continue.
-    EventLoopFailed { reason: String },
+    EventLoopFailed {
+        reason: String,
+    },
     /// The engine failed its self-test.
     EngineFailed {
         /// What the engine did instead.
         reason: String,
     },
-    Finished { ending: Arc<Ending> },
+    Finished {
+        ending: Arc<Ending>,
+    },
 }
 
 /// The event bus. Clones share it.

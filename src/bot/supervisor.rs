@@ -57,7 +57,7 @@ pub(crate) async fn restart_on_panic<F: Future<Output = ()>>(
     first: Duration,
     mut begin: impl FnMut() -> F,
 ) {
-    let mut revival = RestartBackoff::new(first);
+    let mut backoff = RestartBackoff::new(first);
     loop {
         // A panic of `begin` itself counts as one of the task.
         let life = async { begin().await };
@@ -68,7 +68,7 @@ pub(crate) async fn restart_on_panic<F: Future<Output = ()>>(
                 tracing::error!(what, reason, "task panicked; restarting");
             }
         }
-        revival.wait().await;
+        backoff.wait().await;
     }
 }
 
@@ -97,11 +97,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_long_healthy_run_resets_the_back_off() {
-        let mut revival = RestartBackoff::new(FIRST);
-        revival.next = LONGEST;
-        revival.began = revival.began.checked_sub(FIRST * LONGEST * 2).unwrap();
-        revival.wait().await;
-        assert_eq!(revival.next, 2, "the first pause, and twice that to come");
+        let mut backoff = RestartBackoff::new(FIRST);
+        backoff.next = LONGEST;
+        backoff.began = backoff.began.checked_sub(FIRST * LONGEST * 2).unwrap();
+        backoff.wait().await;
+        assert_eq!(backoff.next, 2, "the first pause, and twice that to come");
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! Challenges and games at the door, one thing after the other.
+//! Challenges and games at the account state, event by event.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::challenges::{bot, challenge, game, player};
 use crate::door::{Door, Wanted, accept, later, play};
 
 #[test]
-fn a_challenge_taken_holds_a_seat_until_its_game_takes_it_over() {
+fn an_accepted_challenge_holds_a_slot_until_its_game_takes_it_over() {
     let mut door = Door::new(1);
     assert_eq!(door.challenged(challenge("c1", player("a"))), accept("c1"));
     assert_eq!(door.challenged(challenge("c2", player("b"))), []);
@@ -48,7 +48,7 @@ fn finished_and_foreign_games_start_nothing() {
 }
 
 #[test]
-fn a_permit_without_a_game_runs_out_and_is_asked_about() {
+fn an_accepted_challenge_without_a_game_expires_after_a_look_at_the_list() {
     let mut door = Door::new(1);
     door.challenged(challenge("c1", player("a")));
     door.answered("c1", AcceptOutcome::Done);
@@ -67,11 +67,15 @@ fn a_rematch_may_begin_under_another_id() {
     rematch.rematch_of = Some(GameId::new("old"));
     door.challenged(rematch);
     assert_eq!(door.started(game("other", player("a"))).len(), 1);
-    assert_eq!(door.account.taken(), 1, "the permit became the game");
+    assert_eq!(
+        door.account.taken(),
+        1,
+        "the accepted challenge became the game"
+    );
 }
 
 #[test]
-fn a_surplus_game_is_played() {
+fn an_excess_game_is_played() {
     let mut door = Door::new(1);
     door.started(game("g1", player("a")));
     assert_eq!(door.started(game("g2", player("b"))).len(), 1);
@@ -79,13 +83,13 @@ fn a_surplus_game_is_played() {
     assert_eq!(
         door.left("g1"),
         [],
-        "one game too many is over, no seat is free"
+        "one game too many is over, no slot is free"
     );
     assert_eq!(door.wait(5), later("c1"));
 }
 
 #[test]
-fn a_challenge_that_comes_before_the_end_of_a_game_is_seen_gets_its_seat() {
+fn a_challenge_that_comes_before_the_end_of_a_game_is_seen_gets_its_slot() {
     let mut door = Door::new(1);
     door.started(game("g1", player("a")));
     assert_eq!(door.challenged(challenge("c1", player("b"))), []);
@@ -94,11 +98,15 @@ fn a_challenge_that_comes_before_the_end_of_a_game_is_seen_gets_its_seat() {
     door.wait(3);
     assert_eq!(door.left("g1"), accept("c1"), "first come, first served");
     assert_eq!(door.account.taken(), 1);
-    assert_eq!(door.wait(3), later("c2"), "and nobody waits for long");
+    assert_eq!(
+        door.wait(3),
+        later("c2"),
+        "and no challenger waits for long"
+    );
 }
 
 #[test]
-fn who_withdraws_while_waiting_is_forgotten() {
+fn a_queued_challenge_that_is_withdrawn_is_dropped() {
     let mut door = Door::new(1);
     door.started(game("g1", player("a")));
     let asked = challenge("c1", player("b"));
@@ -110,7 +118,7 @@ fn who_withdraws_while_waiting_is_forgotten() {
 }
 
 #[test]
-fn a_crowd_at_a_full_house_is_sent_off_at_once() {
+fn a_crowd_is_declined_at_once_when_every_slot_is_taken() {
     let mut door = Door::new(1);
     door.started(game("g1", player("a")));
     let ids: Vec<_> = (1..=9).map(|n| format!("c{n}")).collect();
@@ -121,7 +129,7 @@ fn a_crowd_at_a_full_house_is_sent_off_at_once() {
 }
 
 #[test]
-fn those_who_wait_are_told_when_the_house_closes() {
+fn queued_challenges_are_declined_when_the_bot_closes() {
     let mut door = Door::new(1);
     door.started(game("g1", player("a")));
     door.challenged(challenge("c1", player("b")));
@@ -129,7 +137,7 @@ fn those_who_wait_are_told_when_the_house_closes() {
 }
 
 #[test]
-fn what_is_withdrawn_leaves_its_seat() {
+fn a_withdrawn_challenge_frees_its_slot() {
     let mut door = Door::new(1);
     let asked = challenge("c1", player("a"));
     door.challenged(asked.clone());
@@ -140,7 +148,7 @@ fn what_is_withdrawn_leaves_its_seat() {
 }
 
 #[test]
-fn acceptances_end_in_a_seat_or_in_none_whatever_the_answer() {
+fn an_accept_ends_in_a_slot_or_in_none_whatever_the_answer() {
     for answer in [
         AcceptOutcome::Refused,
         AcceptOutcome::Gone,
@@ -156,7 +164,7 @@ fn acceptances_end_in_a_seat_or_in_none_whatever_the_answer() {
 }
 
 #[test]
-fn a_lost_acceptance_is_repeated_a_few_times() {
+fn a_lost_accept_is_repeated_a_few_times() {
     let mut door = Door::new(1);
     door.challenged(challenge("c1", player("a")));
     for _ in 0..6 {
@@ -171,7 +179,7 @@ fn a_lost_acceptance_is_repeated_a_few_times() {
 fn the_days_limit_against_bots_leaves_humans_alone() {
     let mut door = Door::new(4);
     door.challenged(challenge("c1", bot("nuke")));
-    // The call that brought the refusal told the memory.
+    // The call that got the refusal told the bot state.
     let wait = Duration::from_secs(27_594);
     door.state.bot_games_refused(Some(wait), None);
     assert_eq!(door.answered("c1", AcceptOutcome::OurDay), later("c1"));
@@ -204,7 +212,7 @@ fn every_opening_compares_the_running_games() {
 }
 
 #[test]
-fn a_game_whose_beginning_was_lost_on_a_living_stream_is_found_while_nothing_runs() {
+fn a_game_whose_start_was_lost_on_a_live_stream_is_found_while_nothing_runs() {
     let mut door = Door::new(4);
     assert_eq!(door.apply(AccountEvent::Opened), [Wanted::List]);
     assert_eq!(door.apply(AccountEvent::Running(Vec::new())), []);
@@ -221,7 +229,7 @@ fn a_game_whose_beginning_was_lost_on_a_living_stream_is_found_while_nothing_run
 }
 
 #[test]
-fn while_the_stream_is_away_the_lists_tell_what_it_would() {
+fn while_the_stream_is_down_the_lists_replace_it() {
     let mut door = Door::new(4);
     assert_eq!(
         door.apply(AccountEvent::Away),
@@ -252,13 +260,13 @@ fn a_list_that_is_older_than_the_end_of_a_game_does_not_start_it_again() {
     let listed = || AccountEvent::Running(vec![game("g1", player("a"))]);
     assert_eq!(door.apply(listed()), []);
     assert_eq!(door.account.taken(), 0);
-    // The next one is asked for after that.
+    // The next one is requested after that.
     door.apply(AccountEvent::Opened);
     assert_eq!(door.apply(listed()), [Wanted::Play("g1".into())]);
 }
 
 #[test]
-fn after_a_burst_of_lines_the_list_is_asked_for_once_and_soon() {
+fn after_a_burst_of_lines_the_list_is_fetched_once_and_soon() {
     let mut door = Door::new(4).settled();
     let unknown = || {
         AccountEvent::Event(Event::Unknown {
@@ -278,7 +286,7 @@ fn after_a_burst_of_lines_the_list_is_asked_for_once_and_soon() {
 }
 
 #[test]
-fn a_list_that_could_not_be_had_is_asked_for_again() {
+fn a_list_that_could_not_be_fetched_is_fetched_again() {
     let mut door = Door::new(4);
     door.apply(AccountEvent::Opened);
     door.apply(AccountEvent::NoList);
@@ -286,7 +294,7 @@ fn a_list_that_could_not_be_had_is_asked_for_again() {
 }
 
 #[test]
-fn a_burst_that_overflowed_the_stream_is_made_up_by_the_list() {
+fn the_list_shows_the_games_that_a_burst_dropped_from_the_stream() {
     let mut door = Door::new(4);
     let listed: Vec<_> = (0..40)
         .map(|n| game(&format!("g{n}"), player("a")))
@@ -300,7 +308,7 @@ fn a_burst_that_overflowed_the_stream_is_made_up_by_the_list() {
 }
 
 #[test]
-fn a_list_that_shows_no_more_is_asked_for_again_soon() {
+fn a_full_list_is_fetched_again_soon() {
     let mut door = Door::new(4);
     let listed = (0..50)
         .map(|n| game(&format!("g{n}"), player("a")))
@@ -310,7 +318,7 @@ fn a_list_that_shows_no_more_is_asked_for_again_soon() {
 }
 
 #[test]
-fn the_end_of_a_game_is_passed_on_to_its_player() {
+fn the_end_of_a_game_is_passed_on_to_its_task() {
     let mut door = Door::new(4);
     door.started(game("g1", player("a")));
     let finish = |id| AccountEvent::Event(Event::GameFinish(Box::new(game(id, player("a")))));
@@ -319,7 +327,7 @@ fn the_end_of_a_game_is_passed_on_to_its_player() {
 }
 
 #[test]
-fn a_game_lost_from_sight_is_asked_about() {
+fn after_a_task_lost_track_of_its_game_the_list_is_fetched() {
     let mut door = Door::new(4);
     door.started(game("g1", player("a")));
     let lost = AccountEvent::Left {
@@ -331,7 +339,7 @@ fn a_game_lost_from_sight_is_asked_about() {
 }
 
 #[test]
-fn a_draining_lobby_takes_nothing_and_plays_what_runs() {
+fn a_draining_account_accepts_nothing_and_plays_what_runs() {
     let mut door = Door::new(4);
     door.challenged(challenge("c1", player("a")));
     door.apply(AccountEvent::Drain);
@@ -349,7 +357,7 @@ fn open(door: &Door) -> Vec<String> {
 }
 
 #[test]
-fn what_we_agreed_to_is_looked_for_until_it_is_clear_that_nothing_comes_of_it() {
+fn an_accepted_game_is_looked_up_until_it_is_clear_that_it_never_began() {
     let refused = [
         AcceptOutcome::Refused,
         AcceptOutcome::Gone,
@@ -389,7 +397,7 @@ fn what_we_agreed_to_is_looked_for_until_it_is_clear_that_nothing_comes_of_it() 
 }
 
 #[test]
-fn a_game_that_began_and_ended_unseen_is_looked_for_after_the_next_list() {
+fn a_game_that_began_and_ended_unseen_is_looked_up_after_the_next_list() {
     let mut door = Door::new(2);
     door.challenged(challenge("c1", player("a")));
     door.answered("c1", AcceptOutcome::Done);

@@ -1,4 +1,4 @@
-//! Games of days a move: parked at the door, visited when it is our turn, never in anyone's way.
+//! Correspondence games: no slot, visited on the bot's turn, never in the way of other games.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::desk::{ME, ms};
 
 const HOUR: u64 = 3600;
 
-/// A account state with a clock of its own.
+/// An account state with its own clock.
 struct Door {
     account: AccountState,
     now: Instant,
@@ -81,7 +81,7 @@ fn visits(api_queue: &[AccountEffect]) -> Vec<String> {
     api_queue.iter().filter_map(visit).collect()
 }
 
-/// A game of days a move; nothing to do without hours.
+/// A correspondence game; not the bot's turn without hours.
 fn slow(id: &str, hours: Option<u64>) -> GameInfo {
     GameInfo {
         speed: Speed::Correspondence,
@@ -93,13 +93,13 @@ fn slow(id: &str, hours: Option<u64>) -> GameInfo {
 }
 
 #[test]
-fn a_parked_game_takes_no_seat_and_is_visited_on_our_turn_only() {
+fn a_correspondence_game_takes_no_slot_and_is_visited_on_the_bots_turn_only() {
     let mut door = Door::new();
     assert_eq!(door.started(slow("s1", None)), [""; 0]);
     assert_eq!(door.account.taken(), 0);
     assert_eq!(door.listed(vec![slow("s1", Some(30))]), ["s1"]);
     assert_eq!(door.account.taken(), 0);
-    // However often it is told meanwhile, one player sits there.
+    // However often it is announced meanwhile, it has one task.
     assert_eq!(door.listed(vec![slow("s1", Some(29))]), [""; 0]);
     assert_eq!(door.started(slow("s1", Some(29))), [""; 0]);
     assert_eq!(door.correspondence("s1"), [""; 0]);
@@ -107,7 +107,7 @@ fn a_parked_game_takes_no_seat_and_is_visited_on_our_turn_only() {
 }
 
 #[test]
-fn all_of_them_are_looked_at_through_one_list_every_few_minutes() {
+fn one_list_every_few_minutes_covers_all_of_them() {
     let mut door = Door::new();
     for n in 0..20 {
         door.started(slow(&format!("s{n}"), None));
@@ -122,7 +122,7 @@ fn all_of_them_are_looked_at_through_one_list_every_few_minutes() {
 }
 
 #[test]
-fn a_look_is_never_so_rare_that_a_day_a_move_is_missed() {
+fn the_list_is_polled_often_enough_for_one_day_per_move() {
     let mut door = Door::with(|settings| {
         settings.correspondence.poll = Duration::from_secs(24 * HOUR);
     });
@@ -151,7 +151,7 @@ fn the_nearest_deadline_comes_first_and_two_at_a_time() {
 }
 
 #[test]
-fn a_visit_without_an_end_does_not_keep_the_others_waiting() {
+fn a_visit_without_an_end_does_not_delay_the_others() {
     let mut door = Door::new();
     let due = (0..4).map(|n| slow(&format!("s{n}"), Some(n + 1)));
     assert_eq!(door.listed(due.collect()), ["s0", "s1"]);
@@ -160,7 +160,7 @@ fn a_visit_without_an_end_does_not_keep_the_others_waiting() {
 }
 
 #[test]
-fn a_restart_takes_forty_up_one_after_the_other() {
+fn a_restart_visits_forty_games_one_after_the_other() {
     let mut door = Door::new();
     let mut seen = BTreeMap::new();
     let mut visiting: Vec<String> = Vec::new();
@@ -177,14 +177,14 @@ fn a_restart_takes_forty_up_one_after_the_other() {
 }
 
 #[test]
-fn an_end_is_looked_at_once_more() {
+fn an_ended_game_is_visited_once_more() {
     let mut door = Door::new();
     door.started(slow("s1", None));
     door.started(slow("s2", None));
     let finish = AccountEvent::Event(Event::GameFinish(Box::new(slow("s1", None))));
     assert_eq!(visits(&door.apply(finish)), ["s1"]);
     assert_eq!(door.left("s1", true), [""; 0]);
-    // The other one's end was missed; the list has it no more.
+    // The other one's end was missed; it is no longer on the list.
     assert_eq!(door.listed(Vec::new()), ["s2"]);
     assert_eq!(door.left("s2", true), [""; 0]);
     assert_eq!(door.listed(Vec::new()), [""; 0]);
@@ -192,7 +192,7 @@ fn an_end_is_looked_at_once_more() {
 }
 
 #[test]
-fn who_sits_there_is_told_of_the_end() {
+fn a_running_visit_is_told_of_the_end() {
     let mut door = Door::new();
     assert_eq!(door.started(slow("s1", Some(3))), ["s1"]);
     let finish = AccountEvent::Event(Event::GameFinish(Box::new(slow("s1", None))));
@@ -201,12 +201,12 @@ fn who_sits_there_is_told_of_the_end() {
 }
 
 #[test]
-fn a_draining_lobby_lets_them_be() {
+fn a_draining_account_leaves_them_alone() {
     let mut door = Door::new();
     door.started(slow("s1", Some(3)));
     door.started(slow("s2", None));
     door.apply(AccountEvent::Drain);
-    assert!(!door.account.is_empty(), "somebody sits at one");
+    assert!(!door.account.is_empty(), "one has a task");
     assert_eq!(
         door.listed(vec![slow("s1", Some(3)), slow("s2", Some(2))]),
         [""; 0]
@@ -216,7 +216,7 @@ fn a_draining_lobby_lets_them_be() {
 }
 
 #[test]
-fn games_with_a_clock_are_not_held_up_by_parked_ones() {
+fn games_with_a_clock_are_not_delayed_by_correspondence_games() {
     let mut door = Door::new();
     for n in 0..30 {
         door.started(slow(&format!("s{n}"), Some(n + 1)));
@@ -226,7 +226,7 @@ fn games_with_a_clock_are_not_held_up_by_parked_ones() {
 }
 
 #[test]
-fn a_table_without_a_clock_is_left_on_the_opponents_turn_and_never_before() {
+fn a_game_without_a_clock_is_left_on_the_opponents_turn_and_never_before() {
     let unclocked = |moves: &str| {
         let mut game = full(megaton::lichess::Side::White, state(moves));
         (game.clock, game.speed) = (None, Speed::Correspondence);
@@ -275,7 +275,7 @@ fn happening() -> impl Strategy<Value = Happening> {
 
 proptest! {
     #[test]
-    fn nobody_ever_sits_at_a_parked_game_twice_or_at_more_than_two(
+    fn no_correspondence_game_has_two_tasks_and_no_more_than_two_are_visited(
         happenings in prop::collection::vec(happening(), 1..60),
     ) {
         let mut door = Door::new();

@@ -1,4 +1,4 @@
-//! Whatever comes to the door, in whatever order: no game with two players, no slot given twice, no
+//! The account state under events in any order: no game with two tasks, no slot given twice, no
 //! slot lost.
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use crate::door::{Door, Wanted};
 const SEATS: usize = 3;
 const FOR_HUMANS: usize = 1;
 
-/// Anything that can happen at the door.
+/// Anything that can happen to the account.
 #[derive(Clone, Debug)]
 enum Happening {
     Challenge(u8),
@@ -159,7 +159,7 @@ proptest! {
     })]
 
     #[test]
-    fn whatever_happens_no_game_has_two_players_and_no_seat_is_lost(
+    fn under_any_events_no_game_has_two_tasks_and_no_slot_is_lost(
         happenings in prop::collection::vec(happening(), 1..120),
     ) {
         let mut door = Door::with(|settings| {
@@ -174,7 +174,7 @@ proptest! {
             let is_wait = matches!(happening, Happening::Wait(_));
             let api_queue = happen(&mut door, happening);
             let accepted = api_queue.iter().any(|wanted| matches!(wanted, Wanted::Accept(_)));
-            // An acceptance that is sent again has its slot already, and games may have begun since.
+            // A repeated accept has its slot already, and games may have begun since.
             prop_assert!(is_wait || !accepted || door.account.taken() <= SEATS, "{api_queue:?}");
             prop_assert!(door.account.waiting() <= 9);
             let bot_accepted = api_queue.iter().any(|wanted| match wanted {
@@ -185,15 +185,15 @@ proptest! {
             prop_assert!(is_wait || !bot_accepted || bots <= SEATS - FOR_HUMANS, "{bots} bots");
             for wanted in api_queue {
                 if let Wanted::Play(game) = wanted {
-                    prop_assert!(playing.insert(game), "two players");
+                    prop_assert!(playing.insert(game), "two tasks");
                 }
             }
         }
-        // Once every game is left and everything has run out, every slot is free again.
+        // Once every game is left and everything has expired, every slot is free again.
         for _ in 0..4 {
             for wanted in door.wait(600) {
                 if let Wanted::Play(game) = wanted {
-                    prop_assert!(playing.insert(game), "two players");
+                    prop_assert!(playing.insert(game), "two tasks");
                 }
             }
             for id in std::mem::take(&mut playing) {
@@ -206,7 +206,7 @@ proptest! {
 }
 
 #[test]
-fn a_storm_is_answered_people_first_and_within_bounds() {
+fn a_storm_is_answered_humans_first_and_within_bounds() {
     let mut door = Door::with(|settings| {
         settings.challenge.concurrency = 4;
         settings.challenge.reserved_for_humans = 2;
@@ -232,14 +232,14 @@ fn a_storm_is_answered_people_first_and_within_bounds() {
         note(door.challenged(challenge(&id, who)));
         assert!(door.account.waiting() <= 16 && door.account.taken() <= 4);
     }
-    // Two slots for bots, two for the first people; those who still wait are people.
+    // Two slots for bots, two for the first humans; those still waiting are humans.
     for id in ["c0", "c1", "c4", "c9"] {
         note(door.answered(id, AcceptOutcome::Done));
         note(door.started(game(id, player(id))));
         note(door.left(id));
     }
     note(door.wait(10));
-    assert_eq!(answered.len(), 500, "everybody has an answer");
+    assert_eq!(answered.len(), 500, "every challenge has an answer");
     let opponents = |id: &&String| id[1..].parse::<u32>().is_ok_and(|n| n % 5 == 4);
     assert_eq!(accepted.len(), 8);
     assert_eq!(accepted.iter().filter(opponents).count(), 6);

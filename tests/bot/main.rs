@@ -1,5 +1,5 @@
-//! The bot, from its pure cores outwards: tables and lobbies fed by hand in virtual time, random
-//! sequences of events, and whole players on a small faulty server of the test's own.
+//! The bot, from its pure cores outwards: state machines fed by hand in virtual time, random
+//! sequences of events, and whole bots on a small faulty test server.
 
 mod absences;
 mod account;

@@ -1,4 +1,4 @@
-//! Slots: who gets one, who makes room for whom, and that none is lost.
+//! Slots: which game gets one, what makes room for it, and that none is lost.
 
 use std::time::Duration;
 
@@ -37,21 +37,21 @@ fn canceled(challenge: Challenge) -> AccountEvent {
 }
 
 #[test]
-fn bots_never_get_the_seats_of_humans_and_never_hold_them_up() {
+fn bots_never_get_slots_reserved_for_humans_and_never_delay_humans() {
     let mut door = door(2, 1);
     assert_eq!(door.challenged(challenge("b1", bot("n1"))), accept("b1"));
     assert_eq!(door.challenged(challenge("b2", bot("n2"))), []);
-    // The bot waits; a person behind it does not.
+    // The bot waits; a human behind it does not.
     assert_eq!(door.challenged(challenge("h1", player("a"))), accept("h1"));
     assert_eq!(door.wait(6), later("b2"));
-    // A person may sit on any slot.
+    // A human may take any slot.
     door.apply(canceled(challenge("b1", bot("n1"))));
     assert_eq!(door.challenged(challenge("h2", player("b"))), accept("h2"));
     assert_eq!(door.account.taken(), 2);
 }
 
 #[test]
-fn people_go_first_among_those_who_wait() {
+fn humans_go_first_among_queued_challenges() {
     let mut door = door(1, 0);
     door.started(game("g1", player("x")));
     assert_eq!(door.challenged(challenge("b1", bot("n1"))), []);
@@ -61,7 +61,7 @@ fn people_go_first_among_those_who_wait() {
 }
 
 #[test]
-fn a_person_takes_the_place_of_a_waiting_bot_when_all_places_are_taken() {
+fn a_human_takes_the_place_of_a_queued_bot_when_the_queue_is_full() {
     let mut door = Door::with(|settings| {
         settings.challenge.concurrency = 1;
         settings.challenge.queue_places = 2;
@@ -77,7 +77,7 @@ fn a_person_takes_the_place_of_a_waiting_bot_when_all_places_are_taken() {
 }
 
 #[test]
-fn nobody_waits_where_no_waiting_is_wanted() {
+fn no_challenge_waits_where_the_queue_is_off() {
     for change in [
         |settings: &mut Settings| settings.challenge.queue = Duration::ZERO,
         |settings: &mut Settings| settings.challenge.queue_places = 0,
@@ -89,7 +89,7 @@ fn nobody_waits_where_no_waiting_is_wanted() {
         door.started(game("g1", player("x")));
         assert_eq!(door.challenged(challenge("c1", player("a"))), later("c1"));
         door.left("g1");
-        // A challenge of our own makes room all the same.
+        // The bot's own challenge makes room all the same.
         assert!(door.hold("nuke"));
         door.held("o1");
         assert_eq!(door.challenged(challenge("c2", player("a"))), cancel("o1"));
@@ -98,7 +98,7 @@ fn nobody_waits_where_no_waiting_is_wanted() {
 }
 
 #[test]
-fn a_challenge_of_ours_holds_a_seat_and_becomes_its_game() {
+fn the_bots_own_challenge_holds_a_slot_and_becomes_its_game() {
     let mut door = door(2, 1);
     assert_eq!(door.account.spare(), 1);
     assert!(door.hold("nuke"));
@@ -114,7 +114,7 @@ fn a_challenge_of_ours_holds_a_seat_and_becomes_its_game() {
 }
 
 #[test]
-fn ours_is_taken_back_before_another_is_accepted_in_its_seat() {
+fn the_bots_own_challenge_is_withdrawn_before_another_is_accepted_in_its_slot() {
     for who in [player("a"), bot("fuse")] {
         let mut door = door(1, 0);
         assert!(door.hold("nuke"));
@@ -127,13 +127,13 @@ fn ours_is_taken_back_before_another_is_accepted_in_its_seat() {
 }
 
 #[test]
-fn ours_is_left_alone_while_there_is_another_seat() {
+fn the_bots_own_challenge_stays_while_there_is_another_slot() {
     let mut door = door(2, 0);
     assert!(door.hold("nuke"));
     door.held("o1");
     assert_eq!(door.challenged(challenge("c1", player("a"))), accept("c1"));
     assert!(door.account.is_asking());
-    // Where a bot may not sit, taking back ours would not help it.
+    // If a bot may not have the slot, withdrawing the bot's own challenge would not help it.
     let mut door = Door::with(|settings| {
         settings.challenge.concurrency = 2;
         settings.challenge.reserved_for_humans = 1;
@@ -144,7 +144,7 @@ fn ours_is_left_alone_while_there_is_another_seat() {
 }
 
 #[test]
-fn ours_is_taken_back_as_soon_as_its_id_is_known() {
+fn the_bots_own_challenge_is_withdrawn_as_soon_as_its_id_is_known() {
     let mut door = door(1, 0);
     assert!(door.hold("nuke"));
     assert_eq!(door.challenged(challenge("c1", player("a"))), []);
@@ -153,7 +153,7 @@ fn ours_is_taken_back_as_soon_as_its_id_is_known() {
 }
 
 #[test]
-fn whoever_waits_gets_the_seat_of_a_challenge_that_came_to_nothing() {
+fn a_queued_challenge_gets_the_slot_of_a_challenge_that_failed() {
     let mut door = door(1, 0);
     assert!(door.hold("nuke"));
     door.challenged(challenge("c1", player("a")));
@@ -169,7 +169,7 @@ fn whoever_waits_gets_the_seat_of_a_challenge_that_came_to_nothing() {
 }
 
 #[test]
-fn a_game_that_is_quicker_than_the_answer_with_its_id_sits_once() {
+fn a_game_that_begins_before_the_answer_with_its_id_takes_one_slot() {
     let mut door = door(2, 0);
     assert!(door.hold("nuke"));
     assert_eq!(door.started(game("o1", bot("nuke"))), play("o1"));
@@ -177,7 +177,7 @@ fn a_game_that_is_quicker_than_the_answer_with_its_id_sits_once() {
     assert_eq!(door.held("o1"), []);
     assert_eq!((door.account.taken(), door.account.is_asking()), (1, false));
 
-    // It was another game with the same opponent: ours is still out.
+    // It was another game with the same opponent: the bot's own challenge is still open.
     let mut door = Door::new(2);
     assert!(door.hold("nuke"));
     door.started(game("g1", bot("nuke")));
@@ -186,7 +186,7 @@ fn a_game_that_is_quicker_than_the_answer_with_its_id_sits_once() {
 }
 
 #[test]
-fn a_challenge_of_ours_that_nobody_looks_after_loses_its_seat() {
+fn a_forgotten_challenge_of_the_bot_loses_its_slot() {
     let mut door = door(1, 0);
     assert!(door.hold("nuke"));
     door.held("o1");
@@ -197,12 +197,12 @@ fn a_challenge_of_ours_that_nobody_looks_after_loses_its_seat() {
     );
     assert!(api_queue.contains(&Wanted::List));
     assert!(door.account.is_empty());
-    // An answer that comes so late that no one waits for it: no challenge is left standing.
+    // The answer comes after the hold expired: the challenge is withdrawn.
     assert_eq!(door.held("o2"), cancel("o2"));
 }
 
 #[test]
-fn a_cancellation_that_brings_no_answer_is_sent_again() {
+fn a_cancellation_without_an_answer_is_repeated() {
     let mut door = door(1, 0);
     assert!(door.hold("nuke"));
     door.held("o1");
@@ -213,7 +213,7 @@ fn a_cancellation_that_brings_no_answer_is_sent_again() {
 }
 
 #[test]
-fn ours_that_was_accepted_before_it_could_be_taken_back_is_played() {
+fn a_challenge_accepted_before_it_could_be_withdrawn_is_played() {
     let mut door = door(1, 0).settled();
     assert!(door.hold("nuke"));
     door.held("o1");
@@ -226,7 +226,7 @@ fn ours_that_was_accepted_before_it_could_be_taken_back_is_played() {
 }
 
 #[test]
-fn a_ghost_is_called_off_where_there_is_no_seat_and_played_where_there_is() {
+fn an_unrequested_game_is_aborted_if_there_is_no_slot_and_played_if_there_is() {
     let ghost = |seats| {
         let mut door = Door::new(seats).settled();
         assert!(door.hold("nuke"));
@@ -240,7 +240,7 @@ fn a_ghost_is_called_off_where_there_is_no_seat_and_played_where_there_is() {
     };
     let mut full = ghost(1);
     assert_eq!(full.started(game("o1", bot("nuke"))), abort("o1"));
-    assert_eq!(full.started(game("o1", bot("nuke"))), [], "told again");
+    assert_eq!(full.started(game("o1", bot("nuke"))), [], "announced again");
     assert_eq!(full.aborted("o1", CallOutcome::Done), []);
     assert_eq!(full.account.taken(), 1);
     let mut roomy = ghost(2);
@@ -249,8 +249,8 @@ fn a_ghost_is_called_off_where_there_is_no_seat_and_played_where_there_is() {
 }
 
 #[test]
-fn a_game_too_many_that_cannot_be_called_off_is_played() {
-    // The server says no, or nothing at all.
+fn an_excess_game_that_cannot_be_aborted_is_played() {
+    // The server refuses, or does not answer at all.
     for answer in [
         Some(refused("can no longer be aborted")),
         Some(CallOutcome::Lost),
@@ -269,7 +269,7 @@ fn a_game_too_many_that_cannot_be_called_off_is_played() {
         );
         assert_eq!(door.account.taken(), 2);
     }
-    // We have moved, or it is an arena's.
+    // The bot has moved, or it is an arena's game.
     let changes: [fn(&mut GameInfo); 3] = [
         |game| game.has_moved = true,
         |game| game.tournament = Some("arena1".into()),
@@ -285,7 +285,7 @@ fn a_game_too_many_that_cannot_be_called_off_is_played() {
 }
 
 #[test]
-fn a_game_that_was_called_off_and_goes_on_is_not_called_off_again() {
+fn a_game_that_continues_after_an_abort_is_not_aborted_again() {
     let mut door = Door::new(1).settled();
     door.started(game("g1", player("a")));
     assert_eq!(door.started(game("g2", player("b"))), abort("g2"));
@@ -296,14 +296,15 @@ fn a_game_that_was_called_off_and_goes_on_is_not_called_off_again() {
 }
 
 #[test]
-fn whatever_ran_before_is_played_however_much_it_is() {
+fn every_game_from_before_the_start_is_played() {
     for running in [0_usize, 1, 12, 40] {
         let mut door = Door::new(8);
         let games: Vec<_> = (0..running)
             .map(|n| game(&format!("g{n}"), player(&format!("p{n}"))))
             .collect();
         assert_eq!(door.apply(AccountEvent::Opened), [Wanted::List]);
-        // The stream holds no more than 32 lines; the list has them all; then all is told again.
+        // The stream holds no more than 32 lines; the list has them all; then all are announced
+        // again.
         let mut played = Vec::new();
         for known in games.iter().skip(running.saturating_sub(32)) {
             played.extend(door.started(known.clone()));
@@ -319,7 +320,7 @@ fn whatever_ran_before_is_played_however_much_it_is() {
                 .all(|wanted| matches!(wanted, Wanted::Play(_)))
         );
         assert_eq!(door.account.taken(), running);
-        // Until enough of them are over, no one new sits down.
+        // Until enough of them are over, no new game begins.
         let open = running < 8;
         let answer = door.challenged(challenge("c1", player("new")));
         assert_eq!(answer, if open { accept("c1") } else { Vec::new() });
@@ -327,11 +328,11 @@ fn whatever_ran_before_is_played_however_much_it_is() {
 }
 
 #[test]
-fn a_permit_whose_game_the_list_does_not_know_is_void() {
+fn an_accepted_challenge_whose_game_is_not_on_the_list_is_void() {
     let mut door = Door::new(1);
     door.challenged(challenge("c1", player("a")));
     door.answered("c1", AcceptOutcome::Done);
-    // A list asked for right then may have been too early.
+    // A list requested right then may have been too early.
     door.apply(AccountEvent::Opened);
     door.apply(AccountEvent::Running(Vec::new()));
     assert_eq!(door.account.taken(), 1);
@@ -342,7 +343,7 @@ fn a_permit_whose_game_the_list_does_not_know_is_void() {
 }
 
 #[test]
-fn no_seat_is_spent_on_an_acceptance_that_may_have_been_lost_each_time() {
+fn no_slot_is_spent_on_an_accept_that_may_have_been_lost_each_time() {
     let mut door = Door::new(1);
     door.challenged(challenge("c1", player("a")));
     for _ in 0..6 {
@@ -356,7 +357,7 @@ fn no_seat_is_spent_on_an_acceptance_that_may_have_been_lost_each_time() {
 }
 
 #[test]
-fn a_short_pause_of_acceptances_is_waited_out_and_a_long_one_is_not() {
+fn a_short_pause_of_accepts_is_waited_out_and_a_long_one_is_not() {
     let mut door = Door::new(1);
     door.challenged(challenge("c1", player("a")));
     let short = AcceptOutcome::Limited(Some(Duration::from_secs(3)));
@@ -382,7 +383,7 @@ fn the_last_game_of_the_day_is_given_to_one_bot_only() {
     assert_eq!(door.challenged(challenge("b1", bot("n1"))), accept("b1"));
     assert_eq!(door.challenged(challenge("b2", bot("n2"))), later("b2"));
     assert_eq!(door.challenged(challenge("h1", player("a"))), accept("h1"));
-    // The first one came to nothing: its game is to be had again.
+    // The first one failed: its game is available again.
     door.answered("b1", AcceptOutcome::Gone);
     assert_eq!(door.challenged(challenge("b3", bot("n3"))), accept("b3"));
     door.answered("b3", AcceptOutcome::Done);
@@ -394,11 +395,11 @@ fn the_last_game_of_the_day_is_given_to_one_bot_only() {
 }
 
 #[test]
-fn an_acceptance_sent_for_a_challenge_that_is_gone_spends_no_game() {
+fn an_accept_of_a_withdrawn_challenge_spends_no_game() {
     let mut door = Door::new(4);
     door.challenged(challenge("b1", bot("n1")));
     door.apply(canceled(challenge("b1", bot("n1"))));
-    // Anyone who sends it sets its game aside once more.
+    // A repeated accept charges its game once more.
     drop(
         door.state
             .hold_accept(&ChallengeId::new("b1"), &UserId::new("n1")),
@@ -406,7 +407,7 @@ fn an_acceptance_sent_for_a_challenge_that_is_gone_spends_no_game() {
     assert_eq!(door.state.budget().incoming, 1);
     door.answered("b1", AcceptOutcome::Gone);
     assert_eq!(door.state.budget().incoming, 0);
-    // And once its game has begun, sending it again does not take the game back.
+    // And once its game has begun, repeating the accept does not refund the game.
     door.challenged(challenge("b2", bot("n2")));
     door.started(game("b2", bot("n2")));
     drop(
@@ -431,7 +432,7 @@ fn a_bots_rematch_under_another_id_is_one_game_of_the_day() {
 }
 
 #[test]
-fn their_spent_day_costs_neither_a_seat_nor_a_game_of_ours() {
+fn the_opponents_spent_day_costs_neither_a_slot_nor_a_game() {
     let mut door = Door::new(1);
     door.challenged(challenge("b1", bot("n1")));
     assert_eq!(door.answered("b1", AcceptOutcome::TheirDay), later("b1"));
@@ -481,7 +482,7 @@ fn repeats_are_counted_within_their_window() {
         door.left(&id);
     }
     assert_eq!(door.challenged(challenge("c3", player("a"))), later("c3"));
-    // One that was not accepted after all does not count.
+    // A challenge not accepted after all does not count.
     assert_eq!(door.challenged(challenge("d1", player("b"))), accept("d1"));
     door.answered("d1", AcceptOutcome::Gone);
     assert_eq!(door.challenged(challenge("d2", player("b"))), accept("d2"));
@@ -510,7 +511,7 @@ fn ratings_are_taken_from_the_games_and_not_from_the_start() {
 }
 
 #[test]
-fn after_a_run_of_losses_a_rated_game_is_asked_for_casual() {
+fn after_a_run_of_losses_only_casual_games_are_offered() {
     let mut door = Door::new(4);
     for n in 0..8 {
         door.state.finished(FinishedGame {
@@ -538,7 +539,7 @@ fn after_a_run_of_losses_a_rated_game_is_asked_for_casual() {
 }
 
 #[test]
-fn the_end_of_the_day_takes_ours_back_and_sends_everybody_off() {
+fn closing_withdraws_the_bots_own_challenge_and_declines_all_others() {
     let mut door = door(1, 0);
     assert!(door.hold("nuke"));
     door.held("o1");
@@ -551,7 +552,7 @@ fn the_end_of_the_day_takes_ours_back_and_sends_everybody_off() {
 }
 
 #[test]
-fn a_pause_ends_and_an_alarm_too() {
+fn a_pause_ends_and_so_does_an_alert() {
     let mut door = Door::new(1);
     for (close, open) in [
         (AccountEvent::Pause, AccountEvent::Resume),

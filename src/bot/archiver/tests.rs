@@ -437,10 +437,7 @@ async fn maintenance_that_panics_is_logged_and_restarted() {
         let mut events = reader.events(9).ok()?.into_iter();
         events.find(|event| event.kind == "archive")
     });
-    assert_eq!(
-        noted.await.text,
-        "archive maintenance panicked; restarting"
-    );
+    assert_eq!(noted.await.text, "archive maintenance panicked; restarting");
     archiver.unwrap().finish().await;
 }
 
