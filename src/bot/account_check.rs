@@ -113,12 +113,12 @@ fn of_account(account: &Account) -> [Finding; 2] {
 pub(super) struct AccountCheck {
     client: Client,
     alarms: Alerts,
-    looked: Option<Instant>,
+    last_check: Option<Instant>,
     next: Instant,
     /// From one check to the next while a problem or doubt lasts.
     pause: Duration,
     minute: Duration,
-    looking: Option<BoxFuture<'static, AccountReport>>,
+    in_progress: Option<BoxFuture<'static, AccountReport>>,
     /// Do not retry calls that the server forbade before this.
     barred_until: Option<Instant>,
 }
@@ -127,28 +127,28 @@ impl AccountCheck {
     /// The caller has just fetched the account, so the first check covers only the token.
     pub(super) fn new(client: Client, alarms: Alerts, account: &Account) -> Self {
         let minute = client.timing().minute;
-        let health = Self {
+        let check = Self {
             client,
             alarms,
-            looked: None,
+            last_check: None,
             next: Instant::now(),
             pause: minute,
             minute,
-            looking: None,
+            in_progress: None,
             barred_until: None,
         };
         for finding in of_account(account) {
-            health.tell(finding);
+            check.tell(finding);
         }
-        health
+        check
     }
 
     /// Completes with the next finished check. Cancellation safe.
     pub(super) async fn look(&mut self) {
         loop {
-            if let Some(looking) = &mut self.looking {
-                let report = looking.await;
-                self.looking = None;
+            if let Some(check) = &mut self.in_progress {
+                let report = check.await;
+                self.in_progress = None;
                 self.conclude(&report);
                 return;
             }
@@ -157,7 +157,9 @@ impl AccountCheck {
                 () = tokio::time::sleep_until(self.next.into()) => false,
             };
             if doubted {
-                let earliest = self.looked.map_or_else(Instant::now, |at| at + self.pause);
+                let earliest = self
+                    .last_check
+                    .map_or_else(Instant::now, |at| at + self.pause);
                 self.next = self.next.min(earliest);
             } else {
                 self.begin();
@@ -167,13 +169,13 @@ impl AccountCheck {
 
     fn begin(&mut self) {
         let client = self.client.clone();
-        let first = self.looked.is_none();
+        let first = self.last_check.is_none();
         let now = Instant::now();
-        let before = self.looked.replace(now);
+        let before = self.last_check.replace(now);
         if before.is_none_or(|before| now - before > self.minute * LONGEST * 2) {
             self.pause = self.minute;
         }
-        self.looking = Some(Box::pin(async move {
+        self.in_progress = Some(Box::pin(async move {
             let token = client.test_token().await;
             let account = if first {
                 None
@@ -324,7 +326,7 @@ mod tests {
             disabled,
             tos_violation,
         };
-        let looked = |account| {
+        let kinds = |account| {
             let report = AccountReport {
                 account: Some(Ok(account)),
                 ..token(PLAY, None)
@@ -335,14 +337,14 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(
-            looked(account(Some("BOT"), true, false)),
+            kinds(account(Some("BOT"), true, false)),
             [AlertKind::Closed]
         );
         assert_eq!(
-            looked(account(Some("BOT"), false, true)),
+            kinds(account(Some("BOT"), false, true)),
             [AlertKind::Marked]
         );
-        assert_eq!(looked(account(None, false, false)), [AlertKind::Closed]);
-        assert_eq!(looked(account(Some("BOT"), false, false)), []);
+        assert_eq!(kinds(account(None, false, false)), [AlertKind::Closed]);
+        assert_eq!(kinds(account(Some("BOT"), false, false)), []);
     }
 }

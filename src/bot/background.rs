@@ -50,14 +50,14 @@ async fn keep_lists(
     mut keeper: ListRefresher,
     mut rules: watch::Receiver<Arc<Settings>>,
     lists: watch::Sender<Arc<PlayerLists>>,
-    mut revival: RestartBackoff,
+    mut backoff: RestartBackoff,
 ) {
     loop {
         let life = AssertUnwindSafe(keeper.run(&mut rules, &lists)).catch_unwind();
         let Err(panic) = life.await else { return };
         let reason = panic_message(panic.as_ref());
         tracing::error!(reason, "list refresher panicked; restarting");
-        revival.wait().await;
+        backoff.wait().await;
     }
 }
 

@@ -180,7 +180,7 @@ async fn keep_door(
     account: &Account,
     drain: &CancellationToken,
 ) -> Result<Box<EventLoop>, BotError> {
-    let mut revival = RestartBackoff::new(event_loop.context.timing.revive);
+    let mut backoff = RestartBackoff::new(event_loop.context.timing.revive);
     loop {
         match AssertUnwindSafe(event_loop.run(drain)).catch_unwind().await {
             Ok(outcome) => return outcome.map(|()| event_loop),
@@ -189,7 +189,7 @@ async fn keep_door(
                 *event_loop = event_loop.anew(lists, account, reason);
             }
         }
-        revival.wait().await;
+        backoff.wait().await;
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) struct AcceptedChallenge {
     /// Whether the challenge was rated when judged.
     pub(super) rated: bool,
     /// Whether the game will take a slot.
-    pub(super) seated: bool,
+    pub(super) takes_slot: bool,
     pub(super) expires: Instant,
     /// How often the accept was sent.
     pub(super) tries: u32,
@@ -57,8 +57,8 @@ impl AcceptedChallenges {
     }
 
     pub(super) fn count(&self, tally: &mut SlotUsage) {
-        let seated = self.0.iter().filter(|accepted| accepted.seated);
-        seated.for_each(|accepted| tally.add(accepted.kind));
+        let with_slot = self.0.iter().filter(|accepted| accepted.takes_slot);
+        with_slot.for_each(|accepted| tally.add(accepted.kind));
     }
 
     /// Accepted challenges of this opponent.

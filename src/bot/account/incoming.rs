@@ -56,7 +56,7 @@ impl AccountState {
         let opponent = challenge.challenger.as_ref().and_then(|p| p.id.as_ref());
         // A correspondence game takes no slot: only a closed bot keeps it out.
         let open = match self.availability(kind) {
-            Availability::Full if !takes_seat(challenge) => Availability::Open,
+            Availability::Full if !takes_slot(challenge) => Availability::Open,
             open => open,
         };
         let standing = ChallengeContext {
@@ -190,7 +190,7 @@ impl AccountState {
             kind,
             rematch_of: challenge.rematch_of.clone(),
             rated: challenge.rated,
-            seated: takes_seat(challenge),
+            takes_slot: takes_slot(challenge),
             expires: now + self.timing.accepted,
             tries: 1,
             again: None,
@@ -318,7 +318,7 @@ impl AcceptedChallenge {
 }
 
 /// Whether the game will take a slot: a correspondence game does not.
-fn takes_seat(challenge: &Challenge) -> bool {
+fn takes_slot(challenge: &Challenge) -> bool {
     !matches!(
         challenge.time_control,
         TimeControl::Correspondence { .. } | TimeControl::Unlimited

@@ -75,11 +75,11 @@ impl AccountState {
             }
             return out;
         };
-        let takes_seat = outgoing
+        let takes_slot = outgoing
             .game
             .as_ref()
             .is_none_or(|game| *game != id.as_game());
-        if begun || !takes_seat {
+        if begun || !takes_slot {
             self.outgoing = None;
         } else {
             outgoing.id = Some(id);

@@ -75,7 +75,7 @@ impl GameOrigin {
     }
 
     /// No known request led to the game.
-    fn nobody(kind: OpponentKind) -> Self {
+    fn unknown(kind: OpponentKind) -> Self {
         Self {
             kind,
             origin: None,
@@ -129,7 +129,7 @@ impl AccountState {
             self.call_off(game, now, out);
             return;
         } else {
-            GameOrigin::nobody(title)
+            GameOrigin::unknown(title)
         };
         self.play(game, &asked, now, out);
     }
@@ -175,10 +175,10 @@ impl AccountState {
     fn has_no_seat_for(&self, game: &GameInfo, now: Instant) -> bool {
         let kind = OpponentKind::of(Some(&game.opponent));
         let can_be_called_off = !game.has_moved && !is_arena(game);
-        let takes_seat = !is_parked(game);
+        let takes_slot = !is_parked(game);
         self.excess.has_settled(now)
             && can_be_called_off
-            && takes_seat
+            && takes_slot
             && !self.excess.tried.contains(&game.id)
             && self.plan().room(kind, self.tally()) == 0
     }
@@ -207,14 +207,14 @@ impl AccountState {
             return;
         };
         if !matches!(answer, CallOutcome::Done | CallOutcome::Gone) {
-            let asked = GameOrigin::nobody(OpponentKind::of(Some(&game.opponent)));
+            let asked = GameOrigin::unknown(OpponentKind::of(Some(&game.opponent)));
             self.play(game, &asked, now, out);
         }
     }
 
     pub(super) fn tick_surplus(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
         for game in self.excess.overdue(now) {
-            let asked = GameOrigin::nobody(OpponentKind::of(Some(&game.opponent)));
+            let asked = GameOrigin::unknown(OpponentKind::of(Some(&game.opponent)));
             self.play(Box::new(game), &asked, now, out);
         }
     }

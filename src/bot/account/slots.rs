@@ -105,8 +105,8 @@ impl ActiveGames {
     }
 
     pub(super) fn count(&self, tally: &mut SlotUsage) {
-        let seated = self.0.values().filter(|game| !game.still);
-        seated.for_each(|game| tally.add(game.kind));
+        let with_slot = self.0.values().filter(|game| !game.still);
+        with_slot.for_each(|game| tally.add(game.kind));
     }
 
     /// Games with this opponent.

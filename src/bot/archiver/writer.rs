@@ -61,7 +61,7 @@ impl ArchiveWriter {
 
     /// Restarts as often as needed. When told to stop, tries once more.
     async fn outlive<F: Future<Output = ()>>(&self, mut live: impl FnMut() -> F) {
-        let mut revival = RestartBackoff::new(FIRST_PAUSE.min(self.retry));
+        let mut backoff = RestartBackoff::new(FIRST_PAUSE.min(self.retry));
         loop {
             let last = self.stop.is_cancelled();
             let Err(panic) = AssertUnwindSafe(live()).catch_unwind().await else {
@@ -77,7 +77,7 @@ impl ArchiveWriter {
             self.event_log.set_trouble(Some(fault(&reason)));
             tokio::select! {
                 () = self.stop.cancelled() => {}
-                () = revival.wait() => {}
+                () = backoff.wait() => {}
             }
         }
     }

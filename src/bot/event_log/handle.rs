@@ -49,10 +49,10 @@ impl EventLog {
     /// Running games, each with its clocks and its running search.
     pub fn running(&self) -> Vec<LiveGame> {
         let state = self.state();
-        let (mut games, desks) = (state.running(), state.desks());
+        let (mut games, search_slots) = (state.running(), state.search_slots());
         drop(state);
         for game in &mut games {
-            let slot = desks.iter().find(|(id, _)| *id == game.record.id);
+            let slot = search_slots.iter().find(|(id, _)| *id == game.record.id);
             // Search results of moves made since are in their records.
             let made = game.record.moves.len();
             let thinking = slot.and_then(|(_, slot)| slot.read());

@@ -75,7 +75,7 @@ struct LoggedGame {
     revision: u64,
     clocks: Clocks,
     slot: SearchInfoSlot,
-    seated: bool,
+    has_task: bool,
 }
 
 /// The data behind the lock.
@@ -137,8 +137,8 @@ impl LogState {
         let revision = self.next();
         let known = self.known.remove(&header.id);
         let origin = self.origin(&header);
-        let page = self.page(&header.id, known.as_ref(), now);
-        let record = Arc::make_mut(&mut page.record);
+        let entry = self.entry(&header.id, known.as_ref(), now);
+        let record = Arc::make_mut(&mut entry.record);
         let old = std::mem::replace(record, header);
         record.us = Some(us);
         record.joined = old.joined;
@@ -155,15 +155,15 @@ impl LogState {
         record.moves = old.moves;
         record_builder::follow(record, game, known.as_ref());
         record_builder::clocks(record, state, now);
-        page.clocks = clocks(state, now);
-        page.slot = slot.clone();
-        page.seated = true;
-        page.revision = revision;
+        entry.clocks = clocks(state, now);
+        entry.slot = slot.clone();
+        entry.has_task = true;
+        entry.revision = revision;
     }
 
     /// The entry of a game, created if missing; an ended game is reopened.
-    fn page(&mut self, id: &str, known: Option<&GameRecord>, now: Millis) -> &mut LoggedGame {
-        let back = self.ended.iter().position(|page| page.record.id == id);
+    fn entry(&mut self, id: &str, known: Option<&GameRecord>, now: Millis) -> &mut LoggedGame {
+        let back = self.ended.iter().position(|entry| entry.record.id == id);
         let back = back.and_then(|place| self.ended.remove(place));
         self.games.entry(id.to_owned()).or_insert_with(|| {
             back.unwrap_or_else(|| LoggedGame {
@@ -174,7 +174,7 @@ impl LogState {
                 revision: 0,
                 clocks: Clocks::default(),
                 slot: SearchInfoSlot::default(),
-                seated: true,
+                has_task: true,
             })
         })
     }
@@ -194,24 +194,24 @@ impl LogState {
 
     pub(super) fn moved(&mut self, id: &str, moved: &MovePlayed, note: MoveNote, now: Millis) {
         let revision = self.next();
-        if let Some(page) = self.games.get_mut(id)
-            && record_builder::add(Arc::make_mut(&mut page.record), moved, note, now)
+        if let Some(entry) = self.games.get_mut(id)
+            && record_builder::add(Arc::make_mut(&mut entry.record), moved, note, now)
         {
-            page.revision = revision;
+            entry.revision = revision;
         }
     }
 
     /// Records a game state: clocks, and moves taken back or missed.
     pub(super) fn stated(&mut self, id: &str, game: &Game, state: &GameState, now: Millis) {
         let revision = self.next();
-        let Some(page) = self.games.get_mut(id) else {
+        let Some(entry) = self.games.get_mut(id) else {
             return;
         };
-        page.clocks = clocks(state, now);
-        if !record_builder::is_level(&page.record, game)
-            && record_builder::follow(Arc::make_mut(&mut page.record), game, None)
+        entry.clocks = clocks(state, now);
+        if !record_builder::is_level(&entry.record, game)
+            && record_builder::follow(Arc::make_mut(&mut entry.record), game, None)
         {
-            page.revision = revision;
+            entry.revision = revision;
         }
     }
 
@@ -222,25 +222,27 @@ impl LogState {
         let Some(status) = ending.status else {
             return self.leave(id);
         };
-        let Some(mut page) = self.games.remove(id) else {
+        let Some(mut entry) = self.games.remove(id) else {
             return;
         };
-        let record = Arc::make_mut(&mut page.record);
+        let record = Arc::make_mut(&mut entry.record);
         record.ending = Some(EndingRecord {
             status,
             winner: ending.winner,
             at: now,
         });
-        page.revision = revision;
-        self.end(page);
+        entry.revision = revision;
+        self.end(entry);
     }
 
     /// Records a game that ended unseen. Known details of its moves stay.
     pub(super) fn missed(&mut self, mut record: GameRecord, game: &Game) {
         let revision = self.next();
         let known = self.known.remove(&record.id);
-        let page = self.games.remove(&record.id);
-        let old = page.map(|page| Arc::unwrap_or_clone(page.record)).or(known);
+        let entry = self.games.remove(&record.id);
+        let old = entry
+            .map(|entry| Arc::unwrap_or_clone(entry.record))
+            .or(known);
         if let Some(mut old) = old {
             record_builder::follow(&mut old, game, None);
             old.ending = record.ending.take();
@@ -255,14 +257,14 @@ impl LogState {
             revision,
             clocks: Clocks::default(),
             slot: SearchInfoSlot::default(),
-            seated: false,
+            has_task: false,
         });
     }
 
-    fn end(&mut self, mut page: LoggedGame) {
-        page.slot.done();
-        page.seated = false;
-        self.ended.push_back(page);
+    fn end(&mut self, mut entry: LoggedGame) {
+        entry.slot.done();
+        entry.has_task = false;
+        self.ended.push_back(entry);
         self.forget();
     }
 
@@ -270,7 +272,7 @@ impl LogState {
     fn forget(&mut self) {
         let most = if self.archived { MOST_WAITING } else { RECENT };
         while self.ended.len() > RECENT {
-            let oldest = self.ended.front().map_or(0, |page| page.revision);
+            let oldest = self.ended.front().map_or(0, |entry| entry.revision);
             let unsafe_yet = self.archived && oldest > self.settled;
             if unsafe_yet && self.ended.len() <= most {
                 break;
@@ -285,27 +287,27 @@ impl LogState {
     pub(super) fn rated(&mut self, id: &str, ours: i32, theirs: Option<i32>) {
         let revision = self.next();
         let ended = self.ended.iter_mut().rev();
-        let page = self.games.get_mut(id).or_else(|| {
+        let entry = self.games.get_mut(id).or_else(|| {
             let mut ended = ended;
-            ended.find(|page| page.record.id == id)
+            ended.find(|entry| entry.record.id == id)
         });
-        let Some(page) = page else { return };
-        if let Some(us) = page.record.us {
-            let record = Arc::make_mut(&mut page.record);
+        let Some(entry) = entry else { return };
+        if let Some(us) = entry.record.us {
+            let record = Arc::make_mut(&mut entry.record);
             record.player_mut(us).rating_diff = Some(ours);
             let opponent = record.player_mut(us.other());
             opponent.rating_diff = theirs.or(opponent.rating_diff);
-            page.revision = revision;
+            entry.revision = revision;
         }
     }
 
     /// The game task ended; another may start later.
     pub(super) fn leave(&mut self, id: &str) {
-        if let Some(page) = self.games.get_mut(id) {
-            page.seated = false;
-            page.slot.done();
+        if let Some(entry) = self.games.get_mut(id) {
+            entry.has_task = false;
+            entry.slot.done();
         }
-        let away = self.games.iter().filter(|(_, page)| !page.seated);
+        let away = self.games.iter().filter(|(_, entry)| !entry.has_task);
         let (count, oldest) = (away.clone().count(), away.min_by_key(|(_, it)| it.revision));
         if count > MOST_AWAY
             && let Some(oldest) = oldest.map(|(id, _)| id.clone())
@@ -316,40 +318,40 @@ impl LogState {
 
     /// Games with a task, oldest start first.
     pub(super) fn running(&self) -> Vec<LiveGame> {
-        let seated = self.games.values().filter(|page| page.seated);
-        let mut games: Vec<LiveGame> = seated.map(live).collect();
+        let running = self.games.values().filter(|entry| entry.has_task);
+        let mut games: Vec<LiveGame> = running.map(live).collect();
         games.sort_by_key(|game| game.record.began());
         games
     }
 
     /// The search info slots of these games: read them without the lock.
-    pub(super) fn desks(&self) -> Vec<(String, SearchInfoSlot)> {
-        let seated = self.games.iter().filter(|(_, page)| page.seated);
-        seated
-            .map(|(id, page)| (id.clone(), page.slot.clone()))
+    pub(super) fn search_slots(&self) -> Vec<(String, SearchInfoSlot)> {
+        let running = self.games.iter().filter(|(_, entry)| entry.has_task);
+        has_task
+            .map(|(id, entry)| (id.clone(), entry.slot.clone()))
             .collect()
     }
 
     /// Ended games in memory, the latest first.
     pub(super) fn recent(&self) -> Vec<Arc<GameRecord>> {
         let ended = self.ended.iter().rev();
-        ended.map(|page| Arc::clone(&page.record)).collect()
+        ended.map(|entry| Arc::clone(&entry.record)).collect()
     }
 
     /// A running or recently ended game.
     pub(super) fn game(&self, id: &str) -> Option<Arc<GameRecord>> {
-        let ended = || self.ended.iter().find(|page| page.record.id == id);
-        let page = self.games.get(id).or_else(ended)?;
-        Some(Arc::clone(&page.record))
+        let ended = || self.ended.iter().find(|entry| entry.record.id == id);
+        let entry = self.games.get(id).or_else(ended)?;
+        Some(Arc::clone(&entry.record))
     }
 
     /// Changes after a version.
     pub(super) fn since(&self, version: u64) -> Changes {
-        let pages = self.games.values().chain(self.ended.iter());
-        let changed = pages.filter(|page| page.revision > version);
+        let entries = self.games.values().chain(self.ended.iter());
+        let changed = entries.filter(|entry| entry.revision > version);
         Changes {
             version: self.version,
-            games: changed.map(|page| Arc::clone(&page.record)).collect(),
+            games: changed.map(|entry| Arc::clone(&entry.record)).collect(),
             challenges: self.challenges.since(version),
             events: self.events.since(version),
             lost: self.lost + self.challenges.lost() + self.events.lost(),
@@ -369,10 +371,10 @@ fn whole<S: Serializer>(record: &Arc<GameRecord>, serializer: S) -> Result<S::Ok
     record.serialize(serializer)
 }
 
-fn live(page: &LoggedGame) -> LiveGame {
+fn live(entry: &LoggedGame) -> LiveGame {
     LiveGame {
-        record: Arc::clone(&page.record),
-        clocks: page.clocks,
+        record: Arc::clone(&entry.record),
+        clocks: entry.clocks,
         thinking: None,
     }
 }

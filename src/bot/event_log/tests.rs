@@ -203,7 +203,7 @@ fn moves_taken_back_are_removed_and_missed_moves_added() {
         "still known"
     );
     assert_eq!(game.moves[2].clock, Some(180_000));
-    assert_eq!(game.moves[1].clock, None, "nobody saw it");
+    assert_eq!(game.moves[1].clock, None, "it was not seen live");
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn a_game_that_ended_unseen_keeps_its_recorded_moves() {
     event_log.over(&ending(None));
     assert!(
         event_log.game(ID).unwrap().ending.is_none(),
-        "nobody saw it"
+        "it was not seen live"
     );
     let player = |name: &str, diff| Player {
         id: Some(UserId::new(name)),
@@ -362,7 +362,7 @@ fn a_challenge_keeps_its_decision_and_names_its_game() {
         from: OpponentKind::Human,
         challenger: "Other".to_owned(),
         rule: None,
-        why: "no seat".to_owned(),
+        why: "no free slot".to_owned(),
     };
     let gone = EventLog::default();
     gone.challenged(&ours, &me);
@@ -379,13 +379,16 @@ fn a_challenge_keeps_its_decision_and_names_its_game() {
     let why = |text: &str| Some(text.to_owned());
     assert_eq!(
         told(&event_log),
-        (ChallengeVerdict::Failed, why("no seat; too many waited")),
+        (
+            ChallengeVerdict::Failed,
+            why("no free slot; too many waited")
+        ),
         "a challenger that got no decline is not recorded as declined"
     );
     event_log.declined(&refusal);
     assert_eq!(
         told(&event_log),
-        (ChallengeVerdict::Declined, why("no seat"))
+        (ChallengeVerdict::Declined, why("no free slot"))
     );
     event_log.unsent(&refusal, "again");
     assert_eq!(

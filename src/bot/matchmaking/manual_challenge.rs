@@ -41,7 +41,7 @@ pub enum ManualChallengeError {
     TooMany,
     /// There is no last opponent.
     #[error("no opponent has been challenged yet")]
-    Nobody,
+    NoOpponent,
     /// The bot accepts nothing new.
     #[error("the bot accepts no new games")]
     Closed,

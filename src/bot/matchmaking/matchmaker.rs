@@ -145,7 +145,7 @@ impl Matchmaker {
         let last = self
             .last
             .as_ref()
-            .ok_or(ManualChallengeError::Nobody)?
+            .ok_or(ManualChallengeError::NoOpponent)?
             .turned();
         let user = last.to.clone();
         self.order(ManualChallenge {

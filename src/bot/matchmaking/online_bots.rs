@@ -199,8 +199,8 @@ mod tests {
     #[test]
     fn closed_and_flagged_accounts_and_the_bots_own_are_never_challenged() {
         let names = order(&Profile::default(), Prefer::Nearest, 0);
-        for nobody in ["me", "closed", "marked"] {
-            assert!(!names.iter().any(|name| name == nobody), "{names:?}");
+        for excluded in ["me", "closed", "marked"] {
+            assert!(!names.iter().any(|name| name == excluded), "{names:?}");
         }
         assert!(names.contains(&"fresh".to_owned()), "1500 is within 600");
     }

@@ -32,14 +32,14 @@ fn user(name: &str) -> UserId {
 }
 
 /// Avoids no one and allows everything, unless set otherwise.
-struct Town {
+struct TestDirectory {
     state: BotState,
     avoided: Vec<&'static str>,
     unrated: Vec<&'static str>,
     barred: Option<(Timestamp, Denied)>,
 }
 
-impl Directory for Town {
+impl Directory for TestDirectory {
     fn rests(&self, key: &str) -> bool {
         self.state.resting(key).is_some()
     }
@@ -69,7 +69,7 @@ struct World {
     matchmaker: Matchmaker,
     begun: Instant,
     passed: Duration,
-    town: Town,
+    directory: TestDirectory,
     spare: usize,
     games: usize,
     held: bool,
@@ -91,7 +91,7 @@ impl World {
             matchmaker: Matchmaker::new(me(), Arc::new(rules), 7, begun),
             begun,
             passed: Duration::ZERO,
-            town: Town {
+            directory: TestDirectory {
                 state,
                 avoided: Vec::new(),
                 unrated: Vec::new(),
@@ -123,7 +123,7 @@ impl World {
             spare: self.spare,
             games: self.games,
             held: self.held,
-            directory: &self.town,
+            directory: &self.directory,
         };
         let mut effects = self.matchmaker.handle(received, &around);
         for effect in &effects {
@@ -133,13 +133,13 @@ impl World {
                 MatchmakingEffect::Rest(rest) => {
                     self.rests_kept += 1;
                     let reason = Some(rest.reason);
-                    self.town
+                    self.directory
                         .state
                         .cool(&rest.key, rest.first, rest.most, reason);
                 }
                 MatchmakingEffect::Forgive(user, _) => {
                     for key in all_keys(user) {
-                        self.town.state.clear_cooldown(&key);
+                        self.directory.state.clear_cooldown(&key);
                     }
                 }
                 _ => {}
@@ -325,8 +325,8 @@ fn no_bot_that_is_away_avoided_or_not_to_be_rated_is_challenged() {
     world.offline = vec!["near"];
     assert_eq!(world.next_offer().to, user("far"));
     let mut world = World::enabled();
-    world.town.avoided = vec!["near"];
-    world.town.unrated = vec!["far"];
+    world.directory.avoided = vec!["near"];
+    world.directory.unrated = vec!["far"];
     assert_eq!(world.next_offer().to, user("weak"));
 }
 
@@ -529,7 +529,7 @@ fn limits_are_waited_for_and_reported_to_the_quota() {
     assert!(!world.offers_within(MINUTE * 59));
     let offer = world.next_offer();
     // The bot state has recorded whose daily limit is spent.
-    world.town.avoided = vec!["near", "far"];
+    world.directory.avoided = vec!["near", "far"];
     let spent = MatchmakingEvent::NotCreated(NotCreated::DaySpent);
     assert_eq!(world.handle(spent), [MatchmakingEffect::Release]);
     assert_eq!(
@@ -537,8 +537,8 @@ fn limits_are_waited_for_and_reported_to_the_quota() {
         (user("near"), user("weak"))
     );
     world.handle(MatchmakingEvent::NotCreated(NotCreated::NoSeat));
-    world.town.avoided.clear();
-    world.town.barred = Some((START + world.passed + hour, Denied::Credits));
+    world.directory.avoided.clear();
+    world.directory.barred = Some((START + world.passed + hour, Denied::Credits));
     assert!(!world.offers_within(hour));
 }
 

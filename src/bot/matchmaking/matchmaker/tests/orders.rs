@@ -68,7 +68,7 @@ fn a_manual_challenge_that_fails_says_why_and_one_without_a_slot_waits() {
     );
     assert_eq!(world.handle(seen(false)).len(), 1);
     let later = START + world.passed + MINUTE * 60;
-    world.town.barred = Some((later, Denied::BotGames));
+    world.directory.barred = Some((later, Denied::BotGames));
     world.matchmaker.order(order()).unwrap();
     assert_eq!(world.matchmaker.describe(), "waiting to challenge someone");
     assert_eq!(
@@ -77,7 +77,7 @@ fn a_manual_challenge_that_fails_says_why_and_one_without_a_slot_waits() {
     );
     let spent = unasked("daily limit of bot games reached");
     assert_eq!(world.handle(seen(true)), [spent]);
-    world.town.barred = Some((later, Denied::Pace));
+    world.directory.barred = Some((later, Denied::Pace));
     world.matchmaker.order(order()).unwrap();
     assert_eq!(
         world.pass(MINUTE),
@@ -93,7 +93,7 @@ fn a_manual_challenge_that_fails_says_why_and_one_without_a_slot_waits() {
         world.handle(MatchmakingEvent::NotCreated(refused)),
         [said, MatchmakingEffect::Release]
     );
-    world.town.barred = None;
+    world.directory.barred = None;
     world.matchmaker.order(order()).unwrap();
     let dropped = unasked("no new games accepted");
     assert_eq!(world.matchmaker.set_open(false), [dropped]);
