@@ -15,7 +15,7 @@ use megaton::store::Store;
 use crate::desk::ME;
 
 /// An account state with its own clock.
-pub(crate) struct Door {
+pub(crate) struct Fixture {
     pub(crate) account: AccountState,
     pub(crate) state: BotState,
     /// How far the calendar has advanced.
@@ -23,7 +23,7 @@ pub(crate) struct Door {
     pub(crate) now: Instant,
 }
 
-impl Door {
+impl Fixture {
     pub(crate) fn new(seats: usize) -> Self {
         Self::with(|settings| settings.challenge.concurrency = seats)
     }
