@@ -16,7 +16,7 @@ use crate::lichess::{ChallengeId, Client, EndpointClass, Error, GameId, UserId};
 
 /// Concurrent calls that hold a slot; the rate limiter delays them further.
 const URGENT_AT_ONCE: usize = 8;
-/// Concurrent declines.
+/// Maximum number of concurrent declines.
 const REFUSALS_AT_ONCE: usize = 2;
 /// Queued declines. Beyond that the oldest is dropped, a bot's first: its challenge lapses.
 const MOST_REFUSALS: usize = 256;
@@ -53,7 +53,6 @@ impl ApiQueue {
         }
     }
 
-    /// Enqueues a call.
     pub(super) fn take(&mut self, effect: AccountEffect) {
         if let Some(dropped) = self.line.push(effect) {
             tracing::warn!(challenge = %dropped.id, "decline queue full: one decline dropped");

@@ -19,7 +19,6 @@ const MOST_WAITING: usize = 16;
 /// A command to the bot.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Report the status.
     Status,
     /// Accept no new games; continue with games in progress.
     Pause,
@@ -37,7 +36,6 @@ pub enum Command {
     Resign(GameId),
     /// Decline everything from this account from now on.
     Block(String),
-    /// Remove the block.
     Unblock(String),
     /// Turn matchmaking on or off.
     Matchmaking(bool),
@@ -59,7 +57,6 @@ pub struct ChallengeSpec {
     pub color: Option<ColorWish>,
 }
 
-/// The bot's reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     /// Done or in progress, in words.

@@ -50,7 +50,7 @@ pub enum BotEvent {
         game: GameId,
         opponent: String,
         us: Option<Side>,
-        /// Moves already made.
+        /// Number of moves already made.
         ply: usize,
     },
     /// The server confirmed a move.

@@ -56,9 +56,9 @@ pub struct Pause {
 /// Results of a finished game.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GuardUpdate {
-    /// Rows to store.
+    /// Rows for the caller to store.
     pub changes: Vec<Change>,
-    /// New pauses.
+    /// Pauses that begin with this game.
     pub pause: Vec<Pause>,
 }
 
@@ -109,7 +109,6 @@ impl RatingGuard {
             .find(|rest| rest.span.holds(now))
     }
 
-    /// All current pauses.
     pub fn rests(&self, now: Timestamp) -> Vec<(GuardScope, RatedPause)> {
         let resting = self.rows.values().filter_map(|row| {
             let rest = row.rest.clone().filter(|rest| rest.span.holds(now))?;
@@ -196,7 +195,6 @@ impl RatingGuard {
         true
     }
 
-    /// Counts consecutive losses.
     fn count(
         &mut self,
         scope: GuardScope,

@@ -27,7 +27,6 @@ use crate::lichess::{Account, Client, Error};
 /// Dependencies of the bot.
 #[derive(Clone, Debug)]
 pub struct BotOptions {
-    /// The API client.
     pub client: Client,
     pub pool: Pool,
     pub settings: Settings,

@@ -15,7 +15,6 @@ pub struct Settings {
     pub limits: config::Limits,
     /// Games that the bot looks for itself.
     pub matchmaking: config::Matchmaking,
-    /// Tournaments to join.
     pub arena: config::Arena,
     /// Time reserved for the way to the server.
     pub clock: config::Clock,
@@ -26,10 +25,8 @@ pub struct Settings {
     /// Draws to accept and offer.
     pub draw: config::Draw,
     pub resign: config::Resign,
-    /// Takebacks to grant.
     pub takeback: config::Takeback,
     pub chat: config::Chat,
-    /// Opening variety.
     pub variety: config::Variety,
     /// When to pause rated games.
     pub guard: config::Guard,

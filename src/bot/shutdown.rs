@@ -10,17 +10,16 @@ use crate::lichess::GameId;
 /// State of the shutdown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ShutdownState {
-    /// Not requested.
     #[default]
     No,
     /// Plays on until then; without a limit, to the end of every game.
     Draining {
-        /// The drain limit.
+        /// When draining must end.
         until: Option<Instant>,
     },
     /// Aborting games; ends afterwards, whatever the outcome.
     CallingOff {
-        /// The abort limit.
+        /// When to stop waiting for the aborts.
         until: Instant,
     },
 }
@@ -28,7 +27,6 @@ pub(super) enum ShutdownState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ShutdownStep {
     Wait,
-    /// Abort these games.
     CallOff(Vec<GameId>),
     /// End; leave running games on the server.
     End,

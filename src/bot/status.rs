@@ -36,7 +36,6 @@ pub struct Status {
     pub arenas: Vec<String>,
     /// Learned move overhead in milliseconds.
     pub overhead: Option<u64>,
-    /// Active alerts.
     pub alarms: Vec<AlertStatus>,
     /// Accounts blocked by command.
     pub blocked: Vec<String>,
@@ -85,7 +84,7 @@ pub struct EventStreamStatus {
     pub open: bool,
     /// Milliseconds since the last line, blank lines included.
     pub heard_ago: Option<u64>,
-    /// Number of disconnects.
+    /// How often it disconnected.
     pub lost: u64,
     /// Openings and attempts in the last ten minutes.
     pub openings: usize,
@@ -100,7 +99,7 @@ pub struct GameStreamStatus {
     pub since: u64,
     /// Milliseconds since the last line, blank lines included.
     pub heard_ago: Option<u64>,
-    /// Number of reopenings.
+    /// How often it was reopened.
     pub reopened: u64,
 }
 
@@ -202,9 +201,9 @@ impl SourcesStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TableFiles {
-    /// WDL files.
+    /// Number of WDL files.
     pub outcomes: usize,
-    /// DTZ files.
+    /// Number of DTZ files.
     pub distances: usize,
     /// Pieces of the largest, kings included.
     pub most_men: usize,

@@ -24,7 +24,7 @@ pub enum AccountEvent {
     Event(Event),
     /// Incoming challenges that await an answer.
     Waiting(Vec<Challenge>),
-    /// The running games.
+    /// The server's list of running games.
     Running(Vec<GameInfo>),
     /// The list of running games could not be fetched.
     NoList,
@@ -59,7 +59,6 @@ pub enum AccountEvent {
     },
     /// New settings; accepted challenges stay accepted.
     Settings(Arc<Settings>),
-    /// New player lists.
     Lists(Arc<PlayerLists>),
     /// The bot's atomic rating.
     Rating(i32),
@@ -70,7 +69,7 @@ pub enum AccountEvent {
     Alarm(bool),
     /// Accept nothing new for good.
     Drain,
-    /// [`super::AccountState::next_timeout`] has passed.
+    /// The time of [`super::AccountState::next_timeout`] has passed.
     Tick,
 }
 

@@ -28,7 +28,6 @@ impl OpponentKind {
     }
 }
 
-/// Slots as configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SlotLimits {
     pub(super) all: usize,

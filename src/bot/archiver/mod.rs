@@ -50,7 +50,6 @@ const REVIVE: Duration = Duration::from_secs(60);
 /// Settings and timing of the archive.
 #[derive(Clone, Debug)]
 pub struct ArchiveRules {
-    /// The operator's settings.
     pub settings: config::Archive,
     /// When to review games.
     pub review: AnalysisRules,

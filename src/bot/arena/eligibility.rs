@@ -14,9 +14,7 @@ const DAY: u64 = 24 * 3600;
 /// Account facts that an arena may require.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Eligibility {
-    /// The atomic rating.
     pub rating: Option<i32>,
-    /// Atomic games played.
     pub games: u32,
     /// Account age in days.
     pub age: Option<u32>,
@@ -40,7 +38,6 @@ impl Eligibility {
 /// Why the bot does not join an arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Ineligible {
-    /// Another variant.
     #[error("it is not atomic")]
     Variant,
     /// Bots are not admitted.

@@ -22,7 +22,6 @@ pub enum JoinOutcome {
 #[derive(Clone, Debug)]
 pub enum ArenaEvent {
     Tick,
-    /// The current tournaments.
     Listed(Vec<Arena>),
     /// The list could not be fetched; such calls pause for this long.
     NotListed(Option<Duration>),
@@ -45,7 +44,6 @@ pub enum ArenaEvent {
 pub enum ArenaEffect {
     /// Fetch the current tournaments.
     List,
-    /// Fetch this arena.
     Show(String),
     /// Join it, or repeat the join to stay available for pairing.
     Join(String, JoinOptions),

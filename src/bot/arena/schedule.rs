@@ -29,7 +29,7 @@ const REFUSED_WAIT: u32 = 60;
 const MOST_REFUSALS: u32 = 3;
 /// Seconds without joins after a ban.
 const BAN: u32 = 3600;
-/// Maximum planned arenas.
+/// Maximum number of planned arenas.
 const MOST_AHEAD: usize = 32;
 
 /// Origin of a planned arena.
@@ -45,7 +45,6 @@ enum ArenaRequest {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ArenaState {
-    /// Not fetched yet.
     Unknown,
     /// To be joined shortly before it begins.
     Ahead,
@@ -62,7 +61,7 @@ struct PlannedArena {
     ends: Option<Instant>,
     /// The next join, unless a game of it runs.
     next: Instant,
-    /// The next fetch.
+    /// When to fetch it next.
     look: Instant,
     joined: Option<Instant>,
     games: BTreeSet<GameId>,

@@ -25,7 +25,6 @@ pub(super) enum LookupOutcome {
     /// The finished game, or one that the bot does not play in.
     Settled,
     Running,
-    /// No such game.
     Nothing,
     /// No intelligible answer, with the advised wait, if any.
     Failed(Option<Duration>),

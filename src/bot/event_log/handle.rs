@@ -44,7 +44,6 @@ impl fmt::Debug for EventLog {
     }
 }
 
-/// For readers.
 impl EventLog {
     /// Running games, each with its clocks and its running search.
     pub fn running(&self) -> Vec<LiveGame> {
@@ -157,7 +156,6 @@ impl EventLog {
     }
 }
 
-/// For writers.
 impl EventLog {
     /// A game stream opened.
     pub(in crate::bot) fn opened(

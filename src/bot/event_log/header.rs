@@ -156,7 +156,7 @@ pub(in crate::bot) fn millis(time: Duration) -> Millis {
     Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX)
 }
 
-/// Milliseconds since 1970.
+/// Milliseconds since the Unix epoch.
 pub(in crate::bot) fn epoch(time: SystemTime) -> Millis {
     time.duration_since(UNIX_EPOCH).map_or(0, millis)
 }

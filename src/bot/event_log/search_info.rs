@@ -16,7 +16,6 @@ use crate::rules::{Game, Position};
 /// Moves of a line to show.
 const LINE: usize = 16;
 
-/// A running search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SearchInfo {
     /// Moves made before the searched position.
@@ -30,7 +29,7 @@ pub struct SearchInfo {
     /// The score from the bot's side.
     pub score: ScoreRecord,
     pub nodes: u64,
-    /// Nodes per second.
+    /// Speed in nodes per second.
     pub nps: u64,
     pub time: Millis,
     /// Fill of the transposition table in permille.

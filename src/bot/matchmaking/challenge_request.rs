@@ -19,10 +19,8 @@ pub enum Initiator {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChallengeRequest {
     pub to: UserId,
-    /// The opponent's kind.
     pub target: ChallengeTarget,
     pub profile: Profile,
-    /// The bot's colour.
     pub color: ColorChoice,
     pub origin: Initiator,
 }

@@ -33,7 +33,6 @@ pub struct Cooldown {
     pub key: String,
     /// Its first length; doubled with each repetition.
     pub first: Duration,
-    /// Its maximum length.
     pub most: Duration,
     pub reason: &'static str,
 }

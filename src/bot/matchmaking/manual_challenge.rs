@@ -16,10 +16,8 @@ pub(super) const MOST_ORDERS: usize = 8;
 /// A challenge that the operator requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManualChallenge {
-    /// The opponent.
     pub user: UserId,
     pub profile: Profile,
-    /// The bot's colour.
     pub color: ColorChoice,
 }
 
