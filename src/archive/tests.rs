@@ -310,7 +310,7 @@ fn a_file_that_cannot_be_used_is_named_and_left_as_it_is() {
         ArchiveReader::open(&path).unwrap_err(),
     ] {
         assert!(matches!(error, ArchiveError::Damaged { .. }), "{error}");
-        assert!(error.to_string().contains("put a backup back"), "{error}");
+        assert!(error.to_string().contains("restore a backup"), "{error}");
     }
     assert_eq!(fs::read(&path).unwrap(), before);
     // Of another program.
@@ -440,10 +440,7 @@ fn a_backup_is_whole_and_replaces_nothing() {
     );
     assert!(Database::open(&to, 1).is_ok());
     let error = reader.backup(&to).unwrap_err();
-    assert!(
-        error.to_string().contains("there is such a file"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("exists already"), "{error}");
     assert!(!folder.path().join("copy.db.partial").exists());
     assert!(reader.backup(&folder.path().join("no/copy.db")).is_err());
 }

@@ -110,9 +110,9 @@ mod tests {
             ),
             (
                 busy,
-                "out of order (status 503: deploying); `megaton run` would wait",
+                "failing (status 503: deploying); `megaton run` would wait",
             ),
-            (limited, "leave it alone for 90 s"),
+            (limited, "wait 90 s before trying again"),
             (
                 Error::Refused {
                     status: 401,
@@ -125,7 +125,7 @@ mod tests {
                     status: 403,
                     body: body(),
                 },
-                "does not let this token",
+                "denies access to this token",
             ),
             (Error::Gone { body: body() }, "is [lichess] url right?"),
             (

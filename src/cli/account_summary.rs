@@ -275,9 +275,9 @@ mod tests {
         assert_eq!(
             accepts(&config),
             [
-                "rated and casual atomic against bots and humans; 0 to 1800 s on the clock, \
-                 0 to 60 s added a move",
-                "up to 4 at a time"
+                "rated and casual atomic against bots and humans; initial time 0 to 1800 s, \
+                 increment 0 to 60 s",
+                "up to 4 games at a time"
             ]
         );
         config.bots.casual = false;
@@ -337,8 +337,8 @@ mod tests {
             ..token_with(&["bot:play", "challenge:read", "challenge:write"])
         };
         let last = |info: &TokenInfo| token(info, &[], now).pop().unwrap();
-        assert_eq!(last(&ending(300 * 86_400)), "ends in 300 days");
-        assert!(last(&ending(86_400)).starts_with("WARNING: ends in a day"));
+        assert_eq!(last(&ending(300 * 86_400)), "expires in 300 days");
+        assert!(last(&ending(86_400)).starts_with("WARNING: expires in a day"));
         assert_eq!(
             token(&ending(9), &[], now + Duration::from_secs(60))
                 .pop()
@@ -351,7 +351,7 @@ mod tests {
     fn a_scope_that_the_config_asks_for_is_missed() {
         let wanted = [("tournament:write", "to join arenas")];
         let said = token(&token_with(&["bot:play"]), &wanted, SystemTime::UNIX_EPOCH);
-        let missed = "WARNING: lacks tournament:write, which is wanted to join arenas";
+        let missed = "WARNING: lacks tournament:write, needed to join arenas";
         assert!(said.iter().any(|line| line == missed), "{said:?}");
         let good = token_with(&["bot:play", "tournament:write"]);
         let said = token(&good, &wanted, SystemTime::UNIX_EPOCH);
@@ -375,7 +375,7 @@ mod tests {
         let classical = Evaluator::classical();
         assert_eq!(
             engine(&settings, &classical),
-            "256 MB table, 3 cores, evaluation classical"
+            "256 MB hash, 3 cores, evaluation classical"
         );
         settings.nodes = std::num::NonZeroU64::new(9);
         assert!(engine(&settings, &classical).ends_with("each move limited to 9 nodes, for tests"));

@@ -248,15 +248,18 @@ mod tests {
     fn what_is_no_challenge_is_said_in_words() {
         let rows = [
             ("", "empty"),
-            ("{\"id\":", "no JSON: EOF while parsing a value at line 1"),
-            ("[1]", "an object {…} is wanted"),
-            ("{}", "no challenge: id"),
+            (
+                "{\"id\":",
+                "invalid JSON: EOF while parsing a value at line 1",
+            ),
+            ("[1]", "expected an object {…}"),
+            ("{}", "not a challenge: id"),
             (
                 r#"{"type":"gameStart","game":{"id":"g"}}"#,
                 "an event about a game",
             ),
             ("{\"type\":\"party\"}", "unknown type \"party\""),
-            (r#"{"type":"challenge"}"#, "no event: challenge"),
+            (r#"{"type":"challenge"}"#, "not an event: challenge"),
         ];
         for (text, expected) in rows {
             let said = understand(text).unwrap_err();

@@ -1,8 +1,7 @@
 //! What is switched on beyond accepting challenges, and what it needs, in lines for a person. Pure.
 
-use megaton::config::{
-    Arena, Chat, Config, Matchmaking, Profile, Template, Words, estimate, speed_of,
-};
+use megaton::config::{Arena, Chat, Config, Matchmaking, Profile, Template, Words};
+use megaton::lichess::{estimate, speed_of};
 
 /// The games that it looks for itself.
 pub(super) fn looks(config: &Config) -> Vec<String> {
@@ -130,7 +129,7 @@ mod tests {
     #[test]
     fn what_is_off_is_said_in_a_line() {
         let config = Config::default();
-        assert!(looks(&config)[0].starts_with("for no games"));
+        assert!(looks(&config)[0].starts_with("matchmaking off"));
         assert_eq!(arenas(&config.arena), ["joins none"]);
         assert!(scopes(&config).is_empty());
     }
@@ -142,12 +141,12 @@ mod tests {
         let said = looks(&config);
         assert_eq!(
             said[0],
-            "for blitz: rated blitz, 180 + 2 s, against 0 to 4000 and within 600 points"
+            "blitz: rated blitz, 180 + 2 s, opponents rated 0 to 4000 within 600 points"
         );
         assert!(said[1].starts_with("at most 50 games a day"), "{said:?}");
-        assert!(said[1].contains("could reach 154"), "{said:?}");
+        assert!(said[1].contains("154 would be possible"), "{said:?}");
         config.matchmaking.idle = std::time::Duration::from_secs(3600);
-        assert!(!looks(&config)[1].contains("could reach"));
+        assert!(!looks(&config)[1].contains("would be possible"));
     }
 
     #[test]

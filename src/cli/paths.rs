@@ -95,14 +95,14 @@ mod tests {
             keeps(&config)
         };
         let said = keeping_in(Some("a/b")).unwrap();
-        assert!(said[0].ends_with("which it makes when it runs"), "{said:?}");
+        assert!(said[0].ends_with("created at the first run"), "{said:?}");
         assert!(said[1].ends_with("control.sock"), "{said:?}");
         fs::write(ground.path().join("file"), "").unwrap();
         let error = keeping_in(Some("file/x")).unwrap_err();
         let Failure::Setup(error) = error else {
             panic!("a setup that cannot work");
         };
-        assert!(error.to_string().ends_with("is no folder"), "{error}");
+        assert!(error.to_string().ends_with("is not a folder"), "{error}");
         assert!(keeping_in(None).unwrap()[0].starts_with("nothing"));
     }
 }

@@ -382,7 +382,7 @@ mod tests {
         assert!(parse_time("61+0").is_err());
         assert!(parse_time("fast").is_err());
         let too_short = parse_time("15+0").unwrap_err();
-        assert!(too_short.contains("no bot"), "{too_short}");
+        assert!(too_short.contains("does not let bots"), "{too_short}");
         assert!(parse_time("15+1").is_ok());
     }
 

@@ -307,14 +307,14 @@ mod tests {
         });
         assert_eq!(
             line(&told, 1),
-            "35 WDL and 34 DTZ tables, up to 4 men; 1 CANNOT BE USED: KQvK.atbz: it is corrupt"
+            "35 WDL and 34 DTZ tables, up to 4 pieces; 1 UNUSABLE: KQvK.atbz: it is corrupt"
         );
         if let Some(tables) = &mut told.tables {
             tables.faulty = 37;
         }
         assert_eq!(
             line(&told, 1),
-            "35 WDL and 34 DTZ tables, up to 4 men; 37 CANNOT BE USED, among them: \
+            "35 WDL and 34 DTZ tables, up to 4 pieces; 37 UNUSABLE, among them: \
              KQvK.atbz: it is corrupt"
         );
     }

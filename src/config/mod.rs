@@ -23,6 +23,5 @@ pub use settings::{
     Prefer, Profile, Resign, ShutdownRules, Takeback, Variety, Visitors,
 };
 pub use values::{
-    ArenaId, Entry, Hours, LONGEST_LINE, Template, TimeRule, Words, estimate, is_offered,
-    may_be_rated, speed_of,
+    ArenaId, Entry, Hours, LONGEST_LINE, Template, TimeRule, Words, is_offered, may_be_rated,
 };

@@ -180,12 +180,12 @@ fn in_visitors(
                     false";
         return said(["casual", "rated"], what);
     }
-    if values::estimate(rules.max_base, rules.max_increment) < SHORTEST_GAME {
+    if crate::lichess::estimate(rules.max_base, rules.max_increment) < SHORTEST_GAME {
         let what = "impossible range: Lichess gives bots no clock so short; max_base plus 40 times \
                     max_increment must reach 30 seconds";
         return said(["max_base", "max_increment"], what);
     }
-    if values::estimate(rules.min_base, rules.min_increment) > rules.max_duration {
+    if crate::lichess::estimate(rules.min_base, rules.min_increment) > rules.max_duration {
         let what = "impossible range: the shortest clock allowed, min_base plus 40 times \
                     min_increment, is longer than max_duration";
         return said(["max_duration", "min_base"], what);
@@ -199,7 +199,7 @@ fn in_visitors(
         TimeRule::Exact { base, increment } => {
             !(rules.min_base..=rules.max_base).contains(base)
                 || !(rules.min_increment..=rules.max_increment).contains(increment)
-                || values::estimate(*base, *increment) > rules.max_duration
+                || crate::lichess::estimate(*base, *increment) > rules.max_duration
         }
     })?;
     let what = format!(
@@ -301,7 +301,7 @@ fn in_profiles(profiles: &[Profile], is_set: IsSet<'_>) -> Option<Contradiction>
             );
             return said(["base", "increment"], what);
         }
-        if values::estimate(base, increment) < SHORTEST_GAME {
+        if crate::lichess::estimate(base, increment) < SHORTEST_GAME {
             let what = format!(
                 "bots may not play {clock}: base plus 40 times increment must reach 30 seconds"
             );

@@ -1,7 +1,7 @@
-//! Arenas as the list of tournaments and the page of one show them.
+//! Arenas as the tournament list and the page of one show them.
 //!
-//! The two shapes differ: moments are numbers here and text there, a variant an object here and a
-//! word there. What a rule of entry needs and is not told is left open, never guessed.
+//! The two differ: times are numbers here and text there, a variant an object here and a word there. A fact
+//! about entry that is not stated stays unknown.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,8 +1,8 @@
-//! When a lost stream is opened again: pure rules, with time and chance as data.
+//! When to reopen a lost stream: pure rules, with time and randomness as data.
 //!
-//! A stream that lived long is reopened at once; one that keeps dying young is reopened slower and
-//! slower. Life resets the back-off, a mere line does not. The event stream has a budget of openings
-//! besides, well under the server's, because overdrawing it makes the bot deaf for ten minutes.
+//! A stream that lived long is reopened at once; one that keeps dying young ever more slowly. A long life
+//! resets the back-off, a mere line does not. The event stream also has a budget of openings, well under the
+//! server's: overdrawing it would leave the bot without events for ten minutes.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -1,6 +1,4 @@
-//! How many calls of each kind went out, and how they ended.
-//!
-//! Counters only: nothing is decided by them.
+//! Counts calls by kind and outcome. Nothing decides by these counters.
 
 use super::endpoint_class::EndpointClass;
 use super::error::Error;

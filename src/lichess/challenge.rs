@@ -1,4 +1,4 @@
-//! Challenges: what arrives of them and what is asked when one is made.
+//! Challenges: as received, and as requested.
 
 use std::time::Duration;
 

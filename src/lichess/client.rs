@@ -1,8 +1,8 @@
-//! One client for the account: how a request is built, sent and its answer judged.
+//! The API client of one account: builds a request, sends it, judges the reply.
 //!
-//! It never retries on its own but for one thing: a 401 that our name in the user agent may have
-//! caused is asked again without the name. A call goes out when the rate limiter lets it out; a move does
-//! so at once, and what would have to wait too long is refused with the wait.
+//! It never retries, with one exception: a 401 that our name in the user agent may have caused is repeated
+//! without the name. A call goes out when the rate limiter permits; a move goes at once; a call that would
+//! wait too long is refused with the wait.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
-//! Connections: TLS with the roots of the platform, HTTP/1.1, no redirects, no delay.
+//! Connections: TLS with the platform's roots, HTTP/1.1, no redirects, no delay.
 //!
-//! Streams and other calls share one pool, moves have one to themselves: a chat line can never take
-//! the warm connection from under a move. Roots are loaded once, and only where TLS is spoken.
+//! Streams and other calls share one pool, moves have their own: a chat message can never take the warm
+//! connection from a move. Roots are loaded once, and only if TLS is used.
 
 use std::sync::Arc;
 

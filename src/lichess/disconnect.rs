@@ -1,4 +1,4 @@
-//! The ways in which a stream is lost. Each is typed; none says what to do about it.
+//! Why a stream ended. What to do about it is the caller's decision.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! The kinds of calls, and how each of them is let out.
+//! Classes of endpoints that share a limit, and how each class is admitted.
 //!
-//! Every limit of the server that this program knows stands in this file, each a little below what
-//! the server allows. Nothing else counts calls, and nothing here decides when one is made.
+//! Every known limit of the server is in this file, each a little below what the server allows. Nothing else
+//! counts calls.
 
 use std::time::Duration;
 

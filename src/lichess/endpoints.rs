@@ -1,8 +1,7 @@
-//! The calls of the Bot API, one method each.
+//! The endpoints of the Bot API, one method each.
 //!
-//! A method says what is asked and nothing about when or whether: pacing is the rate limiter's, retrying
-//! the caller's. The server answers yes to many a command that did nothing; only the streams tell
-//! what happened.
+//! A method only makes the call: pacing is the rate limiter's job, retrying the caller's. The server
+//! answers "ok" to many commands that did nothing; only the streams show what happened.
 
 use std::time::Duration;
 

@@ -1,9 +1,10 @@
-//! The closed vocabularies of the protocol, each with a place for the word we do not know yet.
+//! The enumerations of the protocol, each with a variant for unknown words, and speeds of clocks.
 //!
-//! A word is matched without regard to letter case (decline reasons are sent in camel case and come
-//! back in lower case). An unknown word is never an error.
+//! Matching ignores case (decline reasons are sent in camel case and come back in lower case). An unknown
+//! word is never an error.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -170,6 +171,26 @@ words! {
         Classical = "classical",
         /// Longer, or no clock at all.
         Correspondence = "correspondence",
+    }
+}
+
+/// The moves of an average game, as the server estimates durations.
+const ESTIMATED_MOVES: u32 = 40;
+
+/// How long a game lasts by the server's estimate: forty moves of each side.
+pub fn estimate(base: Duration, increment: Duration) -> Duration {
+    base.saturating_add(increment.saturating_mul(ESTIMATED_MOVES))
+}
+
+/// The speed class that the server gives a clock.
+pub fn speed_of(base: Duration, increment: Duration) -> Speed {
+    match estimate(base, increment).as_secs() {
+        0..30 => Speed::UltraBullet,
+        30..180 => Speed::Bullet,
+        180..480 => Speed::Blitz,
+        480..1500 => Speed::Rapid,
+        1500..21_600 => Speed::Classical,
+        _ => Speed::Correspondence,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a failed call means, in five classes.
 //!
-//! One pure function makes an error of status, headers and body. The class decides what is done
-//! about it; texts are for people, because the server translates them.
+//! One pure function makes an error from status, headers and body. Code acts on the class; texts are for
+//! people, because the server translates them.
 
 use std::time::Duration;
 

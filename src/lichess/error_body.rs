@@ -1,6 +1,6 @@
-//! What the body of an error says, in whichever of its shapes it comes.
+//! The body of an error, in whichever shape it comes.
 //!
-//! Nothing here decides: the status does that. Texts are shortened and made fit for a log.
+//! Nothing here decides: the status does. Texts are shortened and made safe for a log.
 
 use std::time::Duration;
 

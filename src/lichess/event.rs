@@ -1,7 +1,7 @@
-//! What the account's event stream says.
+//! The account's event stream: its events.
 //!
-//! A position in an event is for the eye: it is not read here, and after an explosion it lacks a
-//! king. Positions come from the move list of the game stream.
+//! The position in an event is for display and is not read: after an explosion it lacks a king. Positions
+//! come from the move list of the game stream.
 
 use std::time::Duration;
 

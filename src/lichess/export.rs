@@ -1,7 +1,7 @@
-//! A game as its export shows it: for games whose end no one saw.
+//! A game as its export shows it, for games that ended unseen.
 //!
-//! Other words than on the streams: the variant is a bare key, moves are in SAN, and a player's
-//! account is one level deeper. Never for play: of a game under way the last moves are withheld.
+//! It differs from the streams: the variant is a bare key, moves are in SAN, and a player's account is one
+//! level deeper. Never for play: the last moves of a running game are withheld.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,7 +1,7 @@
-//! Pages that are not Lichess': a list of names that someone keeps somewhere, a webhook.
+//! HTTP to servers other than Lichess: public name lists, a webhook.
 //!
-//! A client of its own that knows no token, no cookie and no name of ours, so that none of them can
-//! ever reach a foreign server. A page is short, comes soon, or does not come.
+//! A separate client without token, cookies or our name, so none of them can reach a foreign server. Pages
+//! are bounded in size and time.
 
 use std::time::Duration;
 

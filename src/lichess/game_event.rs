@@ -1,7 +1,7 @@
-//! What the stream of one game says.
+//! The stream of one game: its events.
 //!
-//! Moves are passed on as text: this room does not know the rules. The list is always whole, it can
-//! get shorter, and a state need not hold a new move.
+//! Moves stay text: this module does not know the rules. The move list is always whole, it can shrink, and a
+//! state need not contain a new move.
 
 use std::time::{Duration, SystemTime};
 

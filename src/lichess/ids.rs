@@ -1,7 +1,7 @@
-//! The names things have on the server: games, challenges, users.
+//! Ids of games, challenges and users.
 //!
-//! An id is opaque text. It is made safe for a URL where the URL is built, never here; a user id is
-//! always lower case, so that two of them compare as the server compares them.
+//! An id is opaque text, escaped where a URL is built; a user id is always lower case, as the server
+//! compares them.
 
 use std::fmt;
 

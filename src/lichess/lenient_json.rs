@@ -1,7 +1,7 @@
-//! Reading one JSON object field by field, so that one bad field costs that field and no more.
+//! Reads one JSON object field by field, so one bad field costs only that field.
 //!
-//! Every field is lexed as raw text first and typed on its own. What does not fit is written down
-//! with its path and dropped; only a field the caller cannot do without fails the whole object.
+//! Each field is lexed as raw text and typed on its own. A mismatch is recorded with its path and dropped;
+//! only a required field fails the whole object.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

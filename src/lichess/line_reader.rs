@@ -1,8 +1,7 @@
-//! The byte adapter under `ndjson-stream`: hands on one line at a time and keeps the books.
+//! The byte adapter under `ndjson-stream`: one line at a time, with statistics.
 //!
-//! It stamps the moment of every arrival, blank lines included, counts lines and bytes, keeps the
-//! head of the line at hand for complaints, and cuts a stream whose line never ends. It parses
-//! nothing.
+//! It timestamps every arrival, blank lines included, counts lines and bytes, keeps the head of the current
+//! line for error messages, and ends a stream whose line is too long. It parses nothing.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

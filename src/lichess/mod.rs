@@ -53,7 +53,7 @@ pub use endpoint_class::EndpointClass;
 pub use endpoints::{OfferDraw, Reply};
 pub use enums::{
     BySide, ChallengeStatus, ColorChoice, DeclineReason, Direction, Room, Side, Speed, Status,
-    Variant,
+    Variant, estimate, speed_of,
 };
 pub use error::Error;
 pub use error_body::{ErrorBody, FieldError, RateLimit};

@@ -1,6 +1,6 @@
-//! The people in the events: players of a game, both ends of a challenge, ourselves.
+//! Players of a game, both ends of a challenge, and our account.
 //!
-//! Their ids are compared, never their names: a name may carry a title in front.
+//! Compare ids, never names: a name may carry a title in front.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};

@@ -1,7 +1,6 @@
-//! What the server refused for the rate, until someone writes it down.
+//! Calls refused with 429, until someone reads them.
 //!
-//! Added up by kind of call and by game, so that a storm of refusals stays a few entries. Anyone who
-//! makes a call never waits here for anyone who reads.
+//! Summed by kind and game, so a storm stays a few entries. A caller never waits for a reader.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,7 +1,7 @@
-//! Waiting for one's turn: the rate limiter's word, carried out.
+//! The rate limiter: waits until the scheduler lets a call out, and reports a 429 to it.
 //!
-//! A move never comes to wait here. Anyone who waits can be given up at any moment and leaves nothing
-//! behind; anyone who was let out gives the place back by ending.
+//! A move never waits here. A waiting call can be cancelled at any time and leaves nothing behind; a permit
+//! is returned when it is dropped.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! One request: what is asked, with which parameters, and what every request carries.
+//! One request: method, path, parameters, and headers that every request carries.
 
 use bytes::Bytes;
 use reqwest::header::{

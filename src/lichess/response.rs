@@ -1,4 +1,4 @@
-//! The answer to a call: its body within bounds, and whether it is a success.
+//! The response to a call: its bounded body, and whether it is a success.
 
 use bytes::Bytes;
 use reqwest::Response;

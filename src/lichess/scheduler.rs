@@ -1,9 +1,8 @@
-//! Who may speak when: the one place that lets requests out.
+//! Decides which call may go out when: the pure core of the rate limiter.
 //!
-//! A move goes out at once, whatever else happens. Everything else keeps to the limits of its kind
-//! (`class`), and what is not urgent goes in turn: few at a time, apart from one another, the most
-//! urgent first. A 429 pauses its own kind of call and no other. Pure and in memory: time comes in as
-//! data, and waiting is done by `admission`.
+//! A move goes at once. Everything else keeps to the limits of its endpoint class, and calls that are not
+//! urgent queue: a few at a time, spaced out, by priority. A 429 pauses its own class and no other. Time
+//! comes in as data; `rate_limiter` does the waiting.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
-//! The live streams: typed records with their moments of arrival, until the stream is lost.
+//! Live streams: typed, timestamped records until a disconnect.
 //!
-//! A blank line is a sign of life and nothing else. JSON that does not fit our types is skipped and
-//! logged once, for a reopened stream would only bring it again. Everything else that can go wrong
-//! is a typed loss; reopening is the caller's affair.
+//! A blank line is only a sign of life. JSON that does not fit our types is skipped and logged once, since a
+//! reopened stream would only bring it again. Everything else that goes wrong is a typed disconnect;
+//! reopening is the caller's job.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,6 @@
 //! Every duration of the client in one value.
 //!
-//! The default is what production uses; tests and the practice server run the same value scaled
-//! down, so that a silence of ten seconds takes a tenth of one.
+//! The default is for production; tests and the practice server use the same value scaled down.
 
 use std::iter::{once, repeat_n};
 use std::time::Duration;

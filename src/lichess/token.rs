@@ -1,4 +1,4 @@
-//! The key to the account. It comes from the environment or a file and is never shown.
+//! The API token, from the environment or a file. It is never shown.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The calls about arenas and teams.
+//! The endpoints of arenas and teams.
 //!
 //! A password goes out in the form of its call and is kept nowhere else.
 

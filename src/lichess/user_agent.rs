@@ -1,7 +1,7 @@
-//! How the client calls itself: name, version, contact and, once it is known, the account.
+//! The user agent: name, version, contact and, once known, the account.
 //!
-//! The server answers 401 to everything when the account named here is not the token's owner, so
-//! the name can be taken back.
+//! The server answers 401 to everything when the account named here is not the token's owner, so the name
+//! can be withdrawn.
 
 use std::sync::{Mutex, PoisonError};
 

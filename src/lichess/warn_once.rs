@@ -1,4 +1,4 @@
-//! What does not fit is said once, not at every repetition, and without private ids.
+//! Warns about unknown JSON once, not at every repetition, and without private ids.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};

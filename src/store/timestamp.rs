@@ -7,6 +7,8 @@ use std::fmt;
 use std::ops::Add;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use time::OffsetDateTime;
+
 /// A moment of the calendar, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(u64);
@@ -35,24 +37,11 @@ impl Timestamp {
 
     /// The date, year first, as file names bear it.
     pub fn date(self) -> String {
-        let (year, month, day) = civil(self.0 / DAY);
-        format!("{year:04}-{month:02}-{day:02}")
+        let seconds = i64::try_from(self.0 / 1000).unwrap_or(i64::MAX);
+        let date = OffsetDateTime::from_unix_timestamp(seconds).ok();
+        // `None` beyond the year 9999.
+        date.map_or_else(|| "?".to_owned(), |date| date.date().to_string())
     }
-}
-
-const DAY: u64 = 24 * 3600 * 1000;
-
-/// Year, month and day of a day counted from 1970 on, by the rules of the Gregorian calendar.
-fn civil(days: u64) -> (u64, u64, u64) {
-    // Years are counted from March on, so that the odd day of a leap year comes last.
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * march + 2) / 5 + 1;
-    let month = if march < 10 { march + 3 } else { march - 9 };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
 }
 
 fn millis(duration: Duration) -> u64 {
@@ -84,6 +73,8 @@ impl fmt::Display for Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const DAY: u64 = 24 * 3600 * 1000;
 
     #[test]
     fn a_moment_is_shown_as_the_time_of_its_day() {

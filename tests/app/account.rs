@@ -175,7 +175,7 @@ fn check_says_that_there_is_no_network() {
         let (status, _, err) = ask(&url, &["check"], "");
         assert_eq!(status, Some(2), "{err}");
         assert!(err.contains(&format!("cannot reach {url}")), "{err}");
-        assert!(err.contains("would wait and try again"), "{err}");
+        assert!(err.contains("would wait and retry"), "{err}");
     }
 }
 

@@ -41,7 +41,7 @@ async fn whom_the_operator_names_is_challenged() {
     let wish = ["challenge", partner, "3+2", "--casual", "--color", "white"];
     let (code, out, err) = bot.tell(&wish);
     assert_eq!(code, Some(0), "{err}");
-    assert!(out.contains("as soon as there is a seat"), "{out}");
+    assert!(out.contains("as soon as a slot is free"), "{out}");
     let (white, black) = next_game(&mut news).await;
     assert_eq!((white.as_str(), black.as_str()), (BOT, partner));
     end_of_game(&mut news).await;
@@ -74,7 +74,7 @@ async fn an_arena_is_joined_with_password_and_team_played_in_and_left() {
     assert!(err.contains("\"summer\" is no arena"), "{err}");
     let (code, _, err) = bot.tell(&["tournament", "leave", &id]);
     assert_eq!(code, Some(1));
-    assert!(err.contains("nothing to do with an arena"), "{err}");
+    assert!(err.contains("is joined or planned"), "{err}");
 
     let join = [
         "tournament",

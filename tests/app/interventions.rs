@@ -75,7 +75,7 @@ async fn a_challenge_is_taken_back_by_command() {
     let other = Opponent::new(&server);
     let (code, _, err) = bot.tell(&["cancel"]);
     assert!(
-        code == Some(1) && err.contains("no challenge of ours"),
+        code == Some(1) && err.contains("no challenge is open"),
         "{err}"
     );
     // Who is not there is not challenged.

@@ -58,7 +58,7 @@ async fn the_operator_speaks_through_the_bot() {
         .faults()
         .add(Endpoint::Chat, Fault::Refuse { status: 400 });
     let (code, _, err) = bot.tell(&["say", id, "again"]);
-    assert!(code == Some(1) && err.contains("not said: "), "{err}");
+    assert!(code == Some(1) && err.contains("not sent: "), "{err}");
     other.0.abort(&game).await.expect("it may be aborted");
 }
 
@@ -114,7 +114,7 @@ async fn the_status_tells_how_the_streams_are() {
     .await;
     until("it is said in words", async || {
         let (_, out, _) = bot.tell(&["status"]);
-        out.contains("opened 2 times in ten minutes") && out.contains("opened again once")
+        out.contains("2 openings in ten minutes") && out.contains("1 reconnect")
     })
     .await;
 
@@ -160,7 +160,7 @@ async fn a_config_that_is_broken_keeps_nobody_from_the_bot() {
     let (code, _, err) = bot.tell(&["status"]);
     assert_eq!(code, Some(1));
     assert!(
-        err.contains("no bot runs") && err.contains("--socket PATH"),
+        err.contains("no bot is running") && err.contains("--socket PATH"),
         "{err}"
     );
     let socket = socket(&bot, server.url());

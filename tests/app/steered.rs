@@ -143,7 +143,7 @@ async fn every_order_over_http_is_carried_out_or_refused_with_a_reason_and_writt
     games_are_stepped_into(&steered, &other).await;
     somebody_is_challenged(&steered, &other).await;
     an_arena_is_joined_and_left(&steered, &server).await;
-    steered.done(&json!({ "do": "drain" }), "ending: takes nothing new");
+    steered.done(&json!({ "do": "drain" }), "shutting down: ");
     let (code, log) = steered.bot.end();
     assert_eq!(code, Some(0), "{log}");
 
@@ -165,7 +165,7 @@ async fn every_order_over_http_is_carried_out_or_refused_with_a_reason_and_writt
         "say nosuch12 player \"hello\": refused, no game nosuch12",
         "challenge Megaton: refused, ",
         "challenge Other 3+2: Other is challenged",
-        "cancel: refused, no challenge of ours",
+        "cancel: refused, no challenge is open",
         "cancel nosuch12: refused, ",
         "rechallenge: ",
         "leave nosuch12: refused, ",
@@ -180,8 +180,8 @@ async fn every_order_over_http_is_carried_out_or_refused_with_a_reason_and_writt
         ("resign ", " is resigned"),
         ("say ", " player \"a word\": said"),
         ("say ", " spectator \"to all\": said"),
-        ("cancel ", "is being taken back"),
-        ("join ", " is joined as soon as it is about to begin"),
+        ("cancel ", "withdrawing the challenge"),
+        ("join ", "joining "),
         ("leave ", " is left"),
     ] {
         let mut written = written.iter();
@@ -213,7 +213,7 @@ fn its_config_is_read_again(steered: &Steered) {
     steered
         .bot
         .rewrite(|text| text + "[challenge]\nconcurrency = 0x\n");
-    steered.refused(&reload, "the config stays as it was");
+    steered.refused(&reload, "config unchanged");
     let better = format!("{good}[challenge]\nconcurrency = 3\n");
     steered.bot.rewrite(|_| better);
     steered.done(&reload, "[challenge] concurrency: 8 -> 3");
@@ -279,7 +279,7 @@ async fn somebody_is_challenged(steered: &Steered, other: &Opponent) {
     let cancel = |id: &str| json!({ "do": "cancel", "challenge": id });
     steered.refused(&challenge(BOT, None), "our own account");
     steered.refused(&challenge("Other", Some("quick")), "blitz");
-    steered.refused(&json!({ "do": "cancel" }), "no challenge of ours");
+    steered.refused(&json!({ "do": "cancel" }), "no challenge is open");
     // Who is not there is not challenged.
     let _there = other.0.events().await.expect("a stream");
     let open = || steered.status()["matchmaking"]["challenge"].clone();
@@ -288,7 +288,7 @@ async fn somebody_is_challenged(steered: &Steered, other: &Opponent) {
     until("it is shown", async || open().is_string()).await;
     steered.refused(&cancel("nosuch12"), "nosuch12");
     let id = open().as_str().expect("it is out").to_owned();
-    steered.done(&cancel(&id), "is being taken back");
+    steered.done(&cancel(&id), "withdrawing the challenge");
     until("it is gone", async || open().is_null()).await;
     let waiting = other.0.challenges().await.expect("a list");
     assert!(waiting.incoming.is_empty());
@@ -306,10 +306,10 @@ async fn somebody_is_challenged(steered: &Steered, other: &Opponent) {
 
 async fn an_arena_is_joined_and_left(steered: &Steered, server: &ServerHandle) {
     let order = |verb: &str, arena: &str| json!({ "do": verb, "arena": arena });
-    steered.refused(&order("leave", "nosuch12"), "nothing to do with an arena");
+    steered.refused(&order("leave", "nosuch12"), "is joined or planned");
     let id = server.open_arena(ArenaPlan::default()).expect("an arena");
     let is_in = || server.arena(&id).is_some_and(|arena| arena.has(BOT));
-    steered.done(&order("join", &id), "is joined as soon as");
+    steered.done(&order("join", &id), "joining ");
     until("it has joined", async || is_in()).await;
     steered.done(&order("leave", &id), "is left");
     until("it has left", async || !is_in()).await;

@@ -186,13 +186,13 @@ async fn a_first_run_asks_and_never_shows_the_token() {
     let (status, shown) = tokio::task::block_in_place(|| {
         let mut terminal = Terminal::start(command(&["init"]).current_dir(folder.path()));
         terminal.answer("Server [https://lichess.org]: ", server.url());
-        terminal.answer("mail address or link [nobody can]: ", "me@example.org");
+        terminal.answer("email address or link [none]: ", "me@example.org");
         let echoed = terminal.wait_for("Play all, humans or bots [all]: ");
         assert!(echoed.contains("me@example.org"), "typed in the open");
         terminal.type_line("cats");
         terminal.wait_for("That has to be one of all, humans, bots.");
         terminal.answer("Play all, humans or bots [all]: ", "bots");
-        terminal.answer("casual ones or both [both]: ", "casual");
+        terminal.answer("casual or both [both]: ", "casual");
         terminal.answer("Concurrent games [8]: ", "3");
         terminal.answer("yes or no [no]: ", "yes");
         let prompt = "Token (hidden) [later]: ";
@@ -231,7 +231,7 @@ fn whoever_leaves_at_the_hidden_question_has_a_terminal_that_shows_again() {
     let mut terminal = Terminal::start(command(&["init"]).current_dir(folder.path()));
     for prompt in [
         "lichess.org]: ",
-        "nobody can]: ",
+        "link [none]: ",
         "[all]: ",
         "[both]: ",
         "[8]: ",
@@ -268,14 +268,14 @@ async fn a_first_run_with_a_token_there_asks_for_none() {
         let mut init = command(&["init", "--url", server.url()]);
         let mut terminal = Terminal::start(init.current_dir(folder.path()));
         terminal.wait_for("./token.txt is there already");
-        for usual in ["[nobody can]: ", "[all]: ", "[both]: ", "[8]: ", "[no]: "] {
+        for usual in ["[none]: ", "[all]: ", "[both]: ", "[8]: ", "[no]: "] {
             terminal.answer(usual, "");
         }
         terminal.end()
     });
     assert_eq!(status, Some(0), "{shown}");
     assert!(shown.contains("plays as Megaton"), "{shown}");
-    for unwanted in [token.as_str(), "Token, which is not shown"] {
+    for unwanted in [token.as_str(), "Token (hidden)"] {
         assert!(!shown.contains(unwanted), "{shown}");
     }
     assert_eq!(fs::read_to_string(&file).expect("it is there"), token);
@@ -307,7 +307,7 @@ async fn a_game_is_called_off_or_given_up_only_after_a_yes() {
     })
     .await;
     let abort = ["abort", fresh.as_str()];
-    let question = format!("Call game {fresh} off?");
+    let question = format!("Abort game {fresh}?");
     assert_declined(told(&bot, &abort, &question, "n"));
     assert!(other.plays(&fresh).await);
     let done = told(&bot, &abort, &question, "y");
@@ -317,7 +317,7 @@ async fn a_game_is_called_off_or_given_up_only_after_a_yes() {
     let old = other.begin().await;
     other.move_and_wait(&old, "e2e4").await;
     let resign = ["resign", old.as_str()];
-    let question = format!("Resign game {old}? It is lost then.");
+    let question = format!("Resign game {old}? This loses it.");
     assert_declined(told(&bot, &resign, &question, "n"));
     assert!(other.plays(&old).await);
     let done = told(&bot, &resign, &question, "yes");

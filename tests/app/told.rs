@@ -215,7 +215,7 @@ async fn a_running_bot_does_what_it_is_told() {
     assert_eq!(bot.status()["matchmaking"]["enabled"], true);
     assert_eq!(bot.tell(&["matchmaking", "off"]).0, Some(0));
 
-    assert_eq!(bot.tell(&["reload"]).1, "nothing has changed\n");
+    assert_eq!(bot.tell(&["reload"]).1, "no changes\n");
     bot.rewrite(|text| text + "[challenge]\nconcurrency = 3\n");
     assert_eq!(bot.tell(&["reload"]).1, "[challenge] concurrency: 8 -> 3\n");
     assert_eq!(bot.status()["seats"]["all"], 3);
@@ -226,7 +226,10 @@ async fn a_running_bot_does_what_it_is_told() {
     let (code, log) = bot.end();
     assert_eq!(code, Some(0), "{log}");
     let (code, _, err) = bot.tell(&["status"]);
-    assert!(code == Some(1) && err.contains("no bot runs"), "{err}");
+    assert!(
+        code == Some(1) && err.contains("no bot is running"),
+        "{err}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -236,7 +239,7 @@ async fn a_hangup_reads_the_config_again_and_a_bad_one_changes_nothing() {
     let good = fs::read_to_string(bot.config()).expect("a config");
     bot.rewrite(|text| text.replace("[engine]", "[engin]"));
     bot.signal(Signal::HUP);
-    bot.wait_for("the config stays as it was");
+    bot.wait_for("config unchanged");
     let better = format!("{good}ponder = true\n");
     fs::write(bot.config(), better).expect("a config");
     bot.signal(Signal::HUP);
@@ -279,7 +282,7 @@ async fn at_the_end_of_a_drain_fresh_games_are_called_off_and_others_are_left() 
         log.contains("aborting a game that has barely started"),
         "{log}"
     );
-    assert!(log.contains("left under way"), "{log}");
+    assert!(log.contains("left in progress"), "{log}");
     assert!(!other.plays(&fresh).await, "the fresh game is aborted");
     assert!(other.plays(&old).await, "the other can be taken up again");
 }
@@ -292,7 +295,7 @@ async fn a_second_signal_ends_it_at_once() {
     let game = other.begin().await;
     other.move_and_wait(&game, "e2e4").await;
     bot.signal(Signal::TERM);
-    bot.wait_for("finishing the games under way");
+    bot.wait_for("finishing the games in progress");
     let options = ChallengeOptions::default();
     let more = other.0.create_challenge(&UserId::new(BOT), &options).await;
     let more = more.expect("a challenge").id.as_game();

@@ -298,7 +298,7 @@ async fn a_port_that_is_taken_costs_the_page_and_no_game() {
     let address = taken.local_addr().expect("an address");
     let mut bot = Running::start(&server, &format!("[panel]\nlisten = \"{address}\"\n")).await;
     bot.wait_for(&format!(
-        "the bot plays on without its page: cannot listen at {address}"
+        "the bot runs without its page: cannot listen at {address}"
     ));
     let opponent = Opponent::new(&server);
     let game = opponent.begin().await;

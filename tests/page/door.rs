@@ -168,7 +168,7 @@ async fn the_password_steers_and_nothing_else_does() {
         let paused = loop {
             let paused = control(&shown, pause).await;
             // It has to reach its server first.
-            if !paused.body.contains("not reached") {
+            if !paused.body.contains("not connected") {
                 break paused;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -5,13 +5,14 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::time::Duration;
 
 use super::write::PgnOptions;
 use crate::archive::dates;
 use crate::archive::record::{
     EndingRecord, GameRecord, Millis, Origin, PlayerRecord, TimeControlRecord,
 };
-use crate::lichess::{Side, Speed, Status};
+use crate::lichess::{Side, Speed, Status, speed_of};
 
 const DAY_SECONDS: u64 = 24 * 3600;
 /// No one's name is longer.
@@ -293,16 +294,10 @@ impl Ended {
 /// The speed class that Lichess gives a time control: by the time that forty moves may take.
 fn speed(control: TimeControlRecord) -> Speed {
     match control {
-        TimeControlRecord::Clock { initial, increment } => {
-            match (initial + 40 * increment) / 1000 {
-                0..=29 => Speed::UltraBullet,
-                30..=179 => Speed::Bullet,
-                180..=479 => Speed::Blitz,
-                480..=1499 => Speed::Rapid,
-                1500..=21_599 => Speed::Classical,
-                _ => Speed::Correspondence,
-            }
-        }
+        TimeControlRecord::Clock { initial, increment } => speed_of(
+            Duration::from_millis(initial),
+            Duration::from_millis(increment),
+        ),
         TimeControlRecord::Days(_) | TimeControlRecord::Unlimited | TimeControlRecord::Unknown => {
             Speed::Correspondence
         }

@@ -294,7 +294,7 @@ fn garbage_costs_only_the_game_that_it_is_in() {
         "game cutoff00: cut off: no result after its moves",
         "game wrongend: its last word is not the result in its tags",
         "game unclosed: unterminated comment",
-        "game nobodyis: nobody is named as White",
+        "game nobodyis: no player is named White",
         "Standard is played here, not atomic chess",
         "game twoends0: it ends twice",
     ] {

@@ -176,7 +176,7 @@ async fn cannot_be_used(folder: &TempDir, said: &str) {
             .borrow()
             .as_ref()
             .unwrap()
-            .contains("One game waits")
+            .contains("One game is held")
     );
     assert_eq!(fs::read(&path).unwrap(), before, "left as it is");
     fs::rename(&path, folder.path().join("away.db")).unwrap();
@@ -351,7 +351,7 @@ async fn a_day_is_summarized_in_a_line() {
     let day = writer.ask(|disk| disk.day(0, 5000)).await.unwrap();
     assert_eq!(
         day.to_string(),
-        "blitz +1 =0 -2 (-12 points); longest way of a move 90 ms; 2 lost on the clock"
+        "blitz +1 =0 -2 (-12 points); longest move overhead 90 ms; 2 lost on the clock"
     );
     let empty = writer.ask(|disk| disk.day(5000, 6000)).await.unwrap();
     assert_eq!(empty.to_string(), "no games");

@@ -238,7 +238,7 @@ mod tests {
         let watched = async {
             let mut troubles = event_log.troubles();
             let raised = troubles.wait_for(Option::is_some).await.unwrap().clone();
-            assert!(raised.unwrap().contains("failed (an injected fault)"));
+            assert!(raised.unwrap().contains("panicked (an injected fault)"));
             troubles.wait_for(Option::is_none).await.unwrap();
             event_log.note("game", "stored at the end", None);
             stop.cancel();

@@ -1,6 +1,6 @@
-//! What is going on while a challenge is judged.
+//! The state of the bot that a decision depends on.
 //!
-//! Data only, gathered by the account state: the verdict itself remembers nothing.
+//! Data only, gathered by the account state: the policy itself remembers nothing.
 
 use crate::bot::player_lists::PlayerLists;
 use crate::lichess::UserId;

@@ -1,6 +1,6 @@
-//! The rules about who challenges: kind, lists, rating.
+//! Rules about the opponent: human or bot, lists, rating.
 //!
-//! A rating counts in atomic only: that of another variant says nothing about us two.
+//! Only the atomic rating counts: that of another variant says nothing here.
 
 use super::context::ChallengeContext;
 use super::rule::{ChallengeRule, Violation};

@@ -1,4 +1,4 @@
-//! The rules about how often: at once, in a short time, in a row, in a day.
+//! Rules about frequency: concurrent, in a short time, in a row, in a day.
 //!
 //! All of them pass by themselves, so the challenger is told "later".
 

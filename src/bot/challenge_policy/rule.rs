@@ -1,11 +1,10 @@
-//! Every reason for which a challenge is not taken, in the order of their weight.
+//! Every reason to refuse a challenge, in order of weight.
 //!
-//! When several apply, one reason is sent: the one that spares the challenger a useless second try.
-//! First what no other challenge would change: who they are (the kind before the name, because
-//! "bots only" tells more than "no"). Anyone who is told "not this variant" and comes back with
-//! atomic, only to hear "no bots", was sent round for nothing. Then what another challenge would
-//! change, the greatest change first: variant, time, mode, colour, special rules. Last what time
-//! alone changes: too often today, no free slot.
+//! If several apply, one reason is sent: the one that spares the challenger a useless second try. First what
+//! no other challenge would change: the opponent (the kind before the name: "bots only" tells more than
+//! "no"). A challenger told "not this variant" who comes back with atomic, only to hear "no bots", was sent
+//! round for nothing. Then what another challenge would change, the largest change first: variant, time,
+//! mode, colour, special rules. Last what only time changes: too often today, no free slot.
 
 use std::fmt;
 
@@ -283,9 +282,6 @@ mod tests {
             DeclineReason::TooSlow,
             "60 s, at most 30",
         );
-        assert_eq!(
-            told.to_string(),
-            "too much time at the start (60 s, at most 30)"
-        );
+        assert_eq!(told.to_string(), "initial time too long (60 s, at most 30)");
     }
 }

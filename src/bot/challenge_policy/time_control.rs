@@ -1,15 +1,14 @@
-//! The rules about time: what Lichess forbids, and what the operator does not want.
+//! Rules about time controls: what Lichess forbids, and what the operator does not want.
 //!
-//! Each objection says whether the game asked for is too fast or too slow; together they speak with
-//! one voice. What is too fast in one respect and too slow in another is "not with this time
-//! control".
+//! Each violation says whether the game is too fast or too slow; together they give one reason. Too fast in
+//! one respect and too slow in another is "not with this time control".
 
 use std::time::Duration;
 
 use super::rule::{ChallengeRule, Violation};
 use super::variant::RuleScope;
-use crate::config::{TimeRule, Visitors, estimate, speed_of};
-use crate::lichess::{DeclineReason, Speed, TimeControl};
+use crate::config::{TimeRule, Visitors};
+use crate::lichess::{DeclineReason, Speed, TimeControl, estimate, speed_of};
 
 /// The shortest game, by estimated duration, that the server lets a bot play.
 const LEAST_DURATION: Duration = Duration::from_secs(30);

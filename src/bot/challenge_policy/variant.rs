@@ -1,4 +1,4 @@
-//! The rules about what is to be played: variant, start, mode, colour, special rules.
+//! Rules about the game: variant, start position, mode, colour, special rules.
 
 use super::context::ChallengeContext;
 use super::rule::{ChallengeRule, Violation};

@@ -1,4 +1,4 @@
-//! The answer to a challenge, made of the objections of all rules.
+//! Judges a challenge: asks all rules and decides by their violations.
 
 use super::context::ChallengeContext;
 use super::rule::{ChallengeRule, Violation};

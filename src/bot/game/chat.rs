@@ -1,7 +1,7 @@
-//! What a game task says, and what it remembers beyond its game.
+//! The chat of one game, and what outlives it.
 //!
-//! Between the game's talk, which decides what is said, the lane that carries it, and the memory.
-//! Nothing here waits: a line is handed in or dropped, a memory is changed in memory first.
+//! Joins the conversation, which decides what to say, the chat queue that sends it, and the bot's state.
+//! Nothing here waits: a message is queued or dropped.
 
 use std::time::Instant;
 

@@ -1,6 +1,6 @@
-//! Our clock as the server states it: what is left of it, and what it bears.
+//! Our clock as the server states it: the time left, and how much waiting it can bear.
 //!
-//! Pure; the moment comes in as data. No number of the server's is trusted to be small.
+//! Pure; the time comes in as data. No number from the server is trusted to be small.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,7 @@
-//! What the answer to a sent move means: one pure function, a row for each kind of answer.
+//! What the reply to a sent move means: confirm, retry or look again. One pure function, a row per reply.
 //!
-//! The rule behind every row: as long as no one knows whether the move arrived, only the same move
-//! may be sent again. At worst such a repetition is refused: the square it starts from is empty
-//! once the move has been played.
+//! The rule behind every row: while it is unknown whether the move arrived, only the same move may be sent
+//! again. At worst the repetition is refused: once played, the square it starts from is empty.
 
 use std::time::{Duration, Instant};
 

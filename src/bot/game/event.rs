@@ -1,7 +1,7 @@
-//! What comes to the game state machine and what goes from it.
+//! Inputs and effects of the game machine.
 //!
-//! Data only. Whatever happens in the world reaches the game state machine as an [`GameInput`] with the moment it
-//! happened; whatever is to be done leaves it as an [`GameEffect`].
+//! Data only. Everything that happens reaches the machine as a [`GameInput`] with its time; everything to
+//! be done leaves it as a [`GameEffect`].
 
 use std::time::{Duration, Instant};
 

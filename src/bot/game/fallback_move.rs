@@ -1,7 +1,7 @@
-//! A move without a search: for when the engine has none in time.
+//! A legal move without a search, for when the engine has none in time.
 //!
-//! Sound rather than good: it wins at once where it can, does not lose at once where that can be
-//! helped, and is always legal. It looks two plies ahead, some microseconds of work.
+//! Sound rather than good: it wins at once if it can, avoids losing at once if it can, and is always legal.
+//! It looks two plies ahead in some microseconds.
 
 use crate::rules::{Move, Position};
 

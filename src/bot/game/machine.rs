@@ -1,8 +1,8 @@
-//! The game state machine: one game, from the lines of its stream to what is to be done.
+//! The state machine of one game, from the lines of its stream to effects.
 //!
-//! Every line is taken as the whole truth about the game; nothing is patched. Only a line that says
-//! less than we know (a move list we cannot read, or one that lacks moves although no takeback was
-//! granted: a line that comes late or twice) is not believed, and the stream is reopened.
+//! Each line is the whole truth about the game; nothing is patched. A line that says less than is known (an
+//! unreadable move list, or one that lacks moves although no takeback was granted: late or repeated) is not
+//! believed, and the stream is reopened.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

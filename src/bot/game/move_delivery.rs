@@ -1,9 +1,8 @@
-//! The move we have sent: from the first sending to the server's showing it.
+//! The delivery of a chosen move, from the first sending until the server shows it.
 //!
-//! Once a move has been sent for a ply it is frozen: whatever is lost on the way, only that move is
-//! sent again, until a state shows it or the moves change under it. Another one may be chosen only
-//! after a definite refusal and an opening of the stream, asked for after that refusal, that still
-//! shows the ply owed.
+//! The first move sent for a ply is final: whatever is lost on the way, only that move is sent again, until
+//! a state shows it or the move list changes under it. Another move may be chosen only after a definite
+//! refusal and after a reopened stream, requested after that refusal, still shows the ply as ours.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,8 @@
-//! The move list of the server, and our board behind it.
+//! The server's move list and the board behind it.
 //!
-//! The list is the truth: it is whole each time, it can skip plies and it can shrink. Replaying what
-//! is known already would cost time on the path of a move, so a list that only grew is continued;
-//! any other is replayed from the start. A list that cannot be replayed changes nothing here.
+//! The list is the truth: always whole; it can skip plies and it can shrink. A list that only grew is
+//! continued, since a full replay would cost time on the way of a move; any other is replayed from the
+//! start. A list that cannot be replayed changes nothing.
 
 use thiserror::Error;
 

@@ -1,9 +1,8 @@
-//! What a move costs on our clock beside our own thinking: learned from every own move, for all
-//! games of the host together.
+//! The move overhead: clock time of a move beyond our thinking, learned from every own move of all games.
 //!
-//! The cost of a move is what the server charged for it less what we took ourselves. A high
-//! percentile of those costs, and a reserve for worse, is held back of every clock. Pure: clocks and
-//! moments come in as data; what cannot be told apart from a clock that was changed is not learned.
+//! It is what the server charged less what the bot used. A high percentile, plus a reserve, is held back
+//! from every clock. Pure: clocks and times come in as data; a cost that could be a changed clock teaches
+//! nothing.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

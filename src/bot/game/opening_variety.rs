@@ -1,8 +1,8 @@
-//! Off the beaten track: a rated game between bots that repeats one of the pair's last two games
-//! does not count, so our moves leave both of them while another move is about as good.
+//! Opening variety: a rated game between bots that repeats one of the pair's last two games does not count
+//! on Lichess, so our moves leave both of them where another move is about as good.
 //!
-//! Only the choice between moves that a search has weighed: it costs no time, and never a win that
-//! is at hand nor more than the operator allows.
+//! It only chooses among moves that the search has scored: it costs no time, never gives away a win, and
+//! never more than the operator allows.
 
 use super::machine::GameMachine;
 use super::move_list::PlayedMoves;

@@ -1,4 +1,4 @@
-//! What a game state machine is told about its game: before the stream is open, by its first line, by its last.
+//! What a game machine knows of its game: before the stream opens, from its first line, and from its last.
 //!
 //! Data only.
 

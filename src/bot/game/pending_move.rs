@@ -1,7 +1,7 @@
-//! The move we owe: from the turn's coming to the choice of the move.
+//! The move the bot owes, from the start of our turn until it is chosen.
 //!
-//! `sent` takes it from there to the server's showing it. What is chosen here is always legal, and
-//! it is chosen in time whatever the search does: the game state machine has a timer of its own.
+//! From there `move_delivery` takes over. The chosen move is always legal, and chosen in time whatever the
+//! search does: the machine has a timer of its own.
 
 use std::time::Instant;
 

@@ -1,8 +1,7 @@
-//! Thinking on the opponent's time, where the operator wants it.
+//! Pondering: searching on the opponent's time, if enabled.
 //!
-//! Only after the first moves, only on a clock, only on the reply expected, and never on a position
-//! that ends the game. Such a search uses what running clocks leave of the cores; when another move
-//! is played, or none any more, it ends.
+//! Only after the first moves, only with a clock, only the expected reply, and never a position that ends
+//! the game. It uses cores that running clocks leave idle and stops when another move is played.
 
 use std::time::Instant;
 

@@ -1,7 +1,6 @@
-//! What a game task writes down of its game, once everything that is owed has been sent.
+//! Records a game in the event log, after everything urgent has been sent.
 //!
-//! Between the game task and the event log: it collects what belongs to the next move and hands it in.
-//! It decides nothing and nothing waits for it.
+//! It collects what belongs to the next move and hands it over. It decides nothing, and nothing waits for it.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! The stream of one game, kept open until someone drops it.
+//! The stream of one game, kept open until it is dropped.
 //!
-//! Losses of every kind are the same event here: the stream is reopened after the pause that
-//! `lichess` advises. Nothing is ever given up; that is the game state machine's affair.
+//! Every kind of loss is the same event: the stream is reopened after the pause that `lichess` advises.
+//! Giving up is the game machine's decision.
 
 use std::time::{Duration, Instant};
 

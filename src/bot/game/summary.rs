@@ -1,6 +1,4 @@
-//! What is remembered of a game once it is over.
-//!
-//! Plain data out of the game state machine; who keeps it is not the game state machine's affair.
+//! What to remember of a finished game. Plain data; storing it is the caller's job.
 
 use super::event::Ending;
 use super::machine::GameMachine;

@@ -1,8 +1,8 @@
-//! The game task of one game: the task between the game's stream, the engine and the server.
+//! The task of one game, between its stream, the engine and the server.
 //!
-//! It decides nothing. What happens is put before the game state machine, and what the game state machine says is carried
-//! out. Nothing on the way of a move waits for anything else here, and a panic costs the moment, not
-//! the game: the game state machine is set up anew from the server's word.
+//! It decides nothing: it feeds inputs to the game machine and runs its effects. Nothing on the way of a
+//! move waits for anything else here. A panic costs a moment, not the game: the machine is rebuilt from the
+//! server's statement of the game.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! What one search may use of the clock.
+//! Divides the clock: how much time one search may use.
 //!
-//! Pure arithmetic on durations. Nothing overflows, and but for an instant no search is given what
-//! is held back for the way of the move: a flag does not fall while we think. How many other games think does
-//! not matter here: a search keeps its moment, and the cores go to whose moment is nearest.
+//! Pure arithmetic on durations; nothing overflows. Except for an instant, a search never gets the time held
+//! back for the move's way to the server, so the flag does not fall while thinking. The number of other
+//! games does not matter here: cores go to the search whose deadline is nearest.
 
 use std::time::{Duration, Instant};
 

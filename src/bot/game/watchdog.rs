@@ -1,7 +1,6 @@
-//! Waiting: whether something was missed, whether the clock shows what it should, and a connection
-//! kept ready for the next move.
+//! Watches a waiting game: reopens a stream that went quiet, checks the clock, keeps the connection warm.
 //!
-//! Only looks; nothing here touches a move that is owed, but for a plan that a clock overtook.
+//! It never touches a pending move, except a plan that the clock has overtaken.
 
 use std::time::{Duration, Instant};
 

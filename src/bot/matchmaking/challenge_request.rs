@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use crate::config::Profile;
-use crate::lichess::{ChallengeOptions, ColorChoice, Speed, TimeControl, UserId, Variant};
+use crate::lichess::{
+    ChallengeOptions, ColorChoice, Speed, TimeControl, UserId, Variant, speed_of,
+};
 
 use crate::bot::quota::ChallengeTarget;
 
@@ -74,6 +76,8 @@ pub fn speed_of(base: Duration, increment: Duration) -> Speed {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

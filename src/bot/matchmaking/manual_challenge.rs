@@ -6,9 +6,7 @@
 use std::time::Duration;
 
 use crate::config::Profile;
-use crate::lichess::{ColorChoice, UserId};
-
-use super::challenge_request::speed_of;
+use crate::lichess::{ColorChoice, UserId, speed_of};
 
 /// Manual challenges that may wait.
 pub(super) const MOST_ORDERS: usize = 8;

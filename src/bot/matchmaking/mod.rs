@@ -22,7 +22,7 @@ mod opponent_selection;
 mod outcome;
 mod service;
 
-pub use challenge_request::{ChallengeRequest, Initiator, speed_of};
+pub use challenge_request::{ChallengeRequest, Initiator};
 pub use cooldown::{AttemptOutcome, Cooldown, all_keys, keys, lesson};
 pub use event::{Directory, MatchContext, MatchmakingEffect, MatchmakingEvent, NotCreated};
 pub use manual_challenge::{ManualChallenge, ManualChallengeError};

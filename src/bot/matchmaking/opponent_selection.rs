@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::challenge_request::{ChallengeRequest, Initiator, speed_of};
+use super::challenge_request::{ChallengeRequest, Initiator};
 use super::cooldown::keys;
 use super::event::{MatchContext, MatchmakingEffect};
 use super::matchmaker::{AttemptState, GamePair, Matchmaker};
 use crate::bot::quota::{ChallengeTarget, Denied, Permit};
 use crate::config::Profile;
-use crate::lichess::{Account, ColorChoice, Presence, UserId};
+use crate::lichess::{Account, ColorChoice, Presence, UserId, speed_of};
 
 /// Refetch the list of bots after this long.
 const LIST_AGE: Duration = Duration::from_secs(30 * 60);

@@ -6,18 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::lichess::Speed;
+use crate::lichess::{Speed, estimate, speed_of};
 
-/// The moves of an average game, as the server estimates durations.
-const ESTIMATED_MOVES: u32 = 40;
-/// Where each speed begins, in estimated seconds, slowest first.
-const SPEEDS: [(u64, Speed); 5] = [
-    (21_600, Speed::Correspondence),
-    (1500, Speed::Classical),
-    (480, Speed::Rapid),
-    (180, Speed::Blitz),
-    (30, Speed::Bullet),
-];
 /// Speeds that a rule may name.
 const NAMED: [Speed; 4] = [Speed::Bullet, Speed::Blitz, Speed::Rapid, Speed::Classical];
 /// Starting clocks below two minutes that the server offers, in seconds.
@@ -50,20 +40,6 @@ impl TimeRule {
             } => (exact_base, exact_increment) == (base, increment),
         }
     }
-}
-
-/// How long a game lasts as the server estimates it.
-pub fn estimate(base: Duration, increment: Duration) -> Duration {
-    base.saturating_add(increment.saturating_mul(ESTIMATED_MOVES))
-}
-
-/// The speed that the server counts a clock to.
-pub fn speed_of(base: Duration, increment: Duration) -> Speed {
-    let seconds = estimate(base, increment).as_secs();
-    SPEEDS
-        .iter()
-        .find(|(least, _)| seconds >= *least)
-        .map_or(Speed::UltraBullet, |(_, speed)| *speed)
 }
 
 /// Whether the server offers this clock at all, with increments up to `most`.

@@ -180,7 +180,7 @@ mod tests {
         }
         let count = told.iter().filter(|told| **told).count();
         assert_eq!(count, 2 * MOST_ALIKE);
-        let lost = AlertMessage::new("time", "a game is lost on time");
+        let lost = AlertMessage::new("time", "a game lost on time");
         assert_ne!(limit.pass(&lost, now + HOUR / 2), LimitDecision::No);
         assert_eq!(limit.overdue(now + HOUR / 2), None);
         assert_eq!(

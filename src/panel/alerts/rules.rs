@@ -210,7 +210,7 @@ mod tests {
         let told = AlertRules::of(&ending(lichess::Status::OutOfTime, Side::Black));
         assert_eq!(
             told.unwrap().text,
-            "game q7ZxVt2B against Nuke is lost on time"
+            "game q7ZxVt2B against Nuke lost on time"
         );
         let left = ending(lichess::Status::Timeout, Side::Black);
         assert_eq!(AlertRules::of(&left).unwrap().kind, "time");
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(AlertRules::of(&odd(Anomaly::Stale)), None);
         let reason = "broken".to_owned();
         let told = AlertRules::of(&BotEvent::GameTaskFailed { game, reason });
-        let text = "in game q7ZxVt2B: the player failed: broken";
+        let text = "game q7ZxVt2B: task panicked: broken";
         assert_eq!(told, Some(AlertMessage::new("engine", text)));
         let reason = "broken".to_owned();
         let told = AlertRules::of(&BotEvent::EventLoopFailed { reason });

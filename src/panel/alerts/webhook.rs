@@ -149,7 +149,7 @@ mod tests {
         message.message = AlertMessage::over("token", "the alarm token is over");
         assert_eq!(
             line(&message),
-            "Megaton: [well again] the alarm token is over (2 messages were held back before)"
+            "Megaton: [well again] the alarm token is over (2 earlier messages suppressed)"
         );
         message.message = AlertMessage::new("token", "é".repeat(5000));
         assert!(line(&message).chars().count() < 1000);
