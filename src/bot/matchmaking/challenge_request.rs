@@ -1,7 +1,5 @@
 //! A challenge to be sent: opponent and terms. Plain data.
 
-use std::time::Duration;
-
 use crate::config::Profile;
 use crate::lichess::{
     ChallengeOptions, ColorChoice, Speed, TimeControl, UserId, Variant, speed_of,
@@ -59,18 +57,6 @@ impl ChallengeRequest {
             color,
             ..self.clone()
         }
-    }
-}
-
-/// The speed class of a clock, as the server computes it: for forty moves.
-pub fn speed_of(base: Duration, increment: Duration) -> Speed {
-    match base.as_secs() + 40 * increment.as_secs() {
-        0..30 => Speed::UltraBullet,
-        30..180 => Speed::Bullet,
-        180..480 => Speed::Blitz,
-        480..1500 => Speed::Rapid,
-        1500..21_600 => Speed::Classical,
-        _ => Speed::Correspondence,
     }
 }
 
