@@ -199,10 +199,10 @@ async fn decline(client: Client, listeners: EventBus, refusal: Decline) -> Accou
 }
 
 async fn cancel(client: Client, id: ChallengeId) -> AccountEvent {
-    tracing::debug!(challenge = %id, "withdrawing our challenge");
+    tracing::debug!(challenge = %id, "withdrawing the challenge");
     let outcome = client.cancel(&id).await;
     if let Err(error) = &outcome {
-        tracing::debug!(challenge = %id, %error, "cannot withdraw our challenge");
+        tracing::debug!(challenge = %id, %error, "cannot withdraw the challenge");
     }
     let answer = outcome.into();
     AccountEvent::Canceled { id, answer }

@@ -69,7 +69,7 @@ impl BotPhase {
     pub fn describe(self) -> &'static str {
         match self {
             Self::Connecting => "is not connected to the server yet",
-            Self::Playing => "takes challenges",
+            Self::Playing => "accepts challenges",
             Self::Paused => "is paused: accepts no new games",
             Self::Alarmed => "accepts no new games: see the alerts",
             Self::Draining => "is shutting down: finishing its games",

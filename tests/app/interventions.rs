@@ -13,7 +13,7 @@ async fn games_are_called_off_and_given_up_by_command() {
     let mut bot = Running::start(&server, "").await;
     let (code, _, err) = bot.tell(&["abort", "nosuch12"]);
     assert_eq!(code, Some(1));
-    assert!(err.contains("no game nosuch12 is being played"), "{err}");
+    assert!(err.contains("no game nosuch12 in progress"), "{err}");
 
     let other = Opponent::new(&server);
     let fresh = other.begin().await;

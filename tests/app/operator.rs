@@ -28,7 +28,7 @@ async fn the_operator_speaks_through_the_bot() {
     let bot = Running::start(&server, "").await;
     let (code, _, err) = bot.tell(&["say", "nosuch12", "hello"]);
     assert_eq!(code, Some(1));
-    assert!(err.contains("no game nosuch12 is being played"), "{err}");
+    assert!(err.contains("no game nosuch12 in progress"), "{err}");
 
     let other = Opponent::new(&server);
     let game = other.begin().await;
@@ -41,11 +41,14 @@ async fn the_operator_speaks_through_the_bot() {
     let (code, _, err) = bot.tell(&["say", id, &long]);
     assert_eq!(code, Some(1));
     assert!(
-        err.contains("141 characters, and Lichess takes 140"),
+        err.contains("141 characters; Lichess takes at most 140"),
         "{err}"
     );
     let (code, _, err) = bot.tell(&["say", id, "  "]);
-    assert!(code == Some(1) && err.contains("nothing to say"), "{err}");
+    assert!(
+        code == Some(1) && err.contains("the message is empty"),
+        "{err}"
+    );
 
     let (code, out, err) = bot.tell(&["say", id, "a word & another"]);
     assert_eq!((code, out.as_str()), (Some(0), "said\n"), "{err}");
@@ -145,7 +148,7 @@ async fn a_config_that_is_broken_keeps_nobody_from_the_bot() {
         fs::write(bot.config(), text).expect("a config");
         let (code, out, err) = bot.tell(&["status"]);
         assert_eq!(code, Some(0), "{text}: {err}");
-        assert!(out.starts_with("Megaton takes challenges"), "{out}");
+        assert!(out.starts_with("Megaton accepts challenges"), "{out}");
         assert!(
             err.contains("warning: ") && err.contains("config.toml"),
             "{err}"

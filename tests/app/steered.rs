@@ -152,9 +152,9 @@ async fn every_order_over_http_is_carried_out_or_refused_with_a_reason_and_writt
     let written = steered.written(&server);
     for order in [
         "pause: paused",
-        "resume: takes challenges again",
-        "matchmaking on: looks for games",
-        "matchmaking off: looks for no games",
+        "resume: accepting challenges again",
+        "matchmaking on: matchmaking on",
+        "matchmaking off: matchmaking off",
         "reload: reloaded",
         "block Other: other is blocked",
         "block other: refused, ",
@@ -164,12 +164,12 @@ async fn every_order_over_http_is_carried_out_or_refused_with_a_reason_and_writt
         "resign nosuch12: refused, no game nosuch12",
         "say nosuch12 player \"hello\": refused, no game nosuch12",
         "challenge Megaton: refused, ",
-        "challenge Other 3+2: Other is challenged",
+        "challenge Other 3+2: challenging Other",
         "cancel: refused, no challenge is open",
         "cancel nosuch12: refused, ",
         "rechallenge: ",
         "leave nosuch12: refused, ",
-        "drain: ending",
+        "drain: shutting down",
     ] {
         let mut written = written.iter();
         let found = written.any(|text| text.starts_with(order) && text.ends_with(" (by HTTP)"));
@@ -182,7 +182,7 @@ async fn every_order_over_http_is_carried_out_or_refused_with_a_reason_and_writt
         ("say ", " spectator \"to all\": said"),
         ("cancel ", "withdrawing the challenge"),
         ("join ", "joining "),
-        ("leave ", " is left"),
+        ("leave ", "leaving "),
     ] {
         let mut written = written.iter();
         let found = written.any(|text| text.starts_with(verb) && text.contains(outcome));
@@ -201,7 +201,7 @@ async fn it_is_steered_as_a_whole(steered: &Steered) {
     steered.done(&json!({ "do": "resume" }), "accepting challenges again");
     assert_eq!(steered.status()["state"], "playing");
     for on in [true, false] {
-        steered.done(&json!({ "do": "matchmaking", "on": on }), "looks for ");
+        steered.done(&json!({ "do": "matchmaking", "on": on }), "matchmaking ");
         assert_eq!(steered.status()["matchmaking"]["enabled"], on);
     }
 }
@@ -235,16 +235,19 @@ async fn games_are_stepped_into(steered: &Steered, other: &Opponent) {
     let say = |game: &str, text: &str, spectators: bool| json!({ "do": "say", "game": game, "text": text, "spectators": spectators });
     for verb in ["abort", "resign"] {
         let order = json!({ "do": verb, "game": "nosuch12" });
-        steered.refused(&order, "no game nosuch12 is being played");
+        steered.refused(&order, "no game nosuch12 in progress");
     }
     let nowhere = say("nosuch12", "hello", false);
-    steered.refused(&nowhere, "no game nosuch12 is being played");
+    steered.refused(&nowhere, "no game nosuch12 in progress");
 
     let game = steered.game(other).await;
     steered.done(&say(game.as_str(), "a word", false), "said");
     steered.done(&say(game.as_str(), "to all", true), "said");
     let long = "é".repeat(141);
-    steered.refused(&say(game.as_str(), &long, false), "Lichess takes 140");
+    steered.refused(
+        &say(game.as_str(), &long, false),
+        "Lichess takes at most 140",
+    );
     let heard = other.0.fetch_chat(&game).await.expect("the chat");
     let heard = |room: Room, text: &str| {
         let mut lines = heard.iter();
@@ -277,14 +280,14 @@ async fn somebody_is_challenged(steered: &Steered, other: &Opponent) {
         order
     };
     let cancel = |id: &str| json!({ "do": "cancel", "challenge": id });
-    steered.refused(&challenge(BOT, None), "our own account");
+    steered.refused(&challenge(BOT, None), "the bot's own account");
     steered.refused(&challenge("Other", Some("quick")), "blitz");
     steered.refused(&json!({ "do": "cancel" }), "no challenge is open");
     // Who is not there is not challenged.
     let _there = other.0.events().await.expect("a stream");
     let open = || steered.status()["matchmaking"]["challenge"].clone();
     let wish = challenge("Other", Some("3+2"));
-    steered.done(&wish, "Other is challenged as soon as");
+    steered.done(&wish, "challenging Other as soon as");
     until("it is shown", async || open().is_string()).await;
     steered.refused(&cancel("nosuch12"), "nosuch12");
     let id = open().as_str().expect("it is out").to_owned();
@@ -311,7 +314,7 @@ async fn an_arena_is_joined_and_left(steered: &Steered, server: &ServerHandle) {
     let is_in = || server.arena(&id).is_some_and(|arena| arena.has(BOT));
     steered.done(&order("join", &id), "joining ");
     until("it has joined", async || is_in()).await;
-    steered.done(&order("leave", &id), "is left");
+    steered.done(&order("leave", &id), "leaving ");
     until("it has left", async || !is_in()).await;
 }
 
@@ -384,7 +387,7 @@ async fn no_order_of_a_stranger_changes_anything() {
 
     let abort = json!({ "do": "abort", "game": game.as_str() });
     steered.done(&abort, "is aborted");
-    steered.done(&json!({ "do": "drain" }), "ending");
+    steered.done(&json!({ "do": "drain" }), "shutting down");
     let (code, log) = steered.bot.end();
     assert_eq!(code, Some(0), "{log}");
     assert!(!log.contains("sesam"), "a password is in the log: {log}");

@@ -70,7 +70,7 @@ impl ArchiveWriter {
             let reason = panic_message(panic.as_ref()).to_owned();
             drop(panic);
             if last {
-                tracing::error!(reason, "the latest were not archived");
+                tracing::error!(reason, "the latest games were not archived");
                 return;
             }
             tracing::error!(reason, "archive writer panicked; restarting");
@@ -119,7 +119,7 @@ impl ArchiveWriter {
                     tracing::debug!(%error, waiting, "cannot write to the archive");
                     event_log.set_trouble(Some(trouble(&error, waiting)));
                     if stopping {
-                        tracing::error!(%error, games = waiting, "the latest were not archived");
+                        tracing::error!(%error, games = waiting, "the latest games were not archived");
                         return;
                     }
                     tokio::select! {

@@ -61,16 +61,16 @@ pub enum Ineligible {
     #[error("it is for invited users")]
     Listed,
     /// The bot's rating is outside its limits.
-    #[error("our rating is outside its limits")]
+    #[error("the bot's rating is outside its limits")]
     Rating,
     /// Too few games played.
-    #[error("we have not played enough games")]
+    #[error("the bot has not played enough games")]
     Games,
     /// The account is too young.
-    #[error("our account is too young")]
+    #[error("the bot's account is too young")]
     Age,
     /// The server's own verdict.
-    #[error("the server says we may not join")]
+    #[error("the server does not let the bot join")]
     Verdict,
     /// It is casual, and the rules want rated.
     #[error("it is casual")]

@@ -473,7 +473,7 @@ impl ArenaSchedule {
             JoinOutcome::Refused(why) => {
                 plan.failures += 1;
                 plan.next = now + wait;
-                tracing::warn!(arena = id, why, "the arena refuses us");
+                tracing::warn!(arena = id, why, "the arena refused the join");
                 if plan.failures >= MOST_REFUSALS {
                     self.forget(id);
                 }

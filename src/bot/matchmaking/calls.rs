@@ -90,7 +90,7 @@ impl MatchmakingCalls {
                     if let Disconnect::Unopened(error) = &loss {
                         state.refused(Asking::Challenge, error, Some(&offer.to));
                     }
-                    tracing::info!(user = %offer.to, %loss, "no challenge");
+                    tracing::info!(user = %offer.to, %loss, "challenge not created");
                     ChallengeOutcome::Heard(MatchmakingEvent::NotCreated(why(&loss)))
                 }
             }
@@ -158,7 +158,7 @@ async fn fate(mut stream: Box<ChallengeStream>) -> ChallengeOutcome {
             }) => return ChallengeOutcome::Heard(MatchmakingEvent::Done(status)),
             Ok(_) => {}
             Err(loss) => {
-                tracing::debug!(%loss, "our challenge is no longer kept alive");
+                tracing::debug!(%loss, "challenge stream lost");
                 return ChallengeOutcome::Heard(MatchmakingEvent::Tick);
             }
         }

@@ -55,7 +55,7 @@ pub enum NotCreated {
     #[error("rate limited by Lichess for {} s", .0.as_secs())]
     Limited(Duration),
     /// The daily limit of games against bots is spent, the bot's or the opponent's.
-    #[error("the day's games against bots are spent, ours or theirs")]
+    #[error("daily limit of bot games reached, by the bot or the opponent")]
     DaySpent,
     /// The server refuses a challenge to this user, in its words.
     #[error("{0}")]

@@ -22,7 +22,7 @@ pub struct ManualChallenge {
 /// Why a manual challenge is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ManualChallengeError {
-    #[error("that is our own account")]
+    #[error("that is the bot's own account")]
     Ourselves,
     #[error("{0:?} is no account name: 2 to 30 letters, digits, _ and -")]
     NoName(String),

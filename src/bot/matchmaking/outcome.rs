@@ -56,7 +56,7 @@ impl Matchmaker {
         };
         let (offer, id) = (offer.clone(), id.clone());
         let now = around.now;
-        tracing::debug!(user = %offer.to, ?why, "no challenge");
+        tracing::debug!(user = %offer.to, ?why, "challenge not created");
         let verdict = match why {
             NotCreated::Lost => {
                 let until = now + self.rules.timeout;
